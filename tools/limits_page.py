@@ -321,11 +321,21 @@ WORK: Rows = (
         "Comparisons made to see whether conditions can ever hold.",
     ),
 )
+FILES: Rows = (
+    ("ports.worktree", "MOST_PLACES", "Places in files that one call looks at."),
+    ("ports.worktree", "MOST_PLACE_BYTES", "A file in which a line or a quote is looked for."),
+    ("ports.worktree", "QUOTE_REACH", "Lines above and below the named one where a quote may stand."),
+    ("ports.worktree", "MOST_FILES", "Files of a project; of a larger one no tree is taken."),
+    ("ports.worktree", "MOST_CONTENT_BYTES", "A file whose content is kept with a tree."),
+    ("ports.worktree", "MOST_BINARY_BYTES", "A file that is not text, whose content is kept with a tree."),
+    ("ports.worktree", "MOST_PACK_BYTES", "All contents that one tree adds, before they are compressed."),
+)
 CHAPTERS = {
     "What an agent sends": REPORTS,
     "What an agent gets": REPLIES,
     "Reading": READING,
     "Changes": CHANGES,
+    "Files of a project": FILES,
     "The command line": COMMAND_LINE,
     "MCP": MCP,
     "Workflow files": WORKFLOWS,

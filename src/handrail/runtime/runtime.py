@@ -30,6 +30,7 @@ from handrail.ports.workspace import AuthoredFiles, SettingsFiles, WorkflowLibra
 if TYPE_CHECKING:
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
+    from handrail.ports.worktree import Worktree
 
 
 # Defaults: what a runtime has unless a surface provides more
@@ -112,6 +113,12 @@ def no_index() -> SessionIndex | None:
     return None
 
 
+def no_worktree() -> Worktree:
+    from handrail.ports.worktree import UnseenWorktree  # noqa: PLC0415 - few calls look at files
+
+    return UnseenWorktree()
+
+
 def _without_files() -> Fault:
     return Fault(
         FEATURE_DISABLED,
@@ -160,6 +167,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     proof: Callable[[], StoreProof] = no_proof
     index: Callable[[], SessionIndex | None] = no_index
     """Of the sessions, for lists and searches; None: they are read from the log."""
+    worktree: Callable[[], Worktree] = no_worktree
+    """Looks at the files of the project; a runtime without one sees nothing."""
     audit: Audit = NO_AUDIT
     interruptions: Interruptions = NEVER_INTERRUPTED
     progress: Progress = NO_PROGRESS

@@ -1,0 +1,169 @@
+"""The files of a project as they are: named places, whole trees, and what differs between two of them.
+
+Paths are relative to the project with `/` between names. A name that is not UTF-8 is carried by
+surrogateescape; `contract.wording.make_readable` makes it fit to show. Only files below the project count,
+also where the repository around it is larger. Nothing here raises for an odd tree: what cannot be seen is
+`Unseen`, with a reason in plain English. Nothing of the repository is written or started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+MOST_PLACES = 200
+"""Places that one call looks at."""
+MOST_PLACE_BYTES = 5_000_000
+"""Bytes of one file that a line or a quote is looked for in."""
+QUOTE_REACH = 3
+"""Lines above and below the named one in which a quoted text may stand."""
+MOST_FILES = 100_000
+"""Files of a tree."""
+MOST_CONTENT_BYTES = 5_000_000
+"""A larger file is listed without its content."""
+MOST_BINARY_BYTES = 1_000_000
+"""A larger file with a zero byte in its beginning is, too."""
+MOST_PACK_BYTES = 32_000_000
+"""Contents of one pack before compression; what does not fit is listed without."""
+
+FileMode: TypeAlias = Literal["file", "executable", "link", "absent"]
+PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing", "quote_missing"]
+
+
+class PlaceAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """A place that somebody names; line 0 means the file or directory as a whole."""
+
+    path: str
+    line: int = 0
+    quote: str = ""
+
+
+class PlaceSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """What is there. `unreadable` means that it could not be looked at, and `note` says why."""
+
+    path: str
+    line: int = 0
+    state: PlaceState
+    note: str = ""
+
+
+class TreeEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One file. Only the executable bit of its mode counts, and a link is the text of its target."""
+
+    path: str
+    mode: FileMode
+    digest: str
+    """`sha1:…` or `sha256:…`, the id that git gives these bytes; `size:…` for a file too large to read.
+
+    Empty when absent. Bytes are taken as they are on the disk, so two trees of one project compare right
+    whatever filters or line ends git would apply.
+    """
+    size: int
+
+
+class Tree(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of a project at one moment: a commit, and every path that differs from it.
+
+    Without git `head` is empty and every file is listed. Ignored files, submodules, pipes, sockets and
+    devices are in no tree.
+    """
+
+    head: str
+    entries: tuple[TreeEntry, ...]
+    """Sorted by path."""
+    tree_id: str
+    """Equal for equal files, whatever their times are, and whether or not they were committed meanwhile."""
+    files: int = 0
+    """How many files the project has."""
+    skipped: int = 0
+    """Paths that are no files: submodules, pipes, sockets, devices."""
+
+
+class Unseen(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing can be said, and why: a sentence for people and agents."""
+
+    reason: str
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """The paths that differ between two trees; sorted, and no path is in both lists."""
+
+    changed: tuple[str, ...]
+    """They differ from the commit that is checked out now."""
+    arrived: tuple[str, ...]
+    """They are as the commit that is checked out now has them: a commit, pull or switch brought them."""
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A path that something was not done with, and why, as the end of a sentence."""
+
+    path: str
+    why: str
+
+
+class Packed(msgspec.Struct, frozen=True, kw_only=True):
+    """Contents of files as one compressed value."""
+
+    content: bytes
+    """Empty when nothing was packed."""
+    digests: tuple[str, ...]
+    """What is in it; sorted."""
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class Worktree(Protocol):
+    """Looks at the files of a project. The limits above hold for every method."""
+
+    def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
+        """One answer per place, in the same order. Looks at the named paths and at nothing else.
+
+        Confined to the project: a path or link that leads out of it is `outside`, and is not opened. A
+        directory is `here` for line 0. Without a line, the quote may stand anywhere in the file. White space
+        around the lines of a quote does not count.
+        """
+
+    def take_tree(self, project: str, seconds: float = 10.0) -> Tree | Unseen:
+        """All files now. What was digested before the seconds ran out is not read again next time."""
+
+    def compare(self, project: str, before: Tree, after: Tree) -> Changes | Unseen:
+        """What differs; reads commits of the repository if another one was checked out in between."""
+
+    def pack_contents(self, project: str, tree: Tree, known: Collection[str] = ()) -> Packed:
+        """The contents of the tree's entries, without the digests already known.
+
+        A file that has changed since, or that is too large, is left out with the reason.
+        """
+
+    def unpack(self, content: bytes) -> Mapping[str, bytes]:
+        """Contents by digest, each checked against it; without those that do not match or are too large."""
+
+
+class UnseenWorktree:
+    """`Worktree` where nobody may look: in a store without a project, and over the network."""
+
+    _REASON = "Handrail does not look at files here"
+
+    def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
+        del project
+        return tuple(
+            PlaceSeen(path=place.path, line=place.line, state="unreadable", note=self._REASON)
+            for place in asked
+        )
+
+    def take_tree(self, project: str, seconds: float = 10.0) -> Tree | Unseen:
+        del project, seconds
+        return Unseen(reason=self._REASON)
+
+    def compare(self, project: str, before: Tree, after: Tree) -> Changes | Unseen:
+        del project, before, after
+        return Unseen(reason=self._REASON)
+
+    def pack_contents(self, project: str, tree: Tree, known: Collection[str] = ()) -> Packed:
+        del project, tree, known
+        return Packed(content=b"", digests=())
+
+    def unpack(self, content: bytes) -> Mapping[str, bytes]:
+        del content
+        return {}
