@@ -12,6 +12,7 @@ from handrail.contract.ids import (
     BlobRef,
     BundleId,
     NodeId,
+    ReceiptId,
     RunId,
     SessionId,
     WorkflowHash,
@@ -40,6 +41,7 @@ from handrail.engine.events import (
     Preferences,
     PreferencesChanged,
     PreferencesDelta,
+    ReceiptRecorded,
     RunClosed,
     RunStarted,
     Scope,
@@ -61,11 +63,27 @@ from handrail.engine.navigate import (
     SkippedStep,
 )
 from handrail.engine.reasons import Blocker, OutputContract
+from handrail.engine.receipts import (
+    Counts,
+    Exited,
+    NotStarted,
+    RunOutcome,
+    Signalled,
+    StatusUnknown,
+    TimedOut,
+)
 
 AT = "2027-01-15T08:00:00.000Z"
 RUN = RunId("run_1")
 NODE = NodeId("nod_1")
 OTHER = NodeId("nod_2")
+
+OUTCOMES: list[tuple[RunOutcome, dict[str, object]]] = [
+    (Signalled(signal="SIGKILL"), {"kind": "signalled", "signal": "SIGKILL"}),
+    (TimedOut(seconds=600), {"kind": "timed_out", "seconds": 600}),
+    (NotStarted(reason="no such program"), {"kind": "not_started", "reason": "no such program"}),
+    (StatusUnknown(), {"kind": "unknown"}),
+]
 
 FACTS: list[tuple[Event, dict[str, object]]] = [
     (SessionCreated(), {"kind": "session_created"}),
@@ -345,6 +363,41 @@ FACTS: list[tuple[Event, dict[str, object]]] = [
             "requestId": "k-1",
         },
     ),
+    (
+        ReceiptRecorded(
+            receipt_id=ReceiptId("rcp_1"),
+            node_id=NODE,
+            by="handrail",
+            check="tests",
+            argv=("pytest", "-q"),
+            argv_digest="sha256:1",
+            outcome=Exited(status=1),
+            duration_ms=1500,
+            output_digest="sha256:2",
+            output_bytes=9,
+            head="1 failed\n",
+            tree_before="tree_1",
+            tree_after="tree_1",
+            counts=Counts(failed=1),
+        ),
+        {
+            "kind": "receipt_recorded",
+            "receiptId": "rcp_1",
+            "nodeId": "nod_1",
+            "by": "handrail",
+            "check": "tests",
+            "argv": ["pytest", "-q"],
+            "argvDigest": "sha256:1",
+            "outcome": {"kind": "exited", "status": 1},
+            "durationMs": 1500,
+            "outputDigest": "sha256:2",
+            "outputBytes": 9,
+            "head": "1 failed\n",
+            "treeBefore": "tree_1",
+            "treeAfter": "tree_1",
+            "counts": {"passed": 0, "failed": 1, "skipped": 0, "errors": 0},
+        },
+    ),
 ]
 
 
@@ -363,6 +416,31 @@ def test_a_fact_has_one_written_form_and_is_read_back(fact: Event, data: dict[st
     assert b"\n" not in body
     decoded = decode_event(body)
     assert (decoded.v, decoded.at, decoded.scope, decoded.data) == (1, AT, planned.scope, fact)
+
+
+@pytest.mark.parametrize(("outcome", "data"), OUTCOMES)
+def test_every_end_of_a_program_has_one_written_form(outcome: RunOutcome, data: dict[str, object]) -> None:
+    fact = ReceiptRecorded(
+        receipt_id=ReceiptId("rcp_1"),
+        node_id=NODE,
+        by="client_hook",
+        argv=("true",),
+        argv_digest="sha256:1",
+        outcome=outcome,
+    )
+
+    body = encode_event(PlannedEvent(dedupe_key="key", scope=Scope(run_id=RUN), data=fact), AT)
+
+    assert json.loads(body)["data"] == {
+        "kind": "receipt_recorded",
+        "receiptId": "rcp_1",
+        "nodeId": "nod_1",
+        "by": "client_hook",
+        "argv": ["true"],
+        "argvDigest": "sha256:1",
+        "outcome": data,
+    }
+    assert decode_event(body).data == fact
 
 
 def test_the_same_fact_at_the_same_time_is_the_same_bytes() -> None:
@@ -393,6 +471,7 @@ def test_the_set_of_kinds_is_closed() -> None:
         "decision_trace_appended",
         "session_imported",
         "run_closed",
+        "receipt_recorded",
     )
     assert {data["kind"] for _, data in FACTS} == set(EVENT_KINDS)
 

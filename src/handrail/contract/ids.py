@@ -21,6 +21,7 @@ EventId = NewType("EventId", str)
 WorkflowId = NewType("WorkflowId", str)
 WorkflowHash = NewType("WorkflowHash", str)
 BundleId = NewType("BundleId", str)
+ReceiptId = NewType("ReceiptId", str)
 BlobRef = NewType("BlobRef", str)
 """`sha256:` and 64 hex digits: the digest of the blob's bytes."""
 
@@ -29,6 +30,7 @@ RUN_PREFIX = "run_"
 NODE_PREFIX = "nod_"
 EVENT_PREFIX = "evt_"
 BUNDLE_PREFIX = "bnd_"
+RECEIPT_PREFIX = "rcp_"
 
 SESSION_BODY_LENGTH = 12
 """Characters after `ses_`; a workflow token carries exactly these."""
@@ -41,6 +43,7 @@ _BODY = f"[{base32.ALPHABET}]"
 _SESSION = rf"{SESSION_PREFIX}{_BODY}{{{SESSION_BODY_LENGTH}}}"
 _RUN = rf"{RUN_PREFIX}{_BODY}{{12}}"
 _NODE = rf"{NODE_PREFIX}{_BODY}{{12}}"
+_RECEIPT = rf"{RECEIPT_PREFIX}{_BODY}{{12}}"
 
 
 def is_session_id(text: str) -> bool:
@@ -53,6 +56,10 @@ def is_run_id(text: str) -> bool:
 
 def is_node_id(text: str) -> bool:
     return re.fullmatch(_NODE, text) is not None
+
+
+def is_receipt_id(text: str) -> bool:
+    return re.fullmatch(_RECEIPT, text) is not None
 
 
 def session_id_of(randomness: bytes) -> SessionId:
@@ -92,6 +99,11 @@ def node_after(node_id: NodeId, attempt_id: AttemptId, cause: str, salt: int = 0
     return NodeId(
         NODE_PREFIX + base32.encode_digest(_digest("node", node_id, attempt_id, cause, str(salt)), 12)
     )
+
+
+def receipt_id_for(node_id: NodeId, key: str) -> ReceiptId:
+    """The receipt that this key (a client's name of its call, or a fresh random one) made at a node."""
+    return ReceiptId(RECEIPT_PREFIX + base32.encode_digest(_digest("receipt", node_id, key), 12))
 
 
 def attempt_of(randomness: bytes) -> AttemptId:

@@ -15,6 +15,7 @@ from handrail.contract.ids import (
     BundleId,
     NodeId,
     ObservationKey,
+    ReceiptId,
     RiskPolicy,
     RunId,
     SessionId,
@@ -25,6 +26,7 @@ from handrail.contract.ids import (
 from handrail.contract.outcome import Fault
 from handrail.engine.navigate import State, TraceEntry
 from handrail.engine.reasons import Blocker, Issue, ReasonName, issue_of
+from handrail.engine.receipts import Counts, ReceiptSource, RunOutcome
 
 EVENT_VERSION = 1
 MOST_TRACE_ENTRIES = 25
@@ -83,6 +85,16 @@ class ObservationRecorded(Fact, frozen=True, kw_only=True):
     confidence: Literal["low", "med", "high"] = "high"
 
 
+class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A check that the project declared when a run began: this command counts under this name."""
+
+    name: str
+    argv: tuple[str, ...]
+    """Redacted and bounded, for readers."""
+    argv_digest: str
+    """Of the words as they are declared (`engine.receipts.digest_argv`)."""
+
+
 class RunStarted(Fact, frozen=True, kw_only=True):
     """A run began and is pinned to this compiled workflow for good."""
 
@@ -99,6 +111,8 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     """Where it was begun; logs of older versions do not tell."""
     tags: tuple[str, ...] = ()
     """Of the workflow, to find the run by. They are not in the hash: no tag changes what a run does."""
+    checks: tuple[PinnedCheck, ...] = ()
+    """What the project declared at that moment, by name."""
 
 
 class NodeCreated(Fact, frozen=True, kw_only=True):
@@ -310,6 +324,39 @@ class RunClosed(Fact, frozen=True, kw_only=True):
     request_id: str = ""
 
 
+class ReceiptRecorded(Fact, frozen=True, kw_only=True):
+    """A program ran. Scoped to the run, it moves no tip and opens no ledger entry.
+
+    What is stored for readers is redacted and bounded; the digests are of what really was.
+    """
+
+    receipt_id: ReceiptId
+    node_id: NodeId
+    """The node that was pending when the program began."""
+    by: ReceiptSource
+    check: str = ""
+    """The declared name; empty: the command was given word by word."""
+    argv: tuple[str, ...]
+    """Of a client's hook: the line that its shell got, as one word."""
+    argv_digest: str
+    """Of the words before redaction (`engine.receipts.digest_argv`)."""
+    directory: str = "."
+    """Relative to the project."""
+    outcome: RunOutcome
+    duration_ms: int = 0
+    output_digest: str = ""
+    """Of everything that it printed; empty: not seen."""
+    output_bytes: int = 0
+    head: str = ""
+    tail: str = ""
+    """What followed the head, its last part; empty when the head holds everything."""
+    tree_before: str = ""
+    tree_after: str = ""
+    """The files of the project then; empty: unknown."""
+    counts: Counts | None = None
+    """From the report of the test runner; None: there is none."""
+
+
 class SessionImported(Fact, frozen=True, kw_only=True):
     """Everything before this event came from elsewhere, in a bundle. The label stays for good.
 
@@ -339,6 +386,7 @@ Event: TypeAlias = (
     | DecisionTraceAppended
     | SessionImported
     | RunClosed
+    | ReceiptRecorded
 )
 """The closed set. A kind or version outside it fails fast."""
 

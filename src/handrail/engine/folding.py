@@ -47,6 +47,7 @@ from handrail.engine.events import (
     NotesStored,
     ObservationRecorded,
     PreferencesChanged,
+    ReceiptRecorded,
     RunClosed,
     RunStarted,
     SessionCreated,
@@ -65,12 +66,14 @@ from handrail.engine.history import (
     Node,
     Notes,
     Opening,
+    Receipt,
     Recorded,
     Run,
     SessionNotes,
     add_artifact,
     add_context,
     add_observation,
+    add_receipt,
     replace_preferences,
 )
 from handrail.engine.navigate import frames_of
@@ -135,6 +138,7 @@ class _Folding:
         self._anchors = Growth(start.anchors)
         self._new_anchors: dict[RunId, list[int]] = {}
         self._closings = Growth(start.closings)
+        self._receipts = Growth(start.receipts)
 
     def history(self) -> History:
         for run_id, indexes in self._new_anchors.items():
@@ -161,6 +165,7 @@ class _Folding:
             last_index=self._last_index.done(),
             anchors=self._anchors.done(),
             closings=self._closings.done(),
+            receipts=self._receipts.done(),
             last_at=self._last_at,
             imported=self._imported,
         )
@@ -232,6 +237,9 @@ class _Folding:
                 self._attach(_present(scope.node_id), trace=entries)
             case RunClosed() as closed:
                 self._close(closed, _present(scope.run_id), body.at, record.index)
+            case ReceiptRecorded(node_id=node_id) as fact:
+                receipt = Receipt(fact=fact, index=record.index, at=body.at)
+                self._receipts[node_id] = add_receipt(self._receipts.get(node_id, ()), receipt)
             case SessionImported(bundle_id=bundle_id, source_session_id=source_session_id):
                 self._imported = Imported(
                     bundle_id=bundle_id,
@@ -314,6 +322,7 @@ class _Folding:
             is_first_here=started.is_first_here,
             project=started.project,
             tags=started.tags,
+            checks=started.checks,
         )
         self._new_anchors[run_id] = [index]
 

@@ -30,11 +30,14 @@ from handrail.engine.events import (
     EdgeCause,
     GapRecorded,
     NodeKind,
+    PinnedCheck,
     Preferences,
     Project,
+    ReceiptRecorded,
     ValidationPerformed,
 )
 from handrail.engine.navigate import LoopFrame, State, TraceEntry
+from handrail.engine.receipts import MOST_RECEIPTS
 
 # What a node inherits from its ancestors, kept up to date while the log is folded
 #
@@ -118,6 +121,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     is_first_here: bool = False
     project: Project | None = None
     tags: tuple[str, ...] = ()
+    checks: tuple[PinnedCheck, ...] = ()
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,6 +221,23 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
     at: str
 
 
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that ran, and where that stands in the log; its node is in the fact."""
+
+    fact: ReceiptRecorded
+    index: int
+    at: str
+
+
+def add_receipt(held: tuple[Receipt, ...], receipt: Receipt) -> tuple[Receipt, ...]:
+    """The receipts of a node with one more; of each source only the newest are kept."""
+    grown = (*held, receipt)
+    same = [kept for kept in grown if kept.fact.by == receipt.fact.by]
+    if len(same) <= MOST_RECEIPTS[receipt.fact.by]:
+        return grown
+    return tuple(kept for kept in grown if kept is not same[0])
+
+
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
     """The label of a session that came in a bundle, and where it stands in the log."""
 
@@ -255,6 +276,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     anchors: Mapping[RunId, Sequence[int]] = {}
     closings: Mapping[RunId, tuple[Closing, ...]] = {}
     """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
+    receipts: Mapping[NodeId, tuple[Receipt, ...]] = {}
+    """By the node that was pending, oldest first; `list_receipts` gives those of a run."""
     last_at: str = ""
     imported: Imported | None = None
     """Set for good when the session came in a bundle; the latest import, if there were several."""
@@ -381,6 +404,17 @@ def closing_of(history: History, run_id: RunId) -> Closing | None:
     last = closings[-1]
     answered = (held for held in history.advances.values() if held.index > last.index)
     return None if any(history.nodes[held.to_node_id].run_id == run_id for held in answered) else last
+
+
+def list_receipts(history: History, run_id: RunId) -> list[Receipt]:
+    """The receipts of a run, in the order of the log."""
+    found = [
+        receipt
+        for node_id, held in history.receipts.items()
+        if history.nodes[node_id].run_id == run_id
+        for receipt in held
+    ]
+    return sorted(found, key=lambda receipt: receipt.index)
 
 
 def ledger_version(history: History, run_id: RunId, index: int) -> int:

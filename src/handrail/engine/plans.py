@@ -32,6 +32,7 @@ from handrail.engine.events import (
     PlannedEvent,
     PreferencesChanged,
     Project,
+    ReceiptRecorded,
     Scope,
     SessionCreated,
     ValidationPerformed,
@@ -102,6 +103,11 @@ def plan_observed_changes(
         for key in OBSERVED_ON_THE_WAY
         if key in seen and seen[key] != known.get(key)
     ]
+
+
+def plan_receipt(node: Node, receipt: ReceiptRecorded) -> PlannedEvent:
+    """A program that ran while this node was pending; a repeat under the same id is dropped."""
+    return plan_event(f"receipt_recorded:{receipt.receipt_id}", Scope(run_id=node.run_id), receipt)
 
 
 def output_name(node_id: NodeId, what: str) -> str:

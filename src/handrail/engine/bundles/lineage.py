@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from handrail.contract.ids import AttemptId, NodeId, RunId, is_node_id, is_run_id, node_tag
+from handrail.contract.ids import AttemptId, NodeId, RunId, is_node_id, is_receipt_id, is_run_id, node_tag
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault
 from handrail.engine.bundles.limits import MOST_FOLDED
@@ -34,6 +34,7 @@ from handrail.engine.events import (
     NodeOutputAppended,
     ObservationRecorded,
     PreferencesChanged,
+    ReceiptRecorded,
     RunClosed,
     RunStarted,
     Scope,
@@ -98,6 +99,7 @@ class _Check:
         """How many facts a node has that its attempt brought."""
         self._context_keys: dict[NodeId, int] = {}
         """How many keys the context of a node may have."""
+        self._receipts: set[str] = set()
         self._folded = 0
         self._path = ""
 
@@ -121,7 +123,9 @@ class _Check:
             case EdgeCreated() as edge:
                 self._connect(event, edge)
             case RunClosed(node_id=node_id):
-                self._close(event.scope, node_id)
+                self._about_run(event.scope, node_id, "closes a run at a node of another one")
+            case ReceiptRecorded() as receipt:
+                self._take_receipt(event, receipt)
             case PreferencesChanged() if event.scope.node_id is None:
                 pass
             case NodeOutputAppended() as output if event.scope.node_id is None:
@@ -188,12 +192,20 @@ class _Check:
             raise self._malformed("connects nodes of another run")
         self._edges.add(edge.to_node_id)
 
-    def _close(self, scope: Scope, node_id: NodeId) -> None:
+    def _about_run(self, scope: Scope, node_id: NodeId, otherwise: str) -> None:
+        """A fact about a run that names the node where the run stood."""
         seen = self._nodes.get(node_id)
         if seen is None:
-            raise event_order_fault("A run is closed before it has the node where it stands.", self._path)
+            raise event_order_fault("A fact about a run names a node that comes later.", self._path)
         if scope.node_id is not None or scope.run_id != seen.run_id:
-            raise self._malformed("closes a run at a node of another one")
+            raise self._malformed(otherwise)
+
+    def _take_receipt(self, event: EventBody, receipt: ReceiptRecorded) -> None:
+        self._about_run(event.scope, receipt.node_id, "is a receipt at a node of another run")
+        if not is_receipt_id(receipt.receipt_id) or receipt.receipt_id in self._receipts:
+            raise self._malformed("is a receipt without an id of its own")
+        self._receipts.add(receipt.receipt_id)
+        self._count(receipt.node_id, event)
 
     def _about_node(self, event: EventBody) -> None:
         node_id = event.scope.node_id

@@ -1,0 +1,127 @@
+"""Receipts: programs that really ran. How one ended, what its tests counted, and which command it was. Pure.
+
+A receipt is honest bookkeeping: it says which command ran, how it ended and on which files. It does not say
+that the command was a good one.
+"""
+
+# Annotations are not strings here: events use these types, and msgspec compiles theirs.
+
+from typing import Final, Literal, TypeAlias, assert_never
+
+import msgspec
+
+from handrail.contract.json.canonical import digest
+
+ReceiptSource: TypeAlias = Literal["handrail", "client_hook"]
+"""Who saw it: a process that Handrail started, or the hook of an agent's client."""
+
+MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "client_hook": 50}
+"""Receipts of one node that a history keeps, by source; the log has all of them."""
+
+
+class _Ended(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True):
+    """Shared options of the ways in which a program ends."""
+
+
+class Exited(_Ended, frozen=True, kw_only=True, tag="exited"):
+    """It ended by itself. Only status 0 is success."""
+
+    status: int
+
+
+class Signalled(_Ended, frozen=True, kw_only=True, tag="signalled"):
+    """A signal ended it."""
+
+    signal: str
+    """As in SIGKILL."""
+
+
+class TimedOut(_Ended, frozen=True, kw_only=True, tag="timed_out"):
+    """Its time was over, and Handrail ended it."""
+
+    seconds: int = 0
+
+
+class NotStarted(_Ended, frozen=True, kw_only=True, tag="not_started"):
+    """There was no process."""
+
+    reason: str
+
+
+class StatusUnknown(_Ended, frozen=True, kw_only=True, tag="unknown"):
+    """A client's hook told of the command, not of its status."""
+
+
+RunOutcome: TypeAlias = Exited | Signalled | TimedOut | NotStarted | StatusUnknown
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a test runner's report counted; all zero means that it ran nothing."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    errors: int = 0
+
+
+def digest_argv(argv: tuple[str, ...] | list[str]) -> str:
+    """Which command it is: the digest of its words as they were given."""
+    return digest([word.encode("utf-8", "replace").decode() for word in argv])
+
+
+def split_command(line: str) -> tuple[str, ...]:
+    """The words of a command line, if a shell would start exactly one program with them.
+
+    A line with anything else that a shell reads (pipes, lists, variables, patterns) stays one word: the
+    status of such a line is not that of a program in it.
+    """
+    line = line.strip()
+    words: list[str] = []
+    word: str | None = None
+    quote = ""
+    for character in line:
+        if character == quote:
+            quote = ""
+        elif quote == "'" or (quote and character not in _READ_IN_QUOTES):
+            word = (word or "") + character
+        elif quote or character in _READ_BY_SHELLS:
+            return (line,)
+        elif character in "'\"":
+            quote, word = character, word or ""
+        elif character.isspace():
+            words += [] if word is None else [word]
+            word = None
+        else:
+            word = (word or "") + character
+    words += [] if word is None else [word]
+    return tuple(words) if words and not quote and "=" not in words[0] else (line,)
+
+
+_READ_IN_QUOTES = frozenset("$`\\")
+_READ_BY_SHELLS = frozenset("|&;<>()$`\\*?[]{}~#!\n")
+
+
+def describe_outcome(outcome: RunOutcome) -> str:
+    """How it ended, in a few words."""
+    match outcome:
+        case Exited(status=status):
+            return f"exit {status}"
+        case Signalled(signal=signal):
+            return f"ended by {signal}"
+        case TimedOut(seconds=seconds):
+            return f"timed out after {seconds} s"
+        case NotStarted(reason=reason):
+            return f"not started: {reason}"
+        case StatusUnknown():
+            return "status unknown"
+        case never:
+            assert_never(never)
+
+
+def has_passed(outcome: RunOutcome, counts: Counts | None) -> bool:
+    """Exit status 0, and where a report counted tests, at least one that ran and none that failed."""
+    if not isinstance(outcome, Exited) or outcome.status != 0:
+        return False
+    if counts is None:
+        return True
+    return counts.passed > 0 and counts.failed == 0 and counts.errors == 0
