@@ -16,6 +16,7 @@ from handrail.contract.ids import Autonomy, ObservationKey, RiskPolicy
 from handrail.contract.tokens.workflow import purpose_key
 from handrail.event_log.memory import MemoryLog
 from handrail.host.program.installation import LocalInstallation
+from handrail.host.workflow_sources.directories import list_named_files, refuse_named_file
 from handrail.ports.process import AuditLine, Claim, KeyringFacts
 from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts, ProgramFacts
 from handrail.ports.workspace import FilePlace, SettingProblem, Settings, WorkflowFile
@@ -93,6 +94,12 @@ class GivenFiles:
             file for file in self.held if (file.source_kind, file.source_ref) == (source_kind, source_ref)
         ]
         return named[0].content if named else b""
+
+    def named_files(self, directory: str, project: str) -> Sequence[WorkflowFile]:
+        return list_named_files(directory, [("project", project)])
+
+    def refused_file(self, path: str, project: str) -> WorkflowFile | None:
+        return refuse_named_file(path, [("project", project)])
 
 
 class GivenWorkspace:

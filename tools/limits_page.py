@@ -188,7 +188,6 @@ COMMAND_LINE: Rows = (
     ),
     ("surfaces.cli.reading.params", "WORKFLOW_LIMIT_BYTES", "A workflow file named on the line."),
     ("surfaces.cli.reading.params", "MOST_FILES", "Files below a directory that is named on the line."),
-    ("surfaces.cli.reading.params", "MOST_FOLDERS", "Directories below it."),
     ("surfaces.cli.reading.spelling", "MOST_PROBLEMS", "Problems of one line that are told."),
     ("surfaces.cli.call", "PATIENCE_SECONDS", "After this a long command begins to say how far it is."),
     ("surfaces.cli.hook", "SECONDS", "When `hook` gives up."),

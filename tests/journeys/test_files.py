@@ -360,6 +360,24 @@ def test_validate_and_list_see_the_same_files_and_the_same_errors(disk: OnDisk) 
     assert started["pending"]["stepId"] == "a"
 
 
+@pytest.mark.promise("truth.files.same-folder")
+def test_a_folder_is_read_alike_from_outside_and_from_inside(
+    disk: OnDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk.put(disk.project / ".handrail", "config.json", {})
+    disk.put(disk.project / ".handrail", "contracts/project.contracts.count.json", WRONG_EXAMPLE)
+    outside = disk.validated()
+    found = []
+    for folder in (".", "contracts"):
+        monkeypatch.chdir(disk.project / ".handrail" / folder)
+        line = ("workflow", "validate", ".", "--report-only", "--project", str(disk.project))
+        _, report = command(disk.runtime, *line)
+        found.append([item["problems"][0]["code"] for item in report["data"]["items"]])
+
+    assert list(outside) == ["project.contracts.count"]
+    assert found == [["broken_contract"], ["broken_contract"]]
+
+
 def problem_of(runtime: Runtime, document: Any) -> dict[str, Any]:
     """The first error of a file, as the command line's validate tells it."""
     text = document if isinstance(document, str) else json.dumps(document)

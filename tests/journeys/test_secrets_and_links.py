@@ -184,6 +184,21 @@ def test_a_link_that_leads_out_is_one_problem_and_is_not_read(
     (place / link).symlink_to(outside if named == ".handrail" else outside / "/".join(link.split("/")[-1:]))
 
     assert led_out(rt) == [named]
+    assert_validate_tells_it_too(rt, place, link)
+
+
+def assert_validate_tells_it_too(rt: Runtime, place: Path, link: str) -> None:
+    """The link, the directory that it is in, and a file behind it, named on a command line."""
+    is_file = link.endswith(".json")
+    named = [place / link, *([(place / link).parent] if is_file else ())]
+    reports = [command(rt, "workflow", "validate", str(one), "--report-only") for one in named]
+    drawn = command(rt, "workflow", "graph", str(place / link if is_file else place / link / "x.json"))
+
+    assert "another file" not in json.dumps([reports, drawn])
+    assert drawn["error"]["details"]["domain_code"] == "WORKFLOW_INVALID"
+    problems = [item["problems"] for report in reports for item in report["data"]["items"]]
+    assert len(problems) == len(reports)
+    assert {problem["code"] for found in problems for problem in found} == {"bad_source"}
 
 
 @pytest.mark.promise("programs.links-stay-inside")

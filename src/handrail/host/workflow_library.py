@@ -7,7 +7,13 @@ from collections.abc import Mapping
 
 from handrail.contract.ids import SourceKind
 from handrail.host.private_files import leads_outside
-from handrail.host.workflow_sources.directories import content_of, list_files
+from handrail.host.workflow_sources.directories import (
+    Roots,
+    content_of,
+    list_files,
+    list_named_files,
+    refuse_named_file,
+)
 from handrail.host.workflow_sources.settings import (
     OWN_FOLDER,
     UserSettings,
@@ -50,6 +56,16 @@ class DirectoryLibrary:
         path = os.path.join(directory, source_ref)
         root = project if source_kind == "project" else directory
         return content_of(path) if path.endswith(".json") and not leads_outside(path, root) else b""
+
+    def named_files(self, directory: str, project: str) -> list[WorkflowFile]:
+        return list_named_files(directory, self._roots(project))
+
+    def refused_file(self, path: str, project: str) -> WorkflowFile | None:
+        return refuse_named_file(path, self._roots(project))
+
+    def _roots(self, project: str) -> Roots:
+        own = [os.path.join(self._home, name) for name in ("workflows", "contracts")]
+        return [("user", own[0]), ("user", own[1]), ("project", project)]
 
     def _directory_of(self, project: str, source_kind: SourceKind, source_ref: str) -> str | None:
         """Where a file was found; None where no directory of this machine holds it."""

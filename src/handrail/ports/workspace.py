@@ -36,7 +36,7 @@ class WorkflowFile(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
     holds: Literal["workflow", "contract"] = "workflow"
     trouble: str = ""
-    """Why there is no content, in a sentence; empty when it could be read."""
+    """Why it cannot be used before anyone reads it, in a sentence; empty when it can."""
     remedy: str = ""
     """What to do about the trouble."""
     summary: bytes = b""
@@ -54,6 +54,12 @@ class WorkflowLibrary(Protocol):
 
         None where that cannot be told without more work: files from git, plugins and other machines.
         """
+
+    def named_files(self, directory: str, project: str) -> Sequence[WorkflowFile]:
+        """What `files` would give of a directory that a caller names, each under the path to it."""
+
+    def refused_file(self, path: str, project: str) -> WorkflowFile | None:
+        """A file that a caller names, if `files` would not read it: a link leads out of its source."""
 
 
 class Workspace(Protocol):

@@ -101,6 +101,13 @@ class _OneWorkflow:
         del project, source_kind, source_ref
         return _WORKFLOW
 
+    def named_files(self, directory: str, project: str) -> Sequence[WorkflowFile]:
+        del directory, project
+        return ()
+
+    def refused_file(self, path: str, project: str) -> None:
+        del path, project
+
 
 class _Nowhere:
     def project(self, asked: str) -> str:

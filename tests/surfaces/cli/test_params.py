@@ -12,6 +12,7 @@ from handrail.contract.outcome import Fault, Json
 from handrail.surfaces.cli.process import Interrupted, Process
 from handrail.surfaces.cli.reading.params import params_of
 from handrail.surfaces.cli.reading.parse import parse
+from handrail.wiring import build_runtime
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def stdin() -> Iterator[int]:
 def params(process: Process, *line: str) -> dict[str, Json]:
     parsed = parse(line)
     assert parsed.problems == ()
-    return params_of(parsed, process)
+    return params_of(parsed, process, build_runtime({}, home="/nowhere"))
 
 
 def check_refused(code: str, process: Process, *line: str) -> Fault:

@@ -129,25 +129,36 @@ def test_a_directory_without_workflow_files_is_told(runtime: Runtime, tmp_path: 
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
-def test_pipes_and_linked_directories_below_a_directory_are_passed_over(tmp_path: Path) -> None:
+def test_pipes_and_linked_directories_below_a_directory_are_reported_and_never_opened(
+    runtime: Runtime, tmp_path: Path
+) -> None:
     (tmp_path / "a.json").write_bytes(b"{}")
     (tmp_path / "gone.json").symlink_to("nowhere")
     (tmp_path / "linked.json").symlink_to(tmp_path)
     os.mkfifo(tmp_path / "pipe.json")
 
-    assert workflow_files(str(tmp_path)) == [str(tmp_path / "a.json"), str(tmp_path / "gone.json")]
+    found = workflow_files(runtime, str(tmp_path), "/project")
+
+    assert {file.source_ref.rpartition("/")[2]: file.trouble.rpartition('" ')[2] for file in found} == {
+        "a.json": "",
+        "gone.json": "is a link that leads nowhere.",
+        "linked.json": "is not a regular file.",
+        "pipe.json": "is not a regular file.",
+    }
 
 
-def test_too_many_files_are_refused_and_links_are_not_followed(tmp_path: Path) -> None:
+def test_too_many_files_are_refused_and_links_are_not_followed(runtime: Runtime, tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "a.json").write_bytes(b"{}")
 
-    assert workflow_files(str(tmp_path)) == [str(tmp_path / "a.json")]
+    found = workflow_files(runtime, str(tmp_path), "/project")
+
+    assert [file.source_ref for file in found] == [str(tmp_path / "a.json")]
 
     for number in range(MOST_FILES):
         (tmp_path / f"{number}.json").touch()
     with pytest.raises(Exception, match="REQUEST_TOO_LARGE"):
-        workflow_files(str(tmp_path))
+        workflow_files(runtime, str(tmp_path), "/project")
 
 
 @pytest.mark.parametrize("drawn_as", ["mermaid", "svg", "text"])

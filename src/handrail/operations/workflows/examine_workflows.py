@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -46,6 +46,12 @@ class WorkflowText(Input, frozen=True, kw_only=True):
 
     source: Annotated[str, Meta(description="Where it was read.", max_length=4_096)]
     text: Annotated[str, Meta(description="Its content.", max_length=MAX_SOURCE_BYTES + 1)]
+    holds: (
+        Annotated[Literal["workflow", "contract"], Meta(description="Default: what its path says.")]
+        | UnsetType
+    ) = UNSET
+    trouble: Annotated[str, Meta(description="Why it was not read.", max_length=8_192)] = ""
+    remedy: Annotated[str, Meta(description="What to do about that.", max_length=8_192)] = ""
 
 
 class WorkflowChoice(Input, frozen=True, kw_only=True):
@@ -112,9 +118,7 @@ def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
 def examine_texts(catalog: Catalog, documents: Sequence[WorkflowText]) -> list[Examined]:
     """Files that a caller brings. They see each other: a routine may stand beside its callers."""
     contracts = {
-        document: _with_name(catalog, document, read_checked_contract(_content(document), document.source))
-        for document in documents
-        if kind_if_renamed(document.source) == "contract"
+        document: _read_contract(catalog, document) for document in documents if _holds_contract(document)
     }
     entries = {document: _entry(catalog, document) for document in documents if document not in contracts}
     beside = _with_beside(catalog, contracts, tuple(entries.values()))
@@ -126,9 +130,12 @@ def examine_texts(catalog: Catalog, documents: Sequence[WorkflowText]) -> list[E
     ]
 
 
-def _with_name(catalog: Catalog, document: WorkflowText, read: ReadContract) -> ReadContract:
+def _read_contract(catalog: Catalog, document: WorkflowText) -> ReadContract:
     """The contract, with what the library says about the id of this very file."""
     name = document.source.replace("\\", "/").rpartition("/")[2]
+    if document.trouble:
+        return ReadContract(id=name.removesuffix(".json"), problems=_trouble(document))
+    read = read_checked_contract(_content(document), document.source)
     told = [
         problem
         for one in catalog.broken_contracts
@@ -174,6 +181,18 @@ def problem_rows(problems: Iterable[Problem]) -> list[dict[str, Any]]:
     return [problem_row(problem) for problem in problems]
 
 
+def _holds_contract(document: WorkflowText) -> bool:
+    if document.holds is UNSET:
+        return kind_if_renamed(document.source) == "contract"
+    return document.holds == "contract"
+
+
+def _trouble(document: WorkflowText) -> tuple[Problem, ...]:
+    if not document.trouble:
+        return ()
+    return (Problem(code="bad_source", message=document.trouble, pointer="", fix=document.remedy),)
+
+
 def _entry(catalog: Catalog, document: WorkflowText) -> CatalogEntry:
     content = _content(document)
     source = read_checked(content).workflow
@@ -187,7 +206,7 @@ def _entry(catalog: Catalog, document: WorkflowText) -> CatalogEntry:
         source_ref=document.source,
         content=content,
         problems=(
-            *_ending_advice(name),
+            *(_trouble(document) or _ending_advice(name)),
             *(() if source is None else _name_advice(catalog, content, name, source)),
         ),
         is_usable=source is not None and explain_misnaming(name) is None,
@@ -305,9 +324,8 @@ def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWork
 
 def _examine_contract(document: WorkflowText, read: ReadContract) -> Examined:
     name = document.source.replace("\\", "/").rpartition("/")[2]
-    return Examined(
-        target=document.source, workflow_id=read.id, problems=(*_ending_advice(name), *read.problems)
-    )
+    ending = () if document.trouble else _ending_advice(name)
+    return Examined(target=document.source, workflow_id=read.id, problems=(*ending, *read.problems))
 
 
 def _content(document: WorkflowText) -> bytes:

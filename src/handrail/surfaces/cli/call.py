@@ -300,8 +300,8 @@ def answer_command(
     Raises Fault for trouble before the operation runs.
     """
     assert parsed.command is not None, "only a command is answered"
-    params = params_of(parsed, process)
     runtime = _shield(build_runtime(), process, parsed)
+    params = params_of(parsed, process, runtime)
     called = operation_of(parsed.command["operation"])
     caller = _caller(parsed)
     started_ms = runtime.clock.monotonic_ms()
@@ -360,8 +360,8 @@ def write_raw_field(
     Raises Fault for trouble before the operation runs.
     """
     assert parsed.command is not None, "only a command is answered"
-    params = params_of(parsed, process)
     runtime = _shield(build_runtime(), process, parsed)
+    params = params_of(parsed, process, runtime)
     called = operation_of(parsed.command["operation"])
     trouble: OSError | None = None
 
@@ -385,8 +385,8 @@ def stream(
     Raises Fault for trouble before the operation runs.
     """
     assert parsed.command is not None, "only a command is answered"
-    params: dict[str, Json] = params_of(parsed, process)
     runtime = _shield(build_runtime(), process, parsed)
+    params = params_of(parsed, process, runtime)
     return perform_stream(runtime, parsed.command["operation"], params, ask, _caller(parsed))
 
 

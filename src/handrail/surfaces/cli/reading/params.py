@@ -21,16 +21,18 @@ from handrail.surfaces.cli.reading.parse import (
     object_of,
 )
 from handrail.surfaces.cli.reading.spelling import refusal
-from handrail.workflows.limits import file_kind, is_looked_into
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from handrail.ports.workspace import WorkflowFile
+    from handrail.runtime.runtime import Runtime
     from handrail.surfaces.cli.reading.rows import Command, Param
 
 
 # Files that a command line names
 
 MOST_FILES = 1_000
-MOST_FOLDERS = 10_000
 
 _SUFFIX = ".json"
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
@@ -60,27 +62,14 @@ def is_workflow_id(word: str) -> bool:
     return not os.path.lexists(os.fsencode(word))
 
 
-def workflow_files(path: str) -> list[str]:
-    """The file itself, or every file below a directory that a library would list, sorted.
+def workflow_files(rt: Runtime, path: str, project: str) -> Sequence[WorkflowFile]:
+    """Every file below a directory that a library would list, refused ones too.
 
-    Links to directories are not followed.
-
-    Raises Fault E_NOT_FOUND for a directory without any, REQUEST_TOO_LARGE for one with too many, and
-    E_FORBIDDEN or E_IO.
+    Raises Fault E_NOT_FOUND for a directory without any, and REQUEST_TOO_LARGE for one with too many.
     """
-    if path == "-" or not os.path.isdir(os.fsencode(path)):
-        return [path]
-    found: list[str] = []
-    folders = [path]
-    for folder in folders:  # grows while it is walked
-        for name, is_folder in _entries(folder):
-            place = os.path.join(folder, name)
-            if is_folder:
-                folders += [place] if is_looked_into(name) else []
-            elif file_kind(os.path.abspath(place)) and not _is_special(place):
-                found.append(place)
-        if len(found) > MOST_FILES or len(folders) > MOST_FOLDERS:
-            raise _too_many(path)
+    found = rt.library.named_files(path, project)
+    if len(found) > MOST_FILES:
+        raise _too_many(path)
     if not found:
         raise Fault(
             E_NOT_FOUND,
@@ -88,24 +77,7 @@ def workflow_files(path: str) -> list[str]:
             details={"resource": "file", "id": shorten(path)},
             hint="Name a directory with workflow files, a file or an id.",
         )
-    return sorted(found)
-
-
-def _entries(folder: str) -> list[tuple[str, bool]]:
-    """The names in a directory, and whether each is a directory."""
-    try:
-        with os.scandir(os.fsencode(folder)) as entries:
-            return [
-                (entry.name.decode("utf-8", "surrogateescape"), entry.is_dir(follow_symlinks=False))
-                for entry in entries
-            ]
-    except OSError as error:
-        raise _file_trouble(error, folder) from error
-
-
-def _is_special(path: str) -> bool:
-    """A pipe, a device or a link to a directory. A broken link is a mistake, so it is reported."""
-    return os.path.exists(os.fsencode(path)) and not os.path.isfile(os.fsencode(path))
+    return found
 
 
 def _too_many(path: str) -> Fault:
@@ -151,7 +123,7 @@ _CARRIED = {
 """Global flags that are part of an operation's input, and their names there."""
 
 
-def params_of(parsed: Parsed, process: Process) -> dict[str, Json]:
+def params_of(parsed: Parsed, process: Process, rt: Runtime) -> dict[str, Json]:
     """The operation's input, by wire names.
 
     Raises Fault E_USAGE, E_VALIDATION, E_NOT_FOUND, E_FORBIDDEN, E_IO or REQUEST_TOO_LARGE.
@@ -163,8 +135,9 @@ def params_of(parsed: Parsed, process: Process) -> dict[str, Json]:
         whole = object_of(_content(whole, "--input", INPUT_LIMIT_BYTES, process), "--input")
     params: dict[str, Json] = dict(whole) if isinstance(whole, dict) else {}
     conflicts: list[Problem] = []
+    files = _Files(rt, process, str(parsed.options.get("project") or params.get("project", "")))
     for param, value in parsed.values:
-        for name, resolved in _resolve(param, value, process):
+        for name, resolved in _resolve(param, value, files):
             if not _place(params, name.split("."), resolved):
                 conflicts.append(_report_conflict(label_of(param), name))
     for flag, name in _operation_options(parsed.command):
@@ -219,20 +192,55 @@ def _references(parsed: Parsed) -> list[tuple[str, Reference]]:
     return found
 
 
-def _resolve(param: Param, value: Value, process: Process) -> list[tuple[str, Json]]:
+class _Files:
+    """The files that this line names, read as a library of the project reads its own."""
+
+    def __init__(self, rt: Runtime, process: Process, asked: str) -> None:
+        self._rt = rt
+        self._asked = asked
+        self.process = process
+
+    def below(self, directory: str) -> list[dict[str, Json]]:
+        return [_file_document(file) for file in workflow_files(self._rt, directory, self._project())]
+
+    def workflow(self, reference: Reference) -> dict[str, Json]:
+        """One workflow file. One that no listing would read is not read either."""
+        refused = None
+        if reference.path != "-":
+            refused = self._rt.library.refused_file(reference.path, self._project())
+        if refused is not None:
+            return _file_document(refused)
+        return _read_document(reference, WORKFLOW_LIMIT_BYTES, self.process)
+
+    def _project(self) -> str:
+        return self._rt.workspace.project(self._asked)
+
+
+def _file_document(file: WorkflowFile) -> dict[str, Json]:
+    """A file as the operation takes it; where only the name is wrong, the operation says so and reads on."""
+    document: dict[str, Json] = {
+        "source": file.source_ref,
+        "text": file.content.decode("utf-8", "surrogateescape"),
+        "holds": file.holds,
+    }
+    is_read = bool(file.content) or not file.trouble
+    return document if is_read else document | {"trouble": file.trouble, "remedy": file.remedy}
+
+
+def _resolve(param: Param, value: Value, files: _Files) -> list[tuple[str, Json]]:
     """The fields that a value becomes: one, or two where ids and files may be mixed."""
-    label, name = label_of(param), param["name"]
+    label, name, process = label_of(param), param["name"], files.process
     if isinstance(value, tuple):
         references = [one for one in value if isinstance(one, Reference)]
         if param["kind"] == "sources":
-            return _sources(references, process)
+            return _sources(references, files)
         if param["kind"] == "documents":
             return [(name, [_document(reference, label, process) for reference in references])]
         return [(name, list(value))]
     if not isinstance(value, Reference):
         return [(name, value)]
     if param["kind"] == "source":
-        return _source(value, process)
+        return _source(value, files)
     if param["kind"] == "document":
         from handrail.engine.bundles.limits import MOST_BYTES  # noqa: PLC0415 - only an import reads a bundle
 
@@ -247,26 +255,29 @@ def _resolve(param: Param, value: Value, process: Process) -> list[tuple[str, Js
             return [(name, _text(content, label))]
 
 
-def _source(reference: Reference, process: Process) -> list[tuple[str, Json]]:
+def _source(reference: Reference, files: _Files) -> list[tuple[str, Json]]:
     """A workflow by its id, or the text of a file."""
     if is_workflow_id(reference.path):
         return [("workflowId", reference.path)]
-    return [("document", _read_document(reference, WORKFLOW_LIMIT_BYTES, process))]
+    return [("document", files.workflow(reference))]
 
 
-def _sources(references: list[Reference], process: Process) -> list[tuple[str, Json]]:
-    """Workflows by id, files, and every file below a directory, in the order they were given."""
+def _sources(references: list[Reference], files: _Files) -> list[tuple[str, Json]]:
+    """Workflows by id, files, and every file below a directory, in the order they were given, each once."""
     ids = [reference.path for reference in references if is_workflow_id(reference.path)]
     if len(ids) == len(references):
         return [("workflowIds", ids)]
-    paths: list[str] = []
+    documents: dict[str, Json] = {}
     for reference in references:
-        paths += [reference.path] if is_workflow_id(reference.path) else workflow_files(reference.path)
-    documents: list[Json] = [
-        path if path in ids else _read_document(Reference(path=path), WORKFLOW_LIMIT_BYTES, process)
-        for path in dict.fromkeys(paths)
-    ]
-    return [("documents", documents)]
+        path = reference.path
+        if is_workflow_id(path):
+            documents.setdefault(path, path)
+        elif path != "-" and os.path.isdir(os.fsencode(path)):
+            for document in files.below(path):
+                documents.setdefault(str(document["source"]), document)
+        elif path not in documents:
+            documents[path] = files.workflow(reference)
+    return [("documents", list(documents.values()))]
 
 
 def _read_document(reference: Reference, limit_bytes: int, process: Process) -> dict[str, Json]:
