@@ -243,14 +243,16 @@ class OnDisk:
 
     def validated(self, *paths: Path) -> dict[str, list[dict[str, Any]]]:
         """Id and errors of every file that `workflow validate` looks at."""
+        told = self.told(*paths)
+        return {name: [one for one in found if one["severity"] == "error"] for name, found in told.items()}
+
+    def told(self, *paths: Path) -> dict[str, list[dict[str, Any]]]:
+        """Id and everything that `workflow validate` tells about each file."""
         named = [str(path) for path in paths] or [str(self.project / ".handrail")]
         _, document = command(
             self.runtime, "workflow", "validate", *named, "--report-only", "--project", str(self.project)
         )
-        return {
-            item["workflow_id"]: [one for one in item["problems"] if one["severity"] == "error"]
-            for item in document["data"]["items"]
-        }
+        return {item["workflow_id"]: item["problems"] for item in document["data"]["items"]}
 
 
 @pytest.fixture

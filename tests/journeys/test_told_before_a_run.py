@@ -102,6 +102,130 @@ def test_a_parameter_that_the_operation_does_not_take_is_refused(runtime: Runtim
 
 
 @pytest.mark.promise("truth.files.parameters")
+@pytest.mark.parametrize(
+    "given", [{"query": 1}, {"limit": "many"}, {"limit": 100_000}, {"sources": "project"}, {"sources": ["x"]}]
+)
+def test_a_value_that_the_operation_refuses_is_refused_where_it_is_written(
+    runtime: Runtime, given: dict[str, Any]
+) -> None:
+    [name] = given
+
+    assert told_by_file(runtime, action(params=given), step("b")) == [
+        ("bad_argument", f"/steps/0/params/{name}")
+    ]
+
+
+@pytest.mark.promise("truth.files.parameters")
+def test_a_parameter_that_is_missing_may_come_from_the_agent(runtime: Runtime, tmp_path: Path) -> None:
+    told = warned(runtime, tmp_path, action(operation="workflow.inspect"), step("b"))
+
+    assert [one[:2] for one in told] == [("bad_argument", "/steps/0/params")]
+
+
+@pytest.mark.promise("truth.files.parameters")
+def test_a_value_that_a_placeholder_gives_is_left_to_the_run(runtime: Runtime, tmp_path: Path) -> None:
+    inspect = action(operation="workflow.inspect", params={"workflowId": "{{test}}"})
+    listing = action(id="list", params={"limit": "{{n}}", "sources": ["{{test}}"]})
+
+    assert warned(runtime, tmp_path, inspect, listing, step("b"), inputs=TEST | {"n": {}}) == []
+
+
+ROUTINE = {
+    "id": "project.rounds",
+    "kind": "routine",
+    "name": "Rounds",
+    "description": "Go round.",
+    "inputs": {
+        "n": {"type": "integer", "required": True},
+        "size": {"type": "string", "enum": ["low", "high"], "default": "low"},
+    },
+    "steps": [step("x", prompt="Do {{n}} {{size}}.")],
+}
+CALLED: dict[str, dict[str, Any]] = {
+    "text": {"type": "string"},
+    "whole": {"type": "integer"},
+    "rate": {"type": "number"},
+    "any": {},
+    "mode": {"type": "string", "enum": ["fast", "slow"]},
+    "level": {"type": "string", "enum": ["high", "top"]},
+}
+
+
+@pytest.mark.promise("truth.files.parameters")
+@pytest.mark.parametrize(
+    ("args", "errors", "warnings"),
+    [
+        ({"n": 2}, [], []),
+        ({"n": "two"}, ["/steps/0/args/n"], []),
+        ({}, ["/steps/0/args"], []),
+        ({"n": 2, "size": "huge"}, ["/steps/0/args/size"], []),
+        ({"n": "{{text}}"}, [], ["/steps/0/args/n"]),
+        ({"n": "{{whole}}", "size": "{{level}}"}, [], []),
+        ({"n": "{{rate}}"}, [], []),
+        ({"n": "{{any}}", "size": "{{text}}"}, [], []),
+        ({"n": 2, "size": "{{mode}}"}, [], ["/steps/0/args/size"]),
+    ],
+)
+def test_what_a_routine_is_given_is_held_against_what_it_takes(
+    disk: OnDisk, args: dict[str, Any], errors: list[str], warnings: list[str]
+) -> None:
+    call = {"type": "template_call", "templateId": "project.templates.routine.rounds", "args": args}
+    disk.put(disk.workflows, "rounds.json", ROUTINE)
+    disk.put(disk.workflows, "x.json", workflow("project.x", call) | {"inputs": CALLED})
+
+    told = [one for one in disk.told(disk.workflows)["project.x"] if one["code"] == "bad_argument"]
+
+    assert [one["pointer"] for one in told if one["severity"] == "error"] == errors
+    assert [one["pointer"] for one in told if one["severity"] == "warning"] == warnings
+
+
+CONTRACT: dict[str, Any] = {
+    "id": "project.contracts.t",
+    "schema": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+}
+
+
+@pytest.mark.promise("truth.files.contracts")
+@pytest.mark.parametrize("written", ["{{tset}}", "{{a|upper}}", "${x}", "{% if a %}"])
+@pytest.mark.parametrize("key", ["guidance", "description"])
+def test_a_placeholder_in_a_contract_alone_is_told_and_does_not_stop_it(
+    disk: OnDisk, written: str, key: str
+) -> None:
+    disk.put(disk.contracts, "project.contracts.t.json", CONTRACT | {key: f"Look at {written}."})
+
+    [told] = disk.told(disk.contracts)["project.contracts.t"]
+    named = answer(
+        disk.runtime,
+        "workflow.validate",
+        workflowIds=["project.contracts.t"],
+        project=str(disk.project),
+    )
+
+    assert (told["code"], told["pointer"], told["severity"]) == ("bad_placeholder", f"/{key}", "warning")
+    assert named["ok"] is True
+    assert [one["code"] for one in named["items"][0]["problems"]] == ["bad_placeholder"]
+
+
+@pytest.mark.promise("truth.files.contracts")
+@pytest.mark.parametrize(
+    ("pattern", "severity"), [("/^passed/", "error"), ("/pass(ed)?/i", "warning"), ("^passed", "")]
+)
+def test_a_pattern_between_slashes_in_a_contract_alone_is_told(
+    disk: OnDisk, pattern: str, severity: str
+) -> None:
+    schema = CONTRACT["schema"] | {"properties": {"a": {"type": "string", "pattern": pattern}}}
+    disk.put(disk.contracts, "project.contracts.t.json", CONTRACT | {"schema": schema})
+
+    told = disk.told(disk.contracts)["project.contracts.t"]
+    listed = disk.listed().get("project.contracts.t", [])
+    doctor = answer(disk.runtime, "self.doctor", checks=["workflow_library"], project=str(disk.project))
+
+    assert [one["severity"] for one in told] == ([severity] if severity else [])
+    assert listed == [one for one in told if severity == "error"]
+    assert doctor["checks"][0]["status"] == ("warn" if severity == "error" else "pass")
+
+
+@pytest.mark.promise("truth.files.parameters")
 def test_the_edit_of_a_parameter_is_the_one_the_operation_takes(runtime: Runtime) -> None:
     inspect = action(operation="workflow.inspect", params={"workflow_id": "wr.bug_fix"})
     text = json.dumps(workflow("project.x", inspect))

@@ -9,7 +9,7 @@ import pytest
 
 from handrail.operations.workflows.examine_workflows import Examined, WorkflowText, examine_texts
 from handrail.workflows.catalog import Catalog
-from handrail.workflows.compiling.shelf import read_checked_contract
+from handrail.workflows.checking.whole_file import read_checked_contract
 from handrail.workflows.problem import Problem, edit_rows
 from tests.operations.intended_files import BASES, Base, Mistake, put, take
 from tests.operations.planted_mistakes import MISTAKES

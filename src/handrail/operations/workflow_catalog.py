@@ -12,6 +12,7 @@ from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Fault, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
+from handrail.runtime.hub import input_problems
 from handrail.runtime.misplaced_token import offer_call
 from handrail.runtime.operation import OPERATION_NAMES, operation
 from handrail.runtime.runtime import Runtime, project_or_root
@@ -132,6 +133,7 @@ def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: 
         pointers=compilation.pointers,
         operations=frozenset(OPERATION_NAMES),
         parameters=_parameters_of,
+        refused_values=_refused_values,
         is_foreign=is_foreign,
     )
     found = check_flow(source, compilation.pinned.workflow, given)
@@ -144,8 +146,16 @@ def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: 
 
 
 def _parameters_of(name: str) -> frozenset[str]:
-    """What an operation takes. Its module is loaded for this, so only where an action has parameters."""
+    """What an operation takes. Its module is loaded for this, so only where an action names it."""
     return frozenset(field.encode_name for field in fields(operation(name).input))
+
+
+def _refused_values(name: str, params: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the operation itself would say about these parameters."""
+    problems, _ = input_problems(operation(name), params)
+    return [
+        (str(one["param"]), "" if one["problem"] == "missing" else str(one["problem"])) for one in problems
+    ]
 
 
 def list_errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:

@@ -10,9 +10,9 @@ from typing import Literal, Protocol
 import msgspec
 
 from handrail.contract.ids import SourceKind
-from handrail.workflows.checking.whole_file import read_checked
+from handrail.workflows.checking.whole_file import read_checked, read_checked_contract
 from handrail.workflows.compiled import Contract, InputSpec
-from handrail.workflows.compiling.shelf import ReadContract, read_checked_contract, read_contract
+from handrail.workflows.compiling.shelf import ReadContract, read_contract
 from handrail.workflows.limits import IdStatus, WorkflowKind, id_status
 from handrail.workflows.problem import Problem, replace_value
 
@@ -76,6 +76,8 @@ class Catalog(msgspec.Struct, frozen=True, kw_only=True):
     """Where each of them stands: its source and its name there."""
     broken_contracts: tuple[BrokenContract, ...] = ()
     """Contract files that nothing can use, by source and name."""
+    contract_warnings: dict[str, tuple[Problem, ...]] = {}
+    """What may be wrong with a contract that can be used."""
 
 
 class FoundFile(Protocol):
@@ -111,13 +113,10 @@ def build_catalog(files: Iterable[FoundFile]) -> Catalog:
     ids = frozenset(entry.id for entry in entries)
     wanted = Counter(suggest_id(entry.id, entry.source_kind) for entry in entries if _is_legacy(entry))
     shared = frozenset(better for better, count in wanted.items() if count > 1)
-    contracts, defined, broken = _contracts(found)
-    return Catalog(
-        entries=tuple(sorted((_with_suggestion(entry, ids, shared) for entry in entries), key=catalog_order)),
-        contracts=contracts,
-        contract_files=defined,
-        broken_contracts=broken,
+    catalog = Catalog(
+        entries=tuple(sorted((_with_suggestion(entry, ids, shared) for entry in entries), key=catalog_order))
     )
+    return _with_contracts(catalog, [file for file in found if file.holds == "contract"])
 
 
 def summarise(content: bytes) -> Summary:
@@ -238,33 +237,38 @@ def _with_suggestion(entry: CatalogEntry, ids: frozenset[str], shared: frozenset
     return msgspec.structs.replace(entry, suggested_id=better)
 
 
-def _contracts(
-    files: list[FoundFile],
-) -> tuple[dict[str, Contract], dict[str, tuple[SourceKind, str]], tuple[BrokenContract, ...]]:
+def _with_contracts(catalog: Catalog, files: list[FoundFile]) -> Catalog:
     contracts: dict[str, Contract] = {}
     defined: dict[str, tuple[SourceKind, str]] = {}
+    warnings: dict[str, tuple[Problem, ...]] = {}
     broken: list[BrokenContract] = []
     for file in files:
-        if file.holds != "contract":
-            continue
         read = _read_contract(file)
         problems = read.problems
-        if read.contract is not None and read.id in contracts:
-            problems = (_shadowed(read.id, " ".join(defined[read.id])),)
-        elif read.contract is not None:
+        if read.contract is not None and read.id not in contracts:
             contracts[read.id] = read.contract
             defined[read.id] = (file.source_kind, file.source_ref)
-        if problems:
-            broken.append(
-                BrokenContract(
-                    id=read.id,
-                    source_kind=file.source_kind,
-                    source_ref=file.source_ref,
-                    content=file.content,
-                    problems=problems,
-                )
+            if problems:
+                warnings[read.id] = problems
+            continue
+        if read.contract is not None:
+            problems = (_shadowed(read.id, " ".join(defined[read.id])),)
+        broken.append(
+            BrokenContract(
+                id=read.id,
+                source_kind=file.source_kind,
+                source_ref=file.source_ref,
+                content=file.content,
+                problems=problems,
             )
-    return contracts, defined, tuple(sorted(broken, key=lambda one: (one.source_kind, one.source_ref)))
+        )
+    return msgspec.structs.replace(
+        catalog,
+        contracts=contracts,
+        contract_files=defined,
+        broken_contracts=tuple(sorted(broken, key=lambda one: (one.source_kind, one.source_ref))),
+        contract_warnings=warnings,
+    )
 
 
 def _read_contract(file: FoundFile) -> ReadContract:
@@ -275,9 +279,11 @@ def _read_contract(file: FoundFile) -> ReadContract:
     remembered = _remembered(file)
     if remembered is None:
         return read_checked_contract(file.content, file.source_ref)
-    if remembered.problems:
-        return ReadContract(id=remembered.id, problems=remembered.problems)
-    return read_contract(file.content, file.source_ref)
+    read = read_contract(file.content, file.source_ref)
+    is_sound = all(problem.severity != "error" for problem in remembered.problems)
+    return ReadContract(
+        id=remembered.id, contract=read.contract if is_sound else None, problems=remembered.problems
+    )
 
 
 def summarise_contract(content: bytes, source_ref: str) -> Summary:

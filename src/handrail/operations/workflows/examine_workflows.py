@@ -21,9 +21,9 @@ from handrail.workflows.builtins.routines import routine_template_id
 from handrail.workflows.catalog import RESERVED_NAMESPACE, BrokenContract, Catalog, CatalogEntry, suggest_id
 from handrail.workflows.checking.dangling import find_dangling_names
 from handrail.workflows.checking.linter import check
-from handrail.workflows.checking.whole_file import read_checked
+from handrail.workflows.checking.whole_file import read_checked, read_checked_contract
 from handrail.workflows.compiled import Pinned
-from handrail.workflows.compiling.shelf import ReadContract, read_checked_contract
+from handrail.workflows.compiling.shelf import ReadContract
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.limits import (
     MAX_JSON_DEPTH,
@@ -102,7 +102,10 @@ def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
         return [_examine(catalog, entry, workflow_id) for entry in named]
     contracts = [one for one in catalog.broken_contracts if one.id == workflow_id]
     if contracts or workflow_id in catalog.contracts:
-        problems = tuple(problem for one in contracts for problem in one.problems)
+        problems = (
+            *catalog.contract_warnings.get(workflow_id, ()),
+            *(problem for one in contracts for problem in one.problems),
+        )
         return [Examined(target=workflow_id, workflow_id=workflow_id, problems=problems)]
     raise Fault(
         WORKFLOW_NOT_FOUND,
@@ -166,7 +169,7 @@ def _with_beside(
             problems=read.problems,
         )
         for document, read in contracts.items()
-        if read.problems
+        if read.contract is None
     ]
     kept = [one for one in catalog.broken_contracts if one.id not in sound]
     return msgspec.structs.replace(

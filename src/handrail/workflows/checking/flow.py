@@ -5,7 +5,7 @@ In a native file each is an error. A file of the other dialect runs as it is, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
 import msgspec
@@ -17,7 +17,7 @@ from handrail.workflows.checking.pattern_forms import (
     never_matches,
 )
 from handrail.workflows.checking.rendered_texts import check_rendered
-from handrail.workflows.checking.usage import find_impossible_rules
+from handrail.workflows.checking.usage import find_impossible_rules, strings_in
 from handrail.workflows.checking.value_checks import check_comparison
 from handrail.workflows.compiled import (
     Action,
@@ -31,6 +31,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
+from handrail.workflows.compiling.implicit_inputs import placeholder_names
 from handrail.workflows.conditions import (
     And,
     Compare,
@@ -62,6 +63,8 @@ class FlowFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What an action may name; if empty, nothing is checked."""
     parameters: Callable[[str], frozenset[str]] | None = None
     """What one of the operations takes."""
+    refused_values: Callable[[str, dict[str, Any]], Iterable[tuple[str, str]]] | None = None
+    """Parameters that an operation refuses with these values, and why; without a reason, one is missing."""
     is_foreign: bool = False
 
 
@@ -169,7 +172,7 @@ class _Flow:
 
     def _parameters(self, action: Action, pointer: str) -> None:
         """An operation refuses a call with a parameter that it does not know."""
-        if not action.params or self._given.parameters is None:
+        if self._given.parameters is None:
             return
         known = self._given.parameters(action.operation)
         for name in sorted(set(action.params) - known):
@@ -180,6 +183,22 @@ class _Flow:
             self.found.report(
                 "bad_argument", place, message, fix, rename_key(place, sure) if sure else NO_EDIT
             )
+        if set(action.params) <= known:
+            self._values(action, pointer)
+
+    def _values(self, action: Action, pointer: str) -> None:
+        """What a placeholder gives shows in a run, and the agent may add what is missing, such as a token."""
+        assert self._given.refused_values is not None, "asked for together with the names"
+        plain = {name: value for name, value in action.params.items() if not _is_filled(value)}
+        for name, why in self._given.refused_values(action.operation, plain):
+            if why:
+                place = join_pointer(f"{pointer}/params", name)
+                message = f"{action.operation} refuses this {quote_name(name)}: {why}."
+                self.found.report("bad_argument", place, message, "Write a value that it takes.")
+            elif name not in action.params:
+                message = f"{action.operation} needs {quote_name(name)}, which is not given here."
+                fix = f"Add {quote_name(name)}, or say in a step before where the agent finds it."
+                self.found.warn("bad_argument", f"{pointer}/params", message, fix)
 
     def _loop(self, loop: Loop, pointer: str, before: frozenset[str], around: frozenset[str]) -> None:
         body = frozenset(kind for part in loop.body for kind in self._delivered(part))
@@ -297,6 +316,10 @@ class _Flow:
                 else f"Name {quote_name(part)} in its schema, so that agents send it."
             )
             self.found.warn("undeclared_name", f"{pointer}/field", message, fix)
+
+
+def _is_filled(value: Any) -> bool:
+    return any(name for text in strings_in(value) for name in placeholder_names(text))
 
 
 def _comparisons(condition: Condition, pointer: str) -> Iterator[tuple[str, Compare]]:

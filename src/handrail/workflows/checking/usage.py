@@ -80,9 +80,9 @@ def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]
         if isinstance(part, Step) and part.user_only is not None:
             used.add(part.user_only.input)
         if isinstance(part, Action):
-            used |= {name for text in _strings(part.params) for name in placeholder_names(text)}
+            used |= {name for text in strings_in(part.params) for name in placeholder_names(text)}
     # An argument may be settled while its template is expanded and leave no trace.
-    return used | {name for text in _strings(_arguments(source.steps)) for name in placeholder_names(text)}
+    return used | {name for text in strings_in(_arguments(source.steps)) for name in placeholder_names(text)}
 
 
 def _all(parts: tuple[Part, ...]) -> Iterator[Part]:
@@ -160,15 +160,16 @@ def _arguments(parts: tuple[SourcePart, ...]) -> list[Any]:
     return found
 
 
-def _strings(value: Any) -> Iterator[str]:
+def strings_in(value: Any) -> Iterator[str]:
+    """Every text in a value, keys aside."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for inner in value:
-            yield from _strings(inner)
+            yield from strings_in(inner)
     elif isinstance(value, dict):
         for inner in value.values():
-            yield from _strings(inner)
+            yield from strings_in(inner)
 
 
 _FLAGS = frozenset(

@@ -9,8 +9,16 @@ import msgspec
 
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault
+from handrail.workflows.checking.contract_texts import check_guidance
 from handrail.workflows.checking.names import check_names
-from handrail.workflows.compiling.shelf import is_contract, read_checked_contract
+from handrail.workflows.checking.pattern_forms import check_schema_patterns
+from handrail.workflows.compiling.shelf import (
+    ReadContract,
+    find_contract_problems,
+    guidance_key,
+    is_contract,
+    read_contract,
+)
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem
@@ -70,3 +78,34 @@ def _read(content: bytes) -> Reading:
     problems = add_places(content.decode(), (*reading.problems, *told))
     kept = None if found.has_errors else reading.workflow
     return msgspec.structs.replace(reading, workflow=kept, problems=problems)
+
+
+def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
+    """A contract file with all its problems; without a contract where one of them is an error."""
+    read = _read_contract(content, file_name)
+    if not read.problems:
+        return read
+
+    def judge(edited: bytes) -> tuple[Problem, ...]:
+        return _read_contract(edited, file_name).problems
+
+    return msgspec.structs.replace(read, problems=keep_sound_edits(content, read.problems, judge))
+
+
+def _read_contract(content: bytes, file_name: str) -> ReadContract:
+    read = read_contract(content, file_name)
+    if read.contract is None:
+        return read
+    problems = find_contract_problems(read.contract)
+    if not problems:
+        found = Findings("error")
+        check_schema_patterns(found, read.contract.schema, "/schema")
+        key = guidance_key(decode_json(content, max_bytes=len(content)))
+        check_guidance(found, read.contract.guidance, f"/{key}")
+        problems = found.problems
+    is_sound = all(problem.severity != "error" for problem in problems)
+    return ReadContract(
+        id=read.id,
+        contract=read.contract if is_sound else None,
+        problems=add_places(content.decode(), problems) if problems else (),
+    )

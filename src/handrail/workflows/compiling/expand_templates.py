@@ -156,7 +156,11 @@ class _Expander:
         if spec is None:
             return self._stand_in(call, where)
         taken = Signature(
-            owner=spec.id, specs=spec.args, takes_inputs=spec.takes_inputs, names_inputs=spec.names_inputs
+            owner=spec.id,
+            specs=spec.args,
+            takes_inputs=spec.takes_inputs,
+            names_inputs=spec.names_inputs,
+            inputs=self._source.inputs,
         )
         args = check_values(taken, call.args, join_pointer(call.pointer, "args"), self._trail)
         if args is None:

@@ -35,6 +35,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `{{name}}` may stand for a value of any type."""
     names_inputs: tuple[str, ...] = ()
     """Which values must be `{{name}}`."""
+    inputs: Mapping[str, InputSpec] = {}
+    """What the calling workflow declares, which `{{name}}` stands for."""
 
 
 def check_values(
@@ -57,6 +59,8 @@ def check_values(
         if trouble is not None:
             trail.report("bad_argument", join_pointer(pointer, name) if name in given else pointer, *trouble)
             is_sound = False
+        elif name in given and (doubt := _doubt(taken, name, spec, given[name])) is not None:
+            trail.report("bad_argument", join_pointer(pointer, name), *doubt, "warning")
     return values if is_sound else None
 
 
@@ -89,6 +93,23 @@ def _trouble(taken: Signature, name: str, spec: InputSpec, value: Any) -> tuple[
         near = find_nearest(str(value), [str(one) for one in spec.enum])
         fix = f"Did you mean {' or '.join(near)}?" if near else f"Use one of {words}."
         return f"{name} cannot be {quote(str(value))}.", fix
+    return None
+
+
+def _doubt(taken: Signature, name: str, spec: InputSpec, value: Any) -> tuple[str, str] | None:
+    """Why the value of an input may not be what is taken; a prompt shows it all the same."""
+    declared = taken.inputs.get(parse_placeholder(value))
+    if declared is None or declared.implicit:
+        return None
+    held, wanted = INPUT_FITS[declared.type][1], INPUT_FITS[spec.type][1]
+    kinds = {declared.type, spec.type}
+    if len(kinds) == 2 and "any" not in kinds and spec.type != "string" and kinds != {"integer", "number"}:
+        fix = f"Declare it as {wanted}, or name another input."
+        return f"{name} is meant to be {wanted}, and the input {value} is {held}.", fix
+    shared = [one for one in spec.enum or () if any(is_same_value(one, own) for own in declared.enum or ())]
+    if spec.enum and declared.enum and not shared:
+        words = ", ".join(str(one) for one in spec.enum)
+        return f"{name} takes {words}, and the input {value} is none of them.", "Name another input."
     return None
 
 

@@ -20,7 +20,6 @@ from handrail.workflows.model import RefPart
 from handrail.workflows.places import add_places, suggest_repair
 from handrail.workflows.problem import NO_EDIT, Problem, add_value, remove_value, rename_key, replace_value
 from handrail.workflows.reading.findings import guess_name, guess_surely, join_pointer, quote_name
-from handrail.workflows.sound_edits import keep_sound_edits
 
 # A project's own contract: one JSON file with a schema, embedded into every workflow that names it
 
@@ -35,7 +34,7 @@ _PLAIN_GUIDANCE = "Deliver this artifact; every member means what its name says.
 
 
 class ReadContract(msgspec.Struct, frozen=True, kw_only=True):
-    """There is no contract if there is a problem."""
+    """There is no contract if one of the problems is an error."""
 
     id: str
     contract: Contract | None = None
@@ -69,28 +68,6 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
 def is_contract(document: Json) -> bool:
     """Whether a document is meant as a contract, wherever the file is."""
     return isinstance(document, dict) and isinstance(document.get("schema"), dict) and "steps" not in document
-
-
-def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
-    """The same, with schema and example checked: there is no contract if one of them is wrong."""
-    read = _read_checked(content, file_name)
-    if not read.problems:
-        return read
-
-    def judge(edited: bytes) -> tuple[Problem, ...]:
-        return _read_checked(edited, file_name).problems
-
-    return msgspec.structs.replace(read, problems=keep_sound_edits(content, read.problems, judge))
-
-
-def _read_checked(content: bytes, file_name: str) -> ReadContract:
-    read = read_contract(content, file_name)
-    if read.contract is None:
-        return read
-    problems = find_contract_problems(read.contract)
-    if not problems:
-        return read
-    return ReadContract(id=read.id, problems=add_places(content.decode(), problems))
 
 
 def find_contract_problems(contract: Contract) -> list[Problem]:
@@ -244,13 +221,18 @@ def _id_meant(text: str) -> str:
 def _contract(document: dict[str, Json], contract_id: str) -> Contract:
     kind: str = document.get("artifactKind", contract_id.replace(".contracts.", "."))
     example = document.get("example", {})
-    guidance: str = document.get("guidance") or document.get("description") or _PLAIN_GUIDANCE
+    guidance: str = document.get(guidance_key(document), "") or _PLAIN_GUIDANCE
     return Contract(
         artifact_kind=kind,
         schema=document["schema"],
         example={"kind": kind, **example} if example else {},
         guidance=guidance,
     )
+
+
+def guidance_key(document: dict[str, Json]) -> str:
+    """Which of its texts an agent reads."""
+    return "guidance" if document.get("guidance") else "description"
 
 
 # The shelf

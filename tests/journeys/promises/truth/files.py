@@ -48,7 +48,8 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "truth.files.parameters",
         "truth, R31",
-        "A parameter that an operation does not take is told before anyone is asked to send it.",
+        "A parameter or a value that an operation, a template or a routine does not take is told before "
+        "anyone is asked to send it, and so is one that is missing.",
     ),
     Promise(
         "truth.files.members",
