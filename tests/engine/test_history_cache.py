@@ -84,6 +84,7 @@ def line_of(count: int) -> History:
             tag=f"{number:08d}",
             index=number,
             at="2027-01-15T08:00:00.000Z",
+            steps_done=number,
         )
     history = History(
         session_id=SessionId("ses_000000000000"), head_digest="", nodes=nodes, inherited=inherited

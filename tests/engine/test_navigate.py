@@ -256,5 +256,5 @@ def test_a_position_names_its_leaf_however_deep_it_is() -> None:
     workflow = flow(step("a"), loop("l", Count(count=1), loop("m", Count(count=1), deep)))
 
     assert leaf_at(workflow, Running(step_id="deep")) == deep
-    with pytest.raises(AssertionError, match="no step gone"):
+    with pytest.raises(AssertionError, match="no step or loop gone"):
         leaf_at(workflow, Running(step_id="gone"))

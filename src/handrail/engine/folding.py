@@ -329,20 +329,22 @@ class _Folding:
     def _create_node(self, created: NodeCreated, body: EventBody, record: StoredRecord) -> None:
         run_id, node_id = _present(body.scope.run_id), _present(body.scope.node_id)
         tag = node_tag(record.digest)
+        parent = created.parent_node_id
+        done = 0 if parent is None else self._nodes[parent].steps_done + (created.node_kind == "step")
         self._nodes[node_id] = Node(
             node_id=node_id,
             run_id=run_id,
             kind=created.node_kind,
-            parent=created.parent_node_id,
+            parent=parent,
             state=created.state,
             tag=tag,
             index=record.index,
             at=body.at,
+            steps_done=done,
         )
         self._by_tag[tag] = node_id
-        parent = created.parent_node_id
         self._inherited[node_id] = NOTHING_INHERITED if parent is None else self._inherited[parent]
-        if created.parent_node_id is None:
+        if parent is None:
             self._runs[run_id] = msgspec.structs.replace(self._runs[run_id], first_node=node_id)
         if created.node_kind == "checkpoint":
             key = (_present(created.parent_node_id), _present(created.attempt_id))

@@ -135,6 +135,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     tag: str
     index: int
     at: str
+    steps_done: int
+    """On the way from the start of the run to here."""
 
 
 class Notes(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    derive_once,
 )
 from handrail.workflows.conditions import And, ConditionId, Facts, LoopControl, Not, Or, holds, named_value
 from handrail.workflows.limits import MAX_MOVE_PLACES
@@ -176,7 +177,7 @@ def next_move(
 
 def leaf_at(workflow: CompiledWorkflow, state: Running) -> Leaf:
     """The step, choice or action that is pending at a position."""
-    parts, place = _find(workflow.steps, state.step_id)[-1]
+    parts, place = _way_down(workflow, state.step_id)[-1]
     leaf = parts[place]
     assert not isinstance(leaf, Loop), "a position names a leaf"
     return leaf
@@ -294,7 +295,7 @@ class _Walk:
 
     def after(self, state: Running) -> Running | None:
         loops = state.loops
-        for parts, place in reversed(_find(self._workflow.steps, state.step_id)):
+        for parts, place in reversed(_way_down(self._workflow, state.step_id)):
             inside = parts[place]
             if isinstance(inside, Loop):
                 frame, loops = loops[-1], loops[:-1]
@@ -371,27 +372,27 @@ class _Walk:
         return self._around[loop_id]
 
 
-def _find(parts: tuple[Part, ...], step_id: str) -> list[tuple[tuple[Part, ...], int]]:
-    """The path down to a leaf: at each level, the list it is in and its place. Raises if there is none."""
-    for place, part in enumerate(parts):
-        if isinstance(part, Loop):
-            below = _find_or_none(part.body, step_id)
-            if below is not None:
-                return [(parts, place), *below]
-        elif part.id == step_id:
-            return [(parts, place)]
-    raise AssertionError(f"the pinned workflow has no step {step_id}")
+_Way: TypeAlias = tuple[tuple[tuple[Part, ...], int], ...]
+"""Down to a part: at each level, the list it is in and its place."""
 
 
-def _find_or_none(parts: tuple[Part, ...], step_id: str) -> list[tuple[tuple[Part, ...], int]] | None:
-    for place, part in enumerate(parts):
-        if isinstance(part, Loop):
-            below = _find_or_none(part.body, step_id)
-            if below is not None:
-                return [(parts, place), *below]
-        elif part.id == step_id:
-            return [(parts, place)]
-    return None
+def _way_down(workflow: CompiledWorkflow, part_id: str) -> _Way:
+    way = derive_once(workflow, _ways_down).get(part_id)
+    assert way is not None, f"the pinned workflow has no step or loop {part_id}"
+    return way
+
+
+def _ways_down(workflow: CompiledWorkflow) -> dict[str, _Way]:
+    """The way to every leaf and loop, by its id."""
+    found: dict[str, _Way] = {}
+    waiting: list[tuple[tuple[Part, ...], _Way]] = [(workflow.steps, ())]
+    while waiting:
+        parts, above = waiting.pop()
+        for place, part in enumerate(parts):
+            found[part.id] = (*above, (parts, place))
+            if isinstance(part, Loop):
+                waiting.append((part.body, found[part.id]))
+    return found
 
 
 def _asks_body(workflow: CompiledWorkflow, loop: Loop) -> bool:
@@ -414,11 +415,7 @@ def _asks_body(workflow: CompiledWorkflow, loop: Loop) -> bool:
 
 def find_loop(workflow: CompiledWorkflow, loop_id: str) -> Loop:
     """The loop of this id; the pinned workflow has it."""
-    pending = list(workflow.steps)
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Loop):
-            if part.id == loop_id:
-                return part
-            pending.extend(part.body)
-    raise AssertionError(f"the pinned workflow has no loop {loop_id}")
+    parts, place = _way_down(workflow, loop_id)[-1]
+    loop = parts[place]
+    assert isinstance(loop, Loop), "a frame names a loop"
+    return loop

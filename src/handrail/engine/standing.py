@@ -60,6 +60,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    derive_once,
 )
 from handrail.workflows.conditions import MISSING, Facts, LoopControl, holds, named_value
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
@@ -125,34 +126,29 @@ class Progress(Payload, frozen=True, kw_only=True):
 NOT_BEGUN = Progress(done=0, at_least=0)
 
 
-def progress_at(history: History, workflow: CompiledWorkflow, node: Node) -> Progress:
+def progress_at(workflow: CompiledWorkflow, node: Node) -> Progress:
     """How far the run is at a node."""
-    done = 0
-    current: Node | None = node
-    while current is not None:
-        if current.kind == "step" and current.parent is not None:
-            done += 1
-        current = None if current.parent is None else history.nodes[current.parent]
+    done = node.steps_done
     if not isinstance(node.state, Running):
         return Progress(done=done, at_least=done)
-    return Progress(done=done, at_least=done + 1 + _after(workflow, workflow.steps, node.state.step_id))
+    following = derive_once(workflow, _count_following)[node.state.step_id]
+    return Progress(done=done, at_least=done + 1 + following)
 
 
-def _after(workflow: CompiledWorkflow, parts: tuple[Part, ...], step_id: str) -> int:
-    """The steps that surely follow a step; of the loop it stands in, those of its round."""
-    for place, part in enumerate(parts):
-        if isinstance(part, Loop):
-            if _holds_step(part.body, step_id):
-                return _after(workflow, part.body, step_id) + _surely(workflow, parts[place + 1 :])
-        elif part.id == step_id:
-            return _surely(workflow, parts[place + 1 :])
-    return 0
+def _count_following(workflow: CompiledWorkflow) -> dict[str, int]:
+    """The steps that surely follow each leaf; of the loops it stands in, those of their round."""
+    found: dict[str, int] = {}
 
+    def count(parts: tuple[Part, ...], following: int) -> None:
+        for part in reversed(parts):
+            if isinstance(part, Loop):
+                count(part.body, following)
+            else:
+                found[part.id] = following
+            following += _surely(workflow, (part,))
 
-def _holds_step(parts: tuple[Part, ...], step_id: str) -> bool:
-    return any(
-        _holds_step(part.body, step_id) if isinstance(part, Loop) else part.id == step_id for part in parts
-    )
+    count(workflow.steps, 0)
+    return found
 
 
 def _surely(workflow: CompiledWorkflow, parts: tuple[Part, ...]) -> int:
@@ -486,7 +482,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         nearly_declared=find_mistyped_keys(workflow.inputs, history.context.get(node.node_id, {})),
         misnamed=list_misnamings(workflow, (held.artifact for held in attached.artifacts)),
         skipped=list_passed_parts(workflow, attached.trace, known) if is_moved else (),
-        progress=progress_at(history, workflow, node),
+        progress=progress_at(workflow, node),
     )
     match node.state:
         case Complete():

@@ -4,8 +4,8 @@ Everything the engine needs is inside: rendered prompts, conditions, contracts w
 no ids of runs, no times, and nothing of the environment.
 """
 
-from collections.abc import Iterator
-from typing import Any, Literal, TypeAlias, assert_never
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TypeAlias, TypeVar, assert_never
 
 import msgspec
 
@@ -309,8 +309,8 @@ class Recommended(Compiled, frozen=True, kw_only=True):
     risk_policy: RiskPolicy | None = None
 
 
-class CompiledWorkflow(Compiled, frozen=True, kw_only=True):
-    """A compiled workflow."""
+class CompiledWorkflow(Compiled, frozen=True, kw_only=True, dict=True):
+    """A compiled workflow. What follows from it alone is kept with it (`derive_once`)."""
 
     v: int
     id: WorkflowId
@@ -352,6 +352,24 @@ def decode_compiled(content: bytes) -> CompiledWorkflow:
             "The workflow of this run was pinned in a form that this version does not know.",
             details={"found": str(error)[:200], "supported": COMPILED_VERSION},
         ) from error
+
+
+# What follows from a workflow alone
+
+_T = TypeVar("_T")
+
+
+def derive_once(workflow: CompiledWorkflow, derive: Callable[[CompiledWorkflow], _T]) -> _T:
+    """What `derive` finds in a workflow, kept with that workflow; callers do not change it.
+
+    A server asks the same of a decoded workflow in every call. Two threads may both derive it, and find the
+    same.
+    """
+    kept: dict[Any, Any] = vars(workflow)
+    if derive not in kept:
+        kept[derive] = derive(workflow)
+    found: _T = kept[derive]
+    return found
 
 
 # Values that come from inside a workflow, so nobody sends them

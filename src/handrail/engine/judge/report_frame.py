@@ -45,6 +45,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    derive_once,
     loop_variables,
     names_set_inside,
 )
@@ -154,8 +155,12 @@ class Steering(msgspec.Struct, frozen=True, kw_only=True):
     every_round_at: frozenset[str] = frozenset()
 
 
-def steering_values(workflow: CompiledWorkflow) -> dict[str, Steering]:
+def steering_values(workflow: CompiledWorkflow) -> Mapping[str, Steering]:
     """Every value that steers the run, in the order in which they are first read."""
+    return derive_once(workflow, _find_steering)
+
+
+def _find_steering(workflow: CompiledWorkflow) -> dict[str, Steering]:
     search = _Search(workflow)
     search.walk(workflow.steps, (), frozenset())
     return {
