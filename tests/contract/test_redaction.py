@@ -63,6 +63,24 @@ def test_what_is_too_short_to_be_told_from_a_word_stays() -> None:
     assert secrets.redact(b"1234567 abcdefgh") == b"1234567 " + REDACTED.encode()
 
 
+ODD_SECRETS = [SECRET.encode(), b'quo"te\\back\nline', b"\x00\x1f\x7f controls", "wörd 検査 🚀".encode()]
+
+
+@pytest.mark.parametrize("secret", ODD_SECRETS)
+@pytest.mark.parametrize("around", ["", 'a "quoted" \\ text\n', "half\ud800"])
+def test_a_secret_is_found_in_a_document_whatever_an_encoder_escapes_in_it(
+    secret: bytes, around: str
+) -> None:
+    secrets = Secrets()
+    secrets.register(b"another one that is not there")
+    secrets.register(secret)
+    text = secret.decode()
+
+    found = secrets.redact_json({"plain": 1, f"{around}{text}": [around, f"{around}{text}{around}"]})
+
+    assert found == {"plain": 1, f"{around}{REDACTED}": [around, f"{around}{REDACTED}{around}"]}
+
+
 def test_without_a_secret_nothing_changes() -> None:
     assert Secrets().redact_json({"a": ["b", 1, None, 2.5, True]}) == {"a": ["b", 1, None, 2.5, True]}
 

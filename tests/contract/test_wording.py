@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from handrail.contract.wording import escape_hidden, quote
+from handrail.contract.wording import escape_hidden, make_prompt_json, quote
 
 QUOTED: list[tuple[str, str]] = [
     ("", '""'),
@@ -70,3 +70,18 @@ def test_json_text_keeps_its_meaning_and_hides_nothing() -> None:
     assert json.loads(shown) == document
     assert [f"U+{ord(one):04X}" for one in suspects if one in shown] == []
     assert "Größe 🎏" in shown
+
+
+STEERING = [*range(9), *range(11, 13), *range(14, 32), *range(0x7F, 0xA0), *range(0x202A, 0x202F)]
+STEERING += [*range(0x2066, 0x206A), *range(0xE0000, 0xE0080)]
+
+
+@pytest.mark.parametrize("around", ["a", "…\n\t\u200d"])
+def test_no_text_for_an_agent_can_steer_its_reader(around: str) -> None:
+    told = {f"{around}{chr(code)}": [f"{around}{chr(code)}{around}", 7] for code in STEERING}
+
+    shown = [make_prompt_json({name: held}) for name, held in told.items()]
+
+    assert shown == [{f"{around}\ufffd": [f"{around}\ufffd{around}", 7]}] * len(STEERING)
+    assert make_prompt_json({"a": f"{around}\r\n"}) == {"a": f"{around}\n"}
+    assert make_prompt_json({"a": "\udcff"}) == {"a": "\\xff"}

@@ -94,7 +94,7 @@ def redact_credentials(text: str) -> str:
 
 def cut_minted_tokens(text: str) -> str:
     """The same text with every token of ours cut short, so that a reader cannot act with one."""
-    return re.sub(_MINTED, r"\1…", text)
+    return re.sub(_MINTED, r"\1…", text) if re.search(_MINTED, text) else text  # searching is cheaper
 
 
 def redact_shapes(text: str) -> str:
@@ -136,12 +136,15 @@ class Secrets:
 
     def __init__(self) -> None:
         self._spellings: tuple[bytes, ...] = ()
+        self._in_json: tuple[bytes, ...] = ()
+        """The same as they stand in encoded JSON."""
 
     def register(self, secret: bytes) -> None:
         """Never let these bytes out again, plain or in hex, base64, percent signs or a JSON string."""
         found = {form for form in _spellings(secret) if len(form) >= SHORTEST}
         # Longest first: a part must not be replaced before the whole is found.
         self._spellings = tuple(sorted(found | set(self._spellings), key=lambda form: (-len(form), form)))
+        self._in_json = tuple(_in_json(form) for form in self._spellings)
 
     def redact(self, content: bytes) -> bytes:
         for form in self._spellings:
@@ -155,14 +158,21 @@ class Secrets:
         return self.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def redact_json(self, value: Json) -> Json:
-        """The same value with every text in it redacted, the names too."""
+        """The same value with every text in it redacted, the names too; most values hold no secret."""
+        try:
+            encoded = msgspec.json.encode(value)
+        except (ValueError, TypeError):  # no JSON, such as half of a surrogate pair: look at each text
+            return self._redact_texts(value)
+        return self._redact_texts(value) if any(form in encoded for form in self._in_json) else value
+
+    def _redact_texts(self, value: Json) -> Json:
         match value:
             case str():
                 return self.redact_text(value)
             case dict():
-                return {self.redact_text(name): self.redact_json(inner) for name, inner in value.items()}
+                return {self.redact_text(name): self._redact_texts(inner) for name, inner in value.items()}
             case list() | tuple():
-                return [self.redact_json(inner) for inner in value]
+                return [self._redact_texts(inner) for inner in value]
             case _:
                 return value
 
@@ -179,6 +189,11 @@ def _spellings(secret: bytes) -> list[bytes]:
     forms += [standard, standard.rstrip(b"="), urlsafe, urlsafe.rstrip(b"=")]
     text = secret.decode("utf-8", "replace")  # bytes that are no text never stand in a JSON string
     return [*forms, msgspec.json.encode(text)[1:-1]]
+
+
+def _in_json(form: bytes) -> bytes:
+    """The bytes as they stand inside an encoded string: only ASCII is escaped there."""
+    return msgspec.json.encode(form.decode("latin-1"))[1:-1].decode().encode("latin-1")
 
 
 def _lower_percent(text: bytes) -> bytes:

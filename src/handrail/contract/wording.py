@@ -31,6 +31,9 @@ _HIDDEN = (
 # Fewer than the hidden ones: some scripts need invisible characters to join their letters.
 _STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 
+_STEERING_IN_JSON = ("\\u", "\\r", "\\b", "\\f")
+"""How an encoder writes the first of them; all others it leaves as they are."""
+
 _ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
 
 
@@ -51,15 +54,27 @@ def make_readable(text: str) -> str:
     return content.decode("utf-8", "backslashreplace")
 
 
-def make_safe_json(value: Any) -> Any:
-    """The same value for a prompt: no text in it can steer a terminal or turn the reading direction."""
+def make_prompt_json(value: Any) -> Any:
+    """The value for an agent: every encoder takes it, and no text in it can steer a terminal or a reader.
+
+    Paths may hold bytes that are no text, and any text may hold escapes; most values hold neither.
+    """
+    try:
+        encoded = msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return _safe(_readable(value))
+    is_safe = encoded.isprintable() and not any(escape in encoded for escape in _STEERING_IN_JSON)
+    return value if is_safe else _safe(value)
+
+
+def _safe(value: Any) -> Any:
     match value:
         case str():
             return value if value.isprintable() else re.sub(_STEERING, "\ufffd", value.replace("\r\n", "\n"))
         case dict():
-            return {make_safe_json(name): make_safe_json(inner) for name, inner in value.items()}
+            return {_safe(name): _safe(inner) for name, inner in value.items()}
         case list() | tuple():
-            return [make_safe_json(inner) for inner in value]
+            return [_safe(inner) for inner in value]
         case _:
             return value
 
@@ -110,6 +125,9 @@ def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
 
 def escape_hidden(json_text: str) -> str:
     """JSON text with hidden characters and odd line ends as escapes: the same document, all of it visible."""
+    beyond_ascii = re.sub("[ -~]+", "", json_text)  # usually little, and the search below is slow
+    if re.search(_ESCAPED_IN_JSON, beyond_ascii) is None:
+        return json_text
     return re.sub(_ESCAPED_IN_JSON, _escapes, json_text)
 
 

@@ -42,7 +42,7 @@ from handrail.contract.redaction import (
     redact_shapes,
 )
 from handrail.contract.suggest import find_nearest
-from handrail.contract.wording import make_readable_json, make_safe_json
+from handrail.contract.wording import make_prompt_json, make_readable_json
 from handrail.runtime.misplaced_token import correct_call
 from handrail.runtime.operation import AckVerdict, Operation, StreamItem, effect_of, operation, shape_of
 from handrail.runtime.permission import (
@@ -206,7 +206,7 @@ def perform_operation(
     A surface that has something to do after it hands in its own `commits`, to know whether it may still fail.
     """
     started_ms = runtime.clock.monotonic_ms()
-    own = msgspec.structs.replace(runtime, commits=Commits() if commits is None else commits)
+    own = runtime.for_one_call(commits)
     declared = None if ask.fields is None and ask.field is None else declared_of(called)
 
     def work() -> Outcome:
@@ -248,7 +248,7 @@ def perform_chunked(
     after every possible refusal.
     """
     started_ms = runtime.clock.monotonic_ms()
-    own = msgspec.structs.replace(runtime, commits=Commits() if commits is None else commits)
+    own = runtime.for_one_call(commits)
 
     def work() -> Outcome:
         request = _admit(own, called, params, caller, DEFAULT_ASK, None)
@@ -443,23 +443,18 @@ def _redact_failure(failure: Failure) -> Failure:
         failure,
         message=redact_shapes(failure.message)[:MESSAGE_LIMIT],
         hint=redact_credentials(failure.hint)[:HINT_LIMIT],
-        details=_prompt_json(redact_secrets(failure.details)),
+        details=make_prompt_json(redact_secrets(failure.details)),
         next_call=following,
     )
 
 
 def _as_success(called: Operation, result: Any) -> Success:
     success = result if isinstance(result, Success) else Success(data=msgspec.to_builtins(result))
-    clean = _prompt_json if called.tool else make_readable_json
+    clean = make_prompt_json if called.tool else make_readable_json
     page = success.page
     if page is not None:
         page = msgspec.structs.replace(page, items=tuple(clean(page.items)))
     return msgspec.structs.replace(success, data=clean(success.data), page=page)
-
-
-def _prompt_json(value: Json) -> Json:
-    """A value for an agent: paths may hold bytes that are not text, and any text may hold escapes."""
-    return make_safe_json(make_readable_json(value))
 
 
 def _disclose_line(
