@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.contract.ids import BlobRef
 from handrail.contract.outcome import Failure, Success
 from handrail.engine.bundles import lineage, pinned
 from handrail.event_log.files.log import FileLog
@@ -28,7 +29,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
 from handrail.workflows.compiled import Contract
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
-from tests.conftest import memory_runtime
+from tests.conftest import GivenWorkspace, memory_runtime
 from tests.engine.bundles.made import Document, rechained, repinned
 from tests.engine.written_log import compiled
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
@@ -287,3 +288,40 @@ def test_a_running_server_sees_the_damage_to_a_pinned_workflow_as_a_new_process_
 
     assert codes == ["STORE_CORRUPT"] * 2
     assert told[0] == told[1]
+
+
+def advance_late(directory: Path, steps: int) -> tuple[Counter[str], Counter[str]]:
+    """The lines that one advance runs near the end of a workflow of so many steps, and what it looks up."""
+    looked_up: Counter[str] = Counter()
+
+    class CountedLog(FileLog):
+        def get_blob(self, ref: BlobRef) -> bytes:
+            looked_up["pinned workflow"] += 1
+            return super().get_blob(ref)
+
+    class CountedWorkspace(GivenWorkspace):
+        def project(self, asked: str) -> str:
+            looked_up["project"] += 1
+            return super().project(asked)
+
+    runtime = msgspec.structs.replace(
+        memory_runtime(), log=HotLog(CountedLog(str(directory))), workspace=CountedWorkspace()
+    )
+    conditional = {"runCondition": {"var": "mode", "equals": "deep"}}
+    parts = [step(f"s{number}", **(conditional if number % 2 else {})) for number in range(steps)]
+    reply = start(runtime, workflowId=give(runtime, *parts), context={"mode": "deep"})
+    for _ in range(steps - 4):
+        reply = advance(runtime, reply, "x")
+    looked_up.clear()
+    return lines_run(lambda: advance(runtime, reply, "x")), looked_up
+
+
+@pytest.mark.promise("door.steady-advance")
+def test_an_advance_in_a_server_costs_no_more_late_in_a_long_run_and_looks_up_everything_once(
+    tmp_path: Path,
+) -> None:
+    short, _ = advance_late(tmp_path / "short", 12)
+    long, looked_up = advance_late(tmp_path / "long", 96)
+
+    assert long.total() < 1.2 * short.total()
+    assert looked_up == {"pinned workflow": 1, "project": 1}

@@ -197,8 +197,8 @@ def _tokens(
     All get a checkpoint token: what is worth noting may come up after the end.
     """
     key = keys.signing_key(WORKFLOW)
-    state = mint_state_token(keys, session_id, node)
     tag = node.tag
+    state = mint(key, StateClaims(session_id=session_id, node_tag=tag))
     saving = CheckpointClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
     checkpoint = mint(key, saving)
     if leaf is None:

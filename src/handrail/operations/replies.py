@@ -7,7 +7,7 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import BlobRef, RunId, WorkflowHash
+from handrail.contract.ids import RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
 from handrail.engine.history import History, Node, Recorded, Run, is_fork, ledger_version
 from handrail.engine.navigate import Complete
@@ -24,8 +24,8 @@ from handrail.engine.standing import standing_at
 from handrail.operations.handles import TokenCall, mint_new_node_tokens
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
-from handrail.runtime.sessions import HotLog, Session, load_history_before
-from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
+from handrail.runtime.sessions import Session, load_history_before, memory_of
+from handrail.workflows.compiled import CompiledWorkflow
 
 RUN_SHAPE = Shape(
     levels={
@@ -61,9 +61,7 @@ RUN_SHAPE = Shape(
 
 def load_pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
     """The compiled workflow a run is pinned to, whatever its source file says today."""
-    if isinstance(reader, HotLog):
-        return reader.load_pinned(workflow_hash)
-    return decode_compiled(reader.get_blob(BlobRef(workflow_hash)))
+    return memory_of(reader).load_pinned(workflow_hash)
 
 
 def reply_to_answer(
@@ -76,14 +74,16 @@ def reply_to_answer(
     warnings: tuple[ReplyWarning, ...] = (),
     project: str = "",
     sent: TokenCall | None = None,
+    workflow: CompiledWorkflow | None = None,
 ) -> Success:
     """The reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided again.
 
     `sent` is the token's call, for when it brought other content; None: a start, by its request id.
+    `workflow` is the one that the run is pinned to, where this call has loaded it.
     """
     history = session.history
     node = history.nodes[recorded.to_node_id]
-    workflow = load_pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
+    workflow = workflow or load_pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
     standing = standing_at(history, workflow, node, "reply")
     tokens = mint_new_node_tokens(keys, history.session_id, node, standing.leaf)
     recap = _branches_before(reader, keys, session.history, recorded, workflow)

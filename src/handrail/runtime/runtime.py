@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import FEATURE_DISABLED
+from handrail.contract.ids import ObservationKey
 from handrail.contract.outcome import Commits, Fault
 from handrail.contract.redaction import Secrets
 from handrail.ports.log import EventLog, EventReader
@@ -127,6 +128,25 @@ def _without_files() -> Fault:
     )
 
 
+class OneLook:
+    """`ports.Workspace` of one call: where the caller works is looked up once, and stays until its end."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._projects: dict[str, str] = {}
+
+    def project(self, asked: str) -> str:
+        if asked not in self._projects:
+            self._projects[asked] = self._workspace.project(asked)
+        return self._projects[asked]
+
+    def observations(self, project: str) -> dict[ObservationKey, str]:
+        return self._workspace.observations(project)
+
+    def account(self) -> str:
+        return self._workspace.account()
+
+
 NO_AUDIT = NoAudit()
 NEVER_INTERRUPTED = NeverInterrupted()
 NO_PROGRESS = NoProgress()
@@ -176,6 +196,11 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """What the call at hand has changed; the hub gives each call its own."""
     secrets: Secrets = msgspec.field(default_factory=Secrets)
     """What this process has read and never writes."""
+
+    def for_one_call(self, commits: Commits | None) -> Runtime:
+        """The same for one call, which says what it changed and looks up once where it works."""
+        own = Commits() if commits is None else commits
+        return msgspec.structs.replace(self, commits=own, workspace=OneLook(self.workspace))
 
     def reading(self) -> Reading:
         return Reading(

@@ -112,8 +112,7 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
     """The session as committed right now, without a lock; None when it is not in this store."""
-    known = reader.get_folded(session_id) if isinstance(reader, HotLog) else None
-    known = known or _recall_history(reader, session_id)
+    known = memory_of(reader).get_folded(session_id) or _recall_history(reader, session_id)
     tail = None if known is None else reader.load_since(session_id, known.head)
     if known is not None and tail is not None and _continues(known, tail):
         return _keep_if_sound(reader, Session(history=extend(known, tail.records), health=tail.health))
@@ -125,7 +124,7 @@ def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
 
 def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
     """The session as this process saw it last; only for starting a hold, which brings it up to date."""
-    known = reader.get_folded(session_id) if isinstance(reader, HotLog) else None
+    known = memory_of(reader).get_folded(session_id)
     return None if known is None else Session(history=known)
 
 
@@ -258,11 +257,11 @@ def _is_worth_remembering(before: int, after: int) -> bool:
 
 def _keep_if_sound(reader: EventReader, session: Session) -> Session:
     """Remember a sound session for the next call, where the reader can."""
-    if isinstance(reader, HotLog):
-        if session.is_sound:
-            reader.keep(session.history)
-        else:
-            reader.forget(session.history.session_id)
+    memory = memory_of(reader)
+    if session.is_sound:
+        memory.keep(session.history)
+    else:
+        memory.forget(session.history.session_id)
     return session
 
 
@@ -395,6 +394,31 @@ class HotLog:
         """How many sessions are kept."""
         with self._guard:
             return len(self._histories)
+
+
+class NoMemory:
+    """A reader that remembers nothing, with what `HotLog` adds to one."""
+
+    def __init__(self, reader: EventReader) -> None:
+        self._reader = reader
+
+    def load_pinned(self, workflow_hash: WorkflowHash) -> CompiledWorkflow:
+        return decode_compiled(self._reader.get_blob(BlobRef(workflow_hash)))
+
+    def get_folded(self, session_id: SessionId) -> History | None:
+        del session_id
+        return None
+
+    def keep(self, history: History) -> None:
+        del history
+
+    def forget(self, session_id: SessionId) -> None:
+        del session_id
+
+
+def memory_of(reader: EventReader) -> HotLog | NoMemory:
+    """What a reader remembers beside its log."""
+    return reader if isinstance(reader, HotLog) else NoMemory(reader)
 
 
 # Damaged sessions: what every reader is told, and how a call is refused

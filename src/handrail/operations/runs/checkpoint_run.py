@@ -31,6 +31,7 @@ from handrail.operations.work import Output, blobs_of, observe_surroundings, rea
 from handrail.runtime.operation import AckVerdict, Input, Operation, Verdict
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+from handrail.workflows.compiled import CompiledWorkflow
 
 # Notes of a session without a run: kept once per token, like every checkpoint
 
@@ -128,7 +129,10 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
             return predict_session_notes(session, handle.claims, work)
         return keep_session_notes(rt, session, sent, handle.claims, work, handle.warnings)
 
+    workflow: CompiledWorkflow | None = None
+
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
+        nonlocal workflow
         workflow = load_pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
         seen = observe_surroundings(rt, request.project)
         attempt_id = handle.claims.attempt_id
@@ -138,7 +142,14 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
         return predict_outcome(rt, handle.claims, "checkpoint", decide)
     session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work))
     return reply_to_answer(
-        rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings, sent=sent
+        rt.log,
+        rt.keys,
+        session,
+        recorded,
+        work.input_digest,
+        warnings=handle.warnings,
+        sent=sent,
+        workflow=workflow,
     )
 
 

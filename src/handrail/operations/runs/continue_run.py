@@ -29,6 +29,7 @@ from handrail.operations.work import (
 from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session
+from handrail.workflows.compiled import CompiledWorkflow
 
 
 class ContinueRun(Input, frozen=True, kw_only=True):
@@ -75,7 +76,10 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
     option = claims.option if isinstance(claims, ChoiceClaims) else None
     work = read_report(request.output, request.context, option)
 
+    workflow: CompiledWorkflow | None = None
+
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
+        nonlocal workflow
         workflow = load_pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
         check_change(workflow, work.context)
         check_merged(session.history, node, work.context)
@@ -103,6 +107,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
         work.input_digest,
         warnings=handle.warnings,
         sent=TokenCall(claims=claims, request=request, tool="continue_workflow"),
+        workflow=workflow,
     )
 
 

@@ -70,4 +70,9 @@ PROMISES: tuple[Promise, ...] = (
         source="H11",
         says="Memory that a burst took is given back once every call of it is answered.",
     ),
+    Promise(
+        "door.steady-advance",
+        source="H11",
+        says="An advance costs no more late in a long run of a long workflow, and looks up each thing once.",
+    ),
 )
