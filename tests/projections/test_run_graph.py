@@ -24,6 +24,7 @@ def drawn_history(nodes: Mapping[str, tuple[str | None, int, int]]) -> History:
             tag=name,
             index=created,
             at=AT,
+            steps_done=0,
         )
         for name, (parent, created, _) in nodes.items()
     }
