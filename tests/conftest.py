@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -22,7 +24,22 @@ from handrail.ports.program import ClientServer, Handshake, InstalledSkill, Plac
 from handrail.ports.workspace import FilePlace, SettingProblem, Settings, WorkflowFile
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
+from handrail.store_proof.scratch import find_memory_directory
 from tests.conformance.forked import ForkServer
+
+
+MEMORY_BYTES = 4 << 30
+"""What a whole run may need in memory at once, and twice as much again."""
+
+
+def pytest_configure() -> None:
+    """Temporary files lie in memory where there is room: half of the time of a write is a wait for the disk.
+
+    What the store asks of a disk is shown by `tests/faults/` on disks that record, refuse and forget.
+    """
+    memory = find_memory_directory("")
+    if memory and "TMPDIR" not in os.environ and shutil.disk_usage(memory).free > MEMORY_BYTES:
+        os.environ["TMPDIR"] = tempfile.tempdir = memory
 
 
 class CountingRandomness:

@@ -88,9 +88,10 @@ PIECES = (
     *("SESSION", "SESSION/lock", "SESSION/manifest", "SESSION/events", "BLOB"),
 )
 COMMANDS = (
-    *("session list", "session show", "session resume", "session export", "run continue", "run start"),
-    *("workflow list", "store verify", "store du", "doctor", "context", "session delete"),
+    *("session list", "session resume", "session export", "run continue", "run start"),
+    *("store verify", "store du", "doctor", "session delete"),
 )
+"""Together they read every piece; `session show`, `workflow list` and `context` read no other."""
 
 
 def piece_of(home: Path, name: str, session: str) -> Path:

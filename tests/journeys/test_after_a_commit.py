@@ -27,7 +27,7 @@ from tests.journeys.doors import TOOL_OF, tool_call
 from tests.journeys.writes import WRITES, WRITING, World
 from tests.surfaces.cli.here import run_troubled
 
-POINTS = 6
+POINTS = 3
 """How many points after the commit are tried for one write at one door; each door tries others."""
 ERRORS: tuple[Callable[[], Exception], ...] = (
     MemoryError,
@@ -168,7 +168,7 @@ def test_no_call_after_the_commit_of_a_step_may_fail_it(tmp_path: Path) -> None:
     looked = Trap(-1, MemoryError)
     assert tried(tmp_path / "whole", "run.checkpoint", "mcp", looked)
 
-    for place in range(1, looked.calls + 1, 5):
+    for place in range(1, looked.calls + 1, 11):
         trap = Trap(place, ERRORS[place % len(ERRORS)])
 
         assert tried(tmp_path / str(place), "run.checkpoint", "mcp", trap), trap.sprung
