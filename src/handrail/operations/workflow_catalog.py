@@ -163,8 +163,10 @@ def list_errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, 
 
     Bundled workflows are compiled before a release is made.
     """
+    if not entry.is_usable or entry.source_kind == "bundled":
+        return ()
     source = read_checked(entry.content).workflow
-    if source is None or not entry.is_usable or entry.source_kind == "bundled":
+    if source is None:
         return ()
     problems = compile_entry(catalog, entry, source).problems
     return tuple(problem for problem in problems if problem.severity == "error")
