@@ -27,7 +27,6 @@ from handrail.runtime.runtime import Runtime
 from handrail.store_proof.scratch import find_memory_directory
 from tests.conformance.forked import ForkServer
 
-
 MEMORY_BYTES = 4 << 30
 """What a whole run may need in memory at once, and twice as much again."""
 
