@@ -153,6 +153,12 @@ PLACES = (
         after="The next listing takes longer.",
     ),
     Place(
+        path="data/cache/trees/<digest>",
+        holds="Digests of the files of a project, with their times.",
+        loss="nothing",
+        after="The next look at that project takes longer.",
+    ),
+    Place(
         path="data/cache/notices.json",
         holds="What the last look for a newer release found.",
         loss="nothing",

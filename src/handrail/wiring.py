@@ -24,6 +24,7 @@ from handrail.runtime.sessions import HotLog
 if TYPE_CHECKING:
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
+    from handrail.ports.worktree import Worktree
 
 
 def home_directory(environment: Mapping[str, str]) -> str:
@@ -45,6 +46,7 @@ def build_runtime(
     secret = environment.get("AI_NATIVE_CLI_SECRET", "")
     if secret:
         known.register(secret.encode(errors="surrogateescape"))
+    worktree = _Late(lambda: _worktree(place, environment))
     return Runtime(
         log=HotLog(FileLog(os.path.join(place, "data"))),
         keys=FileKeyring(place, randomness, secret, known),
@@ -59,6 +61,7 @@ def build_runtime(
         keeper=lambda: _keeper(place),
         proof=lambda: _proof(place),
         index=lambda: _index(place),
+        worktree=lambda: cast("Worktree", worktree),
         audit=AuditFiles(place, known),
         secrets=known,
         updates=lambda: _updates(place, environment, known),
@@ -159,6 +162,12 @@ def _index(place: str) -> SessionIndex | None:
     except ImportError:
         return None
     return FileSessionIndex(FileLog(os.path.join(place, "data")))
+
+
+def _worktree(place: str, environment: Mapping[str, str]) -> Worktree:
+    from handrail.host.worktree.local_worktree import LocalWorktree
+
+    return LocalWorktree(place, environment)
 
 
 def _proof(place: str) -> StoreProof:

@@ -56,19 +56,30 @@ def open_working_tree(directory: str, environment: Mapping[str, str], seconds: i
     return Git(("-C", directory), environment, {"GIT_CONFIG_GLOBAL": os.devnull}, seconds)
 
 
+def open_listing(directory: str, environment: Mapping[str, str], seconds: float) -> Git:
+    """The repository around a directory, to list its files and to read its objects.
+
+    No filter runs for either, so the user's configuration is read: it names files to ignore.
+    """
+    return Git(("-C", directory), environment, _own_places(environment), seconds)
+
+
 def open_objects(repository: str, environment: Mapping[str, str], seconds: int) -> Git:
     """A repository by its path, bare or with a working tree, to read only its objects."""
     inside = os.path.join(repository, ".git")
     place = inside if os.path.exists(inside) else repository
-    own = {name: environment[name] for name in ("HOME", "XDG_CONFIG_HOME") if name in environment}
-    return Git((f"--git-dir={place}",), environment, own, seconds)
+    return Git((f"--git-dir={place}",), environment, _own_places(environment), seconds)
+
+
+def _own_places(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: environment[name] for name in ("HOME", "XDG_CONFIG_HOME") if name in environment}
 
 
 class Git:
     """One repository; each call has a time limit."""
 
     def __init__(
-        self, place: tuple[str, ...], environment: Mapping[str, str], own: Mapping[str, str], seconds: int
+        self, place: tuple[str, ...], environment: Mapping[str, str], own: Mapping[str, str], seconds: float
     ) -> None:
         values = [word for name, value in _VALUES.items() for word in ("-c", f"{name}={value}")]
         self._program = find_program("git", environment)
@@ -81,6 +92,29 @@ class Git:
         """What git printed; None when it refused, took too long or is not installed."""
         done = self._complete(arguments, given)
         return done.stdout if done is not None and done.returncode == 0 else None
+
+    def ask(self, *arguments: str, given: bytes = b"") -> tuple[int, bytes]:
+        """Its exit status and what it printed, also when it refused; -1 when it did not end by itself."""
+        done = self._complete(arguments, given)
+        return (-1, b"") if done is None else (done.returncode, done.stdout)
+
+    def start(self, *arguments: str) -> RunningGit:
+        """The same in the background, for a caller that has other work meanwhile."""
+        if not self._program:
+            return RunningGit(None, self._seconds)
+        try:
+            return RunningGit(
+                subprocess.Popen(  # noqa: S603 - git by its absolute path, restricted as described above
+                    [self._program, *self._arguments, *arguments],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env=self._environment,
+                ),
+                self._seconds,
+            )
+        except (OSError, ValueError):
+            return RunningGit(None, self._seconds)
 
     def names_filters(self) -> bool:
         """Whether git may start a program to read the working tree."""
@@ -103,6 +137,33 @@ class Git:
             )
         except (OSError, ValueError, subprocess.TimeoutExpired):
             return None
+
+
+class RunningGit:
+    """A question to git that is still being answered. `stop` may always be called."""
+
+    def __init__(self, process: subprocess.Popen[bytes] | None, seconds: float) -> None:
+        self._process = process
+        self._seconds = seconds
+
+    def answer(self) -> bytes | None:
+        """What git printed; None when it refused, took too long or is not installed."""
+        if self._process is None:
+            return None
+        try:
+            printed, _ = self._process.communicate(timeout=self._seconds)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            return None
+        status, self._process = self._process.returncode, None
+        return printed if status == 0 else None
+
+    def stop(self) -> None:
+        """End it, if it still runs."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
 
 
 # Counting changed files

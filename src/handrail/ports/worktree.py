@@ -82,7 +82,7 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unseen(msgspec.Struct, frozen=True, kw_only=True):
-    """Nothing can be said, and why: a sentence for people and agents."""
+    """Nothing can be said, and why: the end of a sentence, such as "the project is a bare repository"."""
 
     reason: str
 
@@ -143,7 +143,7 @@ class Worktree(Protocol):
 class UnseenWorktree:
     """`Worktree` where nobody may look: in a store without a project, and over the network."""
 
-    _REASON = "Handrail does not look at files here"
+    _REASON = "files are not looked at here"
 
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
         del project

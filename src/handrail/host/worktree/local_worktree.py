@@ -1,0 +1,188 @@
+"""`ports.Worktree` on the local file system."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from handrail.contract.wording import make_readable, quote
+from handrail.host.worktree import packs, places
+from handrail.host.worktree.repository import Files, Repository
+from handrail.host.worktree.stat_cache import WORTH_SAVING, CacheFiles, StatCache
+from handrail.host.worktree.trees import (
+    BARE,
+    REFUSED,
+    Look,
+    NotReadableError,
+    OutOfTimeError,
+    effective_entries,
+    show_path,
+    take_with_git,
+    take_without_git,
+)
+from handrail.ports.worktree import (
+    Changes,
+    Packed,
+    PlaceAsked,
+    PlaceSeen,
+    Tree,
+    TreeEntry,
+    Unseen,
+)
+
+_WITHOUT_GIT = "sha256"
+_MOST_IN_MEMORY = 4
+_READING_SECONDS = 10.0
+_COMMIT_GONE = "the repository no longer has a commit that was checked out then"
+
+
+class LocalWorktree:
+    """Looks one after another: they share what they remember."""
+
+    def __init__(self, home: str, environment: Mapping[str, str]) -> None:
+        self._home = home
+        self._environment = environment
+        self._files = CacheFiles(home)
+        self._remembered: dict[str, StatCache] = {}
+        self._one_at_a_time = threading.Lock()
+
+    def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
+        return places.see_places(project, asked)
+
+    def take_tree(self, project: str, seconds: float = _READING_SECONDS) -> Tree | Unseen:
+        with self._one_at_a_time:
+            root = os.path.realpath(project)
+            if not os.path.isdir(root):
+                return Unseen(reason="the project directory does not exist")
+            try:
+                return self._take(root, seconds)
+            except OSError as trouble:
+                return Unseen(reason=f"the disk refused to be read: {trouble.strerror}")
+
+    def compare(self, project: str, before: Tree, after: Tree) -> Changes | Unseen:
+        if before.tree_id == after.tree_id:
+            return Changes(changed=(), arrived=())
+        if _algorithms(before) and _algorithms(after) and _algorithms(before) != _algorithms(after):
+            return Unseen(reason="the project was put under git, or taken out of it, in between")
+        files: tuple[Files, Files] = ({}, {})
+        if before.head != after.head:
+            repository = Repository(os.path.realpath(project), self._environment, _READING_SECONDS)
+            found = [repository.find_commit_files(tree.head) for tree in (before, after)]
+            if found[0] is None or found[1] is None:
+                return Unseen(reason=_COMMIT_GONE)
+            files = (found[0], found[1])
+        return _compare(before, after, *files)
+
+    def pack_contents(self, project: str, tree: Tree, known: Collection[str] = ()) -> Packed:
+        return packs.pack_contents(os.path.realpath(project), tree, known)
+
+    def unpack(self, content: bytes) -> Mapping[str, bytes]:
+        return packs.unpack(content)
+
+    def _take(self, root: str, seconds: float) -> Tree | Unseen:
+        if _is_in_repository(root):
+            return self._take_from_repository(root, seconds)
+        if _is_bare(root):
+            return Unseen(reason=BARE)
+        look = self._begin(root, _WITHOUT_GIT, seconds)
+        return self._finish(look, seconds, lambda: take_without_git(look, self._home_below(root)))
+
+    def _take_from_repository(self, root: str, seconds: float) -> Tree | Unseen:
+        repository = Repository(root, self._environment, seconds)
+        untracked = repository.start_untracked()  # git works while the tracked files are looked at
+        try:
+            facts = repository.find_facts()
+            if facts is None:
+                return Unseen(reason=REFUSED)
+            look = self._begin(root, facts.algorithm, seconds)
+            return self._finish(
+                look,
+                seconds,
+                lambda: take_with_git(look, repository, facts, untracked, self._home_below(root)),
+            )
+        finally:
+            untracked.stop()
+
+    def _begin(self, root: str, algorithm: str, seconds: float) -> Look:
+        cache = self._remembered.pop(root, None)
+        if cache is None or cache.algorithm != algorithm:
+            cache = self._files.load(root, algorithm)
+        self._remembered[root] = cache  # the last one is the newest
+        for oldest in list(self._remembered)[:-_MOST_IN_MEMORY]:
+            del self._remembered[oldest]
+        return Look(root, cache, time.monotonic() + seconds)
+
+    def _finish(self, look: Look, seconds: float, take: Callable[[], Tree | Unseen]) -> Tree | Unseen:
+        """What was digested is kept, also when the time was not enough: so the next look gets further."""
+        try:
+            return take()
+        except OutOfTimeError:
+            look.cache.unsaved *= 1_000
+            return Unseen(
+                reason=f"looking took longer than {seconds:g} s; the next look goes on where this one stopped"
+            )
+        except NotReadableError as trouble:
+            return Unseen(
+                reason=f"the folder {quote(make_readable(show_path(trouble.folder)))} may not be read"
+            )
+        finally:
+            if look.cache.unsaved >= WORTH_SAVING:
+                self._files.save(look.project, look.cache)
+
+    def _home_below(self, root: str) -> bytes:
+        """Where the home is, seen from the project; empty when it is somewhere else."""
+        home = os.path.realpath(self._home)
+        inside = home.startswith(root.rstrip(os.sep) + os.sep)
+        return os.fsencode(os.path.relpath(home, root)) if inside else b""
+
+
+def _compare(before: Tree, after: Tree, before_files: Files, after_files: Files) -> Changes:
+    is_moved = before.head != after.head
+    paths = {entry.path for tree in (before, after) for entry in tree.entries}
+    if is_moved:
+        differing = {
+            path
+            for path in before_files.keys() | after_files.keys()
+            if before_files.get(path) != after_files.get(path)
+        }
+        paths |= {show_path(path) for path in differing}
+    old = effective_entries(before, before_files, paths)
+    new = effective_entries(after, after_files, paths)
+    listed = {entry.path for entry in after.entries}
+    changed: list[str] = []
+    arrived: list[str] = []
+    for path in sorted(paths):
+        # Without a listed entry a path is as in the commit, so one that only one tree lists differs.
+        is_known = is_moved or (path in old and path in new)
+        if is_known and _facts(old.get(path)) == _facts(new.get(path)):
+            continue
+        (arrived if is_moved and path not in listed else changed).append(path)
+    return Changes(changed=tuple(changed), arrived=tuple(arrived))
+
+
+def _facts(entry: TreeEntry | None) -> tuple[str, str]:
+    return ("absent", "") if entry is None else (entry.mode, entry.digest)
+
+
+def _algorithms(tree: Tree) -> set[str]:
+    found = {entry.digest.partition(":")[0] for entry in tree.entries}
+    return found - {"", "size"}
+
+
+def _is_in_repository(root: str) -> bool:
+    current = root
+    while True:
+        if os.path.lexists(os.path.join(current, ".git")):
+            return True
+        parent = os.path.dirname(current)
+        if parent == current:
+            return False
+        current = parent
+
+
+def _is_bare(root: str) -> bool:
+    return os.path.isfile(os.path.join(root, "HEAD")) and all(
+        os.path.isdir(os.path.join(root, name)) for name in ("objects", "refs")
+    )

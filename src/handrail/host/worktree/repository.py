@@ -1,0 +1,252 @@
+"""What git says about a project: its list of files, and the files of a commit. Nothing is written or started.
+
+`status`, `diff` and `add` run filters of the repository, so they are never asked. Paths are bytes here, as
+git and the file system have them, relative to the project.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail.host.git import Git, RunningGit, open_listing
+from handrail.host.private_files import open_regular_file
+
+FILE, EXECUTABLE, LINK = b"f", b"x", b"l"
+"""Modes of a file, as one byte."""
+
+Files: TypeAlias = dict[bytes, tuple[bytes, bytes]]
+"""Mode and id of the content by path."""
+
+_MODES = {b"100644": FILE, b"100664": FILE, b"100755": EXECUTABLE, b"120000": LINK}
+_SUBMODULE = b"160000"
+_FACTS = ("rev-parse", "--is-inside-work-tree", "--show-object-format", "--git-path", "index")
+_SETTINGS = ("config", "--includes", "-z", "--get-regexp", r"^core\.(autocrlf|eol|filemode|attributesfile)$")
+_CONVERTING = re.compile(rb"(?:^|\s)(?:text|eol|crlf|filter|ident|working-tree-encoding)\b")
+_STAT_LINE = re.compile(
+    rb"  ctime: (\d+):(\d+)\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n  uid: \d+\tgid: \d+\n"
+    rb"  size: (\d+)\tflags: [0-9a-f]+\n"
+)
+_NO = (b"false", b"no", b"off", b"0", b"")
+_MOST_ATTRIBUTE_BYTES = 1_000_000
+
+
+class RepositoryFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is checked out, and the file that lists it."""
+
+    head: str
+    """Empty before the first commit."""
+    algorithm: Literal["sha1", "sha256"]
+    index: str
+
+
+class Tracked(msgspec.Struct, frozen=True, kw_only=True):
+    """The files that git tracks."""
+
+    paths: list[bytes]
+    """Sorted; without those that are left out of a sparse checkout."""
+    sparse: list[bytes]
+    submodules: int
+
+
+class IndexedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What git remembers of a file: its stat data when it last had this content."""
+
+    digest: bytes
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    size: int
+
+
+class Repository:
+    """Git's answers about one project; every question has the same time limit."""
+
+    def __init__(self, project: str, environment: Mapping[str, str], seconds: float) -> None:
+        self._project = project
+        self._environment = environment
+        self._git: Git = open_listing(project, environment, seconds)
+        self._settings: dict[bytes, bytes] | None = None
+
+    def find_facts(self) -> RepositoryFacts | None:
+        """None when git is not installed, or refuses."""
+        status, printed = self._git.ask(*_FACTS, "HEAD")
+        lines = printed.split(b"\n")
+        if status < 0 or len(lines) < 4 or lines[0] != b"true":
+            return None
+        head = lines[3].decode("ascii", "replace")
+        return RepositoryFacts(
+            head=head if _is_id(head) else "",
+            algorithm="sha256" if lines[1] == b"sha256" else "sha1",
+            index=os.path.join(self._project, os.fsdecode(lines[2])),
+        )
+
+    def start_untracked(self) -> RunningGit:
+        """The files that are neither tracked nor ignored."""
+        return self._git.start("ls-files", "-o", "--exclude-standard", "-z")
+
+    def find_tracked(self) -> Tracked | None:
+        printed = self._git.run("ls-files", "-s", "-t", "-z")
+        if printed is None:
+            return None
+        paths: set[bytes] = set()
+        sparse: set[bytes] = set()
+        submodules = 0
+        for line in printed.split(b"\0")[:-1]:
+            facts, _, path = line.partition(b"\t")
+            if facts[2:8] == _SUBMODULE:
+                submodules += 1
+            elif is_inside(path):
+                (sparse if facts[:1] == b"S" else paths).add(path)
+        return Tracked(paths=sorted(paths), sparse=sorted(sparse - paths), submodules=submodules)
+
+    def find_commit_files(self, commit: str) -> Files | None:
+        """The files of a commit below the project; None when the repository does not have it."""
+        if not commit:
+            return {}
+        if not _is_id(commit):  # it may come from a bundle, and must not be an option of git
+            return None
+        printed = self._git.run("ls-tree", "-r", "-z", commit)
+        if printed is None:
+            return None
+        files: Files = {}
+        for line in printed.split(b"\0")[:-1]:
+            facts, _, path = line.partition(b"\t")
+            mode, _, digest = facts.split(b" ")
+            if mode != _SUBMODULE and is_inside(path):
+                files[path] = (_MODES.get(mode, FILE), bytes.fromhex(digest.decode("ascii")))
+        return files
+
+    def find_indexed(self) -> dict[bytes, IndexedFile]:
+        """Stat data that git keeps; empty if it prints them in a form that is not known."""
+        printed = self._git.run("ls-files", "-s", "-z", "--debug")
+        found: dict[bytes, IndexedFile] = {}
+        if printed is None:
+            return found
+        at = 0
+        while at < len(printed):
+            end = printed.find(b"\0", at)
+            stat_data = _STAT_LINE.match(printed, end + 1) if end >= 0 else None
+            if stat_data is None:
+                return {}
+            facts, _, path = printed[at:end].partition(b"\t")
+            mode, digest, stage = facts.split(b" ")
+            if mode != _SUBMODULE and stage == b"0":
+                found[path] = _read_stat_data(digest, stat_data)
+            at = stat_data.end()
+        return found
+
+    def keeps_modes(self) -> bool:
+        """Whether the executable bit of a file means something here."""
+        return self._find_settings().get(b"core.filemode", b"true") not in _NO
+
+    def changes_bytes(self, paths: Iterable[bytes]) -> bool:
+        """Whether git may keep other bytes than those in the file: line ends, filters, encodings.
+
+        If not, a file whose stat data git knows has the content that git knows.
+        """
+        settings = self._find_settings()
+        if settings.get(b"core.autocrlf", b"false") not in _NO or b"core.attributesfile" in settings:
+            return True
+        below = (path for path in paths if path == b".gitattributes" or path.endswith(b"/.gitattributes"))
+        return any(
+            _converts(path)
+            for path in (
+                *(os.path.join(os.fsencode(self._project), path) for path in below),
+                *_attributes_above(self._project),
+                *_own_attributes(self._environment),
+            )
+        )
+
+    def _find_settings(self) -> dict[bytes, bytes]:
+        """The settings that say how git turns the bytes of a file into those it keeps."""
+        if self._settings is None:
+            _, printed = self._git.ask(*_SETTINGS)
+            pairs = (entry.partition(b"\n") for entry in printed.split(b"\0") if entry)
+            self._settings = {name.lower(): value.lower() for name, _, value in pairs}
+        return self._settings
+
+    def read_contents(self, digests: Iterable[str]) -> dict[str, bytes]:
+        """Contents by their ids in hexadecimal; what the repository does not have is not there."""
+        asked = "".join(f"{digest}\n" for digest in digests if _is_id(digest)).encode("ascii")
+        printed = self._git.run("cat-file", "--batch", given=asked) if asked else b""
+        return _read_batch(printed or b"")
+
+
+def is_inside(path: bytes) -> bool:
+    """Whether git's path is a plain one: below the project, and nothing of a repository."""
+    if b".git" in path and any(name.lower() == b".git" for name in path.split(b"/")):
+        return False
+    return bool(path) and not path.startswith((b"/", b"../")) and b"/../" not in path and path[-1:] != b"/"
+
+
+def _attributes_above(project: str) -> Iterable[bytes]:
+    """Those of the directories around the project, up to the one with the repository."""
+    current = os.fsencode(os.path.abspath(project))
+    while True:
+        yield os.path.join(current, b".gitattributes")
+        if os.path.lexists(os.path.join(current, b".git")):
+            yield os.path.join(current, b".git", b"info", b"attributes")
+            return
+        parent = os.path.dirname(current)
+        if parent == current:
+            return
+        current = parent
+
+
+def _own_attributes(environment: Mapping[str, str]) -> Iterable[bytes]:
+    place = environment.get("XDG_CONFIG_HOME") or os.path.join(environment.get("HOME", ""), ".config")
+    if os.path.isabs(place):
+        yield os.fsencode(os.path.join(place, "git", "attributes"))
+
+
+def _converts(path: bytes) -> bool:
+    try:
+        with open(path, "rb", opener=_open_attributes) as file:
+            content = file.read(_MOST_ATTRIBUTE_BYTES)
+    except FileNotFoundError:
+        return False
+    except OSError:  # a linked worktree keeps them elsewhere: then every file is read
+        return True
+    return len(content) == _MOST_ATTRIBUTE_BYTES or _CONVERTING.search(content) is not None
+
+
+def _is_id(text: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text) is not None
+
+
+def _open_attributes(path: str, flags: int) -> int:
+    return open_regular_file(path, flags)
+
+
+def _read_stat_data(digest: bytes, found: re.Match[bytes]) -> IndexedFile:
+    ctime, ctime_ns, mtime, mtime_ns, inode, size = (int(number) for number in found.groups())
+    return IndexedFile(
+        digest=bytes.fromhex(digest.decode("ascii")),
+        mtime_ns=mtime * 1_000_000_000 + mtime_ns,
+        ctime_ns=ctime * 1_000_000_000 + ctime_ns,
+        inode=inode,
+        size=size,
+    )
+
+
+def _read_batch(printed: bytes) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    at = 0
+    while at < len(printed):
+        end = printed.find(b"\n", at)
+        if end < 0:
+            break
+        words = printed[at:end].decode("ascii", "replace").split(" ")
+        at = end + 1
+        if len(words) != 3 or not words[2].isdigit():
+            continue  # `… missing`
+        size = int(words[2])
+        if words[1] == "blob":
+            found[words[0]] = printed[at : at + size]
+        at += size + 1
+    return found

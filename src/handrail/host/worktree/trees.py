@@ -1,0 +1,450 @@
+"""Taking a tree: list the files, digest those that changed since the last look, name what differs from HEAD.
+
+A digest is the id that git gives the bytes on the disk. A file that git keeps in another form (line ends,
+filters, large file storage) therefore counts as different from HEAD in every tree, with the same digest in
+each: comparing two trees is right all the same, and no filter has to run.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import time
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from handrail.host.git import RunningGit
+from handrail.host.private_files import open_regular_file
+from handrail.host.worktree.repository import (
+    EXECUTABLE,
+    FILE,
+    LINK,
+    Files,
+    IndexedFile,
+    Repository,
+    RepositoryFacts,
+    is_inside,
+)
+from handrail.host.worktree.stat_cache import (
+    COARSEST_CLOCK_NS,
+    WORTH_SAVING,
+    HeadTable,
+    Stamp,
+    StatCache,
+    TrackedTable,
+    find_folders,
+    is_recent,
+    make_stamp,
+)
+from handrail.host.worktree.walking import walk_files
+from handrail.ports.worktree import MOST_FILES, FileMode, Tree, TreeEntry, Unseen
+
+MOST_DIGESTED_BYTES = 64_000_000
+"""A larger file is known by its size alone."""
+
+TOO_MANY = f"the project has more than {MOST_FILES:,} files".replace(",", " ")
+REFUSED = "git is missing, refused to list the files of this repository, or took too long"
+BARE = "this is a bare repository, which has no files"
+
+_MODULUS = 1 << 256
+_SHA1_BYTES = 20
+_CHUNK_BYTES = 1 << 20
+_FILES_BETWEEN_CLOCKS = 256
+_FEW = 100
+"""Unknown files that are read at once rather than asking git what it remembers of all."""
+_GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+_NAMES: dict[bytes, FileMode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
+
+
+class OutOfTimeError(Exception):
+    """The seconds of this look are over."""
+
+
+class NotReadableError(Exception):
+    """A folder keeps us out, so nothing can be said about the files in it."""
+
+    def __init__(self, folder: bytes) -> None:
+        super().__init__(folder)
+        self.folder = folder
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """One file as it is: mode, digest (empty when it could not be taken) and size."""
+
+    mode: bytes
+    digest: bytes
+    size: int
+
+
+class Look:
+    """One look at a project, with its time limit and what is remembered of earlier ones."""
+
+    def __init__(self, project: str, cache: StatCache, deadline: float) -> None:
+        self.project = project
+        self.root = os.fsencode(project)
+        self.cache = cache
+        self.deadline = deadline
+        self.skipped = 0
+
+    def check_time(self) -> None:
+        if time.monotonic() > self.deadline:
+            raise OutOfTimeError
+
+    def see_tracked(self, table: TrackedTable) -> dict[bytes, State | None]:
+        """The tracked files that are not known to be as in the commit; None for one that is gone."""
+        linked = self._find_linked(table.folders)
+        return {
+            path: None if _is_behind(path, linked) else self._see(path, at)
+            for at, path in self._find_touched(table, linked)
+        }
+
+    def see_others(self, paths: Sequence[bytes]) -> dict[bytes, State]:
+        """The states of those that are files."""
+        linked = self._find_linked(find_folders(paths))
+        states: dict[bytes, State] = {}
+        for path in paths:
+            state = None if _is_behind(path, linked) else self._see(path, -1)
+            if state is not None:
+                states[path] = state
+        return states
+
+    def _find_touched(self, table: TrackedTable, linked: frozenset[bytes]) -> list[tuple[int, bytes]]:
+        """The tracked files whose stat data are not those of an unchanged file: one lstat for each."""
+        touched: list[tuple[int, bytes]] = []
+        root = os.open(self.project, os.O_RDONLY)
+        lstat = os.lstat
+        rows = zip(table.paths, *table.columns, table.clean, strict=True)
+        try:
+            for at, (path, mtime, ctime, inode, size, mode, is_clean) in enumerate(rows):
+                if not at % _FILES_BETWEEN_CLOCKS:
+                    self.check_time()
+                if is_clean:
+                    try:
+                        found = lstat(path, dir_fd=root)
+                    except OSError:
+                        touched.append((at, path))
+                        continue
+                    if (
+                        found.st_mtime_ns == mtime
+                        and found.st_ctime_ns == ctime
+                        and found.st_ino == inode
+                        and found.st_size == size
+                        and found.st_mode == mode
+                        and not linked
+                    ):
+                        continue
+                touched.append((at, path))
+        finally:
+            os.close(root)
+        return touched
+
+    def _see(self, path: bytes, at: int) -> State | None:
+        """None when it is no file: gone, a folder, or a pipe."""
+        self.check_time()
+        try:
+            found = os.lstat(self.root + b"/" + path)
+        except OSError as trouble:
+            if trouble.errno in _GONE:
+                return None
+            raise NotReadableError(os.path.dirname(path)) from trouble
+        if not stat.S_ISREG(found.st_mode):
+            return self._see_other_kind(path, found)
+        stamp = make_stamp(found)
+        table = self.cache.tracked
+        known = table.find(at, stamp) if at >= 0 and table is not None else self.cache.find(path, stamp)
+        digest = self._digest(path, at, stamp) if known is None else known
+        mode = EXECUTABLE if found.st_mode & 0o100 else FILE
+        return State(mode=mode, digest=digest, size=found.st_size)
+
+    def _see_other_kind(self, path: bytes, found: os.stat_result) -> State | None:
+        if not stat.S_ISLNK(found.st_mode):
+            self.skipped += 0 if stat.S_ISDIR(found.st_mode) else 1
+            return None
+        try:
+            target = os.readlink(self.root + b"/" + path)
+        except OSError:
+            return None
+        digest = digest_content(target, self.cache.algorithm)
+        return State(mode=LINK, digest=digest, size=len(target))
+
+    def _digest(self, path: bytes, at: int, stamp: Stamp) -> bytes:
+        """The digest of the bytes on the disk; empty for a file that is too large or may not be read."""
+        if stamp[3] > MOST_DIGESTED_BYTES:
+            return b""
+        read_at = time.time_ns()
+        try:
+            descriptor = open_regular_file(os.fsdecode(self.root + b"/" + path), _READING)
+        except OSError:
+            return b""
+        try:
+            size = os.fstat(descriptor).st_size
+            hasher = hashlib.new(self.cache.algorithm, b"blob %d\0" % size, usedforsecurity=False)
+            left = size
+            while left > 0:
+                part = os.read(descriptor, min(left, _CHUNK_BYTES))
+                if not part:
+                    break
+                hasher.update(part)
+                left -= len(part)
+                if left:
+                    self.check_time()
+            is_same = make_stamp(os.fstat(descriptor)) == stamp
+        except OSError:
+            return b""
+        finally:
+            os.close(descriptor)
+        if is_same and not left and not is_recent(stamp, read_at):
+            self.cache.keep(path, at, stamp, hasher.digest())
+        return hasher.digest()
+
+    def _find_linked(self, folders: Iterable[bytes]) -> frozenset[bytes]:
+        """Folders that are links now: what git tracked below them is not there any more."""
+        return frozenset(folder for folder in folders if os.path.islink(self.root + b"/" + folder))
+
+
+_READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+def digest_content(content: bytes, algorithm: str) -> bytes:
+    """The id that git gives these bytes."""
+    return hashlib.new(algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False).digest()
+
+
+def take_without_git(look: Look, excluded: bytes) -> Tree | Unseen:
+    """Every file of the project that no ignore file names."""
+    walked = walk_files(look.project, look.check_time)
+    if walked is None:
+        return Unseen(reason=TOO_MANY)
+    states = look.see_others([path for path in walked.paths if not is_below(path, excluded)])
+    look.cache.forget_others(states)
+    total = sum(weigh(path, state.mode, state.digest, state.size) for path, state in states.items())
+    return Tree(
+        head="",
+        entries=_make_entries(states, look.cache.algorithm),
+        tree_id=_make_id(total),
+        files=len(states),
+        skipped=walked.skipped + look.skipped,
+    )
+
+
+def take_with_git(
+    look: Look, repository: Repository, facts: RepositoryFacts, untracked: RunningGit, excluded: bytes
+) -> Tree | Unseen:
+    """The commit and what differs from it."""
+    table = _find_tracked(look, repository, facts)
+    head = _find_head(look.cache, repository, facts.head)
+    if table is None or head is None:
+        return Unseen(reason=REFUSED)
+    if len(table.paths) > MOST_FILES:
+        return Unseen(reason=TOO_MANY)
+    if table.clean_head != (head.head or "none"):
+        _mark_clean(table, head)
+    seen = look.see_tracked(table)
+    printed = untracked.answer()
+    if printed is None:
+        return Unseen(reason=REFUSED)
+    new = [path for path in printed.split(b"\0") if is_inside(path) and not is_below(path, excluded)]
+    if len(table.paths) + len(new) > MOST_FILES:
+        return Unseen(reason=TOO_MANY)
+    others = look.see_others([path for path in new if path not in seen])
+    look.cache.forget_others(others)
+    gone = [path for path, state in seen.items() if state is None]
+    present = {path: state for path, state in seen.items() if state is not None} | others
+    if not table.keeps_modes:
+        present = {path: _with_known_mode(state, head.find(path)) for path, state in present.items()}
+    tree = _make_tree(look, head, present, (*gone, *(path for path in table.unlisted if path not in others)))
+    _learn_clean(table, head, seen)
+    return msgspec.structs.replace(
+        tree,
+        files=len(table.paths) - len(gone) + len(others),
+        skipped=table.submodules + look.skipped,
+    )
+
+
+def _make_tree(look: Look, head: HeadTable, present: Mapping[bytes, State], gone: Iterable[bytes]) -> Tree:
+    total = head.total
+    differing: dict[bytes, State | None] = {}
+    for path, state in present.items():
+        known = head.find(path)
+        if known == (state.mode, state.digest):
+            continue
+        total += weigh(path, state.mode, state.digest, state.size)
+        total -= 0 if known is None else weigh(path, *known, 0)
+        differing[path] = state
+    for path in gone:
+        known = head.find(path)
+        if known is not None:
+            total -= weigh(path, *known, 0)
+            differing[path] = None
+    return Tree(
+        head=head.head, entries=_make_entries(differing, look.cache.algorithm), tree_id=_make_id(total)
+    )
+
+
+def _find_tracked(look: Look, repository: Repository, facts: RepositoryFacts) -> TrackedTable | None:
+    """Git's list, asked for again when the file that holds it changed."""
+    listed_at = time.time_ns()
+    try:
+        found = os.stat(facts.index)
+        index: tuple[int, ...] = (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size)
+    except OSError:  # nothing was ever added
+        index = (0, 0, 0, 0)
+    if look.cache.tracked is not None and look.cache.tracked.index == index:
+        return look.cache.tracked
+    tracked = repository.find_tracked()
+    if tracked is None:
+        return None
+    is_settled = max(index[:2]) + COARSEST_CLOCK_NS < listed_at
+    table = TrackedTable(
+        index if is_settled else (-1,),
+        tracked,
+        look.cache.length,
+        keeps_modes=repository.keeps_modes(),
+        folders=find_folders(tracked.paths),
+    )
+    look.cache.replace_tracked(table)
+    if sum(not time_of for time_of in table.columns[0]) > _FEW and not repository.changes_bytes(table.paths):
+        _believe_git(look, table, repository.find_indexed(), index[0])
+    return table
+
+
+def _find_head(cache: StatCache, repository: Repository, commit: str) -> HeadTable | None:
+    """The files of the commit that is checked out."""
+    if cache.head is not None and cache.head.head == commit:
+        return cache.head
+    files = repository.find_commit_files(commit)
+    if files is None:
+        return None
+    total = sum(weigh(path, mode, digest, 0) for path, (mode, digest) in files.items())
+    cache.head = HeadTable(commit, files, total % _MODULUS)
+    cache.unsaved += WORTH_SAVING
+    return cache.head
+
+
+def _mark_clean(table: TrackedTable, head: HeadTable) -> None:
+    """Note which files with known digests are as in this commit, so that a later look only asks for stats."""
+    files = head.all()
+    modes = table.columns[4]
+    for at, path in enumerate(table.paths):
+        known = files.get(path)
+        digest = table.digests[at * table.length : (at + 1) * table.length]
+        mode = EXECUTABLE if modes[at] & 0o100 else FILE
+        is_clean = known is not None and bool(modes[at]) and known == (mode, bytes(digest))
+        table.clean[at] = is_clean
+    table.unlisted = sorted(files.keys() - set(table.paths) - set(table.sparse))
+    table.clean_head = head.head or "none"
+
+
+def _learn_clean(table: TrackedTable, head: HeadTable, seen: Mapping[bytes, State | None]) -> None:
+    """The same for the files that this look read: those whose stamp was kept."""
+    for path, state in seen.items():
+        at = bisect_left(table.paths, path)
+        is_known = state is not None and bytes(
+            table.digests[at * table.length : (at + 1) * table.length]
+        ) == (state.digest)
+        is_same = state is not None and head.find(path) == (state.mode, state.digest)
+        table.clean[at] = is_known and is_same and bool(table.columns[4][at])
+
+
+def _believe_git(
+    look: Look, table: TrackedTable, indexed: Mapping[bytes, IndexedFile], index_time: int
+) -> None:
+    """Take digests from git for files that have not changed since git looked at them.
+
+    As git does, not for a file as new as the list itself; and not for one too large to be read later.
+    """
+    now = time.time_ns()
+    for at, path in enumerate(table.paths):
+        if not at % _FILES_BETWEEN_CLOCKS:
+            look.check_time()
+        known = indexed.get(path)
+        if known is None or table.columns[4][at]:
+            continue
+        try:
+            found = os.lstat(look.root + b"/" + path)
+        except OSError:
+            continue
+        stamp = make_stamp(found)
+        if (
+            stat.S_ISREG(found.st_mode)
+            and known.mtime_ns == found.st_mtime_ns < index_time
+            and known.ctime_ns == found.st_ctime_ns
+            and known.inode == found.st_ino & 0xFFFFFFFF
+            and known.size == found.st_size <= MOST_DIGESTED_BYTES
+            and not is_recent(stamp, now)
+        ):
+            look.cache.keep(path, at, stamp, known.digest)
+
+
+def weigh(path: bytes, mode: bytes, digest: bytes, size: int) -> int:
+    """What one file adds to the id of a tree: a sum, so that few changes cost little."""
+    content = digest or b"size %d" % size
+    return int.from_bytes(hashlib.sha256(path + b"\0" + mode + content).digest(), "big")
+
+
+def _make_entries(states: Mapping[bytes, State | None], algorithm: str) -> tuple[TreeEntry, ...]:
+    return tuple(_make_entry(path, states[path], algorithm) for path in sorted(states))
+
+
+def _make_entry(path: bytes, state: State | None, algorithm: str) -> TreeEntry:
+    if state is None:
+        return TreeEntry(path=show_path(path), mode="absent", digest="", size=0)
+    digest = f"{algorithm}:{state.digest.hex()}" if state.digest else f"size:{state.size}"
+    return TreeEntry(path=show_path(path), mode=_NAMES[state.mode], digest=digest, size=state.size)
+
+
+def make_committed_entry(path: str, known: tuple[bytes, bytes]) -> TreeEntry:
+    """A file as a commit has it; its size is not known from there."""
+    algorithm = "sha1" if len(known[1]) == _SHA1_BYTES else "sha256"
+    return TreeEntry(path=path, mode=_NAMES[known[0]], digest=f"{algorithm}:{known[1].hex()}", size=0)
+
+
+def effective_entries(tree: Tree, files: Files, paths: Iterable[str]) -> dict[str, TreeEntry]:
+    """The files of a tree at these paths, be they listed in it or as its commit has them."""
+    listed = {entry.path: entry for entry in tree.entries}
+    found: dict[str, TreeEntry] = {}
+    for path in paths:
+        if path in listed:
+            found[path] = listed[path]
+        elif (known := files.get(read_path(path))) is not None:
+            found[path] = make_committed_entry(path, known)
+    return found
+
+
+def show_path(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")
+
+
+def read_path(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+def is_plain_path(path: str) -> bool:
+    """Whether a path of a tree leads below the project: a tree may come from a bundle."""
+    return is_inside(read_path(path)) and "\0" not in path and all(path.split("/"))
+
+
+def is_below(path: bytes, folder: bytes) -> bool:
+    """Whether the path is in the folder; an empty one has nothing in it."""
+    return bool(folder) and (path == folder or path.startswith(folder + b"/"))
+
+
+def _with_known_mode(state: State, known: tuple[bytes, bytes] | None) -> State:
+    """On a file system without an executable bit, the commit's word is taken for it."""
+    if state.mode == LINK:
+        return state
+    mode = known[0] if known is not None and known[0] != LINK else FILE
+    return msgspec.structs.replace(state, mode=mode)
+
+
+def _is_behind(path: bytes, linked: frozenset[bytes]) -> bool:
+    """Whether one of these folders is above the path."""
+    return bool(linked) and any(is_below(path, folder) for folder in linked)
+
+
+def _make_id(total: int) -> str:
+    return f"t1:{total % _MODULUS:064x}"

@@ -1,0 +1,95 @@
+"""The files of a project without git: a walk that honours ignore files and enters no other repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import msgspec
+
+from handrail.host.private_files import open_regular_file
+from handrail.host.worktree.ignore_rules import (
+    FILE_NAMES,
+    MOST_RULE_BYTES,
+    Rule,
+    find_verdict,
+    read_rules,
+)
+from handrail.ports.worktree import MOST_FILES
+
+NEVER_ENTERED = frozenset({b".git", b".hg", b".svn", b".jj", b"node_modules", b"__pycache__"})
+"""Directories of version control, and those that tools fill with what can be made again."""
+DEEPEST_FOLDER = 64
+_MOST_FOLDERS = MOST_FILES
+
+
+class Walked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a walk found."""
+
+    paths: list[bytes]
+    """Sorted."""
+    skipped: int
+    """Pipes, sockets, devices, other repositories, and folders that could not be read or lie too deep."""
+
+
+_Rules = tuple[tuple[bytes, tuple[Rule, ...]], ...]
+
+
+def walk_files(project: str, check_time: Callable[[], None]) -> Walked | None:
+    """Every file that no rule ignores; None when there are too many. Links are listed, never followed."""
+    root = os.fsencode(project)
+    paths: list[bytes] = []
+    skipped = folders = 0
+    waiting: list[tuple[bytes, _Rules, int]] = [(b"", (), 0)]
+    while waiting:
+        check_time()
+        folder, rules, depth = waiting.pop()
+        folders += 1
+        try:
+            entries = list(os.scandir(os.path.join(root, folder) if folder else root))
+        except OSError:
+            skipped += 1
+            continue
+        names = {entry.name for entry in entries}
+        own = tuple(rule for name in FILE_NAMES if name in names for rule in _load(root, folder, name))
+        rules = (*rules, (folder, own)) if own else rules
+        for entry in entries:
+            path = folder + b"/" + entry.name if folder else entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name in NEVER_ENTERED or _is_ignored(rules, path, is_directory=True):
+                    continue
+                if depth == DEEPEST_FOLDER or os.path.lexists(os.path.join(root, path, b".git")):
+                    skipped += 1
+                    continue
+                waiting.append((path, rules, depth + 1))
+            elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
+                if entry.name != b".git" and not _is_ignored(rules, path, is_directory=False):
+                    paths.append(path)
+            else:
+                skipped += 1
+        if len(paths) > MOST_FILES or folders > _MOST_FOLDERS:
+            return None
+    return Walked(paths=sorted(paths), skipped=skipped)
+
+
+def _is_ignored(rules: _Rules, path: bytes, *, is_directory: bool) -> bool:
+    """The nearest file that says something decides."""
+    for folder, own in reversed(rules):
+        below = path[len(folder) + 1 :] if folder else path
+        verdict = find_verdict(own, below, is_directory=is_directory)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _load(root: bytes, folder: bytes, name: bytes) -> tuple[Rule, ...]:
+    try:
+        with open(os.path.join(root, folder, name), "rb", opener=_open_rules) as file:
+            return read_rules(file.read(MOST_RULE_BYTES))
+    except OSError:
+        return ()
+
+
+def _open_rules(path: str, flags: int) -> int:
+    # A link could make somebody else's file the rules of this project.
+    return open_regular_file(path, flags | getattr(os, "O_NOFOLLOW", 0))

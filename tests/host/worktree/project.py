@@ -1,0 +1,75 @@
+"""Projects for the tests of the worktree: a repository with files of every kind, and git asked plainly."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from handrail.host.worktree.local_worktree import LocalWorktree
+from handrail.ports.worktree import Tree, Unseen
+from tests.conformance.hostile import run_git
+
+ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath)}
+
+
+def write(root: Path, name: str, content: str | bytes = "text\n") -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def commit(root: Path, message: str = "one") -> str:
+    run_git(root, "add", "-A")
+    run_git(root, "commit", "-q", "-m", message)
+    return run_git(root, "rev-parse", "HEAD").decode().strip()
+
+
+def make_project(root: Path) -> str:
+    """A repository with five files and two rules; its commit."""
+    root.mkdir(exist_ok=True)
+    run_git(root, "init", "-q", ".")
+    write(root, ".gitignore", "*.log\nbuild/\n")
+    write(root, "src/a.py", "a = 1\n")
+    write(root, "src/b.py", "b = 2\n")
+    write(root, "run.sh", "#!/bin/sh\n").chmod(0o755)
+    (root / "link").symlink_to("src/a.py")
+    return commit(root)
+
+
+def open_worktree(home: Path) -> LocalWorktree:
+    return LocalWorktree(str(home), ENVIRONMENT)
+
+
+def take(worktree: LocalWorktree, root: Path) -> Tree:
+    tree = worktree.take_tree(str(root))
+    assert isinstance(tree, Tree), tree
+    return tree
+
+
+def refuse(worktree: LocalWorktree, root: Path, seconds: float = 10.0) -> str:
+    tree = worktree.take_tree(str(root), seconds)
+    assert isinstance(tree, Unseen), tree
+    return tree.reason
+
+
+def modes(tree: Tree) -> dict[str, str]:
+    return {entry.path: entry.mode for entry in tree.entries}
+
+
+def age(root: Path) -> None:
+    """Make every file old, so that what is read is also remembered."""
+    for path in root.rglob("*"):
+        os.utime(path, (1_000_000_000, 1_000_000_000), follow_symlinks=False)
+
+
+def picture(root: Path) -> dict[str, str]:
+    """Every byte below a folder, by path."""
+    return {
+        str(path.relative_to(root)): hashlib.sha256(
+            os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+        ).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_symlink() or path.is_file()
+    }

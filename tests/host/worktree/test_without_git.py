@@ -1,0 +1,127 @@
+"""Without git: a walk that honours ignore files as git does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from handrail.host.worktree.ignore_rules import matches_name
+from handrail.host.worktree.local_worktree import LocalWorktree
+from handrail.ports.worktree import Changes, Unseen
+from tests.conformance.hostile import run_git
+from tests.host.worktree.project import commit, modes, open_worktree, take, write
+
+FILES = (
+    *("a.log", "a.txt", "keep.log", "build/x", "src/build/y", "src/a.log", "src/keep.log", "docs/a/b/c.md"),
+    *("docs/c.md", "tmp/one", "tmp/two", "x y.txt", "#hash", "!bang", "deep/a/b/c/d.o", "foo/bar/baz", "foo"),
+    *("star*name", "[odd]", "sub/dir/only/file", "only", "trailing ", "abc1", "abc2", "abcx", "sub/.hidden"),
+)
+RULES = (
+    "*.log\n!keep.log\n",
+    "build/\n",
+    "/build\n",
+    "docs/**/c.md\n",
+    "**/a\n",
+    "tmp/*\n!tmp/one\n",
+    "tmp/\n!tmp/one\n",
+    "\\#hash\n\\!bang\n",
+    "#hash\n",
+    "x y.txt   \n",
+    "trailing\\ \n",
+    "deep/**\n",
+    "deep/**/d.o\n",
+    "foo/bar\n",
+    "only/\n",
+    "star\\*name\n",
+    "\\[odd\\]\n",
+    "abc[0-9]\n",
+    "abc[!0-9]\n",
+    "abc?\n",
+    "*\n!*/\n!*.md\n",
+    "**\n",
+    ".*\n",
+    "sub/dir\n",
+    "/*\n!/src\n",
+    "[z-a]\nabc[\n",
+    "a.txt\r\n",
+)
+
+
+@pytest.fixture
+def worktree(tmp_path: Path) -> LocalWorktree:
+    return open_worktree(tmp_path / "home")
+
+
+def make_files(root: Path) -> None:
+    for name in FILES:
+        if not (root / name).exists() and not (root / name).parent.is_file():
+            write(root, name, name)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("place", ["", "src", "deep/a"])
+def test_ignore_files_mean_what_they_mean_to_git(
+    rules: str, place: str, tmp_path: Path, worktree: LocalWorktree
+) -> None:
+    root = tmp_path / "project"
+    make_files(root)
+    write(root, os.path.join(place, ".gitignore"), rules)
+    walked = [entry.path for entry in take(worktree, root).entries]
+    run_git(root, "init", "-q", ".")
+
+    listed = run_git(root, "ls-files", "-o", "--exclude-standard", "-z").decode().split("\0")[:-1]
+
+    assert sorted(walked) == sorted(listed)
+
+
+def test_every_file_is_listed_and_changes_are_found(tmp_path: Path, worktree: LocalWorktree) -> None:
+    root = tmp_path / "project"
+    write(root, "a.py", "a\n")
+    write(root, "b.py", "b\n")
+    write(root, "node_modules/x/index.js")
+    (root / "link").symlink_to("/etc")
+    before = take(worktree, root)
+    write(root, "a.py", "A\n")
+    (root / "b.py").unlink()
+    write(root, "c.py", "c\n")
+
+    after = take(worktree, root)
+
+    assert modes(before) == {"a.py": "file", "b.py": "file", "link": "link"}
+    assert before.head == ""
+    assert worktree.compare(str(root), before, after) == Changes(changed=("a.py", "b.py", "c.py"), arrived=())
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_project_put_under_git_in_between_cannot_be_compared(
+    tmp_path: Path, worktree: LocalWorktree
+) -> None:
+    root = tmp_path / "project"
+    write(root, "a.py", "a\n")
+    before = take(worktree, root)
+    run_git(root, "init", "-q", ".")
+    commit(root)
+    write(root, "a.py", "A\n")
+
+    found = worktree.compare(str(root), before, take(worktree, root))
+
+    assert isinstance(found, Unseen)
+    assert "under git" in found.reason
+
+
+def test_a_pattern_of_many_stars_takes_few_steps() -> None:
+    assert not matches_name(b"*a" * 200 + b"b", b"a" * 255)
+    assert matches_name(b"*a" * 20, b"a" * 255)
+
+
+def test_ignore_rules_behind_a_link_do_not_count(tmp_path: Path, worktree: LocalWorktree) -> None:
+    root = tmp_path / "project"
+    write(root, "a.py")
+    write(tmp_path, "rules", "*.py\n")
+    (root / ".gitignore").symlink_to(tmp_path / "rules")
+
+    assert set(modes(take(worktree, root))) == {".gitignore", "a.py"}
