@@ -172,10 +172,15 @@ def _half_made(log: FileLog) -> Iterator[SessionToRemove]:
 
 
 def _remove_half_made(log: FileLog, disk: RemovingDisk) -> None:
-    """Set aside what a killed start left; one at work holds its lock and is left alone."""
+    """Set aside what a killed start left; one that is still at work keeps its lock and is left alone.
+
+    A lock that is held is waited for, all of them together for as long as for one: a child that another
+    thread starts has a copy of every descriptor until it runs its own program.
+    """
+    ends_at = disk.monotonic_ms() + _WAIT_MS
     for session in _half_made(log):
         with suppress(Fault):
-            _remove_session(log, disk, session, wait_ms=0)
+            _remove_session(log, disk, session, max(0, ends_at - disk.monotonic_ms()))
 
 
 def _find_unused(log: FileLog, pins: Collection[BlobRef], grace_ns: int) -> Iterator[StoredBlob]:
