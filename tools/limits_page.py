@@ -19,7 +19,12 @@ REPORTS: Rows = (
     ("contract.json.strict", "DEPTH_LIMIT", "Objects and lists inside each other, in any JSON that is read."),
     ("contract.json.numbers", "LARGEST_INTEGER", "The largest whole number that is told as a number."),
     ("contract.tokens.workflow", "INPUT_LIMIT", "Characters of a text that is looked at for a token."),
-    ("runtime.sessions", "LOCK_WAIT_MS", "How long a call waits for another writer of its session."),
+    (
+        "runtime.sessions",
+        "LOCK_WAIT_MS",
+        "How long a call waits for one writer of its session; while others commit, as long as the call has.",
+    ),
+    ("runtime.sessions", "LAST_WORK_MS", "Of the time of a call, what it does not wait for a lock."),
 )
 REPLIES: Rows = (
     ("engine.reasons", "MOST_BLOCKERS", "Reasons in one blocked reply."),

@@ -226,6 +226,9 @@ class AskedToEnd:
     def pause(self, milliseconds: int) -> None:
         del milliseconds
 
+    def ms_left(self) -> int | None:
+        return None
+
     is_met = False
 
 

@@ -61,6 +61,9 @@ class Interruptions(Protocol):
     def pause(self, milliseconds: int) -> None:
         """Wait; return early if the call must stop."""
 
+    def ms_left(self) -> int | None:
+        """How long the call may still take; None where nobody limits it."""
+
 
 class Progress(Protocol):
     """Where a long piece of work says how far it is."""

@@ -52,6 +52,9 @@ class NeverInterrupted:
     def pause(self, milliseconds: int) -> None:
         time.sleep(milliseconds / 1000)
 
+    def ms_left(self) -> int | None:
+        return None
+
 
 class NoProgress:
     """`ports.Progress` into nothing."""

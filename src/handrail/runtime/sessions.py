@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock  # `threading` would cost every command line its import
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Final, assert_never
 
 import msgspec
@@ -63,13 +63,16 @@ from handrail.ports.log import (
     SessionHold,
     SessionStamp,
 )
+from handrail.ports.process import Interruptions
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
 # Reading, holding and appending
 
 LOCK_WAIT_MS = 5_000
-"""How long a call waits for another writer; a commit takes milliseconds, so a longer wait is a stuck disk."""
+"""How long a call waits for a writer who does not finish; a commit takes milliseconds, so it is stuck."""
+LAST_WORK_MS = 5_000
+"""Of the time of a call: kept for its work once it has the lock."""
 COMMIT_TRIES = 20
 TAG_SALTS = 16
 REMEMBERED_EVENTS = 2_048
@@ -152,11 +155,9 @@ def healthy_session(rt: Runtime, session: Session, *, by_token: bool) -> Iterato
     SESSION_NOT_HEALTHY, TOKEN_SESSION_LOCKED or SESSION_LOCKED when the lock stays busy, and
     TOKEN_UNKNOWN_NODE or SESSION_NOT_FOUND.
     """
-    session_id = session.history.session_id
-    take = rt.log.hold_existing if session.history.head else rt.log.hold
     try:
         rt.interruptions.end_here()
-        with take(session_id, LOCK_WAIT_MS) as hold:
+        with wait_for_hold(rt.log, session.history, rt.interruptions) as hold:
             rt.interruptions.end_here()  # it may have waited long
             current = _bring_up_to_date(hold, session)
             require_healthy(current)
@@ -166,6 +167,36 @@ def healthy_session(rt: Runtime, session: Session, *, by_token: bool) -> Iterato
         if by_token and fault.kind in _OF_TOKENS:
             raise Fault(_OF_TOKENS[fault.kind], fault.message, details=fault.details) from fault
         raise
+
+
+@contextmanager
+def wait_for_hold(log: EventLog, known: History, interruptions: Interruptions) -> Iterator[SessionHold]:
+    """Hold the session. While others commit, it waits as long as the call has time; a stuck writer ends it.
+
+    Raises Fault SESSION_LOCKED, SESSION_NOT_FOUND, and what ends the call.
+    """
+    session_id, head = known.session_id, known.head
+    take = log.hold_existing if head else log.hold
+    given_ms = interruptions.ms_left()
+    total_ms = LOCK_WAIT_MS if given_ms is None else max(LOCK_WAIT_MS, given_ms - LAST_WORK_MS)
+    waited_ms = 0
+    with ExitStack() as stack:
+        while True:
+            wait_ms = min(LOCK_WAIT_MS, total_ms - waited_ms)
+            try:
+                hold = stack.enter_context(take(session_id, wait_ms))
+                break
+            except Fault as fault:
+                if fault.kind is not SESSION_LOCKED:
+                    raise
+                interruptions.end_here()
+                waited_ms += max(1, wait_ms)
+                moved = log.load_since(session_id, head) if waited_ms < total_ms else None
+                if moved is None or moved.head <= head:
+                    fault.details["waited_ms"] = waited_ms
+                    raise
+                head = moved.head
+        yield hold
 
 
 def wait_for_writer(rt: Runtime, session_id: SessionId) -> None:

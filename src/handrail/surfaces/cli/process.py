@@ -109,6 +109,10 @@ class Process:
         self._ends_at = time.monotonic() + seconds
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
+    def ms_left(self) -> int | None:
+        left = self.seconds_left()
+        return None if left is None else int(left * 1000)
+
     def seconds_left(self) -> float | None:
         return None if self._ends_at is None else max(0.0, self._ends_at - time.monotonic())
 

@@ -182,6 +182,10 @@ class Call:
             hint="Send the call again.",
         )
 
+    def ms_left(self) -> int | None:
+        left = self.ends_at - time.monotonic()
+        return None if left == float("inf") else max(0, int(left * 1000))
+
     def pause(self, milliseconds: int) -> None:
         left = max(0.0, self.ends_at - time.monotonic())
         time.sleep(min(milliseconds / 1000, left))

@@ -26,6 +26,12 @@ PROMISES: tuple[Promise, ...] = (
         says="A home with planted links, pipes, sizes and databases makes no command wait, leak or break.",
     ),
     Promise(
+        "limits.served-in-time",
+        source="hardening, H12",
+        says="While others commit, a call waits for its session as long as it has time; a stuck writer is "
+        "told after five seconds.",
+    ),
+    Promise(
         "budgets.refused-where-written",
         source="hardening, H10",
         says="Loops, conditions, patterns and schemas that could keep a run busy are refused at every door.",
