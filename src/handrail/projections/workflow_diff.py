@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
+
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """One place. The pointer names items of a list by their ids."""
@@ -35,14 +37,14 @@ def list_differences(before: Any, after: Any, pointer: str = "") -> Iterator[Dif
 
 def _members(before: dict[str, Any], after: dict[str, Any], pointer: str) -> Iterator[Difference]:
     for name, value in after.items():
-        place = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+        place = join_pointer(pointer, name)
         if name in before:
             yield from list_differences(before[name], value, place)
         else:
             yield Difference(pointer=place, action="added", after=value)
     for name, value in before.items():
         if name not in after:
-            place = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+            place = join_pointer(pointer, name)
             yield Difference(pointer=place, action="removed", before=value)
 
 

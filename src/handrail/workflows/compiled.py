@@ -20,6 +20,17 @@ from handrail.workflows.conditions import Condition, ConditionId
 COMPILED_VERSION = 1
 
 InputType: TypeAlias = Literal["string", "number", "integer", "boolean", "array", "object", "any"]
+TYPE_WORDS = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+    "any": "anything",
+}
+"""What a sentence calls a value of each type."""
 ProvenanceKind: TypeAlias = Literal["authored", "template", "feature", "capability_probe"]
 UserOnlyReason: TypeAlias = Literal[
     "needs_user_secret_or_token",

@@ -6,13 +6,13 @@ broken gets the place of the nearest value around it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from json import loads
 from typing import TypeAlias
 
 import msgspec
 
+from handrail.contract.json.places import CLOSING, OPENING, PART, escape_key, find_place
 from handrail.contract.json.trouble import find_syntax_trouble
 from handrail.workflows.problem import NO_EDIT, Edit, Problem, rewrite_text
 
@@ -22,25 +22,19 @@ Place: TypeAlias = tuple[int, int]
 _KEY_PROBLEMS = frozenset({"unknown_key", "bad_name"})
 """Problems with a key itself: the place of the key is shown, not that of its value."""
 
-_OPENING = ("{", "[")
-_CLOSING = ("}", "]")
-
-# An unclosed string matches up to the end; otherwise a failing match would be tried again at every quote.
-_PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
-
 
 def locate(text: str, pointers: Iterable[str]) -> dict[str, Place]:
     """The place of the value at each pointer; of the nearest value around it where there is none."""
     asked = list(pointers)
     root = _scan(text, asked)
-    return {pointer: _place(text, _value_offset(root, pointer)) for pointer in asked}
+    return {pointer: find_place(text, _value_offset(root, pointer)) for pointer in asked}
 
 
 def locate_keys(text: str, pointers: Iterable[str]) -> dict[str, Place]:
     """The place of the key that each pointer ends with; as `locate` where there is no such key."""
     asked = list(pointers)
     root = _scan(text, asked)
-    return {pointer: _place(text, _key_offset(root, pointer)) for pointer in asked}
+    return {pointer: find_place(text, _key_offset(root, pointer)) for pointer in asked}
 
 
 def add_places(text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -50,7 +44,7 @@ def add_places(text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     placed = []
     for problem in listed:
         offset_of = _key_offset if problem.code in _KEY_PROBLEMS else _value_offset
-        line, column = _place(text, offset_of(root, problem.pointer))
+        line, column = find_place(text, offset_of(root, problem.pointer))
         placed.append(msgspec.structs.replace(problem, line=line, column=column))
     return tuple(sorted(placed, key=lambda problem: (problem.line, problem.column)))
 
@@ -58,13 +52,13 @@ def add_places(text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def locate_depth(text: str, limit: int) -> Place:
     """Where more than `limit` arrays and objects are inside each other for the first time."""
     depth = 0
-    for match in _PART.finditer(text):
-        if match.group() in _OPENING:
+    for match in PART.finditer(text):
+        if match.group() in OPENING:
             depth += 1
-        elif match.group() in _CLOSING:
+        elif match.group() in CLOSING:
             depth -= 1
         if depth > limit:
-            return _place(text, match.start())
+            return find_place(text, match.start())
     return 1, 1
 
 
@@ -79,12 +73,8 @@ def suggest_repair(content: bytes) -> tuple[str, Edit]:
         return "", NO_EDIT
     if trouble.text is None:
         return trouble.fix, NO_EDIT
-    line, column = _place(text, trouble.position)
+    line, column = find_place(text, trouble.position)
     return trouble.fix, rewrite_text(line, column, trouble.length, trouble.text)
-
-
-def _place(text: str, offset: int) -> Place:
-    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 class _Wanted:
@@ -124,9 +114,9 @@ def _scan(text: str, pointers: Iterable[str]) -> _Wanted:
     """One scan of the text from the front. Pointers are a tree, so long ones are not built again."""
     root = _tree(pointers)
     around: list[_Open] = []
-    for match in _PART.finditer(text):
+    for match in PART.finditer(text):
         part, offset = match.group(), match.start()
-        if part in _CLOSING:
+        if part in CLOSING:
             del around[-1:]
         elif part == ",":
             if around:
@@ -139,7 +129,7 @@ def _scan(text: str, pointers: Iterable[str]) -> _Wanted:
             wanted = around[-1].child if around else root
             if wanted is not None and wanted.value is None:
                 wanted.value = offset
-            if part in _OPENING:
+            if part in OPENING:
                 around.append(_Open(wanted, part == "{"))
     return root
 
@@ -176,4 +166,4 @@ def _escaped_key(part: str) -> str:
         key = loads(part)
     except ValueError:
         key = part
-    return str(key).replace("~", "~0").replace("/", "~1")
+    return escape_key(str(key))

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 
 # Edits: operations of a JSON Patch, or a stretch of the text
@@ -50,8 +51,7 @@ def remove_value(pointer: str) -> Edit:
 def rename_key(pointer: str, key: str) -> Edit:
     """The member under another key of the same object."""
     holder = pointer.rpartition("/")[0]
-    escaped = key.replace("~", "~0").replace("/", "~1")
-    return (EditOperation(op="move", source=pointer, path=f"{holder}/{escaped}"),)
+    return (EditOperation(op="move", source=pointer, path=join_pointer(holder, key)),)
 
 
 def rewrite_text(line: int, column: int, length: int, text: str) -> Edit:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from handrail.contract.json.places import unescape_key
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
@@ -134,7 +135,7 @@ def _taken(whole: list[Json], pointer: str) -> Json:
 def _found(whole: list[Json], pointer: str) -> tuple[Json, str]:
     """What holds the place, and its key there; the document itself is held by `whole`."""
     holder: Json = whole
-    *way, last = ["0", *(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])]
+    *way, last = ["0", *(unescape_key(part) for part in pointer.split("/")[1:])]
     for part in way:
         holder = holder[int(part) if isinstance(holder, list) else part]
     return holder, last

@@ -14,9 +14,9 @@ from handrail.contract.conformance.rules import (
     Text,
     Truth,
     Whole,
-    below,
     findings,
 )
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 
 
@@ -63,7 +63,7 @@ def test_bounds_are_inclusive() -> None:
 
 
 def test_pointers_escape_what_json_pointer_reserves() -> None:
-    assert below("/a", "b/c~d") == "/a/b~1c~0d"
+    assert join_pointer("/a", "b/c~d") == "/a/b~1c~0d"
     check({"a/b": [1, "x"]}, Members(optional={"a/b": Items(of=Whole())}), ("/a~1b/1", "type"))
 
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.conformance.report import Advisory, SchemaError
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 
 # Times and addresses: which texts count as `date-time` and as `uri`
@@ -162,11 +163,6 @@ def findings(value: Json, rule: Rule, pointer: str = "") -> Iterator[Finding]:
             assert_never(never)
 
 
-def below(pointer: str, key: str | int) -> str:
-    """The pointer to a member or item, escaped as RFC 6901 asks."""
-    return f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
-
-
 def is_whole(value: Json) -> bool:
     if isinstance(value, bool):  # before int: True is one
         return False
@@ -255,18 +251,18 @@ def _items(value: list[Json], rule: Items, pointer: str) -> Iterator[Finding]:
         yield SchemaError(pointer=pointer, rule="minItems", message=message)
     if rule.of is not None:
         for index, item in enumerate(value):
-            yield from findings(item, rule.of, below(pointer, index))
+            yield from findings(item, rule.of, join_pointer(pointer, index))
 
 
 def _members(value: dict[str, Json], rule: Members, pointer: str) -> Iterator[Finding]:
     for key in rule.required:
         if key not in value:
             message = f"The key {key} is missing."
-            yield SchemaError(pointer=below(pointer, key), rule="required", message=message)
+            yield SchemaError(pointer=join_pointer(pointer, key), rule="required", message=message)
     for key, item in value.items():
         known = rule.required.get(key) or rule.optional.get(key) or rule.others
         if known is not None:
-            yield from findings(item, known, below(pointer, key))
+            yield from findings(item, known, join_pointer(pointer, key))
         elif rule.is_closed:
-            message = "This key is not known here; remove it."
-            yield SchemaError(pointer=below(pointer, key), rule="additionalProperties", message=message)
+            place, message = join_pointer(pointer, key), "This key is not known here; remove it."
+            yield SchemaError(pointer=place, rule="additionalProperties", message=message)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from handrail.contract.catalogue import E_VALIDATION, REQUEST_TOO_LARGE
 from handrail.contract.json.numbers import is_exact_integer
+from handrail.contract.json.places import CLOSING, OPENING, PART, find_place, join_pointer
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
 
@@ -189,8 +190,6 @@ DEEPEST = 200
 _AS_STRING = "Send large integers as strings."
 _NO_SUCH_NUMBER = "Leave the number out, or send null."
 
-# An unclosed string matches too, up to the end: a failing match would be tried again at every quote.
-_PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},:]|[^\s"\[\]{},:]+', re.DOTALL)
 _INTEGER = re.compile("-?[0-9]+")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
@@ -206,18 +205,13 @@ def explain_too_many_bytes(measured: int, limit: int) -> Fault:
 
 def explain_broken_text(text: str, position: int, sentence: str) -> Fault:
     """A Fault for a text that is sound up to `position`; the sentence says what is wrong there."""
-    line, column = _place(text, position)
+    line, column = find_place(text, position)
     return Fault(
         E_VALIDATION,
         f"This JSON cannot be read: {sentence}, at line {line}, column {column}.",
         details={"line": line, "column": column},
         hint="Correct the text at that place and send the call again.",
     )
-
-
-def _place(text: str, position: int) -> tuple[int, int]:
-    """Line and column, both from 1, the column in characters."""
-    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
 
 
 def explain_broken_syntax(text: str, position: int, said: str) -> Fault:
@@ -233,13 +227,13 @@ def explain_refused_text(text: str, max_depth: int, at: int = 0, depth: int = 0)
     """
     brackets: list[set[str] | None] = [None] * depth  # per open bracket: the keys so far, None for an array
     key_is_next = False
-    for match in _PART.finditer(text, at):
+    for match in PART.finditer(text, at):
         part = match.group()
-        if part in ("{", "["):
+        if part in OPENING:
             brackets.append(set() if part == "{" else None)
             if len(brackets) > max_depth:
                 return _too_deep(text, match.start(), max_depth)
-        elif part in ("}", "]"):
+        elif part in CLOSING:
             brackets.pop()
         elif part not in (",", ":"):
             sentence = _refused_string(part, brackets[-1] if key_is_next else None) or _refused_number(part)
@@ -250,7 +244,7 @@ def explain_refused_text(text: str, max_depth: int, at: int = 0, depth: int = 0)
 
 
 def _too_deep(text: str, position: int, limit: int) -> Fault:
-    line, column = _place(text, position)
+    line, column = find_place(text, position)
     return Fault(
         REQUEST_TOO_LARGE,
         f"The JSON is nested more than {limit} levels deep, at line {line}, column {column}.",
@@ -307,15 +301,10 @@ def explain_refused_value(value: Json) -> Fault:
             message = f"The value at {place} {sentence}." if pointer else f"The value {sentence}."
             return Fault(E_VALIDATION, message, details={"param": place.strip('"')}, hint=hint)
         if isinstance(current, dict):
-            waiting += [(f"{pointer}/{_escaped(key)}", depth + 1, current[key]) for key in reversed(current)]
+            waiting += [(join_pointer(pointer, key), depth + 1, current[key]) for key in reversed(current)]
         elif isinstance(current, list | tuple):
             waiting += [(f"{pointer}/{i}", depth + 1, current[i]) for i in reversed(range(len(current)))]
     raise AssertionError("a value without a canonical form holds something to refuse")
-
-
-def _escaped(key: str) -> str:
-    """A key as part of a JSON Pointer (RFC 6901)."""
-    return key.replace("~", "~0").replace("/", "~1")
 
 
 def _refused_part(value: Json, depth: int) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from typing import Any, assert_never
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.workflows.checking.pattern_forms import (
     drop_delimiters,
     explain_slashes,
@@ -46,7 +47,7 @@ from handrail.workflows.conditions import (
 from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.problem import NO_EDIT, Problem, rename_key, replace_value
-from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, join_pointer, quote_name
+from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 from handrail.workflows.schema_refs import Schema, resolve_ref
 
 _ASSESSMENT = "wr.assessment"

@@ -11,6 +11,7 @@ from typing import TypeAlias, assert_never
 
 from msgspec import UNSET
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.wording import quote
 from handrail.workflows.checking.reachability import check_reachability
 from handrail.workflows.checking.usage import check_usage, check_validation, list_leaves
@@ -42,7 +43,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
 )
 from handrail.workflows.problem import Problem
-from handrail.workflows.reading.findings import join_pointer, quote_name
+from handrail.workflows.reading.findings import quote_name
 
 # Soft words: they let an agent off the hook unless the sentence sets a floor
 

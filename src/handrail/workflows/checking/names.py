@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.checking.pattern_forms import check_delimiters, check_schema_patterns
@@ -23,7 +24,6 @@ from handrail.workflows.reading.findings import (
     Findings,
     guess_name,
     guess_surely,
-    join_pointer,
     label_pointer,
     quote_name,
 )

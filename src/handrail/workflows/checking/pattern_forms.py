@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
-from handrail.workflows.reading.findings import Findings, join_pointer
+from handrail.workflows.reading.findings import Findings
 
 _BETWEEN = re.compile(r"/(?P<inner>.+)/(?P<flags>(?!.*(.).*\3)[gimsuy]{0,4})", re.DOTALL)
 _ONLY_IN_PATTERNS = re.compile(r"[\\\[\](){}|^$*+?]")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, assert_never
 
+from handrail.contract.json.places import join_pointer
 from handrail.workflows.compiled import (
     Action,
     AllOf,
@@ -31,7 +32,7 @@ from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.conditions import ConditionId
 from handrail.workflows.contracts.check import explain_unsatisfiable
 from handrail.workflows.model import SourceLoop, SourcePart, SourceStep, SourceTemplateCall, SourceWorkflow
-from handrail.workflows.reading.findings import join_pointer, quote_name
+from handrail.workflows.reading.findings import quote_name
 
 # Declared and never used: usually a misspelt name somewhere else
 

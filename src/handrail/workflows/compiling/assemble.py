@@ -7,6 +7,7 @@ from typing import assert_never
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.builtins.capabilities import make_observation
 from handrail.workflows.builtins.registry import all_capabilities, find_capability
@@ -50,7 +51,7 @@ from handrail.workflows.model import (
     When,
 )
 from handrail.workflows.problem import NO_EDIT, rename_key
-from handrail.workflows.reading.findings import guess_name, guess_surely, join_pointer, quote_name
+from handrail.workflows.reading.findings import guess_name, guess_surely, quote_name
 
 # The step that decides for its loop
 #

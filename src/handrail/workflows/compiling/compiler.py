@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from handrail.contract.ids import WorkflowHash, WorkflowId, blob_ref
 from handrail.contract.json.canonical import canonical_bytes
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Fault
 from handrail.workflows.compiled import COMPILED_VERSION, CompiledWorkflow, Pinned, decode_compiled
 from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
@@ -20,7 +21,6 @@ from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.reading.findings import join_pointer
 
 
 def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None = None) -> Compilation:

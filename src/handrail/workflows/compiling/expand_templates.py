@@ -9,6 +9,7 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.json.canonical import canonical_bytes
+from handrail.contract.json.places import join_pointer
 from handrail.workflows.builtins.placement import default_prefix
 from handrail.workflows.builtins.registry import all_templates, find_template
 from handrail.workflows.builtins.routines import make_foreign_template, make_routine_template
@@ -29,7 +30,6 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
-from handrail.workflows.reading.findings import join_pointer
 
 # What templates bring along; what the caller declares wins
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.workflows.builtins.placement import parse_placeholder
@@ -19,7 +20,7 @@ from handrail.workflows.compiled import InputSpec
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.model import SourceFeature, SourceWorkflow
 from handrail.workflows.problem import NO_EDIT, rename_key
-from handrail.workflows.reading.findings import guess_surely, join_pointer, quote_name
+from handrail.workflows.reading.findings import guess_surely, quote_name
 from handrail.workflows.reading.value_fit import INPUT_FITS, is_same_value
 
 # Arguments of templates and settings of features: checked, with defaults

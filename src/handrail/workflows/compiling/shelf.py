@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
 from handrail.workflows.builtins.registry import all_contracts, all_refs, find_contract, find_ref
@@ -19,7 +20,7 @@ from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION
 from handrail.workflows.model import RefPart
 from handrail.workflows.places import add_places, suggest_repair
 from handrail.workflows.problem import NO_EDIT, Problem, add_value, remove_value, rename_key, replace_value
-from handrail.workflows.reading.findings import guess_name, guess_surely, join_pointer, quote_name
+from handrail.workflows.reading.findings import guess_name, guess_surely, quote_name
 
 # A project's own contract: one JSON file with a schema, embedded into every workflow that names it
 

@@ -16,16 +16,17 @@ import msgspec
 from handrail.contract.catalogue import WORK_LIMIT_EXCEEDED
 from handrail.contract.effort import Effort
 from handrail.contract.json.canonical import canonical_bytes
+from handrail.contract.json.places import join_pointer, unescape_key
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.suggest import find_nearest, find_same_word
 from handrail.contract.wording import quote
+from handrail.workflows.compiled import TYPE_WORDS
 from handrail.workflows.contracts.patterns import count_atoms, explain_refusal
 from handrail.workflows.contracts.samples import make_sample, spoil_document
 from handrail.workflows.contracts.schema_subset import (
     Trouble,
     find_misspelt_word,
     find_unsupported,
-    join_pointer,
     list_inner_schemas,
 )
 from handrail.workflows.limits import (
@@ -110,7 +111,7 @@ def _led_to(reference: str, root: Json, effort: Effort) -> Json:
         return {}
     here: Any = root
     for step in reference.split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
+        name = unescape_key(step)
         if isinstance(here, dict) and name in here:
             here = here[name]
         elif isinstance(here, list) and name.isascii() and name.isdigit() and int(name) < len(here):
@@ -139,16 +140,6 @@ MAX_KEPT_SCHEMAS = 64
 """Schemas whose validators are kept for the next document."""
 MAX_SUGGESTIONS = 10
 """Names of one document for which a nearer one is looked for."""
-
-_IN_WORDS = {
-    "string": "a text",
-    "number": "a number",
-    "integer": "a whole number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "an object",
-    "null": "null",
-}
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True):
@@ -391,7 +382,7 @@ def _sentence(rule: str, details: dict[str, Any], value: Any, *, suggests: bool 
     limit = details.get("limit")
     match rule:
         case "type":
-            wanted = " or ".join(_IN_WORDS[name] for name in details["types"])
+            wanted = " or ".join(TYPE_WORDS[name] for name in details["types"])
             return f"It must be {wanted}, not {_kind_of(value)}."
         case "enum":
             return _one_of(details["options"], value if suggests else None)

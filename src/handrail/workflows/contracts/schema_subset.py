@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_only_near, find_same_word
 from handrail.contract.wording import quote
@@ -56,11 +57,6 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     fix: str
     edit: Edit = NO_EDIT
     """The fix for a program, with pointers into the schema."""
-
-
-def join_pointer(pointer: str, name: str | int) -> str:
-    """The RFC 6901 pointer of a member."""
-    return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
 
 
 def find_unsupported(schema: Json) -> Iterator[Trouble]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
 from handrail.workflows.dialect.crossing import (
@@ -13,7 +14,6 @@ from handrail.workflows.dialect.crossing import (
     as_json,
     as_text,
     as_texts,
-    join_pointer,
     native_id,
     native_name,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_only_near
 from handrail.contract.wording import quote
-from handrail.workflows.dialect.crossing import Crossing, Object, as_json, join_pointer, native_path
+from handrail.workflows.dialect.crossing import Crossing, Object, as_json, native_path
 
 NATIVE_KINDS = (
     "always_true",

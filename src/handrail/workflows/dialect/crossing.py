@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
 from handrail.workflows.limits import (
@@ -20,16 +21,6 @@ from handrail.workflows.limits import (
     MAX_WORKFLOW_ID_CHARACTERS,
 )
 from handrail.workflows.problem import Problem, ProblemCode
-
-# Pointers
-
-
-def join_pointer(pointer: str, name: str | int) -> str:
-    """The pointer of a member or an item."""
-    if isinstance(name, int):
-        return f"{pointer}/{name}"
-    return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
-
 
 # Texts from values that should have been texts: nothing that an author wrote is lost
 

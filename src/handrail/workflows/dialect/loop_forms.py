@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import NamedTuple
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
 from handrail.workflows.dialect.assessment_forms import Assessments, Functions
@@ -15,7 +16,6 @@ from handrail.workflows.dialect.crossing import (
     Identifiers,
     Object,
     as_json,
-    join_pointer,
     native_name,
     native_path,
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
 from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.dialect.assessment_forms import Scope
 from handrail.workflows.dialect.condition_forms import NATIVE_KINDS, describe_native_condition, to_condition
-from handrail.workflows.dialect.crossing import NOWHERE, Crossing, Object, as_text, as_texts, join_pointer
+from handrail.workflows.dialect.crossing import NOWHERE, Crossing, Object, as_text, as_texts
 from handrail.workflows.dialect.loop_forms import PartContext, Source, add_repeat, body_sources, is_loop
 from handrail.workflows.dialect.rule_forms import to_fragments, to_prompt, to_rules
 from handrail.workflows.prompt_sections import ASK_FOR_FILES

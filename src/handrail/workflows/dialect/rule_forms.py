@@ -10,6 +10,7 @@ from math import ceil, floor, inf, isfinite
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.contracts.patterns import explain_refusal
 from handrail.workflows.dialect.condition_forms import describe_native_condition, to_condition
@@ -19,7 +20,6 @@ from handrail.workflows.dialect.crossing import (
     Object,
     as_text,
     as_texts,
-    join_pointer,
     native_id,
 )
 from handrail.workflows.limits import MAX_NOTES_CHARACTERS

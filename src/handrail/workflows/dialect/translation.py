@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
 from handrail.workflows.dialect.assessment_forms import Assessments
@@ -22,7 +23,6 @@ from handrail.workflows.dialect.crossing import (
     double_braces,
     fill_document,
     find_implicit_names,
-    join_pointer,
     native_id,
     native_workflow_id,
 )

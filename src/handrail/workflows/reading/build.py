@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from handrail.contract.json.places import escape_key
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import (
     AllOf,
@@ -50,7 +51,6 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
-from handrail.workflows.reading.findings import escape_key
 
 # Conditions
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from handrail.contract.json.places import unescape_key
 from handrail.contract.suggest import find_clearly_nearest, find_same_word
 from handrail.contract.wording import quote
 from handrail.workflows.limits import MAX_PROBLEMS
@@ -72,31 +73,17 @@ def guess_surely(name: str, known: Iterable[str]) -> str:
     return find_same_word(name, known)
 
 
-def join_pointer(pointer: str, name: str | int) -> str:
-    """The RFC 6901 pointer of a member or an item."""
-    return f"{pointer}/{name}" if isinstance(name, int) else f"{pointer}/{escape_key(name)}"
-
-
-def escape_key(name: str) -> str:
-    """A key as a part of a pointer."""
-    return name.replace("~", "~0").replace("/", "~1")
-
-
 def label_pointer(pointer: str) -> str:
     """What a message calls the value at a pointer: its key, or its list and its index."""
     holder, _, last = pointer.rpartition("/")
-    name = _unescaped(last)
+    name = unescape_key(last)
     if not pointer:
         return "The file"
     if last.isdecimal() and holder:
-        return f"{quote_name(_unescaped(holder.rpartition('/')[2]))}[{last}]"
+        return f"{quote_name(unescape_key(holder.rpartition('/')[2]))}[{last}]"
     return quote_name(name)
 
 
 def quote_name(name: str) -> str:
     """A name as a sentence shows it: bare if it is plain, otherwise quoted."""
     return name if _PLAIN.fullmatch(name) else quote(name)
-
-
-def _unescaped(part: str) -> str:
-    return part.replace("~1", "/").replace("~0", "~")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from handrail.contract.outcome import Json
+from handrail.workflows.compiled import TYPE_WORDS
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.shapes import (
     Anything,
@@ -33,14 +34,6 @@ _TYPES: dict[type, JsonType] = {
     bool: "boolean",
     type(None): "null",
 }
-_IN_WORDS: dict[JsonType, str] = {
-    "object": "an object",
-    "array": "a list",
-    "string": "a text",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "null",
-}
 
 
 def json_type(value: Json) -> JsonType:
@@ -48,7 +41,7 @@ def json_type(value: Json) -> JsonType:
 
 
 def name_type(value: Json) -> str:
-    return _IN_WORDS[json_type(value)]
+    return TYPE_WORDS[json_type(value)]
 
 
 _OF_SHAPE: dict[type, tuple[JsonType, ...]] = {
@@ -60,7 +53,7 @@ _OF_SHAPE: dict[type, tuple[JsonType, ...]] = {
     Items: ("array",),
     Flag: ("boolean",),
     Whole: ("number",),
-    Anything: tuple(_IN_WORDS),
+    Anything: get_args(JsonType),
 }
 """Where the kind of shape alone decides; a table, because every value of every file is asked."""
 
@@ -83,5 +76,5 @@ def _named_types(name: str) -> tuple[JsonType, ...]:
 
 def describe_shape(shape: Shape) -> str:
     """What to write where this shape is wanted."""
-    words = [_IN_WORDS[one] for one in shape_types(shape)]
+    words = [TYPE_WORDS[one] for one in shape_types(shape)]
     return " or ".join(words)

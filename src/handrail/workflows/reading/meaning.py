@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.contracts.patterns import explain_refusal
 from handrail.workflows.limits import (
@@ -26,7 +27,6 @@ from handrail.workflows.reading.findings import (
     Findings,
     guess_name,
     guess_surely,
-    join_pointer,
     label_pointer,
     quote_name,
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from handrail.contract.json.places import unescape_key
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
 from handrail.workflows.dialect.detection import is_foreign
@@ -63,7 +64,7 @@ def _existing(value: Json, rest: str) -> str:
 def _member(value: Json, part: str) -> Json:
     """A member or an item; None where there is none."""
     if isinstance(value, dict):
-        return value.get(part.replace("~1", "/").replace("~0", "~"))
+        return value.get(unescape_key(part))
     if isinstance(value, list) and part.isdecimal() and len(part) < 9 and int(part) < len(value):
         return value[int(part)]
     return None

@@ -12,10 +12,11 @@ from json import loads
 
 import msgspec
 
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.dialect.translation import native_members
 from handrail.workflows.problem import NO_EDIT, Edit, add_value, remove_value, rename_key
-from handrail.workflows.reading.findings import guess_name, guess_surely, join_pointer
+from handrail.workflows.reading.findings import guess_name, guess_surely
 from handrail.workflows.reading.json_words import JsonType, shape_types
 from handrail.workflows.reading.part_grammar import OPERATORS, WHEN
 from handrail.workflows.reading.shapes import DESCRIPTION, PROMPT, PROSE, REMARK, Shape

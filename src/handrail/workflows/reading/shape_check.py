@@ -14,11 +14,12 @@ from typing import assert_never
 import msgspec
 
 from handrail.contract.json.numbers import is_exact_integer
+from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.dialect.crossing import as_json
 from handrail.workflows.dialect.translation import native_condition
 from handrail.workflows.problem import NO_EDIT, ProblemCode, add_value, replace_value
-from handrail.workflows.reading.findings import Findings, guess_name, join_pointer, label_pointer, quote_name
+from handrail.workflows.reading.findings import Findings, guess_name, label_pointer, quote_name
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.json_words import describe_shape, json_type, name_type, shape_types
 from handrail.workflows.reading.meaning import MEANINGS

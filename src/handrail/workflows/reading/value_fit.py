@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from handrail.contract.outcome import Json
+from handrail.workflows.compiled import TYPE_WORDS
 
 Fit: TypeAlias = tuple[Callable[[Json], bool], str]
 """The question, and what a fitting value is called."""
@@ -60,13 +61,16 @@ def _is_anything(_: Json) -> bool:
 
 
 INPUT_FITS: dict[str, Fit] = {
-    "string": (_is_text, "a text"),
-    "number": (_is_number, "a number"),
-    "integer": (_is_whole, "a whole number"),
-    "boolean": (_is_boolean, "true or false"),
-    "array": (_is_list, "a list"),
-    "object": (_is_object, "an object"),
-    "any": (_is_anything, "anything"),
+    name: (fits, TYPE_WORDS[name])
+    for name, fits in {
+        "string": _is_text,
+        "number": _is_number,
+        "integer": _is_whole,
+        "boolean": _is_boolean,
+        "array": _is_list,
+        "object": _is_object,
+        "any": _is_anything,
+    }.items()
 }
 """By input type: what a default or a member of the enum must be."""
 
