@@ -295,7 +295,7 @@ WORKFLOWS: Rows = (
     ("workflows.limits", "MAX_PROBLEMS", "Problems listed for one file."),
     ("workflows.contracts.check", "MAX_VIOLATIONS", "Violations of one artifact that are told."),
     ("engine.judge.requirements", "MOST_ISSUES", "Broken rules of one report that are told."),
-    ("workflows.schema_refs", "MAX_DEPTH", "Schemas inside each other in a contract."),
+    ("workflows.compiled", "MAX_DEPTH", "Schemas inside each other in a contract."),
     ("workflows.compiling.shelf", "MAX_CONTRACT_BYTES", "A contract file."),
     ("host.workflow_sources.directories", "MOST_FILES", "Files of one directory of workflows."),
     ("host.workflow_sources.directories", "MOST_FOLDERS", "Folders below one directory of workflows."),

@@ -30,10 +30,6 @@ _OBJECTS_BEFORE_COLLECTING_IN_A_SERVER = 2_000
 """A server lives long enough to create garbage, so it collects as often as CPython does by default."""
 
 
-_HOOK_STDIN_SECONDS = 2.0
-"""A client gives a hook five seconds; the rest is for the work."""
-
-
 def console() -> "NoReturn":
     """The console script. It ends at once, because a signal during the shutdown of the interpreter would
     overwrite the exit status."""
@@ -219,7 +215,8 @@ def _serve(parsed: "Parsed", secrets: "Secrets") -> int:
 def _hook(event: str = "", client: str = "", project: str = "", passed_over: str = "") -> int:
     """Answer an agent's hook. Always 0: what a hook returns can stop its host.
 
-    `passed_over` names what was ignored in the line; the rest is still done.
+    `passed_over` names what was ignored in the line; the rest is still done. The guard stands here and not
+    with the rest of the hook, because a signal may come while that is imported.
     """
     import signal
 
@@ -252,13 +249,10 @@ def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
     """What goes to stdout and to stderr, without any secret that this process has read."""
     from handrail.contract.redaction import Secrets
     from handrail.host.git import count_changed_files
-    from handrail.surfaces.cli.hook import MOST_INPUT_BYTES, answer_hook, directory_of
+    from handrail.surfaces.cli.hook import answer_hook, receive_message
     from handrail.wiring import build_runtime
 
-    content = _hook_message(MOST_INPUT_BYTES)
-    directory = directory_of(content)
-    if directory and os.path.isdir(directory):
-        os.chdir(directory)
+    content = receive_message()
     environment = {**os.environ, "HANDRAIL_PROJECT": project} if project else os.environ
     secrets = Secrets()
     answer = answer_hook(
@@ -269,29 +263,6 @@ def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
         client,
     )
     return secrets.redact(answer.out.encode()).decode(), secrets.redact(answer.note.encode()).decode()
-
-
-def _hook_message(most_bytes: int) -> bytes:
-    """Everything that the client sends; nothing when stdin is closed or a terminal.
-
-    A client that keeps stdin open is taken to have finished after a while.
-    """
-    import select
-    import time
-
-    kept = bytearray()
-    ends_at = time.monotonic() + _HOOK_STDIN_SECONDS
-    try:
-        while not os.isatty(0) and select.select([0], [], [], max(0.0, ends_at - time.monotonic()))[0]:
-            chunk = os.read(0, 65_536)
-            if not chunk:
-                break
-            kept += chunk[: max(0, most_bytes - len(kept))]
-    except TimeoutError:
-        raise
-    except (OSError, ValueError):
-        return b""
-    return bytes(kept)
 
 
 def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:

@@ -11,7 +11,7 @@ import msgspec
 
 from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
 from handrail.contract.ids import Autonomy, RiskPolicy, WorkflowHash, WorkflowId
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, Json
 from handrail.workflows.conditions import Condition, ConditionId
 
 # Annotations are not strings here: msgspec would compile each of them again in every process.
@@ -300,6 +300,28 @@ class Contract(Compiled, frozen=True, kw_only=True):
     schema: dict[str, Any]
     example: dict[str, Any]
     guidance: str
+
+
+Schema: TypeAlias = dict[str, Any]
+"""Of a contract. A `$ref` in it names one of the definitions at its root."""
+
+DEFINITIONS = "#/$defs/"
+MAX_DEPTH = 16
+"""Levels that a schema may be nested, and references that may lead to one another."""
+
+
+def resolve_ref(schema: Json, root: Schema) -> Json:
+    """The schema itself, or what its `$ref` names; an empty one when the name leads nowhere."""
+    for _ in range(MAX_DEPTH):
+        if not isinstance(schema, dict) or "$ref" not in schema:
+            return schema
+        schema = list_definitions(root).get(str(schema["$ref"]).removeprefix(DEFINITIONS), {})
+    return {}
+
+
+def list_definitions(root: Schema) -> Schema:
+    found = root.get("$defs")
+    return found if isinstance(found, dict) else {}
 
 
 class Reference(Compiled, frozen=True, kw_only=True):

@@ -48,10 +48,10 @@ from handrail.workflows.compiled import (
     derive_once,
     loop_variables,
     names_set_inside,
+    resolve_ref,
 )
 from handrail.workflows.conditions import Compare, Facts, LoopControl, comparisons
 from handrail.workflows.prompt_sections import USER_SAID
-from handrail.workflows.schema_refs import resolve_ref
 
 # Assessment gates: levels that a step must report, some of which demand a follow-up first
 

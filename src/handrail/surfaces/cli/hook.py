@@ -5,6 +5,9 @@ It never fails its host: any trouble is one line on stderr, and the exit status 
 
 from __future__ import annotations
 
+import os
+import select
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,7 +24,9 @@ from handrail.runtime.sessions import list_repair_commands
 
 SECONDS = 5
 """What the client allows; the hook ends a little earlier."""
-MOST_INPUT_BYTES = 4_194_304
+_STDIN_SECONDS = 2.0
+"""The rest of the time is for the work."""
+_MOST_INPUT_BYTES = 4_194_304
 """The part of a message that is kept; the rest is read and dropped, so that the client can finish writing."""
 MOST_OUTPUT_BYTES = 1_024
 BEFORE_COMPACTION = frozenset({"PreCompact", "PreCompress", "preCompact"})
@@ -53,9 +58,33 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
     directory: str = ""
 
 
-def directory_of(content: bytes) -> str:
-    """The directory that the client names in its message; empty when it names none."""
-    return _given(content).directory
+def receive_message() -> bytes:
+    """What the client sends on stdin. The process goes to the directory that it names."""
+    content = _read_stdin()
+    directory = _given(content).directory
+    if directory and os.path.isdir(directory):
+        os.chdir(directory)
+    return content
+
+
+def _read_stdin() -> bytes:
+    """Everything that the client sends; nothing when stdin is closed or a terminal.
+
+    A client that keeps stdin open is taken to have finished after a while.
+    """
+    kept = bytearray()
+    ends_at = time.monotonic() + _STDIN_SECONDS
+    try:
+        while not os.isatty(0) and select.select([0], [], [], max(0.0, ends_at - time.monotonic()))[0]:
+            chunk = os.read(0, 65_536)
+            if not chunk:
+                break
+            kept += chunk[: max(0, _MOST_INPUT_BYTES - len(kept))]
+    except TimeoutError:  # the time of the whole hook is over
+        raise
+    except (OSError, ValueError):
+        return b""
+    return bytes(kept)
 
 
 def answer_hook(

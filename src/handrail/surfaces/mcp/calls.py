@@ -22,6 +22,7 @@ from handrail.contract.outcome import (
     Outcome,
     Success,
     failure_of,
+    failure_of_defect,
     is_stand_in,
     make_stand_in,
     spell_reading_call,
@@ -49,14 +50,10 @@ def _try(work: Callable[[], _T], record: Callable[[], str]) -> _T | Failure:
         return work()
     except Fault as fault:
         return failure_of(fault)
-    except Exception:  # noqa: BLE001 - the protocol library would send the exception's own words to the client
+    except Exception as defect:  # noqa: BLE001 - the protocol library would send the exception's own words
         # Storing the traceback may fail for the same reason: no memory, no descriptor.
         incident = _try(record, str)
-        return Failure(
-            kind=DEFECT,
-            message="Handrail hit an unexpected error.",
-            details={"incident": incident} if isinstance(incident, str) and incident else {},
-        )
+        return failure_of_defect(defect, incident if isinstance(incident, str) else "")
 
 
 def refusal_of(failure: Failure, tool_call: ToolCall = lambda _: None) -> Refusal:

@@ -28,9 +28,11 @@ from handrail.workflows.compiled import (
     Gate,
     Loop,
     Part,
+    Schema,
     Step,
     Until,
     While,
+    resolve_ref,
 )
 from handrail.workflows.compiling.implicit_inputs import placeholder_names
 from handrail.workflows.conditions import (
@@ -48,7 +50,6 @@ from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.problem import NO_EDIT, Problem, rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
-from handrail.workflows.schema_refs import Schema, resolve_ref
 
 _ASSESSMENT = "wr.assessment"
 _ANY_TIME = frozenset({"wr.gap", "wr.workflow_divergence", "wr.capability_observation", "wr.user_input"})

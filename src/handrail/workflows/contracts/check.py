@@ -20,7 +20,7 @@ from handrail.contract.json.places import join_pointer, unescape_key
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.suggest import find_nearest, find_same_word
 from handrail.contract.wording import quote
-from handrail.workflows.compiled import TYPE_WORDS
+from handrail.workflows.compiled import TYPE_WORDS, Schema, list_definitions, resolve_ref
 from handrail.workflows.contracts.patterns import count_atoms, explain_refusal
 from handrail.workflows.contracts.samples import make_sample, spoil_document
 from handrail.workflows.contracts.schema_subset import (
@@ -36,7 +36,6 @@ from handrail.workflows.limits import (
     MAX_PATTERN_SIZE,
     MAX_SCHEMA_PLACES,
 )
-from handrail.workflows.schema_refs import Schema, list_definitions, resolve_ref
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError

@@ -10,9 +10,9 @@ import msgspec
 
 from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
+from handrail.workflows.compiled import MAX_DEPTH, Schema, resolve_ref
 from handrail.workflows.limits import MAX_EXAMPLE_BYTES, MAX_EXAMPLE_VALUES
 from handrail.workflows.prompt_sections import MAY_BE_LEFT_OUT
-from handrail.workflows.schema_refs import MAX_DEPTH, Schema, resolve_ref
 
 # Lines for a prompt
 #

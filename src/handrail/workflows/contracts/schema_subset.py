@@ -13,8 +13,8 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_only_near, find_same_word
 from handrail.contract.wording import quote
+from handrail.workflows.compiled import DEFINITIONS, MAX_DEPTH, Schema, list_definitions
 from handrail.workflows.problem import NO_EDIT, Edit, rename_key, replace_value
-from handrail.workflows.schema_refs import DEFINITIONS, MAX_DEPTH, Schema, list_definitions
 
 TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 CHECKS = frozenset(
