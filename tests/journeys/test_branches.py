@@ -177,7 +177,7 @@ def test_a_fork_says_where_the_run_stood_and_not_that_it_stands_there(runtime: R
     assert "preferred" not in rendered.text
     assert "current" not in rendered.structured["recap"]
     assert "It stands at" not in rendered.text
-    assert "the run goes on with it. Before, it stood at node" in rendered.text
+    assert "the run continues on it. Before, it was at node" in rendered.text
     assert stood["nextCall"]["params"] == {"stateToken": second["stateToken"]}
     assert shown_run(runtime, first)["preferred_tip"] != stood["nodeId"]
     human = run_here(
@@ -185,7 +185,7 @@ def test_a_fork_says_where_the_run_stood_and_not_that_it_stands_there(runtime: R
     )
     read = " ".join(human.out.decode().split())
     assert "stands at" not in read
-    assert "This is a fork, and the run goes on with it; before, it stood at: Second" in read
+    assert "This is a fork, and the run continues on it; before, it was at: Second" in read
 
 
 def first_line(text: str) -> str:

@@ -163,7 +163,7 @@ def test_the_values_that_are_allowed_are_whole_in_the_text_of_a_refusal(runtime:
 
     (blocker,) = blocked.structured["blockers"]
     assert "policy_constraint" in blocker["message"]
-    assert "Every fault" not in blocked.text
+    assert "All problems" not in blocked.text
 
 
 @pytest.mark.promise("truth.text-as-whole")

@@ -223,7 +223,7 @@ class Recap(Payload, frozen=True, kw_only=True):
     imported_from: str = ""
     """The session that this one was copied from, in a bundle; empty: it was begun here."""
     closed: ClosedPlace | None = None
-    """Where the run was closed: why. Continuing opens it again."""
+    """Where the run was closed: why. Continuing reopens it."""
     read_in: str = ""
     """The project of this call, where it is not that of the run."""
     example: dict[str, Any] | None = None

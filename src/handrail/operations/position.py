@@ -123,7 +123,7 @@ def warn_of_other_start(
     )
     if found is None:
         return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message)
-    message += f" {_since(found)} To go on from there, make the call in this warning's nextCall."
+    message += f" {_since(found)} To continue from there, make the call in this warning's nextCall."
     return ReplyWarning(
         code="REPLAY_INPUT_MISMATCH", message=message, next_call=_call_to(keys, history, found)
     )
@@ -135,7 +135,9 @@ def _since(found: NewerPosition) -> str:
     steps = f"{count} step{'' if count == 1 else 's'}"
     pending = found.pending_step_id
     now = f"now pending: {found.title} ({pending})" if pending else "it is finished"
-    return f"Since that reply the run went on by {steps} ({earlier}{', '.join(found.done_since)}); {now}."
+    return (
+        f"Since that reply the run has advanced by {steps} ({earlier}{', '.join(found.done_since)}); {now}."
+    )
 
 
 def _call_to(keys: Keys, history: History, found: NewerPosition) -> ToolCall:

@@ -63,7 +63,7 @@ ARTIFACT = {
     "files": [{"path": "src/a.py", "change": "modified", "why": "It rounds once."}],
     "checks": [{"command": "pytest -q", "exitCode": 0, "summary": "7 passed"}],
 }
-EXAMPLE_LINE = "An artifact that would do, with your own values in it: "
+EXAMPLE_LINE = "An artifact that would be accepted, once it has your own values: "
 
 
 @pytest.fixture(autouse=True)

@@ -155,7 +155,7 @@ def test_an_example_is_shown_once_and_never_filled_into_the_call() -> None:
     text = reply_text(blocked(example=example))
 
     assert (
-        "\nAn artifact that would do, with your own values in it: "
+        "\nAn artifact that would be accepted, once it has your own values: "
         '{"kind":"wr.x","seen":"a  crash"}\nStep: ' in text
     )
     assert 'When fixed: continue_workflow {"ackToken":"ak1ack","output":{"notesMarkdown":"…"}}' in text
@@ -176,7 +176,7 @@ def test_a_block_that_no_report_can_lift_says_what_must_change_first() -> None:
         "Blocked: this is not a failure, and no other report would help. What must change first:",
         *BLOCKER_LINES,
     ]
-    assert 'Once it has changed: continue_workflow {"stateToken":"st1state"}\n' in text
+    assert 'Once that has changed: continue_workflow {"stateToken":"st1state"}\n' in text
     assert "call again" not in text
 
 

@@ -230,7 +230,7 @@ def test_each_spelling_is_told_once_with_the_number_of_its_places() -> None:
 
     assert told(found, "foreign_spelling") == ["/metaGuidance", "/steps/0/runCondition"]
     assert about(found, "/steps/0/runCondition").message == (
-        "runCondition is a spelling from elsewhere (3 places); it is read as when."
+        "runCondition is the spelling of another tool (3 places); it is read as when."
     )
     assert {problem.severity for problem in found.problems} == {"warning"}
 

@@ -52,7 +52,7 @@ class CloseRun(Input, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     state_token: Annotated[str, Meta(description="The same, as a stateToken.")] | UnsetType = UNSET
-    reason: Annotated[CloseReason, Meta(description="Why nobody goes on with it.")]
+    reason: Annotated[CloseReason, Meta(description="Why nobody will continue it.")]
     note: (
         Annotated[str, Meta(description="What a reader should know, in a sentence.", max_length=LONGEST_NOTE)]
         | UnsetType
@@ -61,7 +61,7 @@ class CloseRun(Input, frozen=True, kw_only=True):
         Annotated[
             str,
             Meta(
-                description="Your key; a repeat does not close a run that was opened again since.",
+                description="Your key; a repeat does not close a run that was reopened since.",
                 pattern=REQUEST_ID_PATTERN,
             ),
         ]
@@ -207,7 +207,7 @@ def _describe(history: History, run_id: RunId, closing: Closing, *, is_new: bool
 OPERATION = Operation(
     name="run.close",
     effect="record",
-    summary="Close a run that nobody goes on with; continuing it opens it again.",
+    summary="Close a run that nobody will continue; continuing it reopens it.",
     input=CloseRun,
     output=ClosedRun,
     perform=close_run,

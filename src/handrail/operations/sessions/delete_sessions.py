@@ -25,7 +25,7 @@ class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
 
     ids: Annotated[list[str], Meta(description="Session ids.")]
     continue_on_error: (
-        Annotated[bool, Meta(description="Go on after an item that failed; default no.")] | UnsetType
+        Annotated[bool, Meta(description="Continue after an item that failed; default no.")] | UnsetType
     ) = UNSET
 
 

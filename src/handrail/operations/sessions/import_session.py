@@ -63,8 +63,7 @@ class ImportSession(GatedInput, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     offset: (
-        Annotated[int, Meta(description="Of part steps: texts to pass over.", ge=0, le=MOST_OFFSET)]
-        | UnsetType
+        Annotated[int, Meta(description="Of part steps: texts to skip.", ge=0, le=MOST_OFFSET)] | UnsetType
     ) = UNSET
 
 

@@ -40,9 +40,9 @@ class ListEvents(Input, frozen=True, kw_only=True):
     ) = UNSET
     limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
     cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
-    follow: Annotated[bool, Meta(description="Of a stream: go on with events as they come.")] | UnsetType = (
-        UNSET
-    )
+    follow: (
+        Annotated[bool, Meta(description="Of a stream: continue with events as they arrive.")] | UnsetType
+    ) = UNSET
 
 
 class EventList(Answer, frozen=True, kw_only=True):

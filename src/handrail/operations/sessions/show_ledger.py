@@ -83,7 +83,7 @@ class ShowLedger(Input, frozen=True, kw_only=True):
     ) = UNSET
     limit: Annotated[int, Meta(description="Entries per page.", ge=1, le=MOST_ENTRIES)] | UnsetType = UNSET
     offset: (
-        Annotated[int, Meta(description="With full: entries to pass over.", ge=0, le=MOST_OFFSET)] | UnsetType
+        Annotated[int, Meta(description="With full: entries to skip.", ge=0, le=MOST_OFFSET)] | UnsetType
     ) = UNSET
     cursor: Annotated[str, Meta(description="With delta: next_cursor of the page before.")] | UnsetType = (
         UNSET

@@ -44,7 +44,7 @@ class CollectGarbage(DangerousInput, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     continue_on_error: (
-        Annotated[bool, Meta(description="Go on after an item that failed; default no.")] | UnsetType
+        Annotated[bool, Meta(description="Continue after an item that failed; default no.")] | UnsetType
     ) = UNSET
 
 

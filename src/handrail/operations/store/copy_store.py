@@ -43,7 +43,7 @@ class CopyStore(GatedInput, frozen=True, kw_only=True):
     ) = msgspec.field(default=UNSET, name="to")
     ids: Annotated[list[str], Meta(description="Session ids; default: all.")] | UnsetType = UNSET
     continue_on_error: (
-        Annotated[bool, Meta(description="Go on after an item that failed; default yes.")] | UnsetType
+        Annotated[bool, Meta(description="Continue after an item that failed; default yes.")] | UnsetType
     ) = UNSET
 
 

@@ -32,9 +32,9 @@ class ListBuiltins(Input, frozen=True, kw_only=True):
     """Which builtins to list."""
 
     kind: Annotated[BuiltinKind, Meta(description="Only this kind.")] | UnsetType = UNSET
-    query: (
-        Annotated[str, Meta(description="Words that id, title or summary hold.", max_length=200)] | UnsetType
-    ) = UNSET
+    query: Annotated[str, Meta(description="Words in id, title or summary.", max_length=200)] | UnsetType = (
+        UNSET
+    )
     limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
     cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET

@@ -95,7 +95,9 @@ class ExamineInstallation(Input, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     offline: (
-        Annotated[bool, Meta(description="Use only this machine: the last check of the index counts.")]
+        Annotated[
+            bool, Meta(description="Use only this machine, with the result of the last check of the index.")
+        ]
         | UnsetType
     ) = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET

@@ -88,7 +88,9 @@ class SetUpClients(GatedInput, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
-    continue_on_error: Annotated[bool, Meta(description="Go on after a target failed.")] | UnsetType = UNSET
+    continue_on_error: Annotated[bool, Meta(description="Continue after a target failed.")] | UnsetType = (
+        UNSET
+    )
 
 
 class SetUp(BatchResult, frozen=True, kw_only=True):

@@ -84,8 +84,7 @@ class UpdateProgram(Input, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     channel: (
-        Annotated[Literal["stable", "pre"], Meta(description="Whether releases before a final one count.")]
-        | UnsetType
+        Annotated[Literal["stable", "pre"], Meta(description="Whether pre-releases count.")] | UnsetType
     ) = UNSET
     verify: (
         Annotated[bool, Meta(description="Check the signature of the release before it is installed.")]

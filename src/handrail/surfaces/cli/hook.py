@@ -26,7 +26,7 @@ SECONDS = 5
 """What the client allows; the hook ends a little earlier."""
 _STDIN_SECONDS = 2.0
 """The rest of the time is for the work."""
-_MOST_INPUT_BYTES = 4_194_304
+MOST_INPUT_BYTES = 4_194_304
 """The part of a message that is kept; the rest is read and dropped, so that the client can finish writing."""
 MOST_OUTPUT_BYTES = 1_024
 BEFORE_COMPACTION = frozenset({"PreCompact", "PreCompress", "preCompact"})
@@ -79,7 +79,7 @@ def _read_stdin() -> bytes:
             chunk = os.read(0, 65_536)
             if not chunk:
                 break
-            kept += chunk[: max(0, _MOST_INPUT_BYTES - len(kept))]
+            kept += chunk[: max(0, MOST_INPUT_BYTES - len(kept))]
     except TimeoutError:  # the time of the whole hook is over
         raise
     except (OSError, ValueError):

@@ -22,7 +22,7 @@ _BEFORE_CALL = {
     ("ok", "rehydrate_only"): "Only reading is possible",
     ("blocked", "perform_pending_then_continue"): "When fixed",
     ("blocked", "await_user_confirmation"): "Ask the user for what is named above, then",
-    ("blocked", "rehydrate_only"): "Once it has changed",
+    ("blocked", "rehydrate_only"): "Once that has changed",
 }
 _BEFORE_OPTIONS = {
     "perform_pending_then_continue": "Choose one option and make its call:",
@@ -96,7 +96,7 @@ def _blocked(reply: dict[str, Any]) -> Iterator[str]:
 
 def _example(example: dict[str, Any]) -> str:
     shown = drop_invisible(msgspec.json.encode(example).decode())
-    return f"An artifact that would do, with your own values in it: {shown}"
+    return f"An artifact that would be accepted, once it has your own values: {shown}"
 
 
 def _blockers(blockers: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _issues(issues: Sequence[dict[str, Any]], blockers: Sequence[dict[str, Any]]
     """Every fault, where the blockers alone cannot tell them all; the last ones only by their place."""
     if are_issues_covered(issues, blockers):
         return
-    yield "Every fault:"
+    yield "All problems:"
     for issue in issues:
         if "message" in issue:
             said = f"{issue.get('pointer', '')} {issue['message']}".strip()
@@ -197,7 +197,10 @@ def _place(reply: dict[str, Any]) -> Iterator[str]:
     here = (reply.get("recap") or {}).get("readIn")
     if here:
         project = flatten_text(reply.get("project", "")) or "another one"
-        yield f"\nThis run belongs to the project {project}, not to {flatten_text(here)}: work there, or ask."
+        yield (
+            f"\nThis run belongs to the project {project}, not to {flatten_text(here)}: "
+            "work there, or ask the user."
+        )
 
 
 def _session(session: dict[str, Any]) -> str:
@@ -216,7 +219,7 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
     if recap.get("closed"):
         held = recap["closed"]
         note = f' (data) "{flatten_text(held["note"])}"' if "note" in held else ""
-        yield f"\nThis run was closed as {held['reason']}{note}. Continuing opens it again: ask first."
+        yield f"\nThis run was closed as {held['reason']}{note}. Continuing reopens it: ask the user first."
     if recap.get("importedFrom"):
         yield f"\nThis session was imported from {recap['importedFrom']}: its notes were written elsewhere."
     if recap.get("blockedBy"):
@@ -248,7 +251,7 @@ def _branches(recap: dict[str, Any]) -> Iterator[str]:
         if "childrenOmitted" in recap:
             yield f"{recap['childrenOmitted']} more branches are left out to keep this short."
     if recap.get("downstream"):
-        of = "the one that the run was on" if is_fork else "the preferred branch"
+        of = "the branch that the run was on" if is_fork else "the preferred branch"
         yield f"\nWhat followed on {of}, oldest first:"
         yield from map(_entry, recap["downstream"])
     if is_fork:
@@ -260,10 +263,10 @@ def _branches(recap: dict[str, Any]) -> Iterator[str]:
 def _stood_at(place: dict[str, Any]) -> Iterator[str]:
     """Where a fork left the run; what the run does now is this reply."""
     yield (
-        f"\nThis is a fork, and the run goes on with it. Before, it stood at node {place['nodeId']}, "
+        f"\nThis is a fork, and the run continues on it. Before, it was at node {place['nodeId']}, "
         f"{place['status']}, {_pending_there(place)}, after {_done_since(place)}."
     )
-    yield f"To go on from there instead: {_call(place['nextCall'])}"
+    yield f"To continue from there instead: {_call(place['nextCall'])}"
 
 
 def _done_since(place: dict[str, Any]) -> str:
@@ -280,10 +283,10 @@ def _pending_there(place: dict[str, Any]) -> str:
 def _current(place: dict[str, Any]) -> Iterator[str]:
     """The current position of the run, for an agent with an earlier token."""
     yield (
-        f"\nSince this step the run went on: {_done_since(place)}. It stands at node {place['nodeId']}, "
+        f"\nThe run has moved on since this step: {_done_since(place)}. It is now at node {place['nodeId']}, "
         f"{place['status']}, {_pending_there(place)}."
     )
-    yield f"To go on from there instead: {_call(place['nextCall'])}"
+    yield f"To continue from there instead: {_call(place['nextCall'])}"
 
 
 def _inputs(recap: dict[str, Any]) -> Iterator[str]:
@@ -291,7 +294,7 @@ def _inputs(recap: dict[str, Any]) -> Iterator[str]:
         lines = [
             f"{held['name']} = {msgspec.json.encode(held['value']).decode()}" for held in recap["inputs"]
         ]
-        yield "\n" + fence_text("\n".join(lines), "inputs, with the values that hold here")
+        yield "\n" + fence_text("\n".join(lines), "inputs, with their values here")
     if recap.get("inputsOmitted"):
         yield f"Omitted {recap['inputsOmitted']} inputs to keep this short."
 
@@ -300,8 +303,8 @@ def _artifacts(recap: dict[str, Any]) -> Iterator[str]:
     if recap.get("artifacts"):
         yield "\nArtifacts, the newest of each kind, oldest first:"
     for artifact in recap.get("artifacts", ()):
-        told_by = f"artifact {artifact['kind']} of step {artifact['stepId']}"
-        yield fence_text(msgspec.json.encode(artifact["body"]).decode(), told_by)
+        label = f"artifact {artifact['kind']} of step {artifact['stepId']}"
+        yield fence_text(msgspec.json.encode(artifact["body"]).decode(), label)
     if recap.get("artifactsOmitted"):
         yield f"Omitted {recap['artifactsOmitted']} artifacts to keep this short."
 

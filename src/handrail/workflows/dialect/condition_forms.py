@@ -75,13 +75,13 @@ def _keep_unknown(crossing: Crossing, value: Object, pointer: str) -> None:
             continue
         place = join_pointer(pointer, name)
         crossing.put_aside(place, name, value[name], is_top=False)
-        message = f"{quote(name)} is no comparison, so the condition does without it."
+        message = f"{quote(name)} is not a comparison, so the condition leaves it out."
         crossing.changed(place, message, f"Did you mean {near}?")
 
 
 def _set_aside(crossing: Crossing, value: Json, pointer: str) -> None:
     crossing.put_aside(pointer, pointer, value, is_top=False)
-    message = f"The condition {quote(as_json(value))} cannot be read; it is taken to hold."
+    message = f"The condition {quote(as_json(value))} cannot be read; it counts as true."
     crossing.changed(
         pointer, message, 'Write {"var": …, "equals": …}, or join such conditions by and, or, not.'
     )

@@ -163,7 +163,7 @@ class Crossing:
         place = join_pointer(pointer, name)
         self.put_aside(place, name, value, is_top=not pointer)
         message = f"The key {quote(name)} is not known{' in ' + holder if holder else ''}."
-        fix = "It is kept with the workflow and changes nothing; remove it if it is a slip."
+        fix = "It is kept with the workflow and changes nothing; remove it if it is a mistake."
         self.changed(place, message, fix, "unknown_key")
 
     def put_aside(self, place: str, name: str, value: Json, *, is_top: bool) -> None:
@@ -186,9 +186,9 @@ def _spelled(name: str, spelling: _Spelling) -> Problem:
     times = f" ({spelling.times} places)" if spelling.times > 1 else ""
     return Problem(
         code="foreign_spelling",
-        message=f"{name} is a spelling from elsewhere{times}; {spelling.became}.",
+        message=f"{name} is the spelling of another tool{times}; {spelling.became}.",
         pointer=spelling.pointer,
-        fix="Nothing has to be done; write it the native way to make the warning go away.",
+        fix="You need not do anything; the warning goes away once it is written as named here.",
         severity="warning",
     )
 

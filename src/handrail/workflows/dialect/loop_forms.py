@@ -187,7 +187,7 @@ def _conditional(
 def _tell_decision(crossing: Crossing, source: Json, place: str, pointer: str) -> None:
     """Say where the decision of the last step stands in for something else."""
     if not isinstance(source, dict):
-        message = "The loop says nothing about when it ends; the last step of its body decides."
+        message = "The loop does not say when it ends; the last step of its body decides."
         crossing.changed(pointer, message, "Write a condition, or a conditionSource.")
     elif source.get("contractRef", _LOOP_CONTROL) != _LOOP_CONTROL:
         message = f"A loop is decided by a {_LOOP_CONTROL} artifact here, and by no other."
@@ -234,7 +234,7 @@ def _counted(crossing: Crossing, settings: Object, pointer: str, native: str, pa
         return
     if number is None or number < 1:
         message = (
-            "The loop runs no times."
+            "The loop never runs."
             if number == 0
             else "The loop does not say how often it runs; it is skipped."
         )

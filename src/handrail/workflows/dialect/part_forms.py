@@ -278,7 +278,7 @@ def _output(context: PartContext, value: Json, pointer: str) -> Object:
     if not isinstance(ref, str) or not ref.strip():
         return {"hints": hints} if hints else {}
     if value.get("required") is False:
-        message = "A contract that is not required cannot be said here; the agent is told about it."
+        message = "An optional contract cannot be declared here; the prompt asks the agent for it."
         context.crossing.changed(
             join_pointer(pointer, "required"), message, "Require it, or ask for it in words."
         )
@@ -429,7 +429,7 @@ def _add_loop_texts(context: PartContext, source: Source, part: Object, title: s
         output = _output(context, value["outputContract"], join_pointer(pointer, "outputContract"))
         last[0] |= {"output": output} if output else {}
     if told and first is not None:
-        message = "What the loop says is shown with the first step of its body."
+        message = "The text of the loop is shown with the first step of its body."
         crossing.changed(pointer, message, "Move it into a step.")
 
 

@@ -132,9 +132,7 @@ def _add_id(crossing: Crossing, document: Object, native: Object) -> None:
         return
     native["id"] = native_workflow_id(written)
     if native["id"] != written:
-        message = (
-            f"The id {quote(written)} has a form that is not allowed; the workflow is called {native['id']}."
-        )
+        message = f"The id {quote(written)} is not a valid id; the workflow is called {native['id']}."
         crossing.changed("/id", message, "Write namespace.name with one dot, in lower case.", "bad_id")
     if _is_routine(document):
         native.setdefault("kind", "routine")

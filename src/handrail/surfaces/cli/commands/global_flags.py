@@ -47,7 +47,7 @@ GLOBAL_FLAGS = (
         kind="choice",
         value="minimal|standard|full",
         choices=("minimal", "standard", "full"),
-        text="How much is told, standard by default.",
+        text="How much detail to show, standard by default.",
         on="calls",
     ),
     GlobalFlag(
@@ -87,7 +87,7 @@ GLOBAL_FLAGS = (
     GlobalFlag(
         flag="--dangerous",
         kind="switch",
-        text="Say that destroying something is meant; needed at the dry run and with --confirm.",
+        text="State that data may be destroyed; needed for the dry run and with --confirm.",
         on="dangerous",
     ),
     GlobalFlag(
@@ -95,13 +95,13 @@ GLOBAL_FLAGS = (
         kind="choice",
         value="true|false",
         choices=("true", "false"),
-        text="Whether the rest of a batch goes on after an item that failed; no by default if dangerous.",
+        text="Whether a batch continues after an item that failed; no by default if dangerous.",
         on="batch",
     ),
     GlobalFlag(
         flag="--stream",
         kind="switch",
-        text="One JSON line per item as it comes, then a summary line.",
+        text="One JSON line per item as it arrives, then a summary line.",
         on="stream",
     ),
     GlobalFlag(

@@ -18,7 +18,7 @@ from handrail.surfaces.cli.hook import CLIENTS as HOOK_CLIENTS
 # Settings: preferences and keys
 
 _SESSION = Spelling(
-    field="session", kind="id", value="ID", text="One session; by default what new sessions begin with."
+    field="session", kind="id", value="ID", text="One session; by default the preferences of new sessions."
 )
 
 SETTINGS_ROWS = (
@@ -141,7 +141,7 @@ OWN_ROWS = (
                 kind="choice",
                 value="both|text|structured",
                 choices=("both", "text", "structured"),
-                text="What a tool result carries, both by default.",
+                text="What a tool result contains, both by default.",
             ),
         ),
         output="protocol",
@@ -158,7 +158,7 @@ OWN_ROWS = (
                 field="keep",
                 kind="directory",
                 value="DIR",
-                text="Play in this new directory and keep it; by default in one that is removed.",
+                text="Run in this new directory and keep it; by default in one that is removed.",
             ),
         ),
         output="text",
@@ -198,7 +198,7 @@ CLIENT_ROWS = (
     ),
     Row(
         path="hook",
-        summary="Answer a client's hook around a compaction. It never fails; stderr tells what it left out.",
+        summary="Answer a client's hook around a compaction. It never fails; stderr names what it left out.",
         spellings=(
             Spelling(
                 field="event",

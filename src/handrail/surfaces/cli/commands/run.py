@@ -67,13 +67,13 @@ RUN_ROWS = (
         spellings=(
             Spelling(field="run", position=1, kind="token", value="RUN"),
             STATE,
-            Spelling(field="reason", text="Why nobody goes on with it."),
+            Spelling(field="reason", text="Why nobody will continue it."),
             Spelling(field="note", value="TEXT"),
             Spelling(
                 field="requestId",
                 kind="text",
                 value="KEY",
-                text="Your key for this closing; a repeat does not close a run that was opened again since.",
+                text="Your key for this closing; a repeat does not close a run that was reopened since.",
             ),
         ),
         blast_radius="Appends one fact to one session; the run can be opened again by continuing it.",

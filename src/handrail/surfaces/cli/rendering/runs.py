@@ -115,7 +115,7 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     lines = []
     if recap.get("closed"):
         why = one_line(recap["closed"]["reason"]).replace("_", " ")
-        lines += wrap(f"This run is closed ({why}). Continuing opens it again.", page.width)
+        lines += wrap(f"This run is closed ({why}). Continuing reopens it.", page.width)
     if recap.get("readIn"):
         where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
         lines += wrap(where, page.width)
@@ -126,8 +126,8 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     for entry in recap.get("entries", []):
         lines += lines_of(fence_text(entry["notes"], f"notes of {entry['title']}"))
     for place, said in (
-        (recap.get("current"), "The run went on since this step and stands at"),
-        (recap.get("stoodAt"), "This is a fork, and the run goes on with it; before, it stood at"),
+        (recap.get("current"), "The run has moved on since this step and is now at"),
+        (recap.get("stoodAt"), "This is a fork, and the run continues on it; before, it was at"),
     ):
         if place:
             where = one_line(place.get("title") or place["status"])
