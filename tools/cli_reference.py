@@ -47,6 +47,7 @@ _APPLIES_TO = {
 """In words; `global_flags` of each command says it exactly."""
 _BLAST_RADIUS = {
     "record": "Appends one fact to one session; nothing is overwritten.",
+    "process": "Starts the named program with your rights, and appends one fact to one session.",
     "create": "Adds something new; nothing is changed or overwritten.",
     "ack": "Appends to one session; nothing is overwritten, and an older step can still be continued.",
     "gated": "Changes exactly what the preview lists.",

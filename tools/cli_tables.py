@@ -251,7 +251,7 @@ def _param(spelling: Spelling, fields: dict[str, Any]) -> Param:
         choices=choices,
         least=schema.get("minimum", 0),
         most=schema.get("maximum", NO_LIMIT) if kind == "int" else 0,
-        is_plural=kind in ("documents", "sources", "choices", "ids"),
+        is_plural=kind in ("documents", "sources", "choices", "ids", "words"),
     )
 
 

@@ -159,6 +159,12 @@ PLACES = (
         after="The next look at that project takes longer.",
     ),
     Place(
+        path="data/cache/checks-run",
+        holds="Digests of the checks that were run here, so that the first run of each can be pointed out.",
+        loss="nothing",
+        after="The next run of every check counts as its first.",
+    ),
+    Place(
         path="data/cache/notices.json",
         holds="What the last look for a newer release found.",
         loss="nothing",
@@ -187,7 +193,7 @@ AUDIT_FIELDS = {
     "args": "With what; texts of people and agents as their size and digest, tokens not at all.",
     "account": "By whom.",
     "workspace": "In which project.",
-    "effect": "What the command may do: create, ack, gated, dangerous, update.",
+    "effect": "What the command may do: record, process, create, ack, gated, dangerous, update.",
     "dry_run": "Whether it was only a preview.",
     "code": "Of the trouble; null when there was none.",
     "exit": "The exit status, also where no process ended.",

@@ -19,6 +19,7 @@ from tools.page_parts import page, table, type_text
 
 _EFFECTS = {
     "read": "changes nothing.",
+    "process": "starts the program that the caller names, and adds one fact about it; no server offers it.",
     "record": "adds one fact to the log, without a gate; the same call again adds nothing more.",
     "create": "creates once per `--request-id`, or with `--confirm`; the same key gets the recorded reply.",
     "ack": "acts once per token; the same token again gets the recorded reply.",

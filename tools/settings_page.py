@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import msgspec
 
@@ -61,8 +61,9 @@ def settings_page() -> str:
         "No file means the defaults; a file with a wrong value is refused with `E_CONFIG`, never half used.",
         table(("setting", "value", "default", "what"), _rows("_UserFile", USER)),
         f"## Of a project\n\n`{PROJECT}` in the project.\n"
-        "It comes with a checkout, so it may only say how answers look and where workflows are inside the "
-        "project; of the same setting it beats the user's.",
+        "It comes with a checkout, so it may only say how answers look, where workflows are inside the "
+        "project, and which [checks](../how-to/let-a-run-see-your-tests.md) there are; of the same setting "
+        "it beats the user's.",
         table(("setting", "value", "default", "what"), _rows("_ProjectFile", PROJECT)),
         "## Environment\n\nAn empty variable counts as not set.\n"
         "A flag beats the environment, the environment beats the settings of the project, and those beat the "
@@ -105,6 +106,16 @@ def _struct_rows(struct: type[msgspec.Struct], prefix: str) -> Iterator[list[str
             assert field.name in texts, f"{struct.__name__}.{field.name}: say below it what it does"
             facts = schema[field.encode_name]
             yield [f"`{name}`", _value(facts), _default(facts), texts[field.name]]
+            yield from _inner_rows(field.type, name)
+
+
+def _inner_rows(kind: Any, name: str) -> Iterator[list[str]]:
+    """The settings of objects that stand under names of their own, or that may be left out."""
+    for part in get_args(kind):
+        if isinstance(part, type) and issubclass(part, msgspec.Struct):
+            yield from _struct_rows(part, f"{name}.NAME." if get_origin(kind) is dict else f"{name}.")
+        else:
+            yield from _inner_rows(part, name)
 
 
 def _texts(struct: type[msgspec.Struct]) -> dict[str, str]:
@@ -124,7 +135,13 @@ def _value(facts: dict[str, Any]) -> str:
         return " or ".join(f"`{one}`" for one in facts["enum"] if one)
     if "anyOf" in facts:
         return " or ".join(_value(one) for one in facts["anyOf"] if one.get("type") != "null")
+    if "$ref" in facts:
+        return "object"
     match facts["type"]:
+        case "object":
+            return f"objects by name, up to {facts['maxProperties']}"
+        case "array" if "minItems" in facts:
+            return f"list of words, up to {facts['maxItems']}"
         case "boolean":
             return "`true` or `false`"
         case "integer":
@@ -136,5 +153,5 @@ def _value(facts: dict[str, Any]) -> str:
 
 
 def _default(facts: dict[str, Any]) -> str:
-    default = facts["default"]
-    return "none" if default in ("", None, [], ()) else f"`{msgspec.json.encode(default).decode()}`"
+    default = facts.get("default")
+    return "none" if default in ("", None, [], (), {}) else f"`{msgspec.json.encode(default).decode()}`"

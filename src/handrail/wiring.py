@@ -22,6 +22,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
 
 if TYPE_CHECKING:
+    from handrail.ports.checks import CheckPrograms
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
@@ -68,6 +69,7 @@ def build_runtime(
         provenance=lambda: _provenance(environment),
         clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
+        check_programs=lambda: _check_programs(place, environment, known),
     )
 
 
@@ -135,6 +137,12 @@ def _clients(place: str, environment: Mapping[str, str]) -> ClientFiles:
     from handrail.host.program.client_files import LocalClientFiles
 
     return LocalClientFiles(place, environment)
+
+
+def _check_programs(place: str, environment: Mapping[str, str], known: Secrets) -> CheckPrograms:
+    from handrail.host.check_programs import LocalCheckPrograms
+
+    return LocalCheckPrograms(place, environment, known)
 
 
 def _updates(place: str, environment: Mapping[str, str], known: Secrets) -> Updates:

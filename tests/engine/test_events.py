@@ -27,15 +27,18 @@ from handrail.engine.events import (
     Blocked,
     CapabilityObserved,
     ContextSet,
+    Counts,
     DecisionTraceAppended,
     DivergenceRecorded,
     EdgeCreated,
     Event,
+    Exited,
     GapRecorded,
     NodeCreated,
     NodeOutputAppended,
     NotesKept,
     NotesStored,
+    NotStarted,
     ObservationRecorded,
     PlannedEvent,
     Preferences,
@@ -43,10 +46,14 @@ from handrail.engine.events import (
     PreferencesDelta,
     ReceiptRecorded,
     RunClosed,
+    RunOutcome,
     RunStarted,
     Scope,
     SessionCreated,
     SessionImported,
+    Signalled,
+    StatusUnknown,
+    TimedOut,
     ValidationPerformed,
     decode_event,
     encode_event,
@@ -63,15 +70,6 @@ from handrail.engine.navigate import (
     SkippedStep,
 )
 from handrail.engine.reasons import Blocker, OutputContract
-from handrail.engine.receipts import (
-    Counts,
-    Exited,
-    NotStarted,
-    RunOutcome,
-    Signalled,
-    StatusUnknown,
-    TimedOut,
-)
 
 AT = "2027-01-15T08:00:00.000Z"
 RUN = RunId("run_1")

@@ -23,6 +23,7 @@ STARTERS = (
     "src/handrail/main.py",
     "src/handrail/demo/processes.py",
     "src/handrail/host/git.py",
+    "src/handrail/host/check_programs.py",
     "src/handrail/store_proof/kills.py",
     "src/handrail/store_proof/kills.py",
     "src/handrail/host/program/installation.py",
@@ -32,9 +33,9 @@ STARTERS = (
 )
 """The front door starts itself again where the locale is not UTF-8; the demo and the proof of the store run
 this same program in order to kill it; git reads a repository that the user configured, and counts changed
-files for a hook of an agent's client; a check that was asked for by name greets our own server; `setup`
-runs the clients' own commands; `update` runs the package manager, and a child of its own that checks a
-signature."""
+files for a hook of an agent's client; `check run` starts what its caller names; a check of `doctor` that was
+asked for by name greets our own server; `setup` runs the clients' own commands; `update` runs the package
+manager, and a child of its own that checks a signature."""
 CHILD_CALLS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 
 

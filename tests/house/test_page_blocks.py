@@ -130,6 +130,7 @@ def kind_of(document: Any) -> str:
         "settings": bool(
             set(document) & {"workflowSources", "plugins", "startSession", "maxEffect", "update"}
         ),
+        "project settings": "checks" in document,
         "record": "dedupeKey" in document or "segment" in document,
     }
     return next((kind for kind, is_so in known.items() if is_so), "")
@@ -175,6 +176,10 @@ def test_a_json_block_is_what_it_claims_to_be(path: str, text: str, tmp_path: Pa
         case "settings":
             (tmp_path / "config.json").write_text(text, encoding="utf-8")
             assert LocalSettings(str(tmp_path), {}).problems() == ()
+        case "project settings":
+            (tmp_path / ".handrail").mkdir()
+            (tmp_path / ".handrail" / "config.json").write_text(text, encoding="utf-8")
+            assert LocalSettings(str(tmp_path / "home"), {}).problems(str(tmp_path)) == ()
         case "workflow":
             assert saved_as(path, text)
             assert errors_in(document, tmp_path) == 0

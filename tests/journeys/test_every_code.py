@@ -14,6 +14,7 @@ from handrail.contract.catalogue import KINDS
 from handrail.engine.events import EVENT_KINDS
 from handrail.engine.reasons import BlockerCode, ReasonName
 from handrail.engine.reply import WarningCode
+from handrail.host.check_programs import LocalCheckPrograms
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles, memory_runtime
 from tests.house.tree import python_files, room_of
@@ -185,12 +186,15 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("answers.every-code")
-def test_every_event_kind_is_written_by_a_call(runtime: Runtime) -> None:
+def test_every_event_kind_is_written_by_a_call(runtime: Runtime, tmp_path: Path) -> None:
     rich = rich_session(runtime)
     elsewhere = memory_runtime()
     imported(elsewhere, exported(runtime, rich["session"]["sessionId"]))
     seen = begin(runtime, step("search"), fields=WEB)
     report(runtime, seen["ackToken"], observed("available"))
+    programs = LocalCheckPrograms(str(tmp_path), {}, runtime.secrets)
+    able = msgspec.structs.replace(runtime, check_programs=lambda: programs)
+    answer(able, "check.run", stateToken=rich["stateToken"], argv=["nothing"], project=str(tmp_path))
     answer(runtime, "run.close", run=seen["stateToken"], reason="abandoned")
 
     written = {

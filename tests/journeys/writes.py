@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -135,6 +136,7 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
         "output": {"notesMarkdown": "half done"},
     },
     "run.close": lambda world: {"run": _session(world.runtime), "reason": "abandoned"},
+    "check.run": lambda world: {"argv": [sys.executable, "-c", "pass"], "session": _session(world.runtime)},
     "session.start": lambda world: {"goal": "Think first", "requestId": "key"},
     "session.delete": lambda world: _confirmed(
         world.runtime, "session.delete", ids=[_session(world.runtime)], dangerous=True

@@ -35,6 +35,7 @@ from handrail.engine.events import (
     GapRecorded,
     NodeCreated,
     ObservationRecorded,
+    PinnedCheck,
     PlannedEvent,
     PreferencesChanged,
     PreferencesDelta,
@@ -110,6 +111,7 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     is_first_here: bool = False
     project: Project | None = None
     tags: tuple[str, ...] = ()
+    checks: tuple[PinnedCheck, ...] = ()
     preferences: PreferencesDelta = NO_PREFERENCES
     defaults: PreferencesDelta = NO_PREFERENCES
     """What the user wants in every new session; an existing one keeps its own."""
@@ -130,6 +132,7 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         is_first_here=facts.is_first_here,
         project=facts.project,
         tags=facts.tags,
+        checks=facts.checks,
     )
     initial = ContextSet(context=facts.context, source="initial")
     unsent = [gap_of(reason) for reason in find_missing_lists(facts.workflow, move)]

@@ -3,7 +3,7 @@
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
 import re
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -26,7 +26,6 @@ from handrail.contract.ids import (
 from handrail.contract.outcome import Fault
 from handrail.engine.navigate import State, TraceEntry
 from handrail.engine.reasons import Blocker, Issue, ReasonName, issue_of
-from handrail.engine.receipts import Counts, ReceiptSource, RunOutcome
 
 EVENT_VERSION = 1
 MOST_TRACE_ENTRIES = 25
@@ -322,6 +321,58 @@ class RunClosed(Fact, frozen=True, kw_only=True):
     """The preferred tip of that moment; scoped to the run, the event moves no tip."""
     note: str = ""
     request_id: str = ""
+
+
+ReceiptSource: TypeAlias = Literal["handrail", "client_hook"]
+"""Who saw it: a process that Handrail started, or the hook of an agent's client."""
+
+MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "client_hook": 50}
+"""Receipts of one node that a history keeps, by source; the log has all of them."""
+
+
+class _Ended(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True):
+    """Shared options of the ways in which a program ends."""
+
+
+class Exited(_Ended, frozen=True, kw_only=True, tag="exited"):
+    """It ended by itself. Only status 0 is success."""
+
+    status: int
+
+
+class Signalled(_Ended, frozen=True, kw_only=True, tag="signalled"):
+    """A signal ended it."""
+
+    signal: str
+    """As in SIGKILL."""
+
+
+class TimedOut(_Ended, frozen=True, kw_only=True, tag="timed_out"):
+    """Its time was over, and Handrail ended it."""
+
+    seconds: int = 0
+
+
+class NotStarted(_Ended, frozen=True, kw_only=True, tag="not_started"):
+    """There was no process."""
+
+    reason: str
+
+
+class StatusUnknown(_Ended, frozen=True, kw_only=True, tag="unknown"):
+    """A client's hook told of the command, not of its status."""
+
+
+RunOutcome: TypeAlias = Exited | Signalled | TimedOut | NotStarted | StatusUnknown
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a test runner's report counted; all zero means that it ran nothing."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    errors: int = 0
 
 
 class ReceiptRecorded(Fact, frozen=True, kw_only=True):

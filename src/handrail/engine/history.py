@@ -22,6 +22,7 @@ from handrail.contract.ids import (
 )
 from handrail.engine.artifact_shapes import LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import (
+    MOST_RECEIPTS,
     Artifact,
     Blocked,
     CapabilityObserved,
@@ -37,7 +38,6 @@ from handrail.engine.events import (
     ValidationPerformed,
 )
 from handrail.engine.navigate import LoopFrame, State, TraceEntry
-from handrail.engine.receipts import MOST_RECEIPTS
 
 # What a node inherits from its ancestors, kept up to date while the log is folded
 #

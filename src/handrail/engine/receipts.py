@@ -1,70 +1,27 @@
-"""Receipts: programs that really ran. How one ended, what its tests counted, and which command it was. Pure.
+"""Receipts: which command one is of, how it ended, and whether that counts as passed. Pure.
 
 A receipt is honest bookkeeping: it says which command ran, how it ended and on which files. It does not say
 that the command was a good one.
 """
 
-# Annotations are not strings here: events use these types, and msgspec compiles theirs.
+from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias, assert_never
-
-import msgspec
+from collections.abc import Sequence
+from typing import assert_never
 
 from handrail.contract.json.canonical import digest
-
-ReceiptSource: TypeAlias = Literal["handrail", "client_hook"]
-"""Who saw it: a process that Handrail started, or the hook of an agent's client."""
-
-MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "client_hook": 50}
-"""Receipts of one node that a history keeps, by source; the log has all of them."""
-
-
-class _Ended(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True):
-    """Shared options of the ways in which a program ends."""
-
-
-class Exited(_Ended, frozen=True, kw_only=True, tag="exited"):
-    """It ended by itself. Only status 0 is success."""
-
-    status: int
+from handrail.engine.events import (
+    Counts,
+    Exited,
+    NotStarted,
+    RunOutcome,
+    Signalled,
+    StatusUnknown,
+    TimedOut,
+)
 
 
-class Signalled(_Ended, frozen=True, kw_only=True, tag="signalled"):
-    """A signal ended it."""
-
-    signal: str
-    """As in SIGKILL."""
-
-
-class TimedOut(_Ended, frozen=True, kw_only=True, tag="timed_out"):
-    """Its time was over, and Handrail ended it."""
-
-    seconds: int = 0
-
-
-class NotStarted(_Ended, frozen=True, kw_only=True, tag="not_started"):
-    """There was no process."""
-
-    reason: str
-
-
-class StatusUnknown(_Ended, frozen=True, kw_only=True, tag="unknown"):
-    """A client's hook told of the command, not of its status."""
-
-
-RunOutcome: TypeAlias = Exited | Signalled | TimedOut | NotStarted | StatusUnknown
-
-
-class Counts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a test runner's report counted; all zero means that it ran nothing."""
-
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-    errors: int = 0
-
-
-def digest_argv(argv: tuple[str, ...] | list[str]) -> str:
+def digest_argv(argv: Sequence[str]) -> str:
     """Which command it is: the digest of its words as they were given."""
     return digest([word.encode("utf-8", "replace").decode() for word in argv])
 

@@ -1,7 +1,8 @@
 """Settings from two `config.json` files and the environment, checked value by value.
 
-The project's file comes with a checkout and is not trusted: it may only set how answers look. What both
-files say about workflows belongs to `workflow_sources`.
+The project's file comes with a checkout and is not trusted: it may only set how answers look, and declare
+checks, which run only when somebody asks for one by name. What both files say about workflows belongs to
+`workflow_sources`.
 """
 
 # ruff: noqa: PLC0415 - most homes have no settings file, and its readers are slow to load
@@ -18,7 +19,7 @@ from handrail.contract.ids import Autonomy, MaxEffect, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.host.private_files import ensure_private_directory, lock_file, replace_private
-from handrail.ports.workspace import SettingProblem, Settings
+from handrail.ports.workspace import DeclaredCheck, ReportPlace, SettingProblem, Settings
 
 MOST_BYTES = 65_536
 USER_FILE = "config.json"
@@ -54,8 +55,46 @@ class _Update(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     """A file with the trust that `--verify` starts from, in place of the public one."""
 
 
+MOST_CHECKS = 20
+MOST_COMMAND_WORDS = 40
+LONGEST_COMMAND_WORD = 1_000
+MOST_CHECK_SECONDS = 7_200
+_CHECK_NAME = r"^[a-z0-9][a-z0-9_-]{0,39}\Z"
+_INSIDE = r"^(?!/)(?!(?:[^/]*/)*\.\.(?:/|\Z))[^\x00-\x1f\\]+\Z"
+"""A path that does not begin at the root and has no way up."""
+
+
+class _Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    path: Annotated[str, Meta(max_length=500, pattern=_INSIDE)]
+    """Where the program writes its report, relative to the project."""
+    format: Literal["junit", "jest"] = "junit"
+    """JUnit XML, or the JSON of Jest and Vitest."""
+
+
+class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    command: Annotated[
+        tuple[
+            Annotated[str, Meta(min_length=1, max_length=LONGEST_COMMAND_WORD, pattern=r"^[^\x00]+\Z")], ...
+        ],
+        Meta(min_length=1, max_length=MOST_COMMAND_WORDS),
+    ]
+    """The program and its arguments, word by word; no shell reads them."""
+    directory: Annotated[str, Meta(max_length=500, pattern=_INSIDE)] = "."
+    """Where it starts, relative to the project."""
+    timeout_seconds: Annotated[int, Meta(ge=1, le=MOST_CHECK_SECONDS)] = 600
+    """When it is ended, and recorded as timed out."""
+    description: Annotated[str, Meta(max_length=200)] = ""
+    """What it checks, for people and agents."""
+    report: _Report | None = None
+    """A file in which its tests are counted."""
+
+
 class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     output: _Output = _Output()
+    checks: Annotated[
+        dict[Annotated[str, Meta(pattern=_CHECK_NAME)], _Check], Meta(max_length=MOST_CHECKS)
+    ] = {}
+    """Commands that count as evidence, by name: `check run NAME` runs one; no other call ever does."""
 
 
 class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -90,8 +129,10 @@ class LocalSettings:
         """The settings in force. Raises Fault E_CONFIG, naming file and key."""
         user = _decoded(os.path.join(self._home, USER_FILE), USER_FILE, _UserFile)
         output = user.output
+        checks: tuple[DeclaredCheck, ...] = ()
         if project and not _leads_out(project):
-            theirs = _decoded(os.path.join(project, PROJECT_FILE), PROJECT_FILE, _ProjectFile).output
+            file = _decoded(os.path.join(project, PROJECT_FILE), PROJECT_FILE, _ProjectFile)
+            theirs, checks = file.output, _checks(file)
             output = _Output(
                 format=theirs.format or output.format,
                 envelope=theirs.envelope or output.envelope,
@@ -112,6 +153,7 @@ class LocalSettings:
             update_index=user.update.index,
             verify_updates=user.update.verify,
             trusted_root=user.update.trusted_root,
+            checks=checks,
         )
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
@@ -170,6 +212,22 @@ class LocalSettings:
                 hint=f"Set {MAX_EFFECT_VARIABLE} to one of {', '.join(_EFFECTS)}, or unset it.",
             )
         return min(ceiling, asked, key=_EFFECTS.index)
+
+
+def _checks(file: _ProjectFile) -> tuple[DeclaredCheck, ...]:
+    return tuple(
+        DeclaredCheck(
+            name=name,
+            command=check.command,
+            directory=check.directory,
+            timeout_seconds=check.timeout_seconds,
+            description=check.description,
+            report=None
+            if check.report is None
+            else ReportPlace(path=check.report.path, format=check.report.format),
+        )
+        for name, check in sorted(file.checks.items())
+    )
 
 
 def _leads_out(project: str) -> bool:

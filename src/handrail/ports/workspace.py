@@ -97,6 +97,26 @@ class AuthoredFiles(Protocol):
         """For this user only, 0600, in a directory that exists; no file until all is durable."""
 
 
+class ReportPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """The file in which a check's program counts its tests."""
+
+    path: str
+    """Relative to the project."""
+    format: Literal["junit", "jest"]
+
+
+class DeclaredCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that a project declares under a name."""
+
+    name: str
+    command: tuple[str, ...]
+    directory: str = "."
+    """Relative to the project."""
+    timeout_seconds: int = 600
+    description: str = ""
+    report: ReportPlace | None = None
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What people decided once instead of in every call. Every field has a safe default."""
 
@@ -116,6 +136,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     update_index: str = ""
     verify_updates: bool = False
     trusted_root: str = ""
+    checks: tuple[DeclaredCheck, ...] = ()
+    """Of the project, sorted by name."""
 
 
 class SettingProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +153,7 @@ class SettingsFiles(Protocol):
     """The user's settings, and the little that a project may add. A project is not trusted."""
 
     def of(self, project: str = "") -> Settings:
-        """The settings in force; with a project, its output defaults stand before the user's.
+        """The settings in force; with a project, its checks, and its output defaults before the user's.
 
         Raises Fault E_CONFIG when a file cannot be read or a value is not one of those allowed.
         """

@@ -14,8 +14,9 @@ from handrail.contract.outcome import Answer, Json, Success
 
 # Operations: defined once, offered by every surface
 
-Effect: TypeAlias = Literal["read", "record", "create", "ack", "gated", "dangerous", "update"]
-"""read changes nothing; record appends one fact about work that happened anyway, without a gate; create takes
+Effect: TypeAlias = Literal["read", "record", "process", "create", "ack", "gated", "dangerous", "update"]
+"""read changes nothing; record appends one fact about work that happened anyway, without a gate; process
+starts a program that the caller names and records how it ended, so no server may ever offer it; create takes
 an idempotency key; ack is gated by a token we minted; gated needs the token of a dry run; dangerous also a
 word that the danger is meant; update replaces the program itself."""
 
@@ -172,6 +173,8 @@ MODULES = {
     "run.continue": "handrail.operations.runs.continue_run",
     "run.checkpoint": "handrail.operations.runs.checkpoint_run",
     "run.close": "handrail.operations.runs.close_run",
+    "check.run": "handrail.operations.checks.run_check",
+    "check.list": "handrail.operations.checks.list_checks",
     "session.list": "handrail.operations.sessions.list_sessions",
     "session.show": "handrail.operations.sessions.show_session",
     "session.resume": "handrail.operations.sessions.resume_session",

@@ -28,6 +28,7 @@ from handrail.runtime.runtime import Runtime
 NEEDED: dict[Effect, MaxEffect] = {
     "read": "read",
     "record": "write",
+    "process": "write",
     "create": "write",
     "ack": "write",
     "gated": "write",
@@ -107,7 +108,18 @@ def _has_key(params: dict[str, Json]) -> bool:
 # Audit
 
 _CONTENT = frozenset(
-    {"context", "notesMarkdown", "artifacts", "goal", "document", "documents", "replay", "bundle", "query"}
+    {
+        "context",
+        "notesMarkdown",
+        "artifacts",
+        "goal",
+        "document",
+        "documents",
+        "replay",
+        "bundle",
+        "query",
+        "argv",
+    }
 )
 _TOKENS = ("confirm", "ackToken", "checkpointToken")
 """What authorised a call, the strongest first."""

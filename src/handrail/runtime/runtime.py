@@ -29,6 +29,7 @@ from handrail.ports.process import (
 from handrail.ports.workspace import AuthoredFiles, SettingsFiles, WorkflowLibrary, Workspace
 
 if TYPE_CHECKING:
+    from handrail.ports.checks import CheckPrograms
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
@@ -101,6 +102,14 @@ def no_provenance() -> Provenance:
     raise Fault(
         FEATURE_DISABLED,
         "This runtime cannot verify releases.",
+        hint="Run it on the command line.",
+    )
+
+
+def no_check_programs() -> CheckPrograms:
+    raise Fault(
+        FEATURE_DISABLED,
+        "This runtime starts no programs.",
         hint="Run it on the command line.",
     )
 
@@ -185,6 +194,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     clients: Callable[[], ClientFiles] = no_clients
     updates: Callable[[], Updates] = no_updates
     provenance: Callable[[], Provenance] = no_provenance
+    check_programs: Callable[[], CheckPrograms] = no_check_programs
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof

@@ -9,6 +9,7 @@ from tests.journeys.promises import (
     command_line_self,
     command_line_update,
     design,
+    evidence,
     execution,
     response_contract,
     resumption_pack,
@@ -49,4 +50,5 @@ PROMISES: tuple[Promise, ...] = (
     *design.PROMISES,
     *TRUTH,
     *HARDENING,
+    *evidence.PROMISES,
 )

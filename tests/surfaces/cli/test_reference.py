@@ -101,7 +101,9 @@ def test_the_flags_of_the_table_are_offered_where_they_apply(reference: Any) -> 
         if command["output"] != "document":
             continue
         assert flags >= {"--format", "--json", "--fields", "--compact", "--quiet"}, command["path"]
-        assert ("--dry-run" in flags) is (command["effect"] not in ("read", "record")), command["path"]
+        assert ("--dry-run" in flags) is (command["effect"] not in ("read", "record", "process")), command[
+            "path"
+        ]
         assert ("--confirm" in flags) is (command["effect"] in ("create", "gated", "dangerous")), command
 
 

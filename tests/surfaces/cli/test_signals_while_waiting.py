@@ -165,3 +165,48 @@ def test_what_nohup_starts_outlives_its_terminal(tool: Tool) -> None:
     ran = ended(running)
 
     assert checked_document(ran)["error"]["code"] == "E_VALIDATION"
+
+
+@needs_proc
+@pytest.mark.promise("receipt.interrupted")
+@pytest.mark.parametrize("number", SIGNALS)
+def test_while_a_check_runs_the_program_ends_and_that_is_recorded(
+    tool: Tool, number: signal.Signals, tmp_path: Path
+) -> None:
+    tool.run("run", "start", "wr.small_change", "--request-id", "check", "--goal", "Check it")
+    mark = tmp_path / "pid"
+    code = f"import os, signal\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\nsignal.pause()"
+    running = begun(tool, ["check", "run", "--quiet", "--", sys.executable, "-c", code])
+    wait_until(lambda: mark.exists() and mark.read_text(encoding="ascii") != "")
+    pid = int(mark.read_text(encoding="ascii"))
+
+    running.send_signal(number)
+    told = checked_document(ended(running))["data"]
+
+    assert (told["status"], told["hasPassed"], told["exitStatus"]) == ("ended by SIGINT", False, 130)
+    assert _status(pid)["State"][0] in "XZ"
+    events = checked_document(
+        tool.run("session", "events", told["sessionId"], "--input", '{"kinds": ["receipt_recorded"]}')
+    )
+    assert [one["data"]["outcome"]["kind"] for one in events["data"]["items"]][-1:] == ["signalled"]
+
+
+@needs_proc
+@pytest.mark.promise("receipt.interrupted")
+def test_a_second_signal_leaves_no_program_behind(tool: Tool, tmp_path: Path) -> None:
+    tool.run("run", "start", "wr.small_change", "--request-id", "check", "--goal", "Check it")
+    mark = tmp_path / "pid"
+    code = (
+        "import os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        f"open({str(mark)!r}, 'w').write(str(os.getpid()))\nwhile True: signal.pause()"
+    )
+    running = begun(tool, ["check", "run", "--quiet", "--", sys.executable, "-c", code])
+    wait_until(lambda: mark.exists() and mark.read_text(encoding="ascii") != "")
+    pid = int(mark.read_text(encoding="ascii"))
+
+    running.send_signal(signal.SIGINT)
+    wait_until(lambda: running.poll() is not None or is_waiting(running))
+    running.send_signal(signal.SIGINT)
+
+    assert ended(running).status != 0
+    wait_until(lambda: _status(pid)["State"][0] in "XZ")

@@ -49,6 +49,7 @@ from handrail.engine.history import History, Recorded, Run, closing_of
 from handrail.engine.judge.artifacts import InputProblem, check_start_context, correct_context
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import Reply, ReplyWarning, ToolCall
+from handrail.operations.checks.declared import pin_checks
 from handrail.operations.finding import find_requested
 from handrail.operations.handles import mint_state_token, require_place
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer
@@ -382,6 +383,7 @@ def _begin(
     facts = msgspec.structs.replace(
         _facts(rt, session.history.session_id, run_id, asked, entry, pinned, seen),
         project=encode_project(project),
+        checks=pin_checks(rt.settings.of(project), rt.secrets),
     )
     _check_lists(facts, session, asked)
     blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)

@@ -19,7 +19,7 @@ import msgspec
 from handrail.contract.catalogue import E_CONFLICT
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.ids import Autonomy, BlobRef, RiskPolicy, SessionId
-from handrail.contract.outcome import Fault, Json, Outcome, Success, failure_of, is_stand_in
+from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success, failure_of, is_stand_in
 from handrail.contract.wording import quote
 from handrail.ports.log import (
     Appended,
@@ -44,6 +44,9 @@ from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Proble
 from handrail.surfaces.cli.reading.spelling import describe_stop
 
 if TYPE_CHECKING:
+    from typing import Literal
+
+    from handrail.ports.checks import CheckPrograms, ProgramCall, ProgramEnd, ReportFile
     from handrail.ports.workspace import FilePlace
 
 
@@ -247,6 +250,41 @@ class ShieldedSettings:
         return is_set
 
 
+class ShieldedPrograms:
+    """Checks: a second signal, which ends this process at once, ends what it started too."""
+
+    def __init__(self, programs: CheckPrograms, process: Process) -> None:
+        self._programs = programs
+        self._process = process
+
+    def directory_in(self, project: str, asked: str) -> str:
+        return self._programs.directory_in(project, asked)
+
+    def run(
+        self,
+        call: ProgramCall,
+        stop_reason: Callable[[], Literal["", "signal", "deadline"]],
+        take: Callable[[bytes], None],
+    ) -> ProgramEnd:
+        self._process.before_leaving = self._programs.end_now
+        return self._programs.run(call, stop_reason, take)
+
+    def end_now(self) -> None:
+        self._programs.end_now()
+
+    def register_secrets(self) -> None:
+        self._programs.register_secrets()
+
+    def look_at_report(self, project: str, path: str) -> str:
+        return self._programs.look_at_report(project, path)
+
+    def read_report(self, project: str, path: str, before: str) -> ReportFile:
+        return self._programs.read_report(project, path, before)
+
+    def is_first_use(self, project: str, name: str, argv_digest: str) -> bool:
+        return self._programs.is_first_use(project, name, argv_digest)
+
+
 class _ShieldedScope(AbstractContextManager[SessionHold]):
     def __init__(self, scope: AbstractContextManager[SessionHold], process: Process) -> None:
         self._scope = scope
@@ -313,7 +351,11 @@ def answer_command(
     except Interrupted as stop:
         audit_call(runtime, called, params, describe_stop(stop), caller, started_ms)
         raise
-    if ask.field is None or not isinstance(outcome, Success) or is_stand_in(outcome):
+    if isinstance(outcome, Failure) or is_stand_in(outcome):
+        return outcome
+    if params.get("passStatus") is True and isinstance(outcome.data, dict):
+        process.passed_status = outcome.data["exitStatus"]
+    if ask.field is None:
         return outcome
     from handrail.contract.disclosure.named_fields import select_field
 
@@ -421,6 +463,7 @@ def _shield(runtime: Runtime, process: Process, parsed: Parsed) -> Runtime:
         confirmed=ShieldedTokens(runtime.confirmed, process),
         keys=ShieldedKeys(runtime.keys, process),
         settings=ShieldedSettings(runtime.settings, process),
+        check_programs=lambda: ShieldedPrograms(runtime.check_programs(), process),
         interruptions=process,
         progress=TerminalProgress(process, is_quiet=bool({"quiet", "stream"} & set(parsed.options))),
     )

@@ -44,8 +44,12 @@ class Process:
         """Removes secrets from everything that is written."""
         self.farewell: Callable[[], tuple[bytes, bytes, int]] | None = None
         """Builds the answer to a second signal: stdout, stderr, exit status."""
+        self.before_leaving: Callable[[], None] = _do_nothing
+        """What a second signal still has to end before the process does."""
         self.commits: Commits | None = None
         """What the call has changed, as the operation records it."""
+        self.passed_status: int | None = None
+        """The exit status of a program that the call ran, where the caller asked for it."""
         self.untold: Callable[[], bytes] = bytes
         """The line about a change for stderr, when stdout refuses the answer."""
         self._shields = 1
@@ -181,7 +185,8 @@ class Process:
     def _stop(self, cause: Interrupted) -> None:
         if self._is_settled:
             return
-        self._pending = self._pending or cause
+        if self._pending is None or not cause.is_deadline:  # who waits with a deadline still hears a signal
+            self._pending = cause
         if not self._shields:
             self._raise_pending()
 
@@ -193,6 +198,7 @@ class Process:
 
     def _leave_now(self, number: int) -> None:
         """On a second signal, write what is known and exit at once."""
+        self.before_leaving()
         if self.farewell is None or self._is_delivering:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
@@ -235,6 +241,10 @@ class Deferral:
     def __exit__(self, _: object, __: object, ___: object) -> None:
         self._process.settle()
         self._process._shields -= 1
+
+
+def _do_nothing() -> None:
+    return
 
 
 def _unchanged(content: bytes) -> bytes:

@@ -175,7 +175,9 @@ def _answer(
     if caller.output.format == "raw" and parsed.command["out"]:
         return _end_raw(process, caller, parts.write_raw_field(process, parsed))
     outcome = parts.answer(process, parsed, ask, lambda success: _size(caller, success))
-    return render_bare(outcome, caller.output) if isinstance(outcome, str) else _render(caller, outcome)
+    told = render_bare(outcome, caller.output) if isinstance(outcome, str) else _render(caller, outcome)
+    status = process.passed_status
+    return told if status is None else msgspec.structs.replace(told, status=status)
 
 
 def _run_guarded(caller: _Caller, parts: CommandParts, work: Callable[[], Rendered | int]) -> Rendered | int:

@@ -189,6 +189,7 @@ def fields_of(tool: Tool) -> dict[str, Any]:
 
 def _tool(offered: Operation) -> Tool:
     assert offered.tool, f"{offered.name} names no tool"
+    assert offered.effect != "process", f"{offered.name} starts programs, which no server may"
     definition = {
         "name": offered.tool,
         "description": offered.tool_description,

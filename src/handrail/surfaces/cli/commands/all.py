@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from handrail.surfaces.cli.commands.check import CHECK_ROWS
 from handrail.surfaces.cli.commands.own import CLIENT_ROWS, OWN_ROWS, SELF_DESCRIPTION_ROWS, SETTINGS_ROWS
 from handrail.surfaces.cli.commands.run import RUN_ROWS
 from handrail.surfaces.cli.commands.session import SESSION_ROWS
@@ -15,6 +16,7 @@ from handrail.surfaces.cli.commands.workflow import WORKFLOW_ROWS
 ROWS = (
     *WORKFLOW_ROWS,
     *RUN_ROWS,
+    *CHECK_ROWS,
     *SESSION_ROWS,
     *LEDGER_ROWS,
     *STORE_ROWS,

@@ -89,7 +89,7 @@ def value_of(param: Param, text: str) -> Value | Problem:
             return tuple(text.split(","))
         case "object" | "array" | "input":
             return _json_or_reference(param, text)
-        case "text" | "id" | "token" | "choice" | "directory":
+        case "text" | "id" | "token" | "choice" | "directory" | "words":
             return text
         case never:
             assert_never(never)
@@ -165,7 +165,7 @@ def _expected_instead(param: Param, text: str) -> str:
             return "a path without control characters" if not text or re.search(_CONTROL, text) else ""
         case "text" | "token":
             return "text without control characters" if re.search(_CONTROL_IN_TEXT, text) else ""
-        case "object" | "array" | "input" | "switch":
+        case "object" | "array" | "input" | "switch" | "words":
             return ""
         case never:
             assert_never(never)
@@ -299,7 +299,7 @@ def _take(reading: _Reading, text: str, rest: Sequence[str]) -> int:
         return 1
     if text == "--":
         reading.flags_ended = True
-        return 1
+        return 1 + _take_words(reading, rest)
     name, equals, inline = text.partition("=")
     param = reading.known.get(name)
     if param is None:
@@ -313,6 +313,16 @@ def _take(reading: _Reading, text: str, rest: Sequence[str]) -> int:
         reading.given.setdefault(name, []).append(inline)
         return 1
     return _take_value(reading, param, rest)
+
+
+def _take_words(reading: _Reading, rest: Sequence[str]) -> int:
+    """Everything after `--` is one value where the command starts a program; otherwise nothing is."""
+    params = () if reading.command is None else reading.command["params"]
+    label = next((label_of(param) for param in params if param["kind"] == "words"), "")
+    if not label or not rest:
+        return 0
+    reading.given[label] = list(rest)
+    return len(rest)
 
 
 def _take_value(reading: _Reading, param: Param, rest: Sequence[str]) -> int:
@@ -422,7 +432,7 @@ def _fill_positions(reading: _Reading) -> None:
         return
     left = reading.arguments
     for param in reading.command["params"]:
-        if param["position"]:
+        if param["position"] and param["kind"] != "words":
             count = len(left) if param["is_plural"] else 1
             taken, left = left[:count], left[count:]
             if taken:
@@ -481,6 +491,8 @@ def _value(reading: _Reading, param: Param, *, may_repeat: bool) -> Value | None
     if param["kind"] in ("choices", "ids"):
         several = [one for value in values if isinstance(value, tuple) for one in value]
         return tuple(dict.fromkeys(one for one in several if isinstance(one, str)))
+    if param["kind"] == "words":
+        return tuple(value for value in values if isinstance(value, str))
     if param["is_plural"]:
         return tuple(value for value in values if isinstance(value, Reference))
     if len(set(texts)) > 1 and not may_repeat:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from handrail.contract.suggest import find_only_near
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.reading.parse import parse
+from handrail.surfaces.cli.reading.parse import commands_under, parse
 
 if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
     from handrail.surfaces.cli.reading.rows import Command, Param
@@ -61,7 +61,7 @@ def _find_command(words: Sequence[str]) -> tuple[Command, int] | None:
         if len(words) >= count and (path in _table.COMMANDS or path in _TOOLS):
             return _table.COMMANDS[_TOOLS.get(path, path)], count
     for count in (2, 1):
-        if len(words) >= count:
+        if len(words) >= count and not commands_under(words[count - 1]):  # a group is no command's last word
             ending = [path for path in _table.COMMANDS if path.split()[-1] == words[count - 1]]
             meant = _MEANT_FIRST.get(words[count - 1], ending[0] if len(ending) == 1 else "")
             if meant:

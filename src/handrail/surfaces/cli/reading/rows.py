@@ -22,6 +22,7 @@ Kind: TypeAlias = Literal[
     "choices",  # several of a closed set, with commas or repeated
     "ids",  # several ids, with commas or repeated
     "directory",
+    "words",  # everything after `--`, as it is
 ]
 
 

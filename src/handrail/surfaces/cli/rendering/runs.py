@@ -70,6 +70,19 @@ def closed_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return [*wrap(first, page.width), f"To open it again: handrail session resume {session} --human"]
 
 
+def check_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What came of a check: the output itself went by while it ran."""
+    command = " ".join(one_line(word) for word in payload["argv"])
+    name = f"{one_line(payload['check'])}: " if payload["check"] else ""
+    verdict = "passed" if payload["hasPassed"] else "did not pass"
+    lines = wrap(f"{name}{command}", page.width)
+    lines += [f"It {verdict}: {one_line(payload['status'])}, {payload['durationMs']} ms."]
+    counts = payload["counts"]
+    if counts is not None:
+        lines.append(", ".join(f"{number} {what}" for what, number in counts.items()) + ".")
+    return [*lines, f"Receipt {one_line(payload['receiptId'])} of step {one_line(payload['stepId'])}."]
+
+
 def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
     recap = reply.get("recap", {})
     current, left = recap.get("current"), recap.get("stoodAt")

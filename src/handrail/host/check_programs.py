@@ -1,0 +1,233 @@
+"""`ports.CheckPrograms` on this machine: processes, report files, and which checks were run before."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Literal
+
+from handrail.contract.catalogue import VALIDATION_ERROR
+from handrail.contract.outcome import Fault
+from handrail.contract.redaction import Secrets, find_credentials, is_secret_name
+from handrail.contract.wording import quote
+from handrail.host.private_files import (
+    ensure_private_directory,
+    leads_outside,
+    open_regular_file,
+    replace_private,
+)
+from handrail.host.programs import find_program
+from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile
+
+OWN_SECRETS = frozenset({"AI_NATIVE_CLI_SECRET"})
+"""Variables that are for Handrail alone: no check gets them."""
+GRACE_SECONDS = 3.0
+"""What a program has to end by itself after it is asked to."""
+MOST_REPORT_BYTES = 8 * 1024 * 1024
+MOST_REMEMBERED = 500
+
+_LOOK_SECONDS = 0.05
+_CHUNK_BYTES = 65_536
+_REMEMBERED = ("data", "cache", "checks-run")
+_NAME_BYTES = 64
+
+
+class LocalCheckPrograms:
+    """Programs with the environment of the caller."""
+
+    def __init__(self, home: str, environment: Mapping[str, str], secrets: Secrets) -> None:
+        self._home = home
+        self._environment = environment
+        self._secrets = secrets
+        self._running = 0
+
+    def directory_in(self, project: str, asked: str) -> str:
+        root = os.path.realpath(project)
+        if not asked:
+            here = _working_directory()
+            return here if here and _is_inside(here, root) else root
+        place = os.path.realpath(os.path.join(root, asked))
+        if not _is_inside(place, root) or not os.path.isdir(place):
+            raise Fault(
+                VALIDATION_ERROR,
+                f"{quote(asked)} is not a directory of the project.",
+                details={
+                    "problems": [
+                        {
+                            "param": "directory",
+                            "problem": "is not a directory of the project",
+                            "expected": "a path relative to the project",
+                        }
+                    ]
+                },
+            )
+        return place
+
+    def run(
+        self,
+        call: ProgramCall,
+        stop_reason: Callable[[], Literal["", "signal", "deadline"]],
+        take: Callable[[bytes], None],
+    ) -> ProgramEnd:
+        program, trouble = self._find(call)
+        if trouble:
+            return ProgramEnd(trouble=trouble)
+        started = time.monotonic()
+        try:
+            child = subprocess.Popen(  # noqa: S603 - what the caller asked for, word by word, never a shell
+                [program, *call.argv[1:]],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={name: value for name, value in self._environment.items() if name not in OWN_SECRETS},
+                cwd=call.directory,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "its words hold a null character"
+            return ProgramEnd(trouble=f"it could not be started: {reason}")
+        self._running = child.pid
+        try:
+            with child:
+                ended_by = _watch(child, started + call.seconds, stop_reason, take)
+        finally:
+            self._running = 0
+        duration_ms = int((time.monotonic() - started) * 1000)
+        if ended_by == "deadline":
+            return ProgramEnd(is_timed_out=True, duration_ms=duration_ms)
+        if ended_by == "signal":
+            return ProgramEnd(signal="SIGINT", duration_ms=duration_ms)
+        if child.returncode < 0:
+            return ProgramEnd(signal=_signal_name(-child.returncode), duration_ms=duration_ms)
+        return ProgramEnd(status=child.returncode, duration_ms=duration_ms)
+
+    def end_now(self) -> None:
+        if self._running:
+            _signal_group(self._running, signal.SIGKILL)
+
+    def register_secrets(self) -> None:
+        for name, value in self._environment.items():
+            found = find_credentials(value) if "://" in value else ()
+            for secret in found:
+                self._secrets.register(secret)
+            if not found and is_secret_name(name):
+                self._secrets.register(value.encode(errors="surrogateescape"))
+
+    def look_at_report(self, project: str, path: str) -> str:
+        place = os.path.join(project, path)
+        try:
+            seen = os.stat(place)
+        except OSError:
+            return ""
+        return f"{seen.st_ino}:{seen.st_size}:{seen.st_mtime_ns}:{seen.st_ctime_ns}"
+
+    def read_report(self, project: str, path: str, before: str) -> ReportFile:
+        place = os.path.join(project, path)
+        seen = self.look_at_report(project, path)
+        if not seen:
+            return ReportFile(trouble="the program wrote no report")
+        if seen == before:
+            return ReportFile(trouble="the report is older than this run of the program")
+        if leads_outside(place, project):
+            return ReportFile(trouble="the report is behind a link that leads out of the project")
+        try:
+            with open(place, "rb", opener=open_regular_file) as file:
+                content = file.read(MOST_REPORT_BYTES + 1)
+        except OSError as error:
+            return ReportFile(trouble=f"the report could not be read: {error.strerror}")
+        if len(content) > MOST_REPORT_BYTES:
+            return ReportFile(trouble=f"the report has more than {MOST_REPORT_BYTES} bytes")
+        return ReportFile(content=content)
+
+    def is_first_use(self, project: str, name: str, argv_digest: str) -> bool:
+        told = "\0".join((os.path.realpath(project), name, argv_digest))
+        mark = hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()
+        path = os.path.join(self._home, *_REMEMBERED)
+        try:
+            with open(path, "rb", opener=open_regular_file) as file:
+                known = file.read(MOST_REMEMBERED * (_NAME_BYTES + 1)).decode("ascii", "replace").split()
+        except OSError:
+            known = []
+        if mark in known:
+            return False
+        with suppress(OSError):  # then it is told again next time
+            ensure_private_directory(os.path.dirname(path))
+            replace_private(path, "".join(f"{one}\n" for one in [*known, mark][-MOST_REMEMBERED:]).encode())
+        return True
+
+    def _find(self, call: ProgramCall) -> tuple[str, str]:
+        """The file to start, or why there is none."""
+        word = call.argv[0]
+        if os.sep not in word:
+            found = find_program(word, self._environment)
+            return found, "" if found else f"there is no program {quote(word)} on PATH"
+        path = word if os.path.isabs(word) else os.path.normpath(os.path.join(call.directory, word))
+        if not os.path.isabs(word) and not _is_inside(path, os.path.realpath(call.project)):
+            return "", f"{quote(word)} leads out of the project; give its absolute path if it is meant"
+        found = find_program(path, self._environment)
+        return found, "" if found else f"{quote(word)} is not a program in the project"
+
+
+def _working_directory() -> str:
+    try:
+        return os.path.realpath(os.getcwd())
+    except OSError:
+        return ""
+
+
+def _is_inside(path: str, root: str) -> bool:
+    return os.path.commonpath((root, path)) == root
+
+
+def _watch(
+    child: subprocess.Popen[bytes],
+    ends_at: float,
+    stop_reason: Callable[[], Literal["", "signal", "deadline"]],
+    take: Callable[[bytes], None],
+) -> Literal["", "signal", "deadline"]:
+    """Hand on what it prints until it ends; says why it was ended, if it was.
+
+    The time of the call is not the time of the program: only a signal to the call ends it early.
+    """
+    assert child.stdout is not None, "its output is a pipe"
+    ended_by: Literal["", "signal", "deadline"] = ""
+    kill_at = 0.0
+    is_open = True
+    while is_open or child.poll() is None:
+        if is_open and select.select([child.stdout], [], [], _LOOK_SECONDS)[0]:
+            chunk = os.read(child.stdout.fileno(), _CHUNK_BYTES)
+            take(chunk)
+            is_open = bool(chunk)
+        elif is_open:
+            is_open = child.poll() is None  # what it left running may hold the pipe for ever
+        else:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(_LOOK_SECONDS)
+        now = time.monotonic()
+        if not ended_by and (stop_reason() == "signal" or now >= ends_at):
+            ended_by = "signal" if stop_reason() == "signal" else "deadline"
+            kill_at = now + GRACE_SECONDS
+            _signal_group(child.pid, signal.SIGINT if ended_by == "signal" else signal.SIGTERM)
+        elif ended_by and now >= kill_at:
+            _signal_group(child.pid, signal.SIGKILL)
+    if ended_by:  # whatever of its group is still there
+        _signal_group(child.pid, signal.SIGKILL)
+    return ended_by
+
+
+def _signal_group(group: int, number: int) -> None:
+    with suppress(OSError):
+        os.killpg(group, number)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"

@@ -1,0 +1,74 @@
+"""`check.list`: the checks that a project declares, and how each of them is run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Page, Payload, Success
+from handrail.contract.printed_text import redact_argv, strip_escapes
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime, project_of
+
+
+class ListChecks(Input, frozen=True, kw_only=True):
+    """Of which project."""
+
+    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+
+
+class CheckRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
+    """One declared check; secrets in its command are not shown."""
+
+    name: str
+    command: tuple[str, ...]
+    directory: str
+    timeout_seconds: int
+    description: str
+    report: str
+    """The file in which its tests are counted; empty: there is none."""
+
+
+class CheckList(Payload, frozen=True, kw_only=True, omit_defaults=False):
+    """Beside the items: where they are declared."""
+
+    declared_in: str
+
+
+def list_checks(rt: Runtime, request: ListChecks) -> Success:
+    """Every declared check, by name. Nothing is run."""
+    project = project_of(rt, request.project)
+    rows = tuple(
+        CheckRow(
+            name=check.name,
+            command=redact_argv(check.command, rt.secrets),
+            directory=check.directory,
+            timeout_seconds=check.timeout_seconds,
+            description=strip_escapes(check.description),
+            report="" if check.report is None else check.report.path,
+        )
+        for check in rt.settings.of(project).checks
+    )
+    page = Page(items=tuple(map(msgspec.to_builtins, rows)), style="none", limit=max(1, len(rows)))
+    return Success(data=msgspec.to_builtins(CheckList(declared_in=".handrail/config.json")), page=page)
+
+
+OPERATION = Operation(
+    name="check.list",
+    effect="read",
+    summary="List the checks that the project declares.",
+    input=ListChecks,
+    output=CheckList,
+    item=CheckRow,
+    perform=list_checks,
+    shape=Shape(
+        levels={"minimal": ("name", "command"), "standard": None, "full": None},
+        id_field="name",
+        select="items",
+        untrusted=("command", "description"),
+    ),
+    default_sort="name",
+)

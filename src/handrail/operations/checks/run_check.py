@@ -1,0 +1,450 @@
+"""`check.run`: start a program of the project, and record what came of it as a receipt.
+
+The run is found first, the program runs without any lock, and the receipt is recorded at the node that was
+pending when it began. A program that fails is a fact like any other: the call has succeeded.
+"""
+
+from __future__ import annotations
+
+import os
+from signal import Signals
+from typing import Annotated, assert_never
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import CONTEXT_MISSING, INVARIANT_VIOLATION, VALIDATION_ERROR
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import RunId, receipt_id_for
+from handrail.contract.outcome import Fault, NextCall, Notice, Payload, Success
+from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
+from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.engine.events import (
+    Counts,
+    Exited,
+    NotStarted,
+    ReceiptRecorded,
+    RunOutcome,
+    Signalled,
+    StatusUnknown,
+    TimedOut,
+)
+from handrail.engine.history import Node, Run
+from handrail.engine.navigate import Running, step_key
+from handrail.engine.plans import plan_receipt
+from handrail.engine.receipts import describe_outcome, digest_argv, has_passed
+from handrail.engine.reply import ToolCall
+from handrail.operations.checks.declared import find_check
+from handrail.operations.checks.reports import UnreadableReport, count_tests
+from handrail.operations.finding import find_session
+from handrail.operations.handles import mint_state_token, node_of, read_state, session_of
+from handrail.operations.sessions.resume_session import find_work_in_progress
+from handrail.ports.checks import CheckPrograms, ProgramCall, ProgramEnd
+from handrail.ports.workspace import DeclaredCheck, ReportPlace
+from handrail.ports.worktree import Unseen
+from handrail.projections.overview import choose_run
+from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session, require_healthy
+
+DEFAULT_SECONDS = 600
+MOST_SECONDS = 7_200
+MOST_ARGUMENTS = 1_000
+TREE_SECONDS = 10.0
+
+_TIMED_OUT, _CANNOT_START, _SIGNALLED = 124, 127, 128
+"""What a shell says of a program that was out of time, could not be started, or got a signal."""
+
+
+class RunCheck(Input, frozen=True, kw_only=True):
+    """Which command, and for which run."""
+
+    name: Annotated[str, Meta(description="A check that the project declares.")] | UnsetType = UNSET
+    argv: (
+        Annotated[
+            list[Annotated[str, Meta(max_length=100_000)]],
+            Meta(
+                description="Or a program and its arguments, word by word.",
+                min_length=1,
+                max_length=MOST_ARGUMENTS,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    state_token: (
+        Annotated[str, Meta(description="The step it belongs to, by its stateToken.")] | UnsetType
+    ) = UNSET
+    session: Annotated[str, Meta(description="Or a session id, for its open run.")] | UnsetType = UNSET
+    directory: (
+        Annotated[str, Meta(description="Where it starts, relative to the project.", max_length=1_000)]
+        | UnsetType
+    ) = UNSET
+    time_limit: (
+        Annotated[int, Meta(description="Seconds until it is ended.", ge=1, le=MOST_SECONDS)] | UnsetType
+    ) = UNSET
+    pass_status: (
+        Annotated[bool, Meta(description="On a command line: exit with the program's status.")] | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+
+
+class CheckRun(Payload, frozen=True, kw_only=True, omit_defaults=False):
+    """The receipt as it is recorded, and where the run goes on."""
+
+    receipt_id: str
+    session_id: str
+    run_id: str
+    step_id: str
+    check: str
+    """The declared name; empty: the command was given word by word."""
+    argv: tuple[str, ...]
+    directory: str
+    status: str
+    """How it ended, in a few words."""
+    has_passed: bool
+    exit_status: int
+    """Of the program; as a shell tells it where there is none: 124 timed out, 127 not started, 128 and more
+    for a signal."""
+    duration_ms: int
+    output_bytes: int
+    output_digest: str
+    tail: str
+    """The last part of what it printed, without secrets."""
+    tree_before: str
+    tree_after: str
+    """The files of the project before and after it; empty: unknown."""
+    counts: Counts | None
+    """What its report counted; null: there is no report."""
+    next_call: ToolCall
+
+
+class _Target(msgspec.Struct, frozen=True, kw_only=True):
+    """The run, and the step of it that is pending."""
+
+    session: Session
+    run: Run
+    node: Node
+
+
+class _Command(msgspec.Struct, frozen=True, kw_only=True):
+    """What is started, whether it was declared or typed."""
+
+    argv: tuple[str, ...]
+    directory: str
+    seconds: int
+    check: str = ""
+    report: ReportPlace | None = None
+
+
+def run_check(rt: Runtime, request: RunCheck) -> Success:
+    """Run it, record the receipt, and tell both. Raises Fault before anything was started."""
+    project = project_of(rt, request.project)
+    programs = rt.check_programs()
+    command = _command(rt, programs, request, project)
+    target = _find_target(rt, request, project)
+    require_healthy(target.session)
+    rt.keys.signing_key(WORKFLOW)  # the answer needs it: without one nothing is started
+    programs.register_secrets()
+    notices = _before(rt, programs, command, target.run, project)
+    receipt, trouble = _run(rt, programs, command, target, project)
+    recorded = _record(rt, target, receipt)
+    told = _describe(rt, recorded, receipt)
+    return Success(data=msgspec.to_builtins(told), notices=(*notices, *trouble))
+
+
+# Which command
+
+
+def _command(rt: Runtime, programs: CheckPrograms, request: RunCheck, project: str) -> _Command:
+    """Raises Fault CONTEXT_MISSING, VALIDATION_ERROR, E_CONFIG."""
+    if (request.name is UNSET) == (request.argv is UNSET):
+        is_missing = request.name is UNSET
+        raise Fault(
+            CONTEXT_MISSING if is_missing else VALIDATION_ERROR,
+            "Name a declared check, or give a command after --.",
+            details={"missing": ["name"]}
+            if is_missing
+            else {"problems": [{"param": "argv", "problem": "is given beside a name", "expected": "one"}]},
+            hint="handrail check run NAME, or: handrail check run -- pytest -q",
+            next_call=NextCall(operation="check.list", params={}),
+        )
+    asked = "" if request.directory is UNSET else request.directory
+    if request.argv is not UNSET:
+        return _Command(
+            argv=tuple(request.argv),
+            directory=programs.directory_in(project, asked),
+            seconds=DEFAULT_SECONDS if request.time_limit is UNSET else request.time_limit,
+        )
+    assert request.name is not UNSET, "one of the two is given"
+    declared = find_check(rt.settings.of(project), request.name)
+    return _Command(
+        argv=declared.command,
+        directory=programs.directory_in(project, asked or declared.directory),
+        seconds=_seconds(request, declared),
+        check=declared.name,
+        report=declared.report,
+    )
+
+
+def _seconds(request: RunCheck, declared: DeclaredCheck) -> int:
+    return declared.timeout_seconds if request.time_limit is UNSET else request.time_limit
+
+
+# Which run
+
+
+def _find_target(rt: Runtime, request: RunCheck, project: str) -> _Target:
+    """The step that the receipt belongs to.
+
+    Raises Fault CONTEXT_MISSING, VALIDATION_ERROR, SESSION_NOT_FOUND, and what reading a token raises.
+    """
+    if request.state_token is not UNSET and request.session is not UNSET:
+        problem = {"param": "session", "problem": "is given beside a stateToken", "expected": "one of them"}
+        raise Fault(VALIDATION_ERROR, "Name the run once.", details={"problems": [problem]})
+    if request.state_token is not UNSET:
+        claims = read_state(rt.keys, request.state_token).claims
+        session = session_of(rt.log, claims)
+        node = node_of(session.history, claims)
+        return _target(session, node)
+    if request.session is not UNSET:
+        session = find_session(rt, request.session)
+        run_id = choose_run(session.history)
+    else:
+        session, run_id = _find_only_run(rt, project)
+    if run_id is None:
+        raise _no_run(f"Session {session.history.session_id} has no run.", [])
+    return _target(session, preferred_tip(session.history, run_id))
+
+
+def _target(session: Session, node: Node) -> _Target:
+    if not isinstance(node.state, Running):
+        raise Fault(
+            VALIDATION_ERROR,
+            "Every step of this run is done, so nothing is pending that a receipt could belong to.",
+            details={"problems": [{"param": "session", "problem": "is complete", "expected": "an open run"}]},
+            next_call=NextCall(operation="session.show", params={"sessionId": session.history.session_id}),
+        )
+    return _Target(session=session, run=session.history.runs[node.run_id], node=node)
+
+
+def _find_only_run(rt: Runtime, project: str) -> tuple[Session, RunId]:
+    work = find_work_in_progress(rt, project).candidates
+    if len(work) != 1:
+        told = f"{len(work)} runs are in progress in this project." if work else "No run is in progress here."
+        raise _no_run(told, [candidate.session_id for candidate in work])
+    session = find_session(rt, work[0].session_id)
+    return session, RunId(work[0].run_id)
+
+
+def _no_run(told: str, sessions: list[str]) -> Fault:
+    named = f" Sessions: {', '.join(sessions)}." if sessions else ""
+    return Fault(
+        CONTEXT_MISSING,
+        f"{told}{named} Nothing was started.",
+        details={"missing": ["session"]},
+        hint="Say which run it is for: --session SESSION_ID, or --state STATE_TOKEN of its newest reply.",
+        next_call=NextCall(operation="session.resume", params={"query": sessions[0]} if sessions else {}),
+    )
+
+
+# Running it
+
+
+def _before(rt: Runtime, programs: CheckPrograms, command: _Command, run: Run, project: str) -> list[Notice]:
+    """What a caller should know about a declared check before its receipt counts for something."""
+    if not command.check:
+        return []
+    argv_digest = digest_argv(command.argv)
+    shown = " ".join(redact_argv(command.argv, rt.secrets))
+    notices = []
+    if programs.is_first_use(project, command.check, argv_digest):
+        message = f"The first run of this project's check {command.check} on this machine. It starts: {shown}"
+        notices.append(Notice(type="check_first_use", message=message[:1000], severity="warning"))
+        rt.progress.say(f"handrail: {message}\n")
+    pinned = next((one for one in run.checks if one.name == command.check), None)
+    if pinned is not None and pinned.argv_digest != argv_digest:
+        message = (
+            f"The check {command.check} is declared differently since the run began: it was "
+            f"{' '.join(pinned.argv)}. Only that command counts for this run; this one is: {shown}"
+        )
+        notices.append(Notice(type="check_changed", message=message[:1000], severity="warning"))
+        rt.progress.say(f"handrail: {message}\n")
+    return notices
+
+
+def _run(
+    rt: Runtime, programs: CheckPrograms, command: _Command, target: _Target, project: str
+) -> tuple[ReceiptRecorded, list[Notice]]:
+    """The receipt of one run of the program, and what could not be found out about it."""
+    printed = PrintedText(rt.secrets)
+
+    def take(chunk: bytes) -> None:
+        for line in printed.take(chunk):
+            rt.progress.say(line + "\n")
+
+    report_before = "" if command.report is None else programs.look_at_report(project, command.report.path)
+    tree_before = _take_tree(rt, project)
+    call = ProgramCall(
+        argv=command.argv, directory=command.directory, project=project, seconds=command.seconds
+    )
+    with rt.interruptions.defer():
+        ended = programs.run(call, rt.interruptions.stop_reason, take)
+    for line in printed.finish():
+        rt.progress.say(line + "\n")
+    counts, notices = _count(programs, command, project, report_before, ended)
+    key = rt.randomness.bytes(16).hex()
+    receipt = ReceiptRecorded(
+        receipt_id=receipt_id_for(target.node.node_id, key),
+        node_id=target.node.node_id,
+        by="handrail",
+        check=command.check,
+        argv=redact_argv(command.argv, rt.secrets),
+        argv_digest=digest_argv(command.argv),
+        directory=_inside(project, command.directory),
+        outcome=_outcome(ended, command.seconds),
+        duration_ms=ended.duration_ms,
+        output_digest=printed.digest,
+        output_bytes=printed.size,
+        head=printed.head,
+        tail=printed.tail,
+        tree_before=tree_before,
+        tree_after=_take_tree(rt, project),
+        counts=counts,
+    )
+    return receipt, notices
+
+
+def _take_tree(rt: Runtime, project: str) -> str:
+    """The id of the project's files now; empty when they cannot be seen."""
+    tree = rt.worktree().take_tree(project, TREE_SECONDS)
+    return "" if isinstance(tree, Unseen) else tree.tree_id
+
+
+def _inside(project: str, directory: str) -> str:
+    return strip_escapes(os.path.relpath(directory, os.path.realpath(project)))
+
+
+def _outcome(ended: ProgramEnd, seconds: int) -> RunOutcome:
+    if ended.trouble:
+        return NotStarted(reason=ended.trouble)
+    if ended.is_timed_out:
+        return TimedOut(seconds=seconds)
+    if ended.signal:
+        return Signalled(signal=ended.signal)
+    assert ended.status is not None, "a program that ended by itself has a status"
+    return Exited(status=ended.status)
+
+
+def _count(
+    programs: CheckPrograms, command: _Command, project: str, before: str, ended: ProgramEnd
+) -> tuple[Counts | None, list[Notice]]:
+    if command.report is None or ended.trouble:
+        return None, []
+    found = programs.read_report(project, command.report.path, before)
+    trouble = found.trouble
+    if not trouble:
+        try:
+            return count_tests(found.content, command.report.format), []
+        except UnreadableReport as why:
+            trouble = f"the report cannot be read: {why}"
+    message = f"Nothing was counted: {trouble} ({command.report.path})."
+    return None, [Notice(type="report_not_read", message=message[:500], severity="warning")]
+
+
+# Recording and telling
+
+
+def _record(rt: Runtime, target: _Target, receipt: ReceiptRecorded) -> Session:
+    """Append the receipt to the run as it stands now; the run may have moved on meanwhile."""
+    session = target.session
+    plan = [plan_receipt(target.node, receipt)]
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=False) as (session, witness):
+            committed = commit(rt, witness, session, lambda _: plan)
+        if committed is not None:
+            return committed
+    raise Fault(
+        INVARIANT_VIOLATION,
+        "The log kept changing during this call.",
+        details={"session_id": session.history.session_id},
+    )
+
+
+def _describe(rt: Runtime, session: Session, receipt: ReceiptRecorded) -> CheckRun:
+    history = session.history
+    node = history.nodes[receipt.node_id]
+    assert isinstance(node.state, Running), "a receipt belongs to a pending step"
+    token = mint_state_token(rt.keys, history.session_id, node)
+    return CheckRun(
+        receipt_id=receipt.receipt_id,
+        session_id=history.session_id,
+        run_id=node.run_id,
+        step_id=step_key(node.state),
+        check=receipt.check,
+        argv=receipt.argv,
+        directory=receipt.directory,
+        status=describe_outcome(receipt.outcome),
+        has_passed=has_passed(receipt.outcome, receipt.counts),
+        exit_status=_exit_status(receipt.outcome),
+        duration_ms=receipt.duration_ms,
+        output_bytes=receipt.output_bytes,
+        output_digest=receipt.output_digest,
+        tail=receipt.tail or receipt.head,
+        tree_before=receipt.tree_before,
+        tree_after=receipt.tree_after,
+        counts=receipt.counts,
+        next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
+    )
+
+
+def _exit_status(outcome: RunOutcome) -> int:
+    """The program's status, as a shell would tell it."""
+    match outcome:
+        case Exited(status=status):
+            return status
+        case Signalled(signal=name):
+            number = Signals.__members__.get(name)
+            return _SIGNALLED + (0 if number is None else int(number))
+        case TimedOut():
+            return _TIMED_OUT
+        case NotStarted() | StatusUnknown():
+            return _CANNOT_START
+        case never:
+            assert_never(never)
+
+
+OPERATION = Operation(
+    name="check.run",
+    effect="process",
+    summary="Run a program of the project and record how it ended as a receipt of the pending step.",
+    input=RunCheck,
+    output=CheckRun,
+    perform=run_check,
+    shape=Shape(
+        levels={
+            "minimal": ("receiptId", "status", "hasPassed", "exitStatus", "tail", "nextCall"),
+            "standard": None,
+            "full": None,
+        },
+        id_field="receiptId",
+        select="top",
+        untrusted=("argv", "tail"),
+    ),
+    errors=(
+        "CONTEXT_MISSING",
+        "VALIDATION_ERROR",
+        "FEATURE_DISABLED",
+        "SESSION_NOT_FOUND",
+        "SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        "TOKEN_INVALID_FORMAT",
+        "TOKEN_UNSUPPORTED_VERSION",
+        "TOKEN_BAD_SIGNATURE",
+        "TOKEN_SCOPE_MISMATCH",
+        "TOKEN_UNKNOWN_NODE",
+        "STORE_HISTORY_LOST",
+        "STORE_UNSUPPORTED_VERSION",
+        "KEYRING_INVALID",
+    ),
+)

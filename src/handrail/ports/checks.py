@@ -1,0 +1,76 @@
+"""Programs that a person or an agent asks for by name: a project's checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+import msgspec
+
+
+class ProgramCall(msgspec.Struct, frozen=True, kw_only=True):
+    """What to start, and how long it may take."""
+
+    argv: tuple[str, ...]
+    directory: str
+    """Where it starts: an absolute path inside the project."""
+    project: str
+    seconds: int
+
+
+class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How it ended. Exactly one of these says it."""
+
+    status: int | None = None
+    signal: str = ""
+    """As in SIGKILL; also where it was ended because the call was."""
+    is_timed_out: bool = False
+    trouble: str = ""
+    """Why there was no process."""
+    duration_ms: int = 0
+
+
+class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A report as it was found after a program; without content, why."""
+
+    content: bytes = b""
+    trouble: str = ""
+
+
+class CheckPrograms(Protocol):
+    """Starts a project's checks on this machine, with the rights and the environment of the caller."""
+
+    def directory_in(self, project: str, asked: str) -> str:
+        """The absolute directory to start in: as asked, relative to the project; empty: where the caller
+        stands, or the project itself if that is elsewhere.
+
+        Raises Fault VALIDATION_ERROR when that is no directory of the project, links followed.
+        """
+
+    def run(
+        self,
+        call: ProgramCall,
+        stop_reason: Callable[[], Literal["", "signal", "deadline"]],
+        take: Callable[[bytes], None],
+    ) -> ProgramEnd:
+        """Start one program without a shell, and hand on what it prints as it comes.
+
+        It gets nothing on stdin and a process group of its own, which is ended as a whole when its time is
+        over or `stop_reason` is a signal. A name is looked for on the absolute entries of PATH; a path is
+        taken as it is typed, relative to the directory, if it stays in the project. Never raises.
+        """
+
+    def end_now(self) -> None:
+        """End what runs, at once. For a process that is about to leave; never raises."""
+
+    def register_secrets(self) -> None:
+        """Let everything that the environment gives the program as a secret be redacted from here on."""
+
+    def look_at_report(self, project: str, path: str) -> str:
+        """What tells this version of the file from another; empty when there is no file."""
+
+    def read_report(self, project: str, path: str, before: str) -> ReportFile:
+        """The report, if the program wrote it; `before` is what it was like when the program began."""
+
+    def is_first_use(self, project: str, name: str, argv_digest: str) -> bool:
+        """Whether this check of this project was never run on this machine; from now on it was."""

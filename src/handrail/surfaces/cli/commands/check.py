@@ -1,0 +1,42 @@
+"""The rows of `handrail check …`."""
+
+from __future__ import annotations
+
+from handrail.surfaces.cli.commands.row import STATE, Row, Spelling
+
+CHECK_ROWS = (
+    Row(
+        path="check run",
+        operation="check.run",
+        spellings=(
+            Spelling(field="name", position=1, kind="id", value="NAME", text="A check of the project."),
+            Spelling(
+                field="argv",
+                position=2,
+                kind="words",
+                value="-- COMMAND",
+                text="Or a program and its arguments, after `--`; no shell reads them.",
+            ),
+            STATE,
+            Spelling(field="session", kind="id", value="ID", text="Or a session id, for its open run."),
+            Spelling(field="directory", value="DIR"),
+            Spelling(
+                field="timeLimit",
+                value="SECONDS",
+                text="When the program is ended, 600 by default; `--timeout` does not end it.",
+            ),
+            Spelling(field="passStatus", text="Exit with the program's status instead of 0."),
+        ),
+        examples=(
+            "handrail check run tests --compact",
+            "handrail check run -- pytest -q",
+            "handrail check run --session SESSION_ID --pass-status -- npm test",
+        ),
+    ),
+    Row(
+        path="check list",
+        operation="check.list",
+        columns=("name", "command", "timeoutSeconds", "description"),
+        examples=("handrail check list --compact",),
+    ),
+)

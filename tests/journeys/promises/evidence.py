@@ -1,0 +1,93 @@
+"""What the rules promise about evidence: programs that really ran."""
+
+from __future__ import annotations
+
+from tests.journeys.promises.promise import Promise
+
+_RECEIPTS = "evidence, section 3"
+_MUST = "evidence, section 7"
+
+RECEIPTS: tuple[Promise, ...] = (
+    Promise(
+        "receipt.recorded-as-it-was",
+        source=_RECEIPTS,
+        says="A receipt tells the command, how it ended, a digest of its output and the step it was for.",
+    ),
+    Promise(
+        "receipt.failing-is-a-fact",
+        source=_RECEIPTS,
+        says="A program that fails, is out of time or cannot start is recorded, and the call succeeds.",
+    ),
+    Promise(
+        "receipt.one-run",
+        source=_RECEIPTS,
+        says="A check is for the run that is named, or the only one in progress here; else nothing starts.",
+    ),
+    Promise(
+        "receipt.node-of-its-start",
+        source=_RECEIPTS,
+        says="A receipt belongs to the step that was pending when its program began, and moves no tip.",
+    ),
+    Promise(
+        "receipt.own-time",
+        source=_RECEIPTS,
+        says="A check has its own time, holds no lock while it runs, and leaves no process when it is ended.",
+    ),
+    Promise(
+        "receipt.interrupted",
+        source=_RECEIPTS,
+        says="A signal to the call ends the program and what it started; that is recorded, never as a pass.",
+    ),
+    Promise(
+        "receipt.no-shell",
+        source=_RECEIPTS,
+        says="A program is started word by word, without a shell, an input, or a secret of ours.",
+    ),
+    Promise(
+        "receipt.no-secret",
+        source=_MUST,
+        says="No secret of the environment or of a known shape gets into log, answer, audit or terminal.",
+    ),
+    Promise(
+        "receipt.no-escape",
+        source=_MUST,
+        says="Nothing that a program prints can steer a terminal, and no line is without bound.",
+    ),
+    Promise(
+        "receipt.inside-the-project",
+        source=_MUST,
+        says="A check starts inside the project; what leads out of it is refused or not read.",
+    ),
+    Promise(
+        "receipt.nothing-ran",
+        source=_RECEIPTS,
+        says="A runner that ran nothing has not passed, whatever its exit status is.",
+    ),
+    Promise(
+        "receipt.report-of-this-run",
+        source=_RECEIPTS,
+        says="Counts come from a report that this very run of the program wrote, read without entities.",
+    ),
+    Promise(
+        "receipt.never-remote",
+        source="evidence, section 6",
+        says="No server offers an operation that starts programs.",
+    ),
+    Promise(
+        "check.declared",
+        source=_RECEIPTS,
+        says="A project declares checks in its settings; what is wrong with them is named.",
+    ),
+    Promise(
+        "check.pinned",
+        source=_RECEIPTS,
+        says="A start pins the declared checks; one that is declared otherwise since is told when it is run.",
+    ),
+    Promise(
+        "check.first-use",
+        source=_RECEIPTS,
+        says="The first run of a project's check on a machine warns with the command.",
+    ),
+)
+
+PROMISES: tuple[Promise, ...] = (*RECEIPTS,)

@@ -1,0 +1,569 @@
+"""Programs that really ran: through the command line, from the words to the fact in the log."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.contract.printed_text import LONGEST_LINE, PrintedText, redact_argv, redact_line
+from handrail.contract.redaction import Secrets
+from handrail.engine.receipts import digest_argv
+from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.settings import LocalSettings
+from handrail.operations.checks.reports import UnreadableReport, count_tests
+from handrail.runtime.operation import all_operations, operation
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON
+from tests.conftest import GivenWorkspace, KeptAudit
+from tests.journeys.conversation import advance, answer, rehydrate, start
+from tests.journeys.doors import command, events_of, of_kind
+from tests.surfaces.cli.here import run_here
+
+SECRET = "correct-horse-battery-staple"
+CHECKS = {
+    "tests": {"command": [sys.executable, "-c", "print('ran')"], "description": "All of them."},
+}
+
+
+class Place:
+    """A project on disk, a home beside it, and a runtime that may start programs there."""
+
+    def __init__(self, runtime: Runtime, folder: Path, **environment: str) -> None:
+        self.project, self.home = folder / "project", folder / "home"
+        self.project.mkdir(parents=True)
+        assert isinstance(runtime.workspace, GivenWorkspace)
+        runtime.workspace.directory = str(self.project)
+        self.environment = {"PATH": os.environ["PATH"], **environment}
+        programs = LocalCheckPrograms(str(self.home), self.environment, runtime.secrets)
+        self.runtime = msgspec.structs.replace(
+            runtime, check_programs=lambda: programs, settings=LocalSettings(str(self.home), {})
+        )
+
+    def declare(self, checks: dict[str, Any]) -> None:
+        (self.project / ".handrail").mkdir(exist_ok=True)
+        (self.project / ".handrail" / "config.json").write_text(
+            json.dumps({"checks": checks}), encoding="utf-8"
+        )
+
+    def python(self, code: str, *flags: str) -> dict[str, Any]:
+        """The answer to a check that runs this code."""
+        return self.run(*flags, "--", sys.executable, "-c", code)
+
+    def run(self, *words: str) -> dict[str, Any]:
+        status, document = command(self.runtime, "check", "run", *words)
+        assert (status, document["ok"]) == (0, True), document
+        data: dict[str, Any] = document["data"]
+        data["notices"] = [one["type"] for one in document["meta"].get("notices", [])]
+        return data
+
+
+@pytest.fixture
+def place(runtime: Runtime, tmp_path: Path) -> Place:
+    return Place(runtime, tmp_path)
+
+
+def receipts(place: Place, reply: dict[str, Any]) -> list[dict[str, Any]]:
+    return [event["data"] for event in of_kind(events_of(place.runtime, reply), "receipt_recorded")]
+
+
+@pytest.mark.promise("receipt.recorded-as-it-was")
+def test_a_receipt_tells_the_command_its_end_and_its_output(place: Place) -> None:
+    first = start(place.runtime)
+    argv = [sys.executable, "-c", "print('one'); print('two')"]
+
+    told = place.run("--", *argv)
+
+    (fact,) = receipts(place, first)
+    assert fact["argv"] == argv
+    assert fact["argvDigest"] == digest_argv(argv)
+    assert fact["outcome"] == {"kind": "exited", "status": 0}
+    assert fact["outputDigest"] == "sha256:" + hashlib.sha256(b"one\ntwo\n").hexdigest()
+    assert (fact["outputBytes"], fact["head"], fact.get("tail", "")) == (8, "one\ntwo\n", "")
+    assert (fact["by"], fact.get("directory", ".")) == ("handrail", ".")
+    assert (told["receiptId"], told["status"], told["hasPassed"]) == (fact["receiptId"], "exit 0", True)
+    assert told["tail"] == "one\ntwo\n"
+
+
+@pytest.mark.promise("receipt.recorded-as-it-was")
+def test_long_output_keeps_its_head_and_its_tail_and_the_digest_of_all_of_it(place: Place) -> None:
+    first = start(place.runtime)
+
+    place.python("for number in range(5000): print('line', number)")
+
+    (fact,) = receipts(place, first)
+    whole = "".join(f"line {number}\n" for number in range(5000)).encode()
+    assert fact["outputDigest"] == "sha256:" + hashlib.sha256(whole).hexdigest()
+    assert fact["head"].startswith("line 0\nline 1\n")
+    assert fact["tail"].endswith("line 4998\nline 4999\n")
+    assert len(fact["head"]) <= 2048
+    assert 3000 <= len(fact["tail"]) <= 4096
+
+
+@pytest.mark.promise("receipt.failing-is-a-fact")
+@pytest.mark.parametrize(
+    ("code", "outcome", "exit_status"),
+    [
+        ("raise SystemExit(3)", {"kind": "exited", "status": 3}, 3),
+        (
+            "import os; os.kill(os.getpid(), 9)",
+            {"kind": "signalled", "signal": "SIGKILL"},
+            137,
+        ),
+    ],
+)
+def test_a_program_that_fails_is_recorded_and_the_call_succeeds(
+    place: Place, code: str, outcome: dict[str, Any], exit_status: int
+) -> None:
+    first = start(place.runtime)
+
+    told = place.python(code)
+
+    (fact,) = receipts(place, first)
+    assert fact["outcome"] == outcome
+    assert (told["hasPassed"], told["exitStatus"]) == (False, exit_status)
+    passed = run_here(place.runtime, ["check", "run", "--pass-status", "--", sys.executable, "-c", code])
+    assert passed.status == exit_status
+    assert json.loads(passed.out)["ok"] is True
+
+
+@pytest.mark.promise("receipt.failing-is-a-fact")
+def test_a_program_that_is_not_there_is_recorded_as_not_started(place: Place) -> None:
+    first = start(place.runtime)
+
+    told = place.run("--", "no-such-program-anywhere")
+
+    (fact,) = receipts(place, first)
+    assert fact["outcome"]["kind"] == "not_started"
+    assert "PATH" in fact["outcome"]["reason"]
+    assert (told["hasPassed"], told["exitStatus"]) == (False, 127)
+
+
+@pytest.mark.promise("receipt.own-time")
+def test_a_program_out_of_time_is_ended_with_all_that_it_started(place: Place) -> None:
+    first = start(place.runtime)
+    child = "import time\ntime.sleep(600)"
+    code = (
+        "import subprocess, sys\n"
+        f"inner = subprocess.Popen([sys.executable, '-c', {child!r}])\n"
+        "print(inner.pid, flush=True)\n"
+        "inner.wait()\n"
+    )
+
+    told = place.python(code, "--time-limit", "1")
+
+    (fact,) = receipts(place, first)
+    assert fact["outcome"] == {"kind": "timed_out", "seconds": 1}
+    assert (told["hasPassed"], told["exitStatus"]) == (False, 124)
+    pid = int(fact["head"].strip())
+    assert not _is_alive(pid)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.promise("receipt.own-time")
+def test_no_lock_is_held_while_a_program_runs(place: Place) -> None:
+    first = start(place.runtime)
+    gate = place.project / "gate"
+    waits = f"import os, time\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)"
+    done: list[dict[str, Any]] = []
+    check = threading.Thread(
+        target=lambda: done.append(
+            answer(
+                place.runtime, "check.run", argv=[sys.executable, "-c", waits], stateToken=first["stateToken"]
+            )
+        )
+    )
+    check.start()
+
+    second = advance(place.runtime, first, "did it meanwhile")
+    gate.touch()
+    check.join(120)
+
+    (fact,) = receipts(place, first)
+    assert done[0]["status"] == "exit 0"
+    assert second["pending"]["stepId"] != first["pending"]["stepId"]
+    created = of_kind(events_of(place.runtime, first), "node_created")
+    assert fact["nodeId"] == created[0]["scope"]["nodeId"]
+
+
+@pytest.mark.promise("receipt.node-of-its-start")
+def test_a_receipt_on_an_older_step_moves_no_tip(place: Place) -> None:
+    first = start(place.runtime)
+    second = advance(place.runtime, first, "did it")
+
+    told = place.run("--state", first["stateToken"], "--", sys.executable, "-c", "pass")
+
+    assert told["stepId"] == first["pending"]["stepId"]
+    assert rehydrate(place.runtime, second)["pending"]["stepId"] == second["pending"]["stepId"]
+    (found,) = answer(place.runtime, "session.resume", query=first["session"]["sessionId"])["items"]
+    assert found["pendingTitle"] == second["pending"]["title"]
+
+
+@pytest.mark.promise("receipt.one-run")
+def test_nothing_is_started_without_exactly_one_run(place: Place) -> None:
+    mark = place.project / "started"
+    words = ["check", "run", "--", sys.executable, "-c", f"open({str(mark)!r}, 'w', encoding='ascii')"]
+
+    none, nothing = command(place.runtime, *words)
+    one, other = start(place.runtime, goal="one"), start(place.runtime, goal="other")
+    two, several = command(place.runtime, *words)
+
+    assert (none, two) == (2, 2)
+    assert "No run is in progress" in nothing["error"]["message"]
+    for reply in (one, other):
+        assert reply["session"]["sessionId"] in several["error"]["message"]
+    assert "--session" in several["error"]["details"]["hint"]
+    assert not mark.exists()
+    told = place.run("--session", other["session"]["sessionId"], *words[2:])
+    assert told["sessionId"] == other["session"]["sessionId"]
+    assert mark.exists()
+
+
+@pytest.mark.promise("receipt.no-shell")
+def test_a_program_gets_its_words_as_they_are_and_nothing_else(runtime: Runtime, tmp_path: Path) -> None:
+    place = Place(runtime, tmp_path, AI_NATIVE_CLI_SECRET=SECRET, KEPT="yes")
+    start(place.runtime)
+    code = (
+        "import os, sys\n"
+        "print(sys.argv[1:], sys.stdin.read() == '', os.getcwd())\n"
+        "print(os.environ.get('AI_NATIVE_CLI_SECRET'), os.environ['KEPT'], os.getpgid(0) == os.getpid())\n"
+    )
+
+    told = place.run("--", sys.executable, "-c", code, "$HOME", "; touch here", "*")
+
+    assert told["tail"].splitlines() == [
+        f"['$HOME', '; touch here', '*'] True {place.project}",
+        "None yes True",
+    ]
+    assert list(place.project.iterdir()) == []
+
+
+@pytest.mark.promise("receipt.no-shell")
+def test_a_program_of_the_working_directory_is_started_only_by_its_path(place: Place) -> None:
+    start(place.runtime)
+    planted = place.project / "pytest"
+    planted.write_text("#!/bin/sh\necho planted\n", encoding="utf-8")
+    planted.chmod(0o755)
+    place.environment["PATH"] = ".:bin::" + str(place.home)
+
+    by_name = place.run("--", "pytest")
+    by_path = place.run("--", "./pytest")
+
+    assert (by_name["exitStatus"], by_name["tail"]) == (127, "")
+    assert (by_path["exitStatus"], by_path["tail"]) == (0, "planted\n")
+
+
+@pytest.mark.promise("receipt.inside-the-project")
+def test_a_check_starts_inside_the_project_only(place: Place, tmp_path: Path) -> None:
+    first = start(place.runtime)
+    (place.project / "out").symlink_to(tmp_path)
+    (place.project / "sub").mkdir()
+    outside = tmp_path / "tool"
+    outside.write_text("#!/bin/sh\necho outside\n", encoding="utf-8")
+    outside.chmod(0o755)
+
+    for asked in ("..", "/", "out", "missing"):
+        status, refused = command(place.runtime, "check", "run", "--directory", asked, "--", "true")
+        assert (status, refused["ok"]) == (2, False)
+    told = place.run("--directory", "sub", "--", "pwd")
+    climbing = place.run("--", "../tool")
+
+    assert told["tail"] == f"{place.project}/sub\n"
+    assert told["directory"] == "sub"
+    assert climbing["exitStatus"] == 127
+    assert len(receipts(place, first)) == 2
+    assert str(tmp_path) not in json.dumps(
+        [fact["directory"] for fact in receipts(place, first) if "directory" in fact]
+    )
+
+
+SECRETS = {
+    "named": "password = hunter2-hunter2",
+    "json": '{"api_key": "abcd-efgh-ijkl"}',
+    "bearer": "Authorization: Bearer abcdef0123456789abcdef",
+    "github": "cloning with ghp_0123456789abcdefghijABCDEFGHIJ",
+    "openai": "sk-proj-0123456789abcdefghij",
+    "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+    "url": "https://user:swordfish-1@example.org/x",
+}
+LEAKS = (
+    "hunter2-hunter2",
+    "abcd-efgh-ijkl",
+    "abcdef0123456789abcdef",
+    "ghp_0123456789abcdefghijABCDEFGHIJ",
+    "sk-proj-0123456789abcdefghij",
+    "eyJzdWIiOiIxIn0",
+    "swordfish-1",
+    SECRET,
+    "MIIEvQIBADANBgkqhkiG9w0BAQ",
+)
+
+
+@pytest.mark.promise("receipt.no-secret")
+def test_no_secret_is_in_the_log_the_answer_the_audit_or_the_terminal(
+    runtime: Runtime, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = Place(runtime, tmp_path, DEPLOY_TOKEN=SECRET)
+    first = start(place.runtime)
+    key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END PRIVATE KEY-----"
+    said = "\n".join([*SECRETS.values(), key])
+    code = f"import os\nprint({said!r})\nprint(os.environ['DEPLOY_TOKEN'], flush=True)"
+    words = ["--password", "hunter2-hunter2", "--token=abcd-efgh-ijkl", SECRETS["github"], SECRETS["url"]]
+
+    ran = run_here(place.runtime, ["check", "run", "--", sys.executable, "-c", code, *words])
+
+    shown = capfd.readouterr().err
+    loaded = place.runtime.log.load(first["session"]["sessionId"])
+    assert loaded is not None
+    assert isinstance(place.runtime.audit, KeptAudit)
+    audit = msgspec.json.encode(place.runtime.audit.lines).decode()
+    stored = b"".join(record.body for record in loaded.records).decode()
+    for name, text in {"terminal": shown, "answer": ran.out.decode(), "log": stored, "audit": audit}.items():
+        assert [leak for leak in LEAKS if leak in text] == [], name
+    assert "[redacted]" in shown
+    (fact,) = receipts(place, first)
+    assert fact["argvDigest"] == digest_argv([sys.executable, "-c", code, *words])
+
+
+@pytest.mark.promise("receipt.no-secret")
+def test_a_secret_that_is_cut_by_a_limit_leaves_no_half(place: Place) -> None:
+    printed = PrintedText(Secrets())
+
+    (line,) = printed.take(b"x" * 16_370 + b" token=abcdefghijklmnop\n")
+
+    assert "token=" not in line
+    assert len(line) <= LONGEST_LINE
+    assert redact_argv(["--secret", "abcdefgh"], Secrets()) == ("--secret", "[redacted]")
+
+
+@pytest.mark.promise("receipt.no-secret")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tests/test_tokens.py::test_x PASSED",
+        "test_token.py:42: AssertionError",
+        "max_tokens=4096, secret=true",
+        "412 passed, 3 skipped in 9.41s",
+        "src/secret.rs: error",
+    ],
+)
+def test_what_is_no_secret_stays(line: str) -> None:
+    assert redact_line(line, Secrets()) == line
+
+
+@pytest.mark.promise("receipt.no-escape")
+def test_nothing_printed_can_steer_a_terminal(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
+    first = start(place.runtime)
+    code = (
+        "import sys\n"
+        r"sys.stdout.buffer.write(b'\x1b[31mred\x1b[0m \x1b]0;title\x07x\x1b]8;;http://a\x1b\\link\x9b2J')"
+        "\n"
+        r"sys.stdout.buffer.write(b'\rover\xe2\x80\xaetxt\x08\x00\xff\n')"
+        "\n"
+        "print('y' * 100_000)\n"
+    )
+
+    told = place.python(code)
+
+    shown = capfd.readouterr().err
+    (fact,) = receipts(place, first)
+    for text in (shown, fact["head"], told["tail"]):
+        assert all(character == "\n" or character.isprintable() for character in text)
+        assert "red xlink" in text
+        assert max(map(len, text.splitlines())) <= LONGEST_LINE
+
+
+@pytest.mark.promise("check.declared")
+def test_a_declared_check_is_listed_and_run_by_its_name(place: Place) -> None:
+    place.declare(CHECKS)
+    first = start(place.runtime)
+
+    _, listed = command(place.runtime, "check", "list")
+    told = place.run("tests")
+
+    (row,) = listed["data"]["items"]
+    assert (row["name"], row["command"]) == ("tests", CHECKS["tests"]["command"])
+    assert (told["check"], told["tail"]) == ("tests", "ran\n")
+    (fact,) = receipts(place, first)
+    assert fact["check"] == "tests"
+    status, refused = command(place.runtime, "check", "run", "test")
+    assert (status, "tests" in refused["error"]["message"]) == (2, True)
+    assert "--" in refused["error"]["message"]
+
+
+@pytest.mark.promise("check.declared")
+@pytest.mark.parametrize(
+    "checks",
+    [
+        {"Tests!": {"command": ["true"]}},
+        {"tests": {"command": []}},
+        {"tests": {"command": "true"}},
+        {"tests": {"command": [""]}},
+        {"tests": {}},
+        {"tests": {"command": ["true"], "timeoutSeconds": 0}},
+        {"tests": {"command": ["true"], "shell": True}},
+        {"tests": {"command": ["true"], "directory": "../elsewhere"}},
+        {"tests": {"command": ["true"], "directory": "/tmp"}},
+        {"tests": {"command": ["true"], "report": {"path": "a/../../b.xml"}}},
+        {"tests": {"command": ["true"], "report": {"path": "b.xml", "format": "tap"}}},
+        {f"t{number}": {"command": ["true"]} for number in range(21)},
+        {"tests": {"command": ["true"] * 41}},
+    ],
+)
+def test_a_declaration_that_is_wrong_is_named(place: Place, checks: dict[str, Any]) -> None:
+    place.declare(checks)
+
+    (problem,) = place.runtime.settings.problems(str(place.project))
+    status, refused = command(place.runtime, "check", "list")
+
+    assert problem.place == ".handrail/config.json"
+    assert status == 4
+    assert refused["error"]["code"] == "E_CONFIG"
+
+
+@pytest.mark.promise("check.pinned")
+def test_a_start_pins_the_checks_and_a_change_is_told(place: Place) -> None:
+    place.declare(CHECKS)
+    first = start(place.runtime)
+    (begun,) = of_kind(events_of(place.runtime, first), "run_started")
+
+    same = place.run("tests")
+    place.declare({"tests": {"command": ["true"]}})
+    other = place.run("tests")
+
+    (pinned,) = begun["data"]["checks"]
+    assert (pinned["name"], pinned["argvDigest"]) == ("tests", digest_argv(CHECKS["tests"]["command"]))
+    assert "check_changed" not in same["notices"]
+    assert "check_changed" in other["notices"]
+    one, two = receipts(place, first)
+    assert (one["argvDigest"] == pinned["argvDigest"], two["argvDigest"] == pinned["argvDigest"]) == (
+        True,
+        False,
+    )
+
+
+@pytest.mark.promise("check.pinned")
+def test_a_start_without_checks_is_recorded_as_ever(place: Place) -> None:
+    first = start(place.runtime)
+
+    (begun,) = of_kind(events_of(place.runtime, first), "run_started")
+
+    assert "checks" not in begun["data"]
+
+
+@pytest.mark.promise("check.first-use")
+def test_the_first_run_of_a_projects_check_warns_with_its_command(
+    place: Place, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place.declare(CHECKS)
+    start(place.runtime)
+
+    first, second = place.run("tests"), place.run("tests")
+    place.declare({"tests": {"command": ["true"]}})
+    changed = place.run("tests")
+
+    assert ["check_first_use" in told["notices"] for told in (first, second, changed)] == [True, False, True]
+    assert "print('ran')" in capfd.readouterr().err
+
+
+JUNIT = (
+    '<?xml version="1.0"?><testsuites tests="99"><testsuite name="a">'
+    '<testcase name="1"/><testcase name="2"><failure>no</failure></testcase>'
+    '<testcase name="3"><skipped/></testcase><testcase name="4"><error/></testcase>'
+    '<testcase name="5"><system-out>fine</system-out></testcase></testsuite></testsuites>'
+)
+EMPTY = "<testsuites><testsuite/></testsuites>"
+
+
+def reporting(place: Place, content: str | None, path: str = "out/report.xml") -> dict[str, Any]:
+    """A declared check that writes this report, or none."""
+    code = "import os; os.makedirs('out', exist_ok=True)\n"
+    if content is not None:
+        code += f"open({path!r}, 'w', encoding='utf-8').write({content!r})"
+    place.declare({"tests": {"command": [sys.executable, "-c", code], "report": {"path": path}}})
+    return place.run("tests")
+
+
+@pytest.mark.promise("receipt.report-of-this-run")
+def test_the_report_of_this_run_is_counted_and_no_older_one(place: Place) -> None:
+    first = start(place.runtime)
+
+    counted = reporting(place, JUNIT)
+    old = reporting(place, None)
+
+    assert counted["counts"] == {"passed": 2, "failed": 1, "skipped": 1, "errors": 1}
+    assert counted["hasPassed"] is False
+    assert old["counts"] is None
+    assert "report_not_read" in old["notices"]
+    assert [fact.get("counts") for fact in receipts(place, first)] == [counted["counts"], None]
+
+
+@pytest.mark.promise("receipt.nothing-ran")
+def test_a_runner_that_ran_nothing_has_not_passed(place: Place) -> None:
+    start(place.runtime)
+
+    nothing = reporting(place, EMPTY)
+    no_tests = place.python("raise SystemExit(5)")
+
+    assert (nothing["exitStatus"], nothing["hasPassed"]) == (0, False)
+    assert nothing["counts"] == {"passed": 0, "failed": 0, "skipped": 0, "errors": 0}
+    assert no_tests["hasPassed"] is False
+
+
+@pytest.mark.promise("receipt.report-of-this-run")
+@pytest.mark.parametrize(
+    "content",
+    [
+        '<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "&x;&x;">]><testsuite>&z;</testsuite>',
+        "<testsuite>",
+        "no xml at all",
+        "<html/>",
+        "<testsuites>" + "<testsuite>" * 100 + "</testsuite>" * 100 + "</testsuites>",
+    ],
+)
+def test_a_report_that_means_harm_or_nothing_is_not_counted(content: str) -> None:
+    with pytest.raises(UnreadableReport):
+        count_tests(content.encode(), "junit")
+
+
+def test_the_report_of_jest_is_counted() -> None:
+    told = b'{"numPassedTests": 3, "numFailedTests": 1, "numPendingTests": 2, "testResults": []}'
+
+    counts = count_tests(told, "jest")
+
+    assert (counts.passed, counts.failed, counts.skipped, counts.errors) == (3, 1, 2, 0)
+
+
+@pytest.mark.promise("receipt.inside-the-project")
+def test_a_report_behind_a_link_out_of_the_project_is_not_read(place: Place, tmp_path: Path) -> None:
+    start(place.runtime)
+    (place.project / "out").mkdir()
+    (place.project / "out" / "report.xml").symlink_to(tmp_path / "elsewhere.xml")
+
+    told = reporting(place, JUNIT)
+
+    assert told["counts"] is None
+    assert "report_not_read" in told["notices"]
+
+
+@pytest.mark.promise("receipt.never-remote")
+def test_no_server_offers_an_operation_that_starts_programs() -> None:
+    starting = {called.name for called in all_operations() if called.effect == "process"}
+
+    assert starting == {"check.run"}
+    assert starting.isdisjoint({*OFFERED, *SWITCHED_ON})
+    assert operation("check.run").tool == ""
