@@ -34,8 +34,8 @@ from handrail.engine.navigate import Running, step_key
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import describe_outcome, digest_argv, has_passed
 from handrail.engine.reply import ToolCall
-from handrail.operations.checks.declared import find_check
 from handrail.operations.checks.reports import UnreadableReport, count_tests
+from handrail.operations.declared_checks import find_check
 from handrail.operations.finding import find_session
 from handrail.operations.handles import mint_state_token, node_of, read_state, session_of
 from handrail.operations.sessions.resume_session import find_work_in_progress

@@ -49,7 +49,7 @@ from handrail.engine.history import History, Recorded, Run, closing_of
 from handrail.engine.judge.artifacts import InputProblem, check_start_context, correct_context
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import Reply, ReplyWarning, ToolCall
-from handrail.operations.checks.declared import pin_checks
+from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import find_requested
 from handrail.operations.handles import mint_state_token, require_place
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer
