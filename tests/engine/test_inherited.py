@@ -14,6 +14,7 @@ from handrail.engine.history import (
     add_artifact,
     add_context,
     context_at,
+    grow_context,
     merge_context,
     replace_preferences,
 )
@@ -45,6 +46,7 @@ def test_context_is_merged_at_its_top_level_and_null_deletes(
     before = dict(context)
 
     assert merge_context(context, delta) == expected
+    assert list(grow_context(context, delta).items()) == list(merge_context(context, delta).items())
     assert context == before
 
 

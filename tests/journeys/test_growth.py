@@ -77,6 +77,21 @@ def branches_in_branches(count: int) -> Made:
     return runtime, first, last
 
 
+def many_keys(count: int) -> Made:
+    """Every step adds keys to a context that the later steps hold."""
+    runtime = memory_runtime()
+    first = last = start(runtime, workflowId=give(runtime, *(step(f"s{n}") for n in range(count + 2))))
+    for number in range(count):
+        last = answer(
+            runtime,
+            "run.continue",
+            ackToken=last["ackToken"],
+            output={"notesMarkdown": "x"},
+            context={f"key{number}_{place}": place for place in range(8)},
+        )
+    return runtime, first, last
+
+
 def many_forks(count: int) -> Made:
     runtime = memory_runtime()
     first = last = start(runtime, goal="Begin")
@@ -136,7 +151,7 @@ def counts(made: Made) -> dict[str, Counter[str]]:
 
 
 @pytest.mark.promise("budgets.stored-data")
-@pytest.mark.parametrize("make", [many_runs, many_closed_runs, branches_in_branches, many_forks])
+@pytest.mark.parametrize("make", [many_runs, many_closed_runs, branches_in_branches, many_forks, many_keys])
 def test_twice_as_much_is_at_most_twice_the_work(make: Callable[[int], Made]) -> None:
     small, large = counts(make(SMALL)), counts(make(LARGE))
 

@@ -97,7 +97,9 @@ def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _
     for named, decided in sorted(held.decisions.items(), key=lambda told: told[1].index):
         _decide(decisions, workflow, frames, named, decided.decision, decided.frames)
     begun = Facts(
-        values={**_defaults(workflow), **held.context}, artifacts=held.artifacts, loop_decisions=decisions
+        values={**_defaults(workflow), **dict(held.context.items())},
+        artifacts=held.artifacts,
+        loop_decisions=decisions,
     )
     return _Gathered(workflow, frames, begun)
 

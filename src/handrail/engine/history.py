@@ -37,6 +37,7 @@ from handrail.engine.events import (
     ReceiptRecorded,
     ValidationPerformed,
 )
+from handrail.engine.growing import Growth
 from handrail.engine.navigate import LoopFrame, State, TraceEntry
 
 # What a node inherits from its ancestors, kept up to date while the log is folded
@@ -57,7 +58,7 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
 class Inherited(msgspec.Struct, frozen=True, kw_only=True):
     """What holds at a node because of its line of ancestors and itself."""
 
-    context: dict[str, Any] = {}
+    context: Mapping[str, Any] = {}
     artifacts: dict[str, dict[str, Any]] = {}
     """The newest validated artifact of each kind."""
     decisions: dict[str, Decided] = {}
@@ -71,8 +72,7 @@ NOTHING_INHERITED = Inherited()
 
 
 def add_context(held: Inherited, delta: dict[str, Any]) -> Inherited:
-    """A shallow merge in which null deletes."""
-    return msgspec.structs.replace(held, context=merge_context(held.context, delta))
+    return msgspec.structs.replace(held, context=grow_context(held.context, delta))
 
 
 def add_artifact(held: Inherited, artifact: Artifact, frames: tuple[LoopFrame, ...], index: int) -> Inherited:
@@ -93,6 +93,15 @@ def replace_preferences(held: Inherited, preferences: Preferences) -> Inherited:
 
 def add_observation(held: Inherited, key: str, value: str) -> Inherited:
     return msgspec.structs.replace(held, seen={**held.seen, key: value})
+
+
+def grow_context(context: Mapping[str, Any], delta: dict[str, Any]) -> Mapping[str, Any]:
+    """The same as `merge_context`, but what stays is shared and not copied, unless the change deletes."""
+    if any(value is None and key in context for key, value in delta.items()):
+        return merge_context(dict(context.items()), delta)
+    growth = Growth(context)
+    growth.update({key: value for key, value in delta.items() if value is not None})
+    return growth.done()
 
 
 def merge_context(context: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
@@ -329,7 +338,7 @@ def attached_to(history: History, node_id: NodeId) -> Attached:
 
 def context_at(history: History, node_id: NodeId) -> dict[str, Any]:
     """The context that holds at a node: its ancestors' deltas merged; null deleted a key."""
-    return dict(history.inherited[node_id].context)
+    return dict(history.inherited[node_id].context.items())
 
 
 def instance_of(history: History, node_id: NodeId) -> Node:

@@ -5,13 +5,14 @@ instead.
 """
 
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.engine.folding import GrowingMap
+from handrail.engine.growing import GrowingMap, Growth
 from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node
 
 FOLD_VERSION: Final = 2
@@ -91,12 +92,18 @@ def _own_shares(history: History) -> tuple[dict[NodeId, Inherited], dict[NodeId,
         held, before = inherited[node_id], _parents(inherited, node)
         if held is before:
             continue
+        held, before = _flat(held), _flat(before)
         own = _beside(before, held)
-        if _is_exactly(_with(before, own), held):
+        if _is_exactly(_flat(_with(before, own)), held):
             added[node_id] = own
         else:
             whole[node_id] = held
     return added, whole
+
+
+def _flat(held: Inherited) -> Inherited:
+    """With a context that is quick to look through: each key of it is looked at."""
+    return msgspec.structs.replace(held, context=dict(held.context.items()))
 
 
 def _parents(inherited: dict[NodeId, Inherited], node: Node) -> Inherited:
@@ -115,8 +122,17 @@ def _with(before: Inherited, own: Inherited | None) -> Inherited:
     if own is None:
         return before
     return msgspec.structs.replace(
-        own, **{name: {**old, **new} for name, (old, new) in _maps(before, own).items()}
+        own, **{name: _joined(name, old, new) for name, (old, new) in _maps(before, own).items()}
     )
+
+
+def _joined(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The context has many keys and shares what its parent has, as the fold makes it."""
+    if name != "context":
+        return {**old, **new}
+    growth = Growth(old)
+    growth.update(new)
+    return growth.done()
 
 
 def _is_exactly(one: Inherited, other: Inherited) -> bool:
@@ -124,7 +140,7 @@ def _is_exactly(one: Inherited, other: Inherited) -> bool:
     return one == other and all(list(left) == list(right) for left, right in _maps(one, other).values())
 
 
-def _maps(one: Inherited, other: Inherited) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+def _maps(one: Inherited, other: Inherited) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """The maps of both, by the name of their field."""
     pairs = {name: (getattr(one, name), getattr(other, name)) for name in Inherited.__struct_fields__}
-    return {name: (left, right) for name, (left, right) in pairs.items() if isinstance(left, dict)}
+    return {name: (left, right) for name, (left, right) in pairs.items() if isinstance(left, Mapping)}

@@ -5,7 +5,7 @@ One pass over the run's events. An entry is never changed by what follows it, so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -34,7 +34,7 @@ from handrail.engine.events import (
     decode_event,
 )
 from handrail.engine.folding import StoredRecord
-from handrail.engine.history import merge_context
+from handrail.engine.history import grow_context
 from handrail.engine.navigate import ExitedLoop, Running, State, step_key
 
 MOST_LEDGER_WORK = 10_000_000
@@ -47,7 +47,7 @@ Listed = dict[str, Json]
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
     """What holds at a node because of its line of ancestors; a node without a change shares its parent's."""
 
-    context: dict[str, Any] = {}
+    context: Mapping[str, Any] = {}
     preferences: dict[str, str] = {}
     artifacts: Listed = {}
     gaps: tuple[GapRecorded, ...] = ()
@@ -231,7 +231,7 @@ class _Walk:
         line = self._lines[node_id]
         match event.data:
             case ContextSet(context=delta):
-                line = msgspec.structs.replace(line, context=merge_context(line.context, delta))
+                line = msgspec.structs.replace(line, context=grow_context(line.context, delta))
             case NodeOutputAppended(artifact=artifact) if artifact is not None:
                 if self._points[node_id].kind != "blocked_attempt" and not artifact.is_refused:
                     held = {"kind": artifact.kind, "digest": artifact.digest}
