@@ -23,6 +23,12 @@ REPORTS: Rows = (
     ("operations.checks.run_check", "MOST_SECONDS", "Seconds that a check may ask for."),
     ("operations.checks.run_check", "MOST_ARGUMENTS", "Words of a command that `check run` takes."),
     ("operations.checks.run_check", "TREE_SECONDS", "Seconds for a look at the files around a check."),
+    (
+        "operations.checks.note_command",
+        "LONGEST_LINE_SHOWN",
+        "Characters of a shell line of a client's hook.",
+    ),
+    ("operations.checks.note_command", "TREE_SECONDS", "Seconds for a look at the files in such a hook."),
     ("host.check_programs", "GRACE_SECONDS", "Seconds that a check has to end by itself when it is ended."),
     ("host.check_programs", "MOST_REPORT_BYTES", "The report of a test runner."),
     ("operations.checks.reports", "MOST_CASES", "Test cases in it."),

@@ -74,6 +74,21 @@ RECEIPTS: tuple[Promise, ...] = (
         says="No server offers an operation that starts programs.",
     ),
     Promise(
+        "receipt.client-hook",
+        source=_RECEIPTS,
+        says="A client's hook after a shell command records it once, at the one run in progress here.",
+    ),
+    Promise(
+        "receipt.hook-status-unknown",
+        source=_RECEIPTS,
+        says="A status that a client does not tell in so many words is recorded as unknown.",
+    ),
+    Promise(
+        "receipt.hook-never-fails",
+        source=_RECEIPTS,
+        says="A hook after a shell command exits 0 and prints nothing to stdout, whatever its message is.",
+    ),
+    Promise(
         "check.declared",
         source=_RECEIPTS,
         says="A project declares checks in its settings; what is wrong with them is named.",

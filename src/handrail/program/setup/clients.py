@@ -78,12 +78,12 @@ TABLE: dict[ClientName, Client] = {
 
 
 class HookPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a client keeps its hooks, and what it calls the two moments that matter."""
+    """Where a client keeps its hooks, and what it calls the moments that matter."""
 
     user_file: str
     project_file: str
     events: dict[str, str]
-    """Before a compaction and at a session's start, each with the matcher it gets."""
+    """Before a compaction, at a session's start and after a shell command, each with the matcher it gets."""
     timeout: int = HOOK_SECONDS
     """In the unit of the client."""
     is_flat: bool = False
@@ -94,23 +94,28 @@ HOOKS: dict[ClientName, HookPlace] = {
     "claude-code": HookPlace(
         user_file="~/.claude/settings.json",
         project_file=".claude/settings.json",
-        events={"PreCompact": "", "SessionStart": "compact|resume|startup|clear"},
+        events={
+            "PreCompact": "",
+            "SessionStart": "compact|resume|startup|clear",
+            "PostToolUse": "Bash",
+            "PostToolUseFailure": "Bash",
+        },
     ),
     "cursor": HookPlace(
         user_file="~/.cursor/hooks.json",
         project_file=".cursor/hooks.json",
-        events={"preCompact": "", "sessionStart": ""},
+        events={"preCompact": "", "sessionStart": "", "afterShellExecution": ""},
         is_flat=True,
     ),
     "codex": HookPlace(
         user_file="$codex/hooks.json",
         project_file=".codex/hooks.json",
-        events={"PreCompact": "", "SessionStart": "compact|resume|startup|clear"},
+        events={"PreCompact": "", "SessionStart": "compact|resume|startup|clear", "PostToolUse": "Bash"},
     ),
     "gemini": HookPlace(
         user_file="~/.gemini/settings.json",
         project_file=".gemini/settings.json",
-        events={"PreCompress": "", "SessionStart": ""},
+        events={"PreCompress": "", "SessionStart": "", "AfterTool": "run_shell_command"},
         timeout=1000 * HOOK_SECONDS,
     ),
 }

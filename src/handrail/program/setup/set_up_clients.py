@@ -80,7 +80,7 @@ class SetUpClients(GatedInput, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     hooks: (
-        Annotated[bool, Meta(description="Also add hooks around a compaction where a client has them.")]
+        Annotated[bool, Meta(description="Also add hooks, around a compaction and after shell commands.")]
         | UnsetType
     ) = UNSET
     remove: (

@@ -1,4 +1,4 @@
-"""`handrail hook EVENT`: the command that an agent's client calls around a compaction.
+"""`handrail hook EVENT`: what an agent's client calls around a compaction, and after a shell command.
 
 It never fails its host: any trouble is one line on stderr, and the exit status is 0.
 """
@@ -16,11 +16,13 @@ import msgspec
 from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Fault, Json, failure_of
+from handrail.operations.checks.note_command import OPERATION as NOTE_COMMAND
 from handrail.operations.sessions.resume_session import Candidate, find_work_in_progress
-from handrail.runtime.hub import perform
+from handrail.runtime.hub import perform, perform_operation
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import list_repair_commands
+from handrail.surfaces.cli.shell_hook import params_after_shell
 
 SECONDS = 5
 """What the client allows; the hook ends a little earlier."""
@@ -31,7 +33,8 @@ MOST_INPUT_BYTES = 4_194_304
 MOST_OUTPUT_BYTES = 1_024
 BEFORE_COMPACTION = frozenset({"PreCompact", "PreCompress", "preCompact"})
 AT_SESSION_START = frozenset({"SessionStart", "sessionStart"})
-EVENTS = tuple(sorted(BEFORE_COMPACTION | AT_SESSION_START))
+AFTER_SHELL = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "afterShellExecution"})
+EVENTS = tuple(sorted(BEFORE_COMPACTION | AT_SESSION_START | AFTER_SHELL))
 """As the clients spell them: Claude Code and Codex, Gemini CLI, Cursor."""
 CLIENTS = ("claude-code", "codex", "cursor", "gemini")
 
@@ -102,6 +105,8 @@ def answer_hook(
         named = f"the event {flatten_text(event)[:40]} means nothing here" if event else "no event is named"
         return HookAnswer(note=f"{named}; known: {', '.join(EVENTS)}")
     try:
+        if event in AFTER_SHELL:
+            return _after_shell(build_runtime, content)
         rt = build_runtime()
         project = rt.workspace.project("")
         if event in BEFORE_COMPACTION:
@@ -110,6 +115,15 @@ def answer_hook(
     except Fault as fault:
         return _trouble(failure_of(fault))
     return msgspec.structs.replace(answer, out=_wrap(answer.out, client)) if answer.out else answer
+
+
+def _after_shell(build_runtime: Callable[[], Runtime], content: bytes) -> HookAnswer:
+    """A receipt of the command at the one run in progress; most messages of other tools cost nothing."""
+    params = params_after_shell(content)
+    if params is None:
+        return HookAnswer()
+    outcome = perform_operation(build_runtime(), NOTE_COMMAND, params, caller=_CALLER)
+    return _trouble(outcome) if isinstance(outcome, Failure) else HookAnswer()
 
 
 def _wrap(text: str, client: str) -> str:

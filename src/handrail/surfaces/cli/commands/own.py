@@ -198,7 +198,7 @@ CLIENT_ROWS = (
     ),
     Row(
         path="hook",
-        summary="Answer a client's hook around a compaction. It never fails; stderr names what it left out.",
+        summary="Answer a hook of an agent's client. It never fails; stderr names what it left out.",
         spellings=(
             Spelling(
                 field="event",
@@ -206,7 +206,7 @@ CLIENT_ROWS = (
                 is_required=True,
                 kind="text",
                 value="EVENT",
-                text="As the client spells it, PreCompact or SessionStart; its message is read from stdin.",
+                text="As the client spells it, such as PreCompact; its message is read from stdin.",
             ),
             Spelling(
                 field="client",
@@ -219,7 +219,11 @@ CLIENT_ROWS = (
         ),
         output="protocol",
         schema=("hook_text", ("text",)),
-        blast_radius="Adds at most one checkpoint to the one run in progress in this project.",
-        examples=("handrail hook PreCompact", "handrail hook SessionStart gemini"),
+        blast_radius="Adds at most one checkpoint or receipt to the one run in progress in this project.",
+        examples=(
+            "handrail hook PreCompact",
+            "handrail hook SessionStart gemini",
+            "handrail hook PostToolUse",
+        ),
     ),
 )

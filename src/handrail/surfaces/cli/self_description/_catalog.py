@@ -665,7 +665,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "params": (
             {"name": "--clients", "value": "claude-code|cursor|codex|gemini|vscode|zed", "choices": ("claude-code", "cursor", "codex", "gemini", "vscode", "zed"), "is_required": False, "environment": "", "text": "Which clients; default: those found here."},
             {"name": "--scope", "value": "project|user", "choices": ("project", "user"), "is_required": False, "environment": "", "text": "For all your work, or for this project; default user."},
-            {"name": "--hooks", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Also add hooks around a compaction where a client has them."},
+            {"name": "--hooks", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Also add hooks, around a compaction and after shell commands."},
             {"name": "--remove", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Take it out, hooks too; the skill goes with the last client."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--continue-on-error", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
@@ -693,17 +693,17 @@ COMMANDS: dict[str, CommandHelp] = {
     "hook": {
         "path": "hook",
         "usage": "handrail hook EVENT [CLIENT]",
-        "summary": "Answer a client's hook around a compaction. It never fails; stderr names what it left out.",
+        "summary": "Answer a hook of an agent's client. It never fails; stderr names what it left out.",
         "operation": "",
         "effect": "server",
         "authorised_by": "",
         "sort": "",
         "params": (
-            {"name": "EVENT", "value": "", "choices": (), "is_required": True, "environment": "", "text": "As the client spells it, PreCompact or SessionStart; its message is read from stdin."},
+            {"name": "EVENT", "value": "", "choices": (), "is_required": True, "environment": "", "text": "As the client spells it, such as PreCompact; its message is read from stdin."},
             {"name": "CLIENT", "value": "", "choices": ("claude-code", "codex", "cursor", "gemini"), "is_required": False, "environment": "", "text": "Whose hook it is: claude-code (default), codex, cursor or gemini."},
         ),
         "globals": ("--mvi", "--project", "--help", "--version"),
-        "examples": ("handrail hook PreCompact", "handrail hook SessionStart gemini"),
+        "examples": ("handrail hook PreCompact", "handrail hook SessionStart gemini", "handrail hook PostToolUse"),
         "errors": (),
     },
     "lafs check": {

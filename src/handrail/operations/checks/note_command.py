@@ -1,0 +1,116 @@
+"""`check.note`: record a command that an agent's client says its shell ran; only hooks of clients call it.
+
+What the client does not tell stays unknown: a status is never guessed from the event or from the output.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import INVARIANT_VIOLATION
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import RunId, receipt_id_for
+from handrail.contract.outcome import Fault, Payload
+from handrail.contract.printed_text import redact_line, strip_escapes
+from handrail.engine.events import Exited, ReceiptRecorded, RunOutcome, StatusUnknown
+from handrail.engine.history import list_receipts
+from handrail.engine.navigate import Running
+from handrail.engine.plans import plan_receipt
+from handrail.engine.receipts import digest_argv, split_command
+from handrail.operations.finding import find_session
+from handrail.operations.sessions.resume_session import find_work_in_progress
+from handrail.ports.worktree import Unseen
+from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.sessions import COMMIT_TRIES, commit, healthy_session
+
+LONGEST_LINE_SHOWN = 200
+TREE_SECONDS = 0.5
+"""A hook delays the agent, so a look at the files that takes longer is given up."""
+_LOOKED_AT = 4_000
+
+
+class NoteCommand(Input, frozen=True, kw_only=True):
+    """What the client told."""
+
+    argv: Annotated[list[str], Meta(description="The line that the shell got, or its words.", min_length=1)]
+    status: Annotated[int, Meta(description="The exit status, where the client tells it.")] | UnsetType = (
+        UNSET
+    )
+    duration_ms: Annotated[int, Meta(description="How long it took.", ge=0)] | UnsetType = UNSET
+    call_id: (
+        Annotated[str, Meta(description="The client's name of the call.", max_length=200)] | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+
+
+class CommandNoted(Payload, frozen=True, kw_only=True, omit_defaults=False):
+    """The receipt; empty where nothing was recorded, because not exactly one run is in progress here."""
+
+    receipt_id: str
+
+
+def note_command(rt: Runtime, request: NoteCommand) -> CommandNoted:
+    """Record it at the pending step of the only run in progress in this project."""
+    project = project_of(rt, request.project)
+    work = find_work_in_progress(rt, project).candidates
+    if len(work) != 1:
+        return CommandNoted(receipt_id="")
+    session = find_session(rt, work[0].session_id)
+    run_id = RunId(work[0].run_id)
+    key = rt.randomness.bytes(16).hex() if request.call_id is UNSET else "call:" + request.call_id
+    rt.check_programs().register_secrets()
+    tree = rt.worktree().take_tree(project, TREE_SECONDS)
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=False) as (session, witness):
+            node = preferred_tip(session.history, run_id)
+            receipt_id = receipt_id_for(node.node_id, key)
+            known = {held.fact.receipt_id for held in list_receipts(session.history, run_id)}
+            if receipt_id in known or not isinstance(node.state, Running):
+                return CommandNoted(receipt_id=receipt_id if receipt_id in known else "")
+            receipt = ReceiptRecorded(
+                receipt_id=receipt_id,
+                node_id=node.node_id,
+                by="client_hook",
+                argv=(_show(rt, request.argv),),
+                argv_digest=digest_argv(_words(request.argv)),
+                outcome=_outcome(request),
+                duration_ms=0 if request.duration_ms is UNSET else request.duration_ms,
+                tree_after="" if isinstance(tree, Unseen) else tree.tree_id,
+            )
+            plan = [plan_receipt(node, receipt)]
+            committed = commit(rt, witness, session, lambda _, plan=plan: plan)  # type: ignore[misc]
+        if committed is not None:
+            return CommandNoted(receipt_id=receipt_id)
+    raise Fault(
+        INVARIANT_VIOLATION,
+        "The log kept changing during this call.",
+        details={"session_id": session.history.session_id},
+    )
+
+
+def _words(argv: list[str]) -> tuple[str, ...]:
+    return split_command(argv[0]) if len(argv) == 1 else tuple(argv)
+
+
+def _show(rt: Runtime, argv: list[str]) -> str:
+    line = redact_line(strip_escapes(" ".join(argv)[:_LOOKED_AT]), rt.secrets)
+    return line if len(line) <= LONGEST_LINE_SHOWN else line[: LONGEST_LINE_SHOWN - 1] + "…"
+
+
+def _outcome(request: NoteCommand) -> RunOutcome:
+    return StatusUnknown() if request.status is UNSET else Exited(status=request.status)
+
+
+OPERATION = Operation(
+    name="check.note",
+    effect="record",
+    summary="Record a command that a client's shell ran.",
+    input=NoteCommand,
+    output=CommandNoted,
+    perform=note_command,
+    shape=Shape(levels={"minimal": ("receiptId",)}, id_field="receiptId", select="top"),
+)

@@ -1,0 +1,90 @@
+"""What a client's hook tells after its shell ran a command: the line, and its status where it is given. Pure.
+
+Clients differ. Claude Code and Codex send `tool_input.command`, Claude Code without a status after a success
+and with an error text after a failure; Gemini CLI uses another tool name, and Cursor sends `command` alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+import msgspec
+
+from handrail.contract.outcome import Json
+
+SHELL_TOOLS = ("Bash", "Shell", "shell", "local_shell", "exec_command", "run_shell_command")
+_STATUS_NAMES = ("exit_code", "exitCode", "return_code", "returnCode")
+_FAILED = r"(?:Error: )?(?:Exit code|Command exited with non-zero status code) ([1-9][0-9]{0,2})\b"
+"""How a failure begins; what the program printed comes after it."""
+_OWN = "handrail"
+_MOST_MS = 10**12
+
+
+def params_after_shell(content: bytes) -> dict[str, Json] | None:
+    """The input of `check.note`; None when the message tells of no shell command, or of one of ours."""
+    try:
+        message = msgspec.json.decode(content)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or message.get("tool_name", "Bash") not in SHELL_TOOLS:
+        return None
+    argv = _argv(_object(message.get("tool_input")).get("command", message.get("command")))
+    if not argv or _is_own(argv):
+        return None
+    params: dict[str, Json] = {"argv": argv}
+    status = _status(message)
+    if status is not None:
+        params["status"] = status
+    duration: Any = message.get("duration")
+    if _is_number(duration) and 0 <= duration <= _MOST_MS:
+        params["durationMs"] = int(duration)
+    call_id = message.get("tool_use_id")
+    if isinstance(call_id, str) and call_id:
+        params["callId"] = call_id[:200]
+    return params
+
+
+def _argv(command: Any) -> list[str]:
+    if isinstance(command, str) and command.strip():
+        return [command]
+    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+        return list(command)
+    return []
+
+
+def _is_own(argv: list[str]) -> bool:
+    """Our own calls record themselves."""
+    words = argv[0].split() if len(argv) == 1 else argv
+    return os.path.basename(words[0]) == _OWN
+
+
+def _status(message: dict[str, Any]) -> int | None:
+    """The exit status, if the client says it in so many words."""
+    answered = _object(message.get("tool_response"))
+    for place in (message, answered, _object(answered.get("metadata"))):
+        for name in _STATUS_NAMES:
+            if _is_integer(place.get(name)):
+                return int(place[name])
+    error = message.get("error", message.get("error_message"))
+    found = re.match(_FAILED, error) if isinstance(error, str) else None
+    return None if found is None else int(found[1])
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """An object, also where it is sent as a text."""
+    if isinstance(value, str):
+        try:
+            value = msgspec.json.decode(value)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,171 @@
+"""What a client's hook tells after a shell command, as a receipt of the run in progress."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.engine.receipts import digest_argv
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.hook import HookAnswer, answer_hook
+from handrail.surfaces.cli.shell_hook import params_after_shell
+from tests.conftest import KeptAudit
+from tests.journeys.conversation import advance, start
+from tests.journeys.test_receipts import SECRET, Place, receipts
+from tests.surfaces.cli.tool import Tool
+
+CLAUDE = {
+    "session_id": "4f1c",
+    "hook_event_name": "PostToolUse",
+    "tool_name": "Bash",
+    "tool_input": {"command": "pytest -q", "description": "Run the tests"},
+    "tool_response": {"stdout": "3 passed", "stderr": "", "interrupted": False, "isImage": False},
+    "tool_use_id": "toolu_1",
+}
+FAILED = {
+    **{name: CLAUDE[name] for name in ("tool_name", "tool_input")},
+    "hook_event_name": "PostToolUseFailure",
+    "tool_use_id": "toolu_2",
+    "error": "Exit code 1\nExit code 0\n1 failed",
+    "is_interrupt": False,
+}
+CODEX = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"exit_code": 2}}
+GEMINI = {
+    "tool_name": "run_shell_command",
+    "tool_input": {"command": "pytest -q"},
+    "tool_response": {"llmContent": "Output: Exit Code: 0", "returnDisplay": ""},
+}
+CURSOR = {"command": "pytest -q", "output": "3 passed", "duration": 1500, "workspace_roots": ["/p"]}
+
+
+def told(place: Place, message: Any, event: str = "PostToolUse") -> HookAnswer:
+    content = message if isinstance(message, bytes) else json.dumps(message).encode()
+    return answer_hook(lambda: place.runtime, event, content, lambda _: None)
+
+
+@pytest.fixture
+def place(runtime: Runtime, tmp_path: Path) -> Place:
+    return Place(runtime, tmp_path)
+
+
+@pytest.mark.promise("receipt.client-hook")
+@pytest.mark.promise("receipt.hook-status-unknown")
+@pytest.mark.parametrize(
+    ("message", "event", "outcome"),
+    [
+        (CLAUDE, "PostToolUse", {"kind": "unknown"}),
+        (FAILED, "PostToolUseFailure", {"kind": "exited", "status": 1}),
+        (FAILED | {"error": "it was interrupted"}, "PostToolUseFailure", {"kind": "unknown"}),
+        (FAILED | {"error": "output: Exit code 1"}, "PostToolUseFailure", {"kind": "unknown"}),
+        (CODEX, "PostToolUse", {"kind": "exited", "status": 2}),
+        (CODEX | {"tool_response": {"exit_code": True}}, "PostToolUse", {"kind": "unknown"}),
+        (
+            CODEX | {"tool_response": '{"metadata": {"exit_code": 0}}'},
+            "PostToolUse",
+            {"kind": "exited", "status": 0},
+        ),
+        (GEMINI, "AfterTool", {"kind": "unknown"}),
+        (CURSOR, "afterShellExecution", {"kind": "unknown"}),
+        (CURSOR | {"exit_code": 0}, "afterShellExecution", {"kind": "exited", "status": 0}),
+    ],
+)
+def test_a_command_is_recorded_with_the_status_that_the_client_tells(
+    place: Place, message: dict[str, Any], event: str, outcome: dict[str, Any]
+) -> None:
+    first = start(place.runtime)
+
+    answer = told(place, message, event)
+
+    (fact,) = receipts(place, first)
+    assert answer == HookAnswer()
+    assert (fact["by"], fact["argv"], fact["outcome"]) == ("client_hook", ["pytest -q"], outcome)
+    assert fact["argvDigest"] == digest_argv(["pytest", "-q"])
+
+
+@pytest.mark.promise("receipt.client-hook")
+def test_one_call_of_the_client_is_recorded_once_and_at_the_pending_step(place: Place) -> None:
+    first = start(place.runtime)
+    told(place, CLAUDE)
+    told(place, CLAUDE)
+    second = advance(place.runtime, first, "did it")
+    told(place, CLAUDE | {"tool_use_id": "toolu_9"})
+
+    one, two = receipts(place, first)
+
+    assert one["nodeId"] != two["nodeId"]
+    assert second["pending"]["stepId"] != first["pending"]["stepId"]
+
+
+@pytest.mark.promise("receipt.client-hook")
+def test_without_exactly_one_run_nothing_is_recorded(place: Place) -> None:
+    none = told(place, CLAUDE)
+    one, other = start(place.runtime, goal="one"), start(place.runtime, goal="other")
+    two = told(place, CLAUDE)
+
+    assert (none, two) == (HookAnswer(), HookAnswer())
+    assert receipts(place, one) == receipts(place, other) == []
+
+
+@pytest.mark.promise("receipt.no-secret")
+@pytest.mark.promise("receipt.no-escape")
+def test_a_line_is_kept_short_and_without_secrets_or_escapes(runtime: Runtime, tmp_path: Path) -> None:
+    place = Place(runtime, tmp_path, DEPLOY_TOKEN=SECRET)
+    first = start(place.runtime)
+    line = f"curl -H 'Authorization: Bearer abcdefghijklmnop' \x1b[31m{SECRET} " + "x" * 500
+
+    told(place, CLAUDE | {"tool_input": {"command": line}})
+
+    (fact,) = receipts(place, first)
+    (shown,) = fact["argv"]
+    assert len(shown) == 200
+    assert shown.isprintable()
+    assert isinstance(place.runtime.audit, KeptAudit)
+    kept = json.dumps(fact) + repr(place.runtime.audit.lines)
+    assert not any(secret in kept for secret in ("abcdefghijklmnop", SECRET))
+    assert place.runtime.audit.lines[-1].effect == "record"
+
+
+@pytest.mark.promise("receipt.hook-never-fails")
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b'{"tool_name": "Read", "tool_input": {"file_path": "a.py"}}',
+        b'{"tool_name": "Bash"}',
+        b'{"tool_name": "Bash", "tool_input": {"command": 7}}',
+        b'{"tool_name": "Bash", "tool_input": {"command": ""}}',
+        b'{"tool_name": ["Bash"], "tool_input": {"command": "x"}}',
+        b'{"tool_name": "Bash", "tool_input": {"command": "handrail run continue"}}',
+        b'{"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": 3, "duration": "long"}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_message_that_tells_nothing_costs_nothing(place: Place, message: bytes) -> None:
+    start(place.runtime)
+
+    assert told(place, message) == HookAnswer()
+
+
+@pytest.mark.promise("receipt.hook-never-fails")
+def test_the_hook_of_the_program_exits_with_0_and_says_nothing(tmp_path: Path) -> None:
+    tool = Tool(str(tmp_path))
+    started = tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "hooks")
+
+    ran = [tool.run("hook", "PostToolUse", stdin=json.dumps(one).encode()) for one in (CLAUDE, [1])]
+
+    assert [(one.status, one.out, one.err) for one in ran] == [(0, b"", b"")] * 2
+    events = tool.data("session", "events", started["session"]["sessionId"])["items"]
+    assert [one["kind"] for one in events].count("receipt_recorded") == 1
+
+
+def test_words_are_taken_as_words() -> None:
+    told = params_after_shell(b'{"tool_name": "shell", "tool_input": {"command": ["pytest", "-q"]}}')
+
+    assert told == {"argv": ["pytest", "-q"]}
