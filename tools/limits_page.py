@@ -359,6 +359,14 @@ FILES: Rows = (
     ("host.worktree.ignore_rules", "MOST_RULES", "Lines of it."),
     ("ports.worktree", "MOST_CONTENT_BYTES", "A file whose content is kept with a tree."),
     ("ports.worktree", "MOST_BINARY_BYTES", "A file that is not text, whose content is kept with a tree."),
+    (
+        "operations.code.taking",
+        "COMMAND_SECONDS",
+        "How long a command line looks for a tree, after its answer.",
+    ),
+    ("operations.code.taking", "SERVER_SECONDS", "The same for a server."),
+    ("operations.code.taking", "COMMAND_PACK_BYTES", "New contents that a command line keeps with one tree."),
+    ("engine.history", "MOST_TREES", "Trees of one node that can be found again."),
     ("ports.worktree", "MOST_PACK_BYTES", "All contents that one tree adds, before they are compressed."),
 )
 CHAPTERS = {
@@ -387,6 +395,7 @@ INSIDE = {
     "demo.processes": ("CALL_SECONDS", "MOMENT_SECONDS"),
     "demo.scene": ("CHAPTER_SECONDS", "CHECK_SECONDS"),
     "engine.bundles.lineage": ("KEY_LIMIT",),
+    "engine.code_trees": ("LONGEST_CHAIN", "LONGEST_LARGE_CHAIN", "MOST_LIST_BYTES"),
     "engine.judge.artifacts": ("MOST_GAPS_NAMED",),
     "engine.reply": ("MOST_GAPS_NAMED",),
     "operations.runs.close_run": ("MOST_HOLDERS",),

@@ -62,8 +62,8 @@ def settings_page() -> str:
         table(("setting", "value", "default", "what"), _rows("_UserFile", USER)),
         f"## Of a project\n\n`{PROJECT}` in the project.\n"
         "It comes with a checkout, so it may only say how answers look, where workflows are inside the "
-        "project, and which [checks](../how-to/let-a-run-see-your-tests.md) there are; of the same setting "
-        "it beats the user's.",
+        "project, which [checks](../how-to/let-a-run-see-your-tests.md) there are, and that its files are "
+        "not kept; of the same setting it beats the user's.",
         table(("setting", "value", "default", "what"), _rows("_ProjectFile", PROJECT)),
         "## Environment\n\nAn empty variable counts as not set.\n"
         "A flag beats the environment, the environment beats the settings of the project, and those beat the "

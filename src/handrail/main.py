@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from handrail.contract.redaction import Secrets
     from handrail.ports.workspace import Settings
     from handrail.runtime.operation import StreamItem
-    from handrail.runtime.runtime import Runtime
+    from handrail.runtime.runtime import Runtime, TreeDue
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.reading.parse import Parsed, Problem
     from handrail.surfaces.cli.run import CommandParts
@@ -126,6 +126,7 @@ def _command_parts(secrets: "Secrets") -> "CommandParts":
         demo=_demo,
         record_defect=lambda defect: _record_defect(runtime, defect),
         input_problems=_input_problems,
+        take_trees=lambda process: _take_trees(runtime(), process),
         notices=_notices,
     )
 
@@ -160,6 +161,21 @@ def _answer(
     if parsed.command is not None and parsed.command["effect"] == "update":
         _load_the_rest()
     return answer_command(runtime, process, parsed, ask, measure)
+
+
+def _take_trees(runtime: "Runtime", process: "Process") -> None:
+    from handrail.operations.code.taking import take_for_command
+
+    for due in process.trees_due:
+        why = take_for_command(runtime, due)
+        if why:
+            process.tell(f"handrail: tree: skipped ({why})\n".encode(errors="backslashreplace"))
+
+
+def _take_tree_for_server(runtime: "Runtime", due: "TreeDue") -> None:
+    from handrail.operations.code.taking import SERVER_SECONDS, take_due_tree
+
+    take_due_tree(runtime, due, SERVER_SECONDS)
 
 
 def _load_the_rest() -> None:
@@ -294,7 +310,13 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
         return adapter
 
     serve_stdio(
-        runtime, ServerParts(offer=offer, give_back_memory=give_back_memory), home_directory(environment)
+        runtime,
+        ServerParts(
+            offer=offer,
+            give_back_memory=give_back_memory,
+            take_tree=lambda due: _take_tree_for_server(runtime, due),
+        ),
+        home_directory(environment),
     )
     return 0
 

@@ -54,6 +54,7 @@ from handrail.engine.events import (
     Signalled,
     StatusUnknown,
     TimedOut,
+    TreeRecorded,
     ValidationPerformed,
     decode_event,
     encode_event,
@@ -396,6 +397,37 @@ FACTS: list[tuple[Event, dict[str, object]]] = [
             "counts": {"passed": 0, "failed": 1, "skipped": 0, "errors": 0},
         },
     ),
+    (
+        TreeRecorded(
+            node_id=NODE,
+            tree_id="t1:2",
+            head="c0ffee",
+            cause="look",
+            files=9,
+            listed=2,
+            left_out=1,
+            base_node_id=NODE,
+            base_tree_id="t1:1",
+            depth=1,
+            list_ref=BlobRef("sha256:3"),
+            pack_ref=BlobRef("sha256:4"),
+        ),
+        {
+            "kind": "tree_recorded",
+            "nodeId": "nod_1",
+            "treeId": "t1:2",
+            "head": "c0ffee",
+            "cause": "look",
+            "files": 9,
+            "listed": 2,
+            "leftOut": 1,
+            "baseNodeId": "nod_1",
+            "baseTreeId": "t1:1",
+            "depth": 1,
+            "listRef": "sha256:3",
+            "packRef": "sha256:4",
+        },
+    ),
 ]
 
 
@@ -470,6 +502,7 @@ def test_the_set_of_kinds_is_closed() -> None:
         "session_imported",
         "run_closed",
         "receipt_recorded",
+        "tree_recorded",
     )
     assert {data["kind"] for _, data in FACTS} == set(EVENT_KINDS)
 

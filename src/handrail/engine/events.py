@@ -38,6 +38,8 @@ CapabilityStatus: TypeAlias = Literal["unknown", "available", "unavailable"]
 CapabilityProvenance: TypeAlias = Literal["probe_step", "attempted_use", "manual_claim"]
 """The first two are strong: the agent tried it. The last is only a claim."""
 GapSeverity: TypeAlias = Literal["info", "warning", "critical"]
+TreeCause: TypeAlias = Literal["start", "advance", "checkpoint", "look", "receipt", "restore"]
+"""What a tree was taken for; `look`: a report was judged by it."""
 CloseReason: TypeAlias = Literal["abandoned", "superseded", "done_elsewhere"]
 DivergenceReason: TypeAlias = Literal[
     "missing_user_context", "capability_unavailable", "efficiency_skip", "safety_stop", "policy_constraint"
@@ -408,6 +410,33 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """From the report of the test runner; None: there is none."""
 
 
+class TreeRecorded(Fact, frozen=True, kw_only=True):
+    """The files of the project at a node. Scoped to the run, it moves no tip and opens no ledger entry.
+
+    The blobs that it names may be absent: then the tree is known by its id alone.
+    """
+
+    node_id: NodeId
+    tree_id: str
+    head: str = ""
+    """The commit that was checked out; empty: no git, or no commit."""
+    cause: TreeCause = "advance"
+    files: int = 0
+    listed: int = 0
+    """Paths that differ from the commit; without one, all."""
+    left_out: int = 0
+    """New contents that were not kept: too large, or changed meanwhile."""
+    base_node_id: NodeId | None = None
+    base_tree_id: str = ""
+    """The earlier tree whose list this one builds on; empty: its list is whole."""
+    depth: int = 0
+    """How many lists it builds on."""
+    list_ref: BlobRef | None = None
+    """What differs from that list; None: nothing."""
+    pack_ref: BlobRef | None = None
+    """New contents; None: there are none."""
+
+
 class SessionImported(Fact, frozen=True, kw_only=True):
     """Everything before this event came from elsewhere, in a bundle. The label stays for good.
 
@@ -438,6 +467,7 @@ Event: TypeAlias = (
     | SessionImported
     | RunClosed
     | ReceiptRecorded
+    | TreeRecorded
 )
 """The closed set. A kind or version outside it fails fast."""
 

@@ -52,6 +52,7 @@ from handrail.engine.events import (
     RunStarted,
     SessionCreated,
     SessionImported,
+    TreeRecorded,
     ValidationPerformed,
     decode_event,
 )
@@ -69,12 +70,14 @@ from handrail.engine.history import (
     Opening,
     Receipt,
     Recorded,
+    RecordedTree,
     Run,
     SessionNotes,
     add_artifact,
     add_context,
     add_observation,
     add_receipt,
+    add_tree,
     replace_preferences,
 )
 from handrail.engine.navigate import frames_of
@@ -136,6 +139,7 @@ class _Folding:
         self._new_anchors: dict[RunId, list[int]] = {}
         self._closings = Growth(start.closings)
         self._receipts = Growth(start.receipts)
+        self._trees = Growth(start.trees)
 
     def history(self) -> History:
         for run_id, indexes in self._new_anchors.items():
@@ -163,6 +167,7 @@ class _Folding:
             anchors=self._anchors.done(),
             closings=self._closings.done(),
             receipts=self._receipts.done(),
+            trees=self._trees.done(),
             last_at=self._last_at,
             imported=self._imported,
         )
@@ -237,6 +242,9 @@ class _Folding:
             case ReceiptRecorded(node_id=node_id) as fact:
                 receipt = Receipt(fact=fact, index=record.index, at=body.at)
                 self._receipts[node_id] = add_receipt(self._receipts.get(node_id, ()), receipt)
+            case TreeRecorded(node_id=node_id) as taken:
+                tree = RecordedTree(fact=taken, index=record.index, at=body.at)
+                self._trees[node_id] = add_tree(self._trees.get(node_id, ()), tree)
             case SessionImported(bundle_id=bundle_id, source_session_id=source_session_id):
                 self._imported = Imported(
                     bundle_id=bundle_id,

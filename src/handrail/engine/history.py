@@ -35,6 +35,7 @@ from handrail.engine.events import (
     Preferences,
     Project,
     ReceiptRecorded,
+    TreeRecorded,
     ValidationPerformed,
 )
 from handrail.engine.growing import Growth
@@ -249,6 +250,24 @@ def add_receipt(held: tuple[Receipt, ...], receipt: Receipt) -> tuple[Receipt, .
     return tuple(kept for kept in grown if kept is not same[0])
 
 
+class RecordedTree(msgspec.Struct, frozen=True, kw_only=True):
+    """A tree of the project's files, and where that stands in the log; its node is in the fact."""
+
+    fact: TreeRecorded
+    index: int
+    at: str
+
+
+MOST_TREES = 50
+"""Trees of one node that a history keeps: the first, which the node was made with, and the newest."""
+
+
+def add_tree(held: tuple[RecordedTree, ...], tree: RecordedTree) -> tuple[RecordedTree, ...]:
+    """The trees of a node with one more."""
+    grown = (*held, tree)
+    return grown if len(grown) <= MOST_TREES else (grown[0], *grown[2:])
+
+
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
     """The label of a session that came in a bundle, and where it stands in the log."""
 
@@ -289,6 +308,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
     receipts: Mapping[NodeId, tuple[Receipt, ...]] = {}
     """By the node that was pending, oldest first; `list_receipts` gives those of a run."""
+    trees: Mapping[NodeId, tuple[RecordedTree, ...]] = {}
+    """By the node that they were taken at, oldest first; `engine/code_trees.py` asks about them."""
     last_at: str = ""
     imported: Imported | None = None
     """Set for good when the session came in a bundle; the latest import, if there were several."""

@@ -89,12 +89,23 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     """A file in which its tests are counted."""
 
 
+class _Code(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    snapshots: Literal["git", "always", "off"] = "git"
+    """Keep the files of a project with each step: those under git, all, or none."""
+
+
+class _ProjectCode(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    snapshots: Literal["", "off"] = ""
+    """`off`: never keep files of this project. A project cannot turn on what its user turned off."""
+
+
 class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     output: _Output = _Output()
     checks: Annotated[
         dict[Annotated[str, Meta(pattern=_CHECK_NAME)], _Check], Meta(max_length=MOST_CHECKS)
     ] = {}
     """Commands that count as evidence, by name: `check run NAME` runs one; no other call ever does."""
+    code: _ProjectCode = _ProjectCode()
 
 
 class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -113,6 +124,7 @@ class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How many files of the audit are kept, one per month with a line."""
     preferences: _Preferences = _Preferences()
     update: _Update = _Update()
+    code: _Code = _Code()
 
 
 _File = TypeVar("_File", _UserFile, _ProjectFile)
@@ -130,9 +142,11 @@ class LocalSettings:
         user = _decoded(os.path.join(self._home, USER_FILE), USER_FILE, _UserFile)
         output = user.output
         checks: tuple[DeclaredCheck, ...] = ()
+        snapshots = user.code.snapshots
         if project and not _leads_out(project):
             file = _decoded(os.path.join(project, PROJECT_FILE), PROJECT_FILE, _ProjectFile)
             theirs, checks = file.output, _checks(file)
+            snapshots = file.code.snapshots or snapshots
             output = _Output(
                 format=theirs.format or output.format,
                 envelope=theirs.envelope or output.envelope,
@@ -154,6 +168,7 @@ class LocalSettings:
             verify_updates=user.update.verify,
             trusted_root=user.update.trusted_root,
             checks=checks,
+            snapshots=snapshots,
         )
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:

@@ -138,6 +138,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     trusted_root: str = ""
     checks: tuple[DeclaredCheck, ...] = ()
     """Of the project, sorted by name."""
+    snapshots: Literal["git", "always", "off"] = "git"
+    """Of which projects contents of files are kept with the nodes of a run."""
 
 
 class SettingProblem(msgspec.Struct, frozen=True, kw_only=True):

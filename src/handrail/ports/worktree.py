@@ -130,7 +130,9 @@ class Worktree(Protocol):
     def compare(self, project: str, before: Tree, after: Tree) -> Changes | Unseen:
         """What differs; reads commits of the repository if another one was checked out in between."""
 
-    def pack_contents(self, project: str, tree: Tree, known: Collection[str] = ()) -> Packed:
+    def pack_contents(
+        self, project: str, tree: Tree, known: Collection[str] = (), most_bytes: int = MOST_PACK_BYTES
+    ) -> Packed:
         """The contents of the tree's entries, without the digests already known.
 
         A file that has changed since, or that is too large, is left out with the reason.
@@ -160,8 +162,10 @@ class UnseenWorktree:
         del project, before, after
         return Unseen(reason=self._REASON)
 
-    def pack_contents(self, project: str, tree: Tree, known: Collection[str] = ()) -> Packed:
-        del project, tree, known
+    def pack_contents(
+        self, project: str, tree: Tree, known: Collection[str] = (), most_bytes: int = MOST_PACK_BYTES
+    ) -> Packed:
+        del project, tree, known, most_bytes
         return Packed(content=b"", digests=())
 
     def unpack(self, content: bytes) -> Mapping[str, bytes]:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import FEATURE_DISABLED
-from handrail.contract.ids import ObservationKey
+from handrail.contract.ids import NodeId, ObservationKey, SessionId
 from handrail.contract.outcome import Commits, Fault
 from handrail.contract.redaction import Secrets
 from handrail.ports.log import EventLog, EventReader
@@ -167,6 +167,15 @@ NO_PROGRESS = NoProgress()
 # The runtime
 
 
+class TreeDue(msgspec.Struct, frozen=True, kw_only=True):
+    """A node whose tree of files is to be taken when its reply is sent."""
+
+    session_id: SessionId
+    node_id: NodeId
+    project: str
+    cause: Literal["start", "advance", "checkpoint"]
+
+
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What rehydrate is given: nothing in it can append."""
 
@@ -202,6 +211,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """Of the sessions, for lists and searches; None: they are read from the log."""
     worktree: Callable[[], Worktree] = no_worktree
     """Looks at the files of the project; a runtime without one sees nothing."""
+    trees_due: list[TreeDue] | None = None
+    """Left by the call for its surface, which takes them after the reply; None: nobody does."""
     audit: Audit = NO_AUDIT
     interruptions: Interruptions = NEVER_INTERRUPTED
     progress: Progress = NO_PROGRESS
@@ -223,6 +234,23 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
             library=self.library,
             workspace=self.workspace,
         )
+
+
+def leave_tree(
+    rt: Runtime,
+    session_id: SessionId,
+    node_id: NodeId,
+    asked: str | UnsetType,
+    cause: Literal["start", "advance", "checkpoint"],
+) -> None:
+    """Have the tree of a new node taken after the reply; a replay made no node, and leaves none."""
+    if rt.trees_due is None or not rt.commits.is_made:
+        return
+    try:
+        project = project_of(rt, asked)
+    except Fault:  # the directory is gone: nothing can be seen there
+        return
+    rt.trees_due.append(TreeDue(session_id=session_id, node_id=node_id, project=project, cause=cause))
 
 
 def project_of(rt: Runtime, asked: str | UnsetType) -> str:

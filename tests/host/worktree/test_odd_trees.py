@@ -51,6 +51,7 @@ def name_of(trick: GitTrick) -> str:
     return trick.name
 
 
+@pytest.mark.promise("evidence.code.looking-runs-nothing")
 @pytest.mark.parametrize("trick", GIT_TRICKS, ids=name_of)
 def test_no_configuration_of_the_repository_starts_a_program(
     trick: GitTrick, tmp_path: Path, worktree: LocalWorktree
@@ -71,6 +72,7 @@ def test_no_configuration_of_the_repository_starts_a_program(
     assert "kept.txt" in modes(tree)
 
 
+@pytest.mark.promise("evidence.code.looking-runs-nothing")
 def test_all_of_them_together_start_nothing_and_git_stays_as_it_is(
     tmp_path: Path, worktree: LocalWorktree
 ) -> None:
@@ -101,6 +103,7 @@ def test_before_the_first_commit_every_file_is_listed(tmp_path: Path, worktree: 
     assert after.tree_id == before.tree_id
 
 
+@pytest.mark.promise("evidence.code.odd-trees")
 def test_a_bare_repository_has_no_files(tmp_path: Path, worktree: LocalWorktree) -> None:
     run_git(tmp_path, "init", "-q", "--bare", "bare.git")
 
@@ -227,6 +230,7 @@ def test_a_repository_with_longer_ids_is_seen(tmp_path: Path, worktree: LocalWor
     assert entry.digest.startswith("sha256:")
 
 
+@pytest.mark.promise("evidence.code.odd-trees")
 def test_a_repository_that_git_refuses_is_unseen(root: Path, worktree: LocalWorktree) -> None:
     write(root, ".git/config", "[core\nbroken")
 

@@ -10,6 +10,7 @@ from tests.journeys.promises import (
     command_line_update,
     design,
     evidence,
+    evidence_code,
     execution,
     response_contract,
     resumption_pack,
@@ -51,4 +52,5 @@ PROMISES: tuple[Promise, ...] = (
     *TRUTH,
     *HARDENING,
     *evidence.PROMISES,
+    *evidence_code.PROMISES,
 )

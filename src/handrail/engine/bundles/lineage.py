@@ -40,6 +40,7 @@ from handrail.engine.events import (
     Scope,
     SessionCreated,
     SessionImported,
+    TreeRecorded,
 )
 from handrail.engine.navigate import Running, is_position, loops_around
 from handrail.workflows.compiled import CompiledWorkflow
@@ -126,6 +127,9 @@ class _Check:
                 self._about_run(event.scope, node_id, "closes a run at a node of another one")
             case ReceiptRecorded() as receipt:
                 self._take_receipt(event, receipt)
+            case TreeRecorded(node_id=node_id):
+                self._about_run(event.scope, node_id, "is a tree at a node of another run")
+                self._count(node_id, event)
             case PreferencesChanged() if event.scope.node_id is None:
                 pass
             case NodeOutputAppended() as output if event.scope.node_id is None:

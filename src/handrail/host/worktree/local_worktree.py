@@ -23,6 +23,7 @@ from handrail.host.worktree.trees import (
     take_without_git,
 )
 from handrail.ports.worktree import (
+    MOST_PACK_BYTES,
     Changes,
     Packed,
     PlaceAsked,
@@ -75,8 +76,10 @@ class LocalWorktree:
             files = (found[0], found[1])
         return _compare(before, after, *files)
 
-    def pack_contents(self, project: str, tree: Tree, known: Collection[str] = ()) -> Packed:
-        return packs.pack_contents(os.path.realpath(project), tree, known)
+    def pack_contents(
+        self, project: str, tree: Tree, known: Collection[str] = (), most_bytes: int = MOST_PACK_BYTES
+    ) -> Packed:
+        return packs.pack_contents(os.path.realpath(project), tree, known, most_bytes)
 
     def unpack(self, content: bytes) -> Mapping[str, bytes]:
         return packs.unpack(content)

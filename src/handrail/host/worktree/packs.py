@@ -26,7 +26,9 @@ _LARGE = 1_000_000
 _ALGORITHMS = ("sha1", "sha256")
 
 
-def pack_contents(project: str, tree: Tree, known: Collection[str]) -> Packed:
+def pack_contents(
+    project: str, tree: Tree, known: Collection[str], most_bytes: int = MOST_PACK_BYTES
+) -> Packed:
     """The contents of the tree's entries as they are on the disk, without those already known."""
     contents: dict[str, bytes] = {}
     left_out: list[LeftOut] = []
@@ -34,7 +36,7 @@ def pack_contents(project: str, tree: Tree, known: Collection[str]) -> Packed:
     for entry in tree.entries:
         if entry.mode == "absent" or entry.digest in known or entry.digest in contents:
             continue
-        found = read_present(project, entry) if total + entry.size <= MOST_PACK_BYTES else _NO_ROOM
+        found = read_present(project, entry) if total + entry.size <= most_bytes else _NO_ROOM
         if isinstance(found, str):
             left_out.append(LeftOut(path=entry.path, why=found))
         else:

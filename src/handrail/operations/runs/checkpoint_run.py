@@ -29,7 +29,7 @@ from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_t
 from handrail.operations.session_replies import reply_to_notes
 from handrail.operations.work import Output, blobs_of, observe_surroundings, read_report, require_one_reply
 from handrail.runtime.operation import AckVerdict, Input, Operation, Verdict
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -141,6 +141,7 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
     if request.dry_run is True:
         return predict_outcome(rt, handle.claims, "checkpoint", decide)
     session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work))
+    leave_tree(rt, handle.claims.session_id, recorded.to_node_id, request.project, "checkpoint")
     return reply_to_answer(
         rt.log,
         rt.keys,

@@ -27,7 +27,7 @@ from handrail.operations.work import (
     require_one_reply,
 )
 from handrail.runtime.operation import AckVerdict, Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -99,6 +99,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
 
         return predict_outcome(rt, claims, "advance", decide)
     session, recorded = answer_attempt(rt, claims, "advance", decide, blobs_of(work))
+    leave_tree(rt, claims.session_id, recorded.to_node_id, request.project, "advance")
     return reply_to_answer(
         rt.log,
         rt.keys,

@@ -59,7 +59,7 @@ from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import Runtime, leave_tree, project_of
 from handrail.runtime.sessions import (
     COMMIT_TRIES,
     Session,
@@ -257,6 +257,7 @@ def _run_of(rt: Runtime, request: StartRun) -> Success:
                 rt.log, rt.keys, session, asked.input_digest, place_of(project, seen)
             )
         session, recorded = _begin(rt, session, run_id, asked, project, seen)
+        leave_tree(rt, session.history.session_id, recorded.to_node_id, project, "start")
     return reply_to_answer(
         rt.log,
         rt.keys,

@@ -465,5 +465,6 @@ def _shield(runtime: Runtime, process: Process, parsed: Parsed) -> Runtime:
         settings=ShieldedSettings(runtime.settings, process),
         check_programs=lambda: ShieldedPrograms(runtime.check_programs(), process),
         interruptions=process,
+        trees_due=process.trees_due,
         progress=TerminalProgress(process, is_quiet=bool({"quiet", "stream"} & set(parsed.options))),
     )

@@ -71,6 +71,10 @@ def _no_notices(_: str) -> Sequence[Notice]:
     return ()
 
 
+def _take_none(_: Process) -> None:
+    return
+
+
 def _no_problems(_: Parsed) -> Sequence[Problem]:
     return ()
 
@@ -95,6 +99,8 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
     """Stores the traceback and returns the id to quote."""
     input_problems: Callable[[Parsed], Sequence[Problem]] = _no_problems
     """What the operation finds wrong with the values of a line that is refused anyway."""
+    take_trees: Callable[[Process], None] = _take_none
+    """Looks at the files of the nodes that the call made, when its answer is written."""
     notices: Callable[[str], Sequence[Notice]] = _no_notices
     """The stored notices that answers of this operation carry."""
 
@@ -128,7 +134,10 @@ def run(
         answer = _run_guarded(caller, parts, lambda: _render(caller, failure))
     except KeyboardInterrupt:  # from a server, which stops in its own way
         answer = E_INTERRUPTED.exit_status
-    return answer if isinstance(answer, int) else _deliver(process, caller, answer)
+    status = answer if isinstance(answer, int) else _deliver(process, caller, answer)
+    if process.trees_due:
+        _try(lambda: parts.take_trees(process))  # the call has succeeded: nothing here changes that
+    return status
 
 
 def _answer(

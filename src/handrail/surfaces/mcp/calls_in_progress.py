@@ -23,7 +23,7 @@ from msgspec import UNSET
 
 from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, SERVER_BUSY
 from handrail.contract.outcome import Failure, Fault
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, TreeDue
 from handrail.surfaces.mcp.calls import refusal_of, run_guarded
 from handrail.surfaces.mcp.eras import Connection, Work
 from handrail.surfaces.mcp.messages import (
@@ -93,6 +93,8 @@ class ServerParts(msgspec.Struct, frozen=True, kw_only=True):
 
     offer: Callable[[], Adapter]
     give_back_memory: Callable[[], None]
+    take_tree: Callable[[TreeDue], None] | None = None
+    """Looks at the files of a node that a call made, when its answer is sent; None: nobody looks."""
 
 
 class Outlet:
@@ -228,6 +230,8 @@ class CallsInProgress:
         self._owed = self._owed_bytes = self._carried_bytes = 0
         self._workers = self._idle = self._queued = self._hanging = 0
         self._is_closing = False
+        self._trees = 0
+        """Trees that are still to be taken."""
 
     def start(self) -> None:
         """Raises RuntimeError when no thread can be started."""
@@ -259,7 +263,8 @@ class CallsInProgress:
             self._settle(call, self._reply_without_asking(call))
         with self._changed:
             self._changed.wait_for(
-                lambda: not self._owed or self._outlet.trouble is not None, self._limits.last_answers_seconds
+                lambda: not (self._owed or self._trees) or self._outlet.trouble is not None,
+                self._limits.last_answers_seconds,
             )
 
     def stop(self) -> None:
@@ -370,12 +375,31 @@ class CallsInProgress:
             return is_spare
 
     def _perform(self, call: Call) -> None:
-        runtime = msgspec.structs.replace(self._runtime, interruptions=call, progress=call)
+        due: list[TreeDue] = []
+        runtime = msgspec.structs.replace(
+            self._runtime,
+            interruptions=call,
+            progress=call,
+            trees_due=due if self._parts.take_tree is not None else None,
+        )
         found = run_guarded(runtime, lambda: call.work.perform(self._adapter(), runtime))
+        with self._lock:
+            self._trees += len(due)
         if isinstance(found, Waiting):
             self._ask(call, found)
         else:
             self._settle(call, refusal_of(found) if isinstance(found, Failure) else found)
+        for one in due:
+            self._take_tree(one)
+
+    def _take_tree(self, due: TreeDue) -> None:
+        """After the answer: trouble here is kept as an incident, and changes nothing that was said."""
+        take = self._parts.take_tree
+        if take is not None:
+            run_guarded(self._runtime, lambda: take(due))
+        with self._changed:
+            self._trees -= 1
+            self._changed.notify_all()
 
     def _adapter(self) -> Adapter:
         """Created once, by the first caller; the others wait."""

@@ -336,7 +336,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "params": (
             {"name": "ID", "value": "", "choices": (), "is_required": True, "environment": "", "text": "The id of the session."},
             {"name": "--after", "value": "INDEX", "choices": (), "is_required": False, "environment": "", "text": "Only events after this index."},
-            {"name": "--kinds", "value": "KIND,KIND", "choices": ("session_created", "observation_recorded", "run_started", "node_created", "edge_created", "context_set", "advance_recorded", "validation_performed", "node_output_appended", "preferences_changed", "capability_observed", "gap_recorded", "divergence_recorded", "decision_trace_appended", "session_imported", "run_closed", "receipt_recorded"), "is_required": False, "environment": "", "text": "Only these kinds."},
+            {"name": "--kinds", "value": "KIND,KIND", "choices": ("session_created", "observation_recorded", "run_started", "node_created", "edge_created", "context_set", "advance_recorded", "validation_performed", "node_output_appended", "preferences_changed", "capability_observed", "gap_recorded", "divergence_recorded", "decision_trace_appended", "session_imported", "run_closed", "receipt_recorded", "tree_recorded"), "is_required": False, "environment": "", "text": "Only these kinds."},
             {"name": "--limit", "value": "N", "choices": (), "is_required": False, "environment": "", "text": "Items per page, 50 by default."},
             {"name": "--cursor", "value": "CURSOR", "choices": (), "is_required": False, "environment": "", "text": "next_cursor of the page before."},
             {"name": "--follow", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Of a stream: continue with events as they arrive."},

@@ -1,0 +1,30 @@
+"""What the rules promise of the files of a project: looking at them, keeping them, bringing them back."""
+
+from __future__ import annotations
+
+from tests.journeys.promises.promise import Promise
+
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "evidence.code.looking-runs-nothing",
+        "evidence, section 4",
+        "No configuration of a repository starts a program when its files are looked at, and no byte of the "
+        "repository changes.",
+    ),
+    Promise(
+        "evidence.code.odd-trees",
+        "evidence, section 7",
+        "A project that cannot be seen is unknown with the reason, and no call fails because of it.",
+    ),
+    Promise(
+        "evidence.code.tree-of-a-node",
+        "evidence, section 4",
+        "In a git repository each start, advance and checkpoint leaves the tree of its node, in a commit of "
+        "its own after the reply; a setting of the user or the project turns that off.",
+    ),
+    Promise(
+        "evidence.code.optional",
+        "evidence, section 4",
+        "A bundle without code imports and continues; its trees are unknown, and nothing is called damaged.",
+    ),
+)

@@ -1,0 +1,118 @@
+"""The code of every node: taken after the reply, kept once, off where somebody says so, and optional."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.hostile import run_git
+from tests.host.worktree.project import commit, picture, write
+from tests.surfaces.cli.tool import Tool
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+class Work:
+    """A project with a repository, and a run in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tool = Tool(str(folder))
+        self.root = Path(self.tool.project)
+        run_git(self.root, "init", "-q", ".")
+        write(self.root, "a.py", "a = 1\n")
+        write(self.root, ".gitignore", "*.log\n")
+        commit(self.root)
+
+    def start(self) -> Any:
+        return self.tool.data("run", "start", "wr.small_change", "--goal", "g", "--request-id", "k")
+
+    def save(self, reply: Any, notes: str) -> Any:
+        token = reply["checkpointToken"]
+        return self.tool.data("run", "checkpoint", "--checkpoint", token, "--notes", notes)
+
+    def events(self, reply: Any, kind: str) -> list[dict[str, Any]]:
+        place = Path(self.tool.home, "data", "sessions", reply["session"]["sessionId"])
+        lines = [
+            line for part in sorted(place.glob("events-*")) for line in part.read_text("utf-8").splitlines()
+        ]
+        told = [json.loads(line)["event"] for line in lines if line]
+        return [event for event in told if event["data"]["kind"] == kind]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    return Work(tmp_path)
+
+
+@pytest.mark.promise("evidence.code.tree-of-a-node")
+def test_each_node_leaves_the_tree_that_it_was_made_with(work: Work) -> None:
+    before = picture(work.root / ".git")
+    started = work.start()
+    write(work.root, "a.py", "a = 2\n")
+    write(work.root, "noise.log", "ignored")
+    saved = work.save(started, "half way")
+
+    first, second = work.events(started, "tree_recorded")
+
+    assert [first["data"]["cause"], second["data"]["cause"]] == ["start", "checkpoint"]
+    assert first["data"]["treeId"] != second["data"]["treeId"]
+    assert "listRef" not in first["data"]
+    assert second["data"]["listed"] == 1
+    assert "nodeId" not in second["scope"]
+    assert picture(work.root / ".git") == before
+    assert saved["session"]["sessionId"] == started["session"]["sessionId"]
+    assert work.tool.data("store", "verify")["problem_count"] == 0
+
+
+@pytest.mark.promise("evidence.code.tree-of-a-node")
+@pytest.mark.parametrize("whose", ["user", "project"])
+def test_a_setting_turns_it_off(work: Work, whose: str) -> None:
+    place = Path(work.tool.home) if whose == "user" else work.root / ".handrail"
+    write(place, "config.json", json.dumps({"code": {"snapshots": "off"}}))
+
+    assert work.events(work.start(), "tree_recorded") == []
+
+
+@pytest.mark.promise("evidence.code.tree-of-a-node")
+def test_a_project_cannot_turn_on_what_its_user_turned_off(work: Work) -> None:
+    write(Path(work.tool.home), "config.json", json.dumps({"code": {"snapshots": "off"}}))
+    write(work.root, ".handrail/config.json", json.dumps({"code": {"snapshots": "always"}}))
+
+    error = work.tool.error("run", "start", "wr.small_change", "--goal", "g", "--request-id", "k")
+
+    assert error["code"] == "E_CONFIG"
+
+
+@pytest.mark.promise("evidence.code.odd-trees")
+def test_a_repository_that_cannot_be_seen_costs_one_line_and_no_answer(work: Work) -> None:
+    write(work.root, ".git/config", "[core\nbroken")
+
+    ran = work.tool.run("run", "start", "wr.small_change", "--goal", "g", "--request-id", "k")
+
+    assert ran.status == 0
+    assert json.loads(ran.out)["ok"] is True
+    assert b"tree: skipped" in ran.err
+    assert ran.err.count(b"\n") == 1
+
+
+@pytest.mark.promise("evidence.code.optional")
+def test_a_session_without_its_code_imports_verifies_and_goes_on(work: Work, tmp_path: Path) -> None:
+    write(work.root, "a.py", "secret = 'unpublished'\n")
+    started = work.start()
+    bundle = str(tmp_path / "work.json")
+    work.tool.data("session", "export", started["session"]["sessionId"], "--out", bundle)
+    (tmp_path / "other").mkdir()
+    other = Tool(str(tmp_path / "other"))
+    shown = other.data("session", "import", bundle, "--dry-run")
+    other.data("session", "import", bundle, "--confirm", shown["confirm_token"])
+
+    found = other.data("session", "show", started["session"]["sessionId"])
+
+    assert found["health"]["state"] == "healthy"
+    assert other.data("store", "verify")["problem_count"] == 0
+    assert "unpublished" not in Path(bundle).read_text("utf-8")
+    assert json.loads(Path(bundle).read_text("utf-8"))["bundleSchemaVersion"] == 1
