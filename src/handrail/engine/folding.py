@@ -46,6 +46,7 @@ from handrail.engine.events import (
     NotesKept,
     NotesStored,
     ObservationRecorded,
+    Preferences,
     PreferencesChanged,
     ReceiptRecorded,
     RunClosed,
@@ -221,12 +222,7 @@ class _Folding:
                 else:
                     self._output(output, scope.node_id, record.index)
             case PreferencesChanged(effective=effective):
-                if scope.node_id is None:
-                    self._baseline = Baseline(preferences=effective, index=record.index)
-                else:
-                    self._attach(scope.node_id, preferences=effective)
-                    held = self._inherited[scope.node_id]
-                    self._inherited[scope.node_id] = replace_preferences(held, effective)
+                self._prefer(effective, scope.node_id, record.index)
             case ValidationPerformed() as performed:
                 self._add(scope.node_id, "validations", performed)
             case CapabilityObserved() as observed:
@@ -254,6 +250,13 @@ class _Folding:
                 )
             case never:
                 assert_never(never)
+
+    def _prefer(self, effective: Preferences, node_id: NodeId | None, index: int) -> None:
+        if node_id is None:
+            self._baseline = Baseline(preferences=effective, index=index)
+            return
+        self._attach(node_id, preferences=effective)
+        self._inherited[node_id] = replace_preferences(self._inherited[node_id], effective)
 
     def _close(self, closed: RunClosed, run_id: RunId, at: str, index: int) -> None:
         closing = Closing(

@@ -8,20 +8,19 @@ from __future__ import annotations
 from handrail.contract.catalogue import STORE_CORRUPT
 from handrail.contract.ids import BlobRef, NodeId
 from handrail.contract.outcome import Fault
-from handrail.engine.code_trees import (
+from handrail.engine.code_trees import find_latest_tree, list_refs
+from handrail.engine.events import TreeCause
+from handrail.engine.facts import encode_project
+from handrail.engine.history import History, RecordedTree
+from handrail.operations.code.stored_trees import (
     KnownTree,
     PreparedTree,
     StoredTree,
-    find_latest_tree,
     known_digests,
-    list_refs,
     plan_tree,
     prepare_tree,
     restore_list,
 )
-from handrail.engine.events import TreeCause
-from handrail.engine.facts import encode_project
-from handrail.engine.history import History, RecordedTree
 from handrail.ports.log import EventReader
 from handrail.ports.worktree import MOST_PACK_BYTES, Packed, Tree, Unseen
 from handrail.runtime.runtime import Runtime, TreeDue
@@ -97,7 +96,7 @@ def prepare_node_tree(
 ) -> PreparedTree:
     """Everything that recording a tree at a node, or at one that follows it, needs; no lock is held.
 
-    `engine.code_trees.plan_tree` makes the event; its blobs go into the same commit. Contents are kept only
+    `stored_trees.plan_tree` makes the event; its blobs go into the same commit. Contents are kept only
     where snapshots are on: without, the list of paths and digests is all that is stored.
     """
     base = load_known_tree(rt.log, history, find_latest_tree(history, node_id))

@@ -8,22 +8,24 @@ import pytest
 from handrail.contract.ids import BlobRef, NodeId
 from handrail.engine.code_trees import (
     LONGEST_CHAIN,
-    KnownTree,
-    PreparedTree,
     find_baseline,
     find_latest_tree,
     find_tree,
     find_tree_of,
-    known_digests,
     list_refs,
-    plan_tree,
-    prepare_tree,
-    restore_list,
     tree_refs,
 )
 from handrail.engine.folding import fold
 from handrail.engine.history import MOST_TREES, Node
 from handrail.engine.history_cache import decode_history, encode_history
+from handrail.operations.code.stored_trees import (
+    KnownTree,
+    PreparedTree,
+    known_digests,
+    plan_tree,
+    prepare_tree,
+    restore_list,
+)
 from handrail.ports.worktree import Packed, Tree, TreeEntry
 from handrail.projections.run_graph import preferred_tip
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog
