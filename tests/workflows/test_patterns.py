@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from handrail.workflows.contracts import patterns
 from handrail.workflows.contracts.patterns import explain_refusal, is_match
 
 SLOW = "can itself match in several ways"
@@ -219,3 +220,15 @@ def test_a_repetition_inside_a_repetition_is_found_however_it_is_written(
     pattern = around.format(f"(?:{inner}){repeat}") + outer + tail
 
     assert SLOW in explain_refusal(pattern)
+
+
+@pytest.mark.parametrize("pattern", [r"\b[0-9]{1,3}\b", "(?i)done", "^## Risks$"])
+def test_a_light_pattern_is_accepted_without_the_linear_engine(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(pattern: str, flags: str) -> None:
+        raise AssertionError("the engine is large")
+
+    monkeypatch.setattr(patterns, "_linear", load)
+
+    assert explain_refusal(pattern) == ""

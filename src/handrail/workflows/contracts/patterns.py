@@ -205,12 +205,16 @@ def _slow_whole(pattern: str) -> str:
     counts = [count for token in repeats for count in _bounds(token) if count != inf]
     if max(counts, default=0) > MAX_PATTERN_COUNT:
         return f"The pattern counts to {max(counts):.0f}; the limit is {MAX_PATTERN_COUNT}."
-    if _measured(pattern).ways > MAX_PATTERN_WAYS and _in_linear_time(pattern, "", "") is None:
+    measured = _measured(pattern)
+    if measured.ways > MAX_PATTERN_WAYS and _in_linear_time(pattern, "", "") is None:
         return (
             "The pattern has look-around, a back reference or another form that is matched by trying, and "
             f"its repetitions can match in more than {MAX_PATTERN_WAYS} ways."
         )
-    if estimate_work(pattern, MAX_NOTES_CHARACTERS) > MAX_MATCH_WORK:
+    # Nearly every pattern is light with any engine; only for the others is the linear one loaded.
+    most_tries = 1 + min(max(measured.length, measured.tries), MAX_MATCH_WORK)
+    is_light = most_tries * (MAX_NOTES_CHARACTERS + _START_CHARACTERS) <= MAX_MATCH_WORK
+    if not is_light and estimate_work(pattern, MAX_NOTES_CHARACTERS) > MAX_MATCH_WORK:
         return "The pattern takes too long on long notes: its repetitions and counts are too large together."
     return ""
 
