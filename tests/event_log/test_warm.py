@@ -387,3 +387,11 @@ def test_heavy_values_push_others_out_and_one_always_stays() -> None:
     recent.put(IDS[4], 4, weight=100)
     assert recent.get(IDS[4]) == 4
     assert recent.take(IDS[3]) is None
+
+
+def test_the_latest_values_stay_however_heavy_they_are() -> None:
+    recent: Recent[int] = Recent(10, most_weight=100, always_kept=2)
+    for number in range(4):
+        recent.put(IDS[number], number, weight=500)
+
+    assert [recent.get(session_id) for session_id in IDS[:4]] == [None, None, 2, 3]

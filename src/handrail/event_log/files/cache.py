@@ -110,8 +110,10 @@ _T = TypeVar("_T")
 TIPS_PER_SESSION: Final = 8
 """Callers that work on one session are only a few commits apart."""
 MOST_SESSIONS: Final = 4_096
-MOST_KEYS: Final = 500_000
-"""About 60 MB of dedupe keys over all sessions."""
+MOST_KEYS: Final = 10_000
+"""Dedupe keys over all sessions, about 115 bytes each; a session that is left out is scanned again."""
+ALWAYS_KEPT: Final = 4
+"""The latest sessions stay, however long they are: scanning one anew in every call is expensive."""
 
 
 class WriterMemory(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,11 +129,15 @@ class WriterMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recent(Generic[_T]):
-    """The most recently used values, limited in number and total weight. Thread-safe."""
+    """The most recently used values, limited in number and total weight. Thread-safe.
 
-    def __init__(self, most: int, most_weight: int = 0) -> None:
+    The last few stay, whatever they weigh.
+    """
+
+    def __init__(self, most: int, most_weight: int = 0, always_kept: int = 1) -> None:
         self._most = most
         self._most_weight = most_weight
+        self._always_kept = always_kept
         self._guard = allocate_lock()
         self._kept: dict[SessionId, tuple[_T, int]] = {}
         self._weight = 0
@@ -155,7 +161,9 @@ class Recent(Generic[_T]):
             _, before = self._kept.pop(session_id, (None, 0))
             self._kept[session_id] = (value, weight)
             self._weight += weight - before
-            while len(self._kept) > self._most or (len(self._kept) > 1 and self._weight > self._most_weight):
+            while len(self._kept) > self._most or (
+                self._weight > self._most_weight and len(self._kept) > self._always_kept
+            ):
                 _, dropped = self._kept.pop(next(iter(self._kept)))
                 self._weight -= dropped
 
@@ -168,7 +176,7 @@ class ProvenSessions:
 
     def __init__(self) -> None:
         self._seen: Recent[tuple[tuple[Tip, ...], Fingerprint | None]] = Recent(MOST_SESSIONS)
-        self.writers: Recent[WriterMemory] = Recent(MOST_SESSIONS, MOST_KEYS)
+        self.writers: Recent[WriterMemory] = Recent(MOST_SESSIONS, MOST_KEYS, ALWAYS_KEPT)
 
     def tip_before(self, session_id: SessionId, index: int) -> Tip | None:
         """The latest known tip at or before event `index`."""

@@ -14,8 +14,8 @@ import stat
 import sys
 import time
 from _thread import allocate_lock, start_new_thread  # what `threading` is made of, without its import
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from typing import Final
 
 from handrail.contract.catalogue import STORE_CORRUPT, STORE_IO_ERROR, STORE_PERMISSION_DENIED
@@ -161,25 +161,40 @@ def run_both(first: Callable[[], None], second: Callable[[], None]) -> None:
         raise refused
 
 
-@contextmanager
-def open_file(disk: Disk, name: str, flags: int, directory: int) -> Iterator[int]:
-    """Open a plain file of a directory and close it at the end. Anything else under that name is refused."""
+class Opened:
+    """An open descriptor that is closed at the end of a `with`.
+
+    A class, as `TranslatedErrors` is: every call opens a dozen, and a generator takes longer.
+    """
+
+    __slots__ = ("_descriptor", "_disk")
+
+    def __init__(self, disk: Disk, descriptor: int) -> None:
+        self._disk = disk
+        self._descriptor = descriptor
+
+    def __enter__(self) -> int:
+        return self._descriptor
+
+    def __exit__(self, *raised: object) -> None:
+        self._disk.close(self._descriptor)
+
+
+def open_file(disk: Disk, name: str, flags: int, directory: int) -> Opened:
+    """Open a plain file of a directory, for a `with`. Anything else under that name is refused."""
     descriptor = disk.open(name, flags, directory)
     try:
         if not stat.S_ISREG(disk.status(descriptor).st_mode):
             raise OSError(errno.ELOOP, "not a plain file", name)
-        yield descriptor
-    finally:
+    except BaseException:
         disk.close(descriptor)
+        raise
+    return Opened(disk, descriptor)
 
 
-@contextmanager
-def open_directory(disk: Disk, path: str) -> Iterator[int]:
-    descriptor = disk.open_directory(path)
-    try:
-        yield descriptor
-    finally:
-        disk.close(descriptor)
+def open_directory(disk: Disk, path: str) -> Opened:
+    """Open a directory, for a `with`."""
+    return Opened(disk, disk.open_directory(path))
 
 
 LARGEST_FILE_BYTES: Final = 256 * 1024 * 1024
@@ -260,13 +275,25 @@ def is_refused_link(error: OSError) -> bool:
     return _DENIED.get(error.errno or 0) == "link_refused"
 
 
-@contextmanager
-def translate_os_errors(session_id: str = "") -> Iterator[None]:
+class TranslatedErrors:
     """The one place where an OSError of the store becomes a Fault."""
-    try:
-        yield
-    except OSError as error:
-        raise _fault_of(error, session_id) from error
+
+    __slots__ = ("_session_id",)
+
+    def __init__(self, session_id: str) -> None:
+        self._session_id = session_id
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise _fault_of(error, self._session_id) from error
+
+
+def translate_os_errors(session_id: str = "") -> TranslatedErrors:
+    """Turn an OSError inside a `with` into the Fault of the store."""
+    return TranslatedErrors(session_id)
 
 
 def _fault_of(error: OSError, session_id: str) -> Fault:
