@@ -10,7 +10,7 @@ _FORGIVEN = str.maketrans("oil", "011")
 
 def encode(number: int, length: int) -> str:
     """`number` as exactly `length` characters, most significant first."""
-    assert 0 <= number < 32**length, "the number does not fit into that many characters"
+    assert number >> 5 * length == 0, "the number does not fit into that many characters"
     odd = length % 2
     first = ALPHABET[number >> 5 * (length - 1)] if odd else ""
     return first + "".join(

@@ -87,8 +87,7 @@ class Growth(dict[_K, _V]):
 
     __slots__ = ("_start",)
 
-    def __init__(self, start: Mapping[_K, _V]) -> None:
-        super().__init__()
+    def __init__(self, start: Mapping[_K, _V]) -> None:  # a new dict is empty already
         self._start = start
 
     def __missing__(self, key: _K) -> _V:

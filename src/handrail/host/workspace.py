@@ -97,13 +97,12 @@ def _working_directory() -> str:
 
 def _git_root(start: str) -> str | None:
     current = os.path.abspath(start)
-    while True:
-        if os.path.exists(os.path.join(current, ".git")):
-            return current
+    while not os.access(os.path.join(current, ".git"), os.F_OK):  # quicker than `exists`: nothing is raised
         parent = os.path.dirname(current)
         if parent == current:
             return None
         current = parent
+    return current
 
 
 def _git_directory(root: str) -> str:

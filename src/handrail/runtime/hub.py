@@ -43,6 +43,7 @@ from handrail.contract.redaction import (
 )
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import make_prompt_json, make_readable_json
+from handrail.ports.workspace import Settings
 from handrail.runtime.misplaced_token import correct_call
 from handrail.runtime.operation import AckVerdict, Operation, StreamItem, effect_of, operation, shape_of
 from handrail.runtime.permission import (
@@ -208,9 +209,11 @@ def perform_operation(
     started_ms = runtime.clock.monotonic_ms()
     own = runtime.for_one_call(commits)
     declared = None if ask.fields is None and ask.field is None else declared_of(called)
+    settings: Settings | None = None
 
     def work() -> Outcome:
-        request = _admit(own, called, params, caller, ask, declared)
+        nonlocal settings
+        request, settings = _admit(own, called, params, caller, ask, declared)
         success = _as_success(called, called.perform(own, request))
         outcome = _disclose_success(
             own, called, params, request, success, ask, measure or _measure_payload, declared
@@ -220,7 +223,7 @@ def perform_operation(
     outcome = _catch_trouble(own, called.name, params, work)
     if isinstance(outcome, Failure) and caller.needs_key and called.effect == "create":
         outcome = _add_key(own, called, outcome)
-    return _audit_outcome(own, called, params, outcome, caller, started_ms)
+    return _audit_outcome(own, called, params, outcome, caller, started_ms, settings)
 
 
 def _add_key(runtime: Runtime, called: Operation, failure: Failure) -> Failure:
@@ -251,7 +254,7 @@ def perform_chunked(
     own = runtime.for_one_call(commits)
 
     def work() -> Outcome:
-        request = _admit(own, called, params, caller, DEFAULT_ASK, None)
+        request, _ = _admit(own, called, params, caller, DEFAULT_ASK, None)
         assert called.chunked is not None, f"{called.name} offers no chunks"
         answered = called.chunked(own, request)
         return Success(data=make_readable_json(answered.facts | keep(answered.chunks)))
@@ -286,7 +289,7 @@ def perform_stream(
     def next_line() -> StreamItem | Outcome:
         nonlocal lines
         if lines is None:
-            request = _admit(runtime, called, params, caller, ask, declared)
+            request, _ = _admit(runtime, called, params, caller, ask, declared)
             assert called.stream is not None, f"{name} offers no stream"
             lines = iter(called.stream(runtime, request))
         return _disclose_line(called, next(lines), ask, declared)
@@ -305,11 +308,12 @@ def audit_call(
     outcome: Outcome,
     caller: Caller,
     started_ms: int,
+    settings: Settings | None = None,
 ) -> None:
-    """Write the audit line of a call, even of one that a signal ended."""
+    """Write the audit line of a call, even of one that a signal ended; `settings` if it has read them."""
     effect = effect_of(called, params)
-    settings = settings_or_defaults(runtime)
-    write_audit_line(runtime, settings, caller, called.name, effect, params, outcome, started_ms)
+    held = settings or settings_or_defaults(runtime)
+    write_audit_line(runtime, held, caller, called.name, effect, params, outcome, started_ms)
 
 
 def _admit(
@@ -319,18 +323,23 @@ def _admit(
     caller: Caller,
     ask: Ask,
     declared: Declared | None,
-) -> Any:
-    """The decoded input, if it is valid, can be answered as asked, and is permitted to this caller."""
+) -> tuple[Any, Settings | None]:
+    """The decoded input, if it is valid, can be answered as asked, and is permitted to this caller.
+
+    Beside it the settings, which only a write asks for.
+    """
     request = decode_input(called, params)
     refusal = refuse_ask(ask, called.shape, declared)
     if refusal is not None:
         raise Fault(refusal.kind, refusal.message, details=refusal.details, hint=refusal.hint)
     effect = effect_of(called, params)
-    if effect != "read":
-        require_permission(runtime.settings.of(), effect)
+    if effect == "read":
+        return request, None
+    settings = runtime.settings.of()
+    require_permission(settings, effect)
     if effect == "create" and caller.needs_key:
         require_key(runtime, called, request)
-    return request
+    return request, settings
 
 
 def _disclose_success(
@@ -391,10 +400,11 @@ def _audit_outcome(
     outcome: Outcome,
     caller: Caller,
     started_ms: int,
+    settings: Settings | None = None,
 ) -> Outcome:
     """Write the audit line of the outcome; if that fails, add a notice."""
     done = _try_work(
-        lambda: audit_call(runtime, called, params, outcome, caller, started_ms),
+        lambda: audit_call(runtime, called, params, outcome, caller, started_ms, settings),
         lambda: _record_incident(runtime),
     )
     if not isinstance(done, _Trouble) or isinstance(outcome, Failure):

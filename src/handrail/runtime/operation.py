@@ -5,6 +5,7 @@ A command line runs one operation, so it imports only that operation's module an
 
 import importlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -202,6 +203,7 @@ MODULES = {
 OPERATION_NAMES: tuple[str, ...] = tuple(MODULES)
 
 
+@cache
 def operation(name: str) -> Operation:
     """One operation. Its module is imported here, late, because each costs its structs at start-up."""
     loaded = importlib.import_module(MODULES[name]).OPERATION

@@ -233,6 +233,8 @@ def stamp_untrusted(holder: Object, names: Sequence[str]) -> Object:
     changed = holder
     for name in names:
         path = path_of(name)
+        if path[0] not in holder:
+            continue
         until = _list_on(holder, path)
         if until is not None:
             changed = _stamped_items(changed, path[:until], ".".join(path[until:]))

@@ -201,7 +201,10 @@ def _sendable(value: Json) -> Json:
     if kind is str:
         return value if value.isascii() else re.sub(_LONE_SURROGATE, "\ufffd", value)
     if kind is dict:
-        return {_sendable_key(key): _sendable(item) for key, item in value.items()}
+        return {
+            key if type(key) is str and key.isascii() else _sendable_key(key): _sendable(item)
+            for key, item in value.items()
+        }
     if kind is list or kind is tuple:
         return [_sendable(item) for item in value]
     if kind is int:
