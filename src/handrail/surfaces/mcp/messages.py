@@ -228,7 +228,7 @@ def _id(raw: bytes) -> Id | None:
     if raw[:1] == b'"':
         text: str = msgspec.json.decode(raw)
         return Id(text=msgspec.json.encode(text), key=_key(text))
-    if raw[:1] not in (*(b"%d" % digit for digit in range(10)), b"-"):
+    if not raw or raw[0] not in b"-0123456789":
         return None
     return Id(text=raw, key=_key_of_number(raw))
 
