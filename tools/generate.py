@@ -17,7 +17,7 @@ from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the lin
 from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
 from tools import cli_tables, packed_files, reference_pages  # noqa: E402 - the line above makes `tools` importable
 from tools.answers_page import answers_page  # noqa: E402 - the line above makes `tools` importable
-from tools.attacks_page import attacks_page  # noqa: E402 - the line above makes `tools` importable
+from tools.attacks_page import attack_readmes, attacks_page  # noqa: E402 - the line above makes `tools` importable
 from tools.cli_reference import cli_reference  # noqa: E402 - the line above makes `tools` importable
 from tools.home_page import home_page  # noqa: E402 - the line above makes `tools` importable
 from tools.language_page import language_page  # noqa: E402 - the line above makes `tools` importable
@@ -81,6 +81,7 @@ def _files() -> dict[str, str]:
         "schemas/contract-ext.json": _json(cli_contract_extension()),
         "src/handrail/packed/cli-reference.json": _json(cli_reference()),
         **packed_files.copies(ROOT),
+        **attack_readmes(),
     }
 
 

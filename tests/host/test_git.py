@@ -11,7 +11,7 @@ import pytest
 from handrail.host.git import count_changed_files
 from handrail.host.workflow_sources.git import read_git_files
 from handrail.host.workflow_sources.settings import GitSource
-from tests.conformance.hostile import (
+from tests.hostile.repository.checkout import (
     FILTERS,
     GIT_TRICKS,
     GitTrick,

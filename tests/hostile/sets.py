@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tests.conformance.hostile import GIT_TRICKS, MODULES, PROGRAMS, SINGLE_MODULES
-from tests.conformance.test_hostile_home import COMMANDS, PIECES, PLACES, PLANTS, TRAPS
-from tests.hostile.client import client_attacks
-from tests.hostile.index import index_attacks
-from tests.journeys.hostile_bundles import exploding_bundle, hostile_bundles
+from tests.hostile.bundles.bundles import exploding_bundle, hostile_bundles
+from tests.hostile.client.messages import client_attacks
+from tests.hostile.doors import COMMANDS, TOOLS
+from tests.hostile.home.plants import PLANTED, TRAPS
+from tests.hostile.index.answers import index_attacks
+from tests.hostile.repository.checkout import GIT_TRICKS, MODULES, PROGRAMS, SINGLE_MODULES
 
 REFUSED = "refused, nothing stored"
 _PLANTED = {
@@ -35,6 +36,7 @@ class HostileSet(NamedTuple):
 
     name: str
     fixture: str
+    """Its folder, with a README and the table."""
     doors: str
     promise: str
     """What the tests that try it are marked with."""
@@ -60,8 +62,8 @@ def _repository() -> HostileSet:
     tricks = [Attack(trick.name, "a configuration of git", "starts nothing") for trick in GIT_TRICKS]
     return HostileSet(
         "A hostile repository",
-        "tests/conformance/hostile.py",
-        "every command, every hook event, the server",
+        "tests/hostile/repository",
+        f"every command, every hook event, every tool of the server ({len(TOOLS)})",
         "programs.nothing-of-the-checkout-runs",
         [*modules, *programs, *tricks],
     )
@@ -72,15 +74,13 @@ def _home() -> HostileSet:
         Attack(
             f"{kind} for `{piece}`", _PLANTED[kind], "answered or refused by name, nothing read or waited for"
         )
-        for piece in PIECES
-        for kind in PLANTS
-        if not (kind == "link" and piece in PLACES)
+        for piece, kind in PLANTED
     ]
     traps = [Attack(name, "an index of sessions that is a trap", "thrown away") for name in TRAPS]
     return HostileSet(
         "A hostile home",
-        "tests/conformance/test_hostile_home.py",
-        ", ".join(f"`{command}`" for command in COMMANDS),
+        "tests/hostile/home",
+        f"every command that starts no process ({len(COMMANDS)}), every tool ({len(TOOLS)})",
         "limits.hostile-home",
         [*planted, *traps],
     )
@@ -96,8 +96,8 @@ def _bundles() -> HostileSet:
     exploding = exploding_bundle()
     return HostileSet(
         "A hostile set of bundles",
-        "tests/journeys/hostile_bundles.py",
-        "`session import` and its previews, every reading command, two tools, a later start",
+        "tests/hostile/bundles",
+        "`session import` and its previews, every reading command, every reading tool, a later start",
         "bundles.hostile",
         [*attacks, Attack(exploding.name, exploding.tries, REFUSED)],
     )
@@ -106,8 +106,8 @@ def _bundles() -> HostileSet:
 def _index() -> HostileSet:
     return HostileSet(
         "A hostile index",
-        "tests/hostile/index.py",
-        "`update --check`, `update --dry-run`, `update`, `doctor`",
+        "tests/hostile/index",
+        "`update --check`, `update --dry-run`, `update`, `doctor`; no other command or tool asks",
         "attacks.index",
         [
             Attack(one.name, one.tries, "known trouble or a plain answer; told nowhere")
@@ -127,7 +127,7 @@ def _client() -> HostileSet:
     ]
     return HostileSet(
         "A hostile client",
-        "tests/hostile/client.py",
+        "tests/hostile/client",
         "the server on stdin and stdout",
         "attacks.client",
         attacks,

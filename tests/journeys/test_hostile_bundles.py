@@ -15,10 +15,13 @@ from handrail.contract.outcome import Failure, Success
 from handrail.event_log.files.log import FileLog
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.reading import _table
+from tests.conformance.leaves import LEAVES
+from tests.conformance.seeded import spelt
 from tests.conftest import KeptIncidents, memory_runtime
+from tests.hostile.bundles.bundles import REQUEST_ID, STEERING, Hostile, exploding_bundle, hostile_bundles
 from tests.journeys.conversation import answer, start
 from tests.journeys.doors import tool_call
-from tests.journeys.hostile_bundles import REQUEST_ID, STEERING, Hostile, exploding_bundle, hostile_bundles
 from tests.surfaces.cli.here import run_here
 
 SET = hostile_bundles()
@@ -41,7 +44,8 @@ def files_in(folder: Path) -> set[str]:
 
 
 def reads(session_id: str, run_id: str) -> list[list[str]]:
-    return [
+    """Lines that name the session, and the plain line of every other reading command."""
+    named = [
         ["session", "list"],
         ["session", "list", "--query", "instructions"],
         ["session", "show", session_id],
@@ -65,6 +69,13 @@ def reads(session_id: str, run_id: str) -> list[list[str]]:
         ["preferences", "show"],
         ["context"],
         ["doctor", "--offline"],
+    ]
+    names = {"SESSION_ID": session_id, "OTHER_ID": session_id, "RUN_ID": run_id}
+    given = {" ".join(words[:2]) for words in named} | {words[0] for words in named}
+    return named + [
+        spelt(LEAVES[path].line, names)
+        for path, row in _table.COMMANDS.items()
+        if row["effect"] == "read" and path in LEAVES and path not in given
     ]
 
 
@@ -152,8 +163,10 @@ def check_tools(runtime: Runtime, made: str) -> None:
     (candidate,) = answer(runtime, "session.resume", query=made)["items"]
     told = tool_call(runtime, "resume_session", query=made)
     reply = tool_call(runtime, "continue_workflow", **candidate["nextCall"]["params"])
+    listed = tool_call(runtime, "list_workflows")
+    inspected = tool_call(runtime, "inspect_workflow", workflowId="project.three_steps")
     assert candidate["importedFrom"] != ""
-    for rendered in (told, reply):
+    for rendered in (told, reply, listed, inspected):
         assert not STEERS.search(rendered.text), rendered.text
     assert "imported" in reply.text.lower()
     ack = answer(runtime, "run.continue", **candidate["nextCall"]["params"]).get("ackToken")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports.worktree import Tree, Unseen
-from tests.conformance.hostile import run_git
+from tests.hostile.repository.checkout import run_git
 
 ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath)}
 

@@ -11,15 +11,6 @@ import pytest
 from handrail.contract.wording import make_readable
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports.worktree import PlaceAsked, Tree
-from tests.conformance.hostile import (
-    GIT_TRICKS,
-    GitTrick,
-    Trap,
-    make_repository,
-    plant_every_trick,
-    plant_trick,
-    run_git,
-)
 from tests.host.worktree.project import (
     ENVIRONMENT,
     age,
@@ -31,6 +22,15 @@ from tests.host.worktree.project import (
     refuse,
     take,
     write,
+)
+from tests.hostile.repository.checkout import (
+    GIT_TRICKS,
+    GitTrick,
+    Trap,
+    make_repository,
+    plant_every_trick,
+    plant_trick,
+    run_git,
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -11,7 +11,6 @@ import pytest
 from handrail.host.worktree import trees
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports.worktree import Changes, Tree, Unseen
-from tests.conformance.hostile import run_git
 from tests.host.worktree.project import (
     commit,
     make_project,
@@ -22,6 +21,7 @@ from tests.host.worktree.project import (
     take,
     write,
 )
+from tests.hostile.repository.checkout import run_git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

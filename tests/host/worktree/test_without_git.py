@@ -11,8 +11,8 @@ import pytest
 from handrail.host.worktree.ignore_rules import matches_name
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports.worktree import Changes, Unseen
-from tests.conformance.hostile import run_git
 from tests.host.worktree.project import commit, modes, open_worktree, take, write
+from tests.hostile.repository.checkout import run_git
 
 FILES = (
     *("a.log", "a.txt", "keep.log", "build/x", "src/build/y", "src/a.log", "src/keep.log", "docs/a/b/c.md"),

@@ -1,7 +1,7 @@
 """The hostile index: what a package index, or whoever stands before it, could answer, and what that tries.
 
 What only is in trouble stands in `tests/updates/test_discovery.py` and belongs to the set; the rest is here.
-`tests/hostile/test_index.py` puts each before every command that speaks to an index.
+`tests/hostile/index/test_index.py` puts each before every command that speaks to an index.
 """
 
 from __future__ import annotations

@@ -17,7 +17,10 @@ import pytest
 from handrail.host.programs import own_command
 from handrail.surfaces.cli.hook import EVENTS
 from handrail.surfaces.cli.reading import _table
-from tests.conformance.hostile import (
+from tests.conformance.leaves import LEAVES
+from tests.conformance.seeded import Seeded, spelt
+from tests.hostile.doors import TOOLS, arguments_of
+from tests.hostile.repository.checkout import (
     FILTERS,
     RELATIVE,
     Trap,
@@ -26,8 +29,6 @@ from tests.conformance.hostile import (
     plant_every_trick,
     run_git,
 )
-from tests.conformance.leaves import LEAVES
-from tests.conformance.seeded import Seeded, spelt
 
 DEADLINE_SECONDS = 120
 REFUSING = "http://127.0.0.1:9/simple"
@@ -42,17 +43,7 @@ INITIALIZE = {
         "clientInfo": {"name": "test", "version": "1"},
     },
 }
-CALLS = (
-    INITIALIZE,
-    {"jsonrpc": "2.0", "method": "notifications/initialized"},
-    {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-    {
-        "jsonrpc": "2.0",
-        "id": 3,
-        "method": "tools/call",
-        "params": {"name": "list_workflows", "arguments": {}},
-    },
-)
+LISTING = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 CHECKS = ",".join(
     next(param["choices"] for param in _table.COMMANDS["doctor"]["params"] if param["name"] == "checks")
 )
@@ -161,7 +152,17 @@ def test_no_hook_starts_anything_of_the_checkout(checkout: Checkout, event: str,
 
 @pytest.mark.promise("programs.nothing-of-the-checkout-runs")
 def test_the_server_starts_nothing_of_the_checkout(checkout: Checkout) -> None:
-    ran = checkout.run("mcp", given=b"".join(json.dumps(call).encode() + b"\n" for call in CALLS))
+    opened = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    calls = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": tool, "arguments": given}}
+        for number, tool in enumerate(TOOLS, 3)
+        for given in [arguments_of(tool, str(checkout.project), checkout.names)]
+    ]
+
+    messages = [INITIALIZE, opened, LISTING, *calls]
+    ran = checkout.run("mcp", given=b"".join(json.dumps(one).encode() + b"\n" for one in messages))
 
     assert checkout.trap.started() == []
-    assert sorted(json.loads(line)["id"] for line in ran.stdout.splitlines()) == [1, 2, 3]
+    answers = {answer["id"]: answer["result"] for answer in map(json.loads, ran.stdout.splitlines())}
+    assert sorted(answers) == list(range(1, len(TOOLS) + 3))
+    assert [tool["name"] for tool in answers[2]["tools"]] == list(TOOLS)

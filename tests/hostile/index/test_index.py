@@ -11,7 +11,8 @@ import pytest
 
 from tests.conformance.forked import ForkedTool
 from tests.conformance.seeded import Seeded
-from tests.hostile.index import SECRET, IndexAttack, index_attacks
+from tests.hostile.doors import COMMANDS, TOOLS, Doors
+from tests.hostile.index.answers import SECRET, IndexAttack, index_attacks
 from tests.updates.releases import Index
 
 ATTACKS = index_attacks()
@@ -22,7 +23,10 @@ DOORS: tuple[tuple[str, ...], ...] = (
     ("update", "--check", "--human"),
     ("update",),
     ("doctor", "--checks", "update"),
+    ("session", "list"),
+    ("session", "list", "--human"),
 )
+"""Those that ask; and one more, because what an index said may be told beside any answer."""
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 PLAIN = re.compile(r"-?[\w./=@:+-]+")
 """A word of the manager's command line; none of them is an option that the index chose."""
@@ -76,3 +80,22 @@ def test_no_answer_of_an_index_breaks_a_command_or_is_repeated_as_it_is(
 
     assert index.seen, "nobody asked"
     assert work_of(tool) == before
+
+
+@pytest.mark.promise("attacks.index")
+def test_no_other_command_and_no_tool_asks_an_index(
+    seeded: Seeded, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.healthy()
+    doors = Doors(seeded, tmp_path, monkeypatch, index=index.url)
+    asked = {}
+
+    for name in (*COMMANDS, *TOOLS):
+        index.seen.clear()
+        if name in COMMANDS:
+            doors.command(name)
+        else:
+            doors.tool(name)
+        asked[name] = len(index.seen)
+
+    assert {name for name, count in asked.items() if count} == {"update"}

@@ -1,7 +1,7 @@
 """The hostile client: what a program at the other end of the pipe could send, each with what it tries.
 
 The server may refuse, ignore or end; it may not fall silent, break, or write what nobody asked for.
-`tests/hostile/test_client.py` sends each to the server on stdin and stdout.
+`tests/hostile/client/test_client.py` sends each to the server on stdin and stdout.
 """
 
 from __future__ import annotations
