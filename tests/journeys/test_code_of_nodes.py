@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.hostile import run_git
 from tests.host.worktree.project import commit, picture, write
+from tests.hostile.repository.checkout import run_git
 from tests.surfaces.cli.tool import Tool
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
