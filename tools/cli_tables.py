@@ -41,7 +41,9 @@ FLAG_ERRORS = {"BUDGET_EXCEEDED": "--budget", "EXPAND_UNKNOWN": "--expand"}
 """Shared codes that only one flag brings."""
 STORE_ERRORS = ("STORE_IO_ERROR", "STORE_PERMISSION_DENIED")
 STORE_ROOMS = ("run.", "session.", "store.", "ledger.")
-STORE_READERS = frozenset({"workflow.inspect", "workflow.simulate", "preferences.show", "preferences.set"})
+STORE_READERS = frozenset(
+    {"workflow.inspect", "workflow.simulate", "preferences.show", "preferences.set", "check.run"}
+)
 """Operations that read the store though they are about something else: a run to compare or to record, a
 session with preferences of its own."""
 KEY_ERRORS = ("KEYRING_INVALID",)
@@ -159,7 +161,8 @@ def _errors(called: Operation, create: tuple[str, ...], flags: Sequence[str]) ->
     """Its own codes first; a shared one only where the flag that brings it is offered."""
     shared = [code for code in SHARED_ERRORS if code not in FLAG_ERRORS or FLAG_ERRORS[code] in flags]
     kept = STORE_ERRORS if called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS else ()
-    is_signed = called.name.startswith("run.") or called.item is not None or called.effect in SIGNED_EFFECTS
+    has_tokens = called.item is not None and ("cursor" in _fields(called) or bool(called.tool))
+    is_signed = called.name.startswith("run.") or has_tokens or called.effect in SIGNED_EFFECTS
     keys = KEY_ERRORS if is_signed else ()
     if called.name.startswith("self."):  # wrong settings and variables are told, never refused
         shared.remove("E_CONFIG")

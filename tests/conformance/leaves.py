@@ -87,6 +87,8 @@ def of_one_session(line: str) -> dict[str, Way]:
 DIFF = "workflow inspect project.three_steps --part diff --run RUN_ID"
 DELTA = "ledger show RUN_ID --mode delta --since-version 0"
 
+CHECK = "check run tests --session SESSION_ID --quiet"
+
 LEAVES: dict[str, Leaf] = {
     "workflow list": Leaf(
         line=words("workflow list"),
@@ -246,6 +248,31 @@ LEAVES: dict[str, Leaf] = {
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
         },
     ),
+    "check run": Leaf(
+        line=words(CHECK),
+        further=(
+            words(
+                "check run --state STATE_TOKEN --directory . --time-limit 60 --pass-status --quiet -- true"
+            ),
+        ),
+        ways={
+            "CONTEXT_MISSING": says("check run --session SESSION_ID"),
+            "SESSION_NOT_FOUND": says(f"check run tests --session {NOWHERE}"),
+            "SESSION_LOCKED": wrong(damage.locked, plant="impatient"),
+            "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),
+            "TOKEN_INVALID_FORMAT": says("check run tests --state nonsense"),
+            "TOKEN_UNSUPPORTED_VERSION": says(f"check run tests --state st9{'0' * 46}"),
+            "TOKEN_BAD_SIGNATURE": says(f"check run tests --state st1{'0' * 46}"),
+            "TOKEN_SCOPE_MISMATCH": says("check run tests --state ACK_TOKEN"),
+            "TOKEN_UNKNOWN_NODE": wrong(damage.no_session, "check run tests --state STATE_TOKEN"),
+            "TOKEN_SESSION_LOCKED": wrong(
+                damage.locked, "check run tests --quiet --state STATE_TOKEN", "impatient"
+            ),
+            "STORE_HISTORY_LOST": wrong(damage.older_session, "check run tests --state STATE_TOKEN"),
+            "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+        },
+    ),
+    "check list": Leaf(line=words("check list")),
     "session list": Leaf(
         line=words("session list"),
         further=(

@@ -78,6 +78,8 @@ class Seeded:
         broken = THREE_STEPS.replace(b"three_steps", b"broken").replace(b'"title"', b'"titel"')
         (workflows / "broken.json").write_bytes(broken)
         (workflows / "far.json").write_text(json.dumps(FAR_AWAY), encoding="utf-8")
+        checks = {"checks": {"tests": {"command": ["true"], "description": "Nothing yet."}}}
+        (project / ".handrail" / "config.json").write_text(json.dumps(checks), encoding="utf-8")
         (project / "many_values.json").write_bytes(MANY_VALUES)
         (project / "my_check.json").write_bytes(THREE_STEPS)
         (project / "broken.json").write_bytes(broken)

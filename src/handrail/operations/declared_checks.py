@@ -27,7 +27,7 @@ def find_check(settings: Settings, name: str) -> DeclaredCheck:
             "problems": [{"param": "name", "problem": "is not declared", "expected": known}],
             "did_you_mean": find_nearest(name, names),
         },
-        hint="Declare it under `checks` in .handrail/config.json, or run: handrail check run -- COMMAND",
+        hint="Declare it under `checks` in .handrail/config.json, or run the command itself after --.",
         next_call=NextCall(operation="check.list", params={}),
     )
 

@@ -94,6 +94,11 @@ RECEIPTS: tuple[Promise, ...] = (
         says="A project declares checks in its settings; what is wrong with them is named.",
     ),
     Promise(
+        "check.suggested",
+        source=_RECEIPTS,
+        says="Setup suggests a first set of checks in a preview; nothing is run, nor changed where declared.",
+    ),
+    Promise(
         "check.pinned",
         source=_RECEIPTS,
         says="A start pins the declared checks; one that is declared otherwise since is told when it is run.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 import msgspec
@@ -25,6 +26,8 @@ class CheckRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
 
     name: str
     command: tuple[str, ...]
+    line: str
+    """The same as a shell would take it."""
     directory: str
     timeout_seconds: int
     description: str
@@ -45,6 +48,7 @@ def list_checks(rt: Runtime, request: ListChecks) -> Success:
         CheckRow(
             name=check.name,
             command=redact_argv(check.command, rt.secrets),
+            line=shlex.join(redact_argv(check.command, rt.secrets)),
             directory=check.directory,
             timeout_seconds=check.timeout_seconds,
             description=strip_escapes(check.description),
@@ -68,7 +72,7 @@ OPERATION = Operation(
         levels={"minimal": ("name", "command"), "standard": None, "full": None},
         id_field="name",
         select="items",
-        untrusted=("command", "description"),
+        untrusted=("command", "line", "description"),
     ),
     default_sort="name",
 )

@@ -125,6 +125,7 @@ class _Target(msgspec.Struct, frozen=True, kw_only=True):
     session: Session
     run: Run
     node: Node
+    by_token: bool = False
 
 
 class _Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,7 +167,7 @@ def _command(rt: Runtime, programs: CheckPrograms, request: RunCheck, project: s
             details={"missing": ["name"]}
             if is_missing
             else {"problems": [{"param": "argv", "problem": "is given beside a name", "expected": "one"}]},
-            hint="handrail check run NAME, or: handrail check run -- pytest -q",
+            hint="Write handrail check run NAME, or handrail check run -- pytest -q.",
             next_call=NextCall(operation="check.list", params={}),
         )
     asked = "" if request.directory is UNSET else request.directory
@@ -206,7 +207,7 @@ def _find_target(rt: Runtime, request: RunCheck, project: str) -> _Target:
         claims = read_state(rt.keys, request.state_token).claims
         session = session_of(rt.log, claims)
         node = node_of(session.history, claims)
-        return _target(session, node)
+        return msgspec.structs.replace(_target(session, node), by_token=True)
     if request.session is not UNSET:
         session = find_session(rt, request.session)
         run_id = choose_run(session.history)
@@ -360,7 +361,7 @@ def _record(rt: Runtime, target: _Target, receipt: ReceiptRecorded) -> Session:
     session = target.session
     plan = [plan_receipt(target.node, receipt)]
     for _ in range(COMMIT_TRIES):
-        with healthy_session(rt, session, by_token=False) as (session, witness):
+        with healthy_session(rt, session, by_token=target.by_token) as (session, witness):
             committed = commit(rt, witness, session, lambda _: plan)
         if committed is not None:
             return committed
@@ -434,7 +435,6 @@ OPERATION = Operation(
     errors=(
         "CONTEXT_MISSING",
         "VALIDATION_ERROR",
-        "FEATURE_DISABLED",
         "SESSION_NOT_FOUND",
         "SESSION_LOCKED",
         "SESSION_NOT_HEALTHY",
@@ -443,6 +443,7 @@ OPERATION = Operation(
         "TOKEN_BAD_SIGNATURE",
         "TOKEN_SCOPE_MISMATCH",
         "TOKEN_UNKNOWN_NODE",
+        "TOKEN_SESSION_LOCKED",
         "STORE_HISTORY_LOST",
         "STORE_UNSUPPORTED_VERSION",
         "KEYRING_INVALID",

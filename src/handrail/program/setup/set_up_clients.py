@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Annotated, Any
@@ -47,7 +48,8 @@ from handrail.program.setup.edits import (
     write_entry,
     write_hooks,
 )
-from handrail.program.setup.jsonc import NotEditable
+from handrail.program.setup.first_checks import LOOKED_AT, suggest_checks
+from handrail.program.setup.jsonc import NotEditable, set_member
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
@@ -62,6 +64,8 @@ from handrail.runtime.write_permission import (
 )
 
 SKILL = "skill"
+CHECKS = "checks"
+PROJECT_SETTINGS = ".handrail/config.json"
 HOOKS_OF = "{} hooks"
 TRUST = "In Codex, look at Handrail's hooks with /hooks and trust them; before that they do not run."
 
@@ -81,6 +85,13 @@ class SetUpClients(GatedInput, frozen=True, kw_only=True):
     ) = UNSET
     hooks: (
         Annotated[bool, Meta(description="Also add hooks, around a compaction and after shell commands.")]
+        | UnsetType
+    ) = UNSET
+    checks: (
+        Annotated[
+            bool,
+            Meta(description="Declare a first set of checks in this project, from the files found in it."),
+        ]
         | UnsetType
     ) = UNSET
     remove: (
@@ -128,7 +139,7 @@ def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
     found: dict[str, _Target] = {}
 
     def resolve() -> Plan:
-        targets = _targets(files, request, project)
+        targets = _targets(rt, files, request, project)
         found.update({target.name: target for target in targets})
         return _plan(request, targets)
 
@@ -140,14 +151,71 @@ def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
             what="clients set up",
             continue_on_error=request.continue_on_error is not False,
         )
-        return SetUp(**msgspec.structs.asdict(result), next_steps=_next_steps(request, found))
+        offered = _offer_checks(rt, files, request, project)
+        return SetUp(**msgspec.structs.asdict(result), next_steps=[*_next_steps(request, found), *offered])
 
     # What is set up for the user is the same wherever the call is made.
-    workspace = project if request.scope == "project" else ""
+    workspace = project if request.scope == "project" or request.checks is True else ""
     return preview_or_write(rt, OPERATION, request, workspace=workspace, resolve=resolve, write=write)
 
 
-def _targets(files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
+def _targets(rt: Runtime, files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
+    """The clients and the skill; checks belong to the project, so asking for them alone changes only that."""
+    is_asked = request.checks is True and request.remove is not True
+    checks = [_of_checks(rt, files, project)] if is_asked else []
+    if checks and request.clients is UNSET:
+        return checks
+    return [*checks, *_of_clients(files, request, project)]
+
+
+def _of_checks(rt: Runtime, files: ClientFiles, project: str) -> _Target:
+    """The project's settings with a first set of checks; what it declares already stays as it is."""
+    path = f"{project}/{PROJECT_SETTINGS}"
+    if files.exists(os.path.dirname(path)):
+        rt.check_programs().directory_in(project, os.path.dirname(PROJECT_SETTINGS))
+    found = suggest_checks(_read_known(files, project))
+    wrong = [one.message for one in rt.settings.problems(project) if one.place == PROJECT_SETTINGS]
+    if wrong:
+        trouble = Fault(E_CONFIG, wrong[0], details={"setting": PROJECT_SETTINGS, "source": "file"})
+        return _Target(name=CHECKS, path=path, version="wrong", trouble=trouble)
+    declared = rt.settings.of(project).checks
+    if declared or not found:
+        reason = "the project declares checks already" if declared else "no test suite was recognised here"
+        return _Target(name=CHECKS, path=path, version=reason, is_changed=False, reason=reason)
+
+    def changed(text: str) -> str:
+        return set_member(text if text.strip() else "{}\n", (), "checks", found)
+
+    snippet = msgspec.json.encode({"checks": found}).decode()
+    return _of_file(files, CHECKS, path, snippet, changed, is_removal=False)
+
+
+def _read_known(files: ClientFiles, project: str) -> dict[str, bytes]:
+    """The files that say how a project is tested; one that cannot be read says nothing."""
+    held: dict[str, bytes] = {}
+    for name in LOOKED_AT:
+        try:
+            content = files.read(f"{project}/{name}") if files.exists(f"{project}/{name}") else None
+        except Fault:
+            continue
+        if content is not None:
+            held[name] = content
+    return held
+
+
+def _offer_checks(rt: Runtime, files: ClientFiles, request: SetUpClients, project: str) -> list[str]:
+    """The command that would declare checks, where this call was not asked to and something was found."""
+    if request.remove is True or request.checks is True:
+        return ["handrail check list --compact"] if request.checks is True else []
+    try:
+        is_declared = bool(rt.settings.of(project).checks)
+    except Fault:
+        return []
+    found = [] if is_declared else list(suggest_checks(_read_known(files, project)))
+    return [f"To declare {', '.join(found)}: handrail setup --checks --dry-run --compact"] if found else []
+
+
+def _of_clients(files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
     places = files.places()
     scope: Scope = "user" if request.scope is UNSET else request.scope
     is_removal = request.remove is True
@@ -337,9 +405,11 @@ def _plan(request: SetUpClients, targets: list[_Target]) -> Plan:
     changes = tuple(_change(target, is_removal=is_removal) for target in targets)
     if request.continue_on_error is False:
         changes = mark_unreached(changes, {target.name for target in targets if target.trouble is not None})
-    skill = "; and the skill, which all your clients share" if changes[-1].action != "none" else ""
+    is_skill = changes[-1].id == SKILL and changes[-1].action != "none"
+    skill = "; and the skill, which all your clients share" if is_skill else ""
+    action = "take Handrail out of agent clients" if is_removal else "set Handrail up in agent clients"
     return Plan(
-        action="take Handrail out of agent clients" if is_removal else "set Handrail up in agent clients",
+        action="declare checks of this project" if changes[-1].id == CHECKS else action,
         changes=changes,
         targets=tuple(target.name for target in targets),
         versions={target.name: target.version for target in targets},
@@ -358,10 +428,10 @@ def _change(target: _Target, *, is_removal: bool) -> Change:
     if target.trouble is not None:
         told = {"reason": target.trouble.message, "snippet": target.snippet}
         return Change(action="none", resource="client", id=target.name, after=told)
+    resource = CHECKS if target.name == CHECKS else "client"
     if not target.is_changed:
-        return Change(
-            action="none", resource="client", id=target.name, after={"reason": "it is as it should be"}
-        )
+        after = {"reason": target.reason or "it is as it should be"}
+        return Change(action="none", resource=resource, id=target.name, after=after)
     if target.command:
         after = {"path": target.path, "command": list(target.command)}
         return Change(action="update", resource="client", id=target.name, after=after)
@@ -369,7 +439,7 @@ def _change(target: _Target, *, is_removal: bool) -> Change:
     action: Any = "create" if target.before is None else "delete" if target.after is None else "update"
     return Change(
         action=action,
-        resource="client",
+        resource=resource,
         id=target.name,
         after={"path": target.path},
         diff={"path": target.path, **difference},
@@ -416,6 +486,8 @@ def _skill_trouble(path: str, why: str) -> Fault:
 
 
 def _next_steps(request: SetUpClients, targets: Mapping[str, _Target]) -> list[str]:
+    if set(targets) == {CHECKS}:
+        return []
     if request.remove is True:
         return ["Restart the clients."]
     trust = [TRUST] if HOOKS_OF.format("codex") in targets else []

@@ -28,15 +28,14 @@ CHECK_ROWS = (
             Spelling(field="passStatus", text="Exit with the program's status instead of 0."),
         ),
         examples=(
-            "handrail check run tests --compact",
-            "handrail check run -- pytest -q",
-            "handrail check run --session SESSION_ID --pass-status -- npm test",
+            "handrail check run tests --session SESSION_ID --quiet --compact",
+            "handrail check run --state STATE_TOKEN --quiet --pass-status -- git --version",
         ),
     ),
     Row(
         path="check list",
         operation="check.list",
-        columns=("name", "command", "timeoutSeconds", "description"),
+        columns=("name", "line", "timeoutSeconds", "description"),
         examples=("handrail check list --compact",),
     ),
 )

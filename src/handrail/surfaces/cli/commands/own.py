@@ -180,6 +180,7 @@ CLIENT_ROWS = (
             "handrail setup --clients cursor --dry-run --compact",
             "handrail setup --clients cursor --confirm CONFIRM_TOKEN --compact",
             "handrail setup --clients claude-code --hooks --scope project --dry-run --compact",
+            "handrail setup --checks --dry-run --compact",
         ),
     ),
     Row(

@@ -272,8 +272,8 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--pass-status", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Exit with the program's status instead of 0."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail check run tests --compact", "handrail check run -- pytest -q", "handrail check run --session SESSION_ID --pass-status -- npm test"),
-        "errors": ("CONTEXT_MISSING", "VALIDATION_ERROR", "FEATURE_DISABLED", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "TOKEN_INVALID_FORMAT", "TOKEN_UNSUPPORTED_VERSION", "TOKEN_BAD_SIGNATURE", "TOKEN_SCOPE_MISMATCH", "TOKEN_UNKNOWN_NODE", "STORE_HISTORY_LOST", "STORE_UNSUPPORTED_VERSION", "KEYRING_INVALID", "E_FORBIDDEN", "E_CONFIG", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "examples": ("handrail check run tests --session SESSION_ID --quiet --compact", "handrail check run --state STATE_TOKEN --quiet --pass-status -- git --version"),
+        "errors": ("CONTEXT_MISSING", "VALIDATION_ERROR", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "TOKEN_INVALID_FORMAT", "TOKEN_UNSUPPORTED_VERSION", "TOKEN_BAD_SIGNATURE", "TOKEN_SCOPE_MISMATCH", "TOKEN_UNKNOWN_NODE", "TOKEN_SESSION_LOCKED", "STORE_HISTORY_LOST", "STORE_UNSUPPORTED_VERSION", "KEYRING_INVALID", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "check list": {
         "path": "check list",
@@ -286,7 +286,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "params": (),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail check list --compact",),
-        "errors": ("KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("E_USAGE", "E_VALIDATION", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session list": {
         "path": "session list",
@@ -656,7 +656,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "setup": {
         "path": "setup",
-        "usage": "handrail setup [--clients claude-code|cursor|codex|gemini|vscode|zed…] [--scope project|user] [--hooks] [--remove] [flags]",
+        "usage": "handrail setup [--clients claude-code|cursor|codex|gemini|vscode|zed…] [--scope project|user] [--hooks] [--checks] [--remove] [flags]",
         "summary": "Put Handrail into your agent clients, with its skill and hooks; or take it out again.",
         "operation": "clients.setup",
         "effect": "gated",
@@ -666,10 +666,11 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--clients", "value": "claude-code|cursor|codex|gemini|vscode|zed", "choices": ("claude-code", "cursor", "codex", "gemini", "vscode", "zed"), "is_required": False, "environment": "", "text": "Which clients; default: those found here."},
             {"name": "--scope", "value": "project|user", "choices": ("project", "user"), "is_required": False, "environment": "", "text": "For all your work, or for this project; default user."},
             {"name": "--hooks", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Also add hooks, around a compaction and after shell commands."},
+            {"name": "--checks", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Declare a first set of checks in this project, from the files found in it."},
             {"name": "--remove", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Take it out, hooks too; the skill goes with the last client."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--continue-on-error", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail setup --clients cursor --dry-run --compact", "handrail setup --clients cursor --confirm CONFIRM_TOKEN --compact", "handrail setup --clients claude-code --hooks --scope project --dry-run --compact"),
+        "examples": ("handrail setup --clients cursor --dry-run --compact", "handrail setup --clients cursor --confirm CONFIRM_TOKEN --compact", "handrail setup --clients claude-code --hooks --scope project --dry-run --compact", "handrail setup --checks --dry-run --compact"),
         "errors": ("VALIDATION_ERROR", "E_NOT_FOUND", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_CONFIG", "E_FORBIDDEN", "E_IO", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "update": {
