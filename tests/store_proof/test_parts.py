@@ -47,12 +47,15 @@ def test_a_log_that_forgets_to_refuse_an_old_head_does_not_conform(
     assert conformance.check_conformance(place, 60, 1).problems != ()
 
 
-def test_every_flipped_byte_is_detected_or_harmless(place: str) -> None:
+def test_a_flipped_byte_anywhere_is_detected_or_harmless(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of the bytes; tests/event_log/test_file_damage.py changes every one."""
+    monkeypatch.setattr(bit_rot, "range", lambda size: range(0, size, 3), raising=False)
+
     part = bit_rot.check_bit_rot(place, bit_rot.ONE_BIT, 1)
 
     assert part.problems == ()
     assert part.facts["detected"] + part.facts["harmless"] == part.cases
-    assert part.cases > 2_000
+    assert part.cases > 700
     assert part.facts["harmless"] < part.cases / 20
     assert part.facts["files"] == 6  # events, manifest, lock, blob, keyring, secret of the request ids
 

@@ -65,8 +65,9 @@ def test_no_answer_of_an_index_breaks_a_command_or_is_repeated_as_it_is(
     index.trouble = attack.trouble
     before = work_of(tool)
 
-    for door in DOORS:
-        in_time = IMPATIENT if attack.name in PATIENT_ATTACKS else ()
+    is_patient = attack.name in PATIENT_ATTACKS
+    for door in (DOORS[0], *DOORS[3:]) if is_patient else DOORS:  # a second of waiting each
+        in_time = IMPATIENT if is_patient else ()
         ran = tool.run(*door, *in_time, plant=PLANT)
         assert SECRET.encode() not in ran.out + ran.err, door
         assert ran.status in range(12), (door, ran)
