@@ -31,14 +31,20 @@ MEMORY_BYTES = 4 << 30
 """What a whole run may need in memory at once, and twice as much again."""
 
 
-def pytest_configure() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
     """Temporary files lie in memory where there is room: half of the time of a write is a wait for the disk.
 
     What the store asks of a disk is shown by `tests/faults/` on disks that record, refuse and forget.
     """
     memory = find_memory_directory("")
-    if memory and "TMPDIR" not in os.environ and shutil.disk_usage(memory).free > MEMORY_BYTES:
-        os.environ["TMPDIR"] = tempfile.tempdir = memory
+    if "TMPDIR" in os.environ or config.option.basetemp or not memory:  # a worker has both from its parent
+        return
+    if shutil.disk_usage(memory).free > MEMORY_BYTES:
+        place = tempfile.mkdtemp(prefix="h", dir=memory)
+        os.environ["TMPDIR"] = tempfile.tempdir = place
+        config.option.basetemp = f"{place}/t"
+        config.add_cleanup(lambda: shutil.rmtree(place, ignore_errors=True))
 
 
 class CountingRandomness:

@@ -132,7 +132,7 @@ def test_a_used_ack_with_new_content_tells_what_happened_since(runtime: Runtime)
     assert same == second  # byte for byte: what happened since is told only beside other content
     assert codes(at_once) == codes(later) == ["REPLAY_INPUT_MISMATCH"]
     assert "recap" not in at_once
-    assert "went on by 1 step (second); now pending: Third (third)" in later["warnings"][0]["message"]
+    assert "has advanced by 1 step (second); now pending: Third (third)" in later["warnings"][0]["message"]
     assert follow(runtime, later["recap"]["current"]["nextCall"])["pending"]["stepId"] == "third"
     assert {**at_once, "warnings": []} == {**second, "warnings": []}
 
