@@ -1,4 +1,4 @@
-"""Ten thousand command lines by chance: always one document and an exit of the table, never a traceback."""
+"""Five thousand command lines by chance: always one document and an exit of the table, never a traceback."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.conformance.seeded import Seeded
 from tests.surfaces.cli.tool import Ran, Tool
 
 SEED = 20_261_115
-LOTS, LINES = 20, 500
-PROCESSES = 120
+LOTS, LINES = 10, 500
+PROCESSES = 60
 
 
 @pytest.mark.promise("cli.one-document")
