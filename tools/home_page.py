@@ -177,6 +177,12 @@ PLACES = (
         after="The next `doctor` looks again.",
     ),
     Place(
+        path="data/restores/<digest>",
+        holds="What a `code restore` is writing right now, to finish a killed one, and its lock.",
+        loss="yours",
+        after="A restore that was killed stays half done.",
+    ),
+    Place(
         path="data/git/<digest>/*",
         holds="A repository of workflows that you fetched; Handrail itself never fetches.",
         loss="yours",

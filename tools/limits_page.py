@@ -367,6 +367,14 @@ FILES: Rows = (
     ("operations.code.taking", "SERVER_SECONDS", "The same for a server."),
     ("operations.code.taking", "COMMAND_PACK_BYTES", "New contents that a command line keeps with one tree."),
     ("engine.history", "MOST_TREES", "Trees of one node that can be found again."),
+    ("operations.code.naming", "MOST_SESSIONS", "Sessions in which a `code` command looks for a node."),
+    ("operations.code.show_status", "MOST_SHOWN", "Files that `code status` names."),
+    ("operations.code.show_status", "MOST_TREES_SHOWN", "Trees that it names."),
+    ("operations.code.show_diff", "MOST_DIFF_FILES", "Files that `code diff` names."),
+    ("operations.code.show_diff", "MOST_DIFF_BYTES", "Its lines."),
+    ("operations.code.show_diff", "MOST_DIFF_LINES", "Differing lines of one file in it."),
+    ("operations.code.show_diff", "MOST_DIFF_WORK", "Differing lines of one side times those of the other."),
+    ("host.worktree.restore", "MOST_JOURNAL_BYTES", "Everything that one `code restore` writes."),
     ("ports.worktree", "MOST_PACK_BYTES", "All contents that one tree adds, before they are compressed."),
 )
 CHAPTERS = {

@@ -273,6 +273,41 @@ LEAVES: dict[str, Leaf] = {
         },
     ),
     "check list": Leaf(line=words("check list")),
+    "code status": Leaf(
+        line=words("code status --session SESSION_ID"),
+        further=(words("code status NODE_ID"),),
+        ways={
+            "CONTEXT_MISSING": says("code status"),
+            "SESSION_NOT_FOUND": says(f"code status --session {NOWHERE}"),
+            "E_NOT_FOUND": says("code status nod_000000000000 --session SESSION_ID"),
+            "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+        },
+    ),
+    "code diff": Leaf(
+        line=words("code diff NODE_ID --session SESSION_ID"),
+        further=(words("code diff OTHER_NODE_ID NODE_ID"),),
+        ways={
+            "CONTEXT_MISSING": says("code diff t1:0"),
+            "SESSION_NOT_FOUND": says(f"code diff NODE_ID --session {NOWHERE}"),
+            "E_NOT_FOUND": says("code diff nod_000000000000"),
+            "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+        },
+    ),
+    "code restore": Leaf(
+        line=words("code restore NODE_ID --session SESSION_ID"),
+        ways={
+            "CONTEXT_MISSING": says("code restore t1:0 --dry-run"),
+            "SESSION_NOT_FOUND": says(f"code restore NODE_ID --session {NOWHERE} --dry-run"),
+            "E_NOT_FOUND": says("code restore nod_000000000000 --dry-run"),
+            "SESSION_LOCKED": wrong(
+                damage.locked,
+                "code restore NODE_ID --session SESSION_ID --confirm CONFIRM_TOKEN",
+                "impatient",
+            ),
+            "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),
+            "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+        },
+    ),
     "session list": Leaf(
         line=words("session list"),
         further=(

@@ -51,13 +51,15 @@ class Seeded:
         self.names["SEED_PROJECT"] = tool.project
         self._files(Path(tool.project))
         Path(tool.home).mkdir(mode=0o700)
-        Path(tool.home, "config.json").write_text('{"startSession": true}', encoding="utf-8")
+        settings = Path(tool.home, "config.json")
+        settings.write_text('{"startSession": true, "code": {"snapshots": "always"}}', encoding="utf-8")
         for name, size in (("LARGE_FILE", LARGE_BYTES), ("BIG_FILE", INPUT_LIMIT_BYTES)):
             self.names[name] = str(folder / name)
             Path(self.names[name]).write_bytes(b'{"a":"' + b"x" * size + b'"}')
         self.names["FAR_FILE"] = str(folder / "FAR_FILE")
         Path(self.names["FAR_FILE"]).write_text(json.dumps(HEAVY_CONTEXT), encoding="utf-8")
         self._sessions(tool)
+        settings.write_text('{"startSession": true}', encoding="utf-8")
         self._documents(tool)
 
     def copy(self, folder: Path) -> ForkedTool:
@@ -104,6 +106,8 @@ class Seeded:
             "OTHER_ID": other["session"]["sessionId"],
             "RUN_ID": first["session"]["runId"],
         }
+        trees = tool.data("code", "status", "--session", self.names["SESSION_ID"])["trees"]
+        self.names |= {"NODE_ID": trees[0]["node_id"], "OTHER_NODE_ID": trees[-1]["node_id"]}
 
     def _documents(self, tool: ForkedTool) -> None:
         project = Path(tool.project)

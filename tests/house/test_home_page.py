@@ -26,6 +26,7 @@ NOT_MADE_HERE = {
     **({} if find_spec("apsw") else {"data/cache/index/sessions.sqlite": "needs apsw"}),
     "data/cache/trees/<digest>": "needs a look at files: tests/host/worktree/test_stat_cache.py",
     "data/cache/checks-run": "needs a project with checks: tests/journeys/test_receipts.py",
+    "data/restores/<digest>": "needs a restore: tests/host/worktree/test_restore.py",
     "data/cache/notices.json": "needs an index: tests/updates/test_update.py",
     "data/cache/update-check.json": "needs an index: tests/updates/test_notices.py",
     "data/git/<digest>/*": "fetched by the user: tests/host/workflow_sources/test_git.py",

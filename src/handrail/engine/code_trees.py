@@ -24,6 +24,17 @@ def find_tree_of(history: History, node_id: NodeId) -> RecordedTree | None:
     return found[0] if found else None
 
 
+def find_nearest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
+    """The tree that the node was made with or, if it has none, its nearest ancestor with one."""
+    current: NodeId | None = node_id
+    while current is not None:
+        found = find_tree_of(history, current)
+        if found is not None:
+            return found
+        current = history.nodes[current].parent
+    return None
+
+
 def find_latest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
     """The newest tree of the node or, if it has none, of its nearest ancestor with one."""
     current: NodeId | None = node_id

@@ -113,6 +113,32 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...] = ()
 
 
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One path in two trees; where a tree does not have it, its mode there is `absent`."""
+
+    path: str
+    before: TreeEntry
+    after: TreeEntry
+
+
+class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """One file as it is to become; `absent` removes it."""
+
+    path: str
+    mode: FileMode
+    content: bytes = b""
+    """Of a link: its target."""
+    before: TreeEntry
+    """As it must be now, else it is left alone."""
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of writing files."""
+
+    changed: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
 class Worktree(Protocol):
     """Looks at the files of a project. The limits above hold for every method."""
 
@@ -130,6 +156,9 @@ class Worktree(Protocol):
     def compare(self, project: str, before: Tree, after: Tree) -> Changes | Unseen:
         """What differs; reads commits of the repository if another one was checked out in between."""
 
+    def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:
+        """Every path that differs, with both states; sorted by path."""
+
     def pack_contents(
         self, project: str, tree: Tree, known: Collection[str] = (), most_bytes: int = MOST_PACK_BYTES
     ) -> Packed:
@@ -140,6 +169,28 @@ class Worktree(Protocol):
 
     def unpack(self, content: bytes) -> Mapping[str, bytes]:
         """Contents by digest, each checked against it; without those that do not match or are too large."""
+
+    def read_contents(
+        self, project: str, present: Sequence[TreeEntry], digests: Collection[str]
+    ) -> Mapping[str, bytes]:
+        """Contents by digest, from the present files or from git's objects; without what is in neither."""
+
+    def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
+        """Why some of these writes would be left out, as things are. Changes nothing."""
+
+    def write_files(self, project: str, writes: Sequence[FileWrite]) -> Written:
+        """Write all of them through a journal: after a crash each file is old or new.
+
+        The next `write_files` or `settle` does what is left. Never follows a link, never leaves the project,
+        and leaves alone what is not as `before` says: an ignored file, or one that changed meanwhile.
+        Raises Fault E_IO before the first file is touched; later trouble leaves a file out.
+        """
+
+    def is_unfinished(self, project: str) -> bool:
+        """Whether a process was killed while it wrote files."""
+
+    def settle(self, project: str) -> Written | None:
+        """Finish what a killed process began to write; None when there is nothing."""
 
 
 class UnseenWorktree:
@@ -162,6 +213,10 @@ class UnseenWorktree:
         del project, before, after
         return Unseen(reason=self._REASON)
 
+    def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:
+        del project, before, after
+        return Unseen(reason=self._REASON)
+
     def pack_contents(
         self, project: str, tree: Tree, known: Collection[str] = (), most_bytes: int = MOST_PACK_BYTES
     ) -> Packed:
@@ -171,3 +226,24 @@ class UnseenWorktree:
     def unpack(self, content: bytes) -> Mapping[str, bytes]:
         del content
         return {}
+
+    def read_contents(
+        self, project: str, present: Sequence[TreeEntry], digests: Collection[str]
+    ) -> Mapping[str, bytes]:
+        del project, present, digests
+        return {}
+
+    def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
+        del project
+        return tuple(LeftOut(path=write.path, why=self._REASON) for write in writes)
+
+    def write_files(self, project: str, writes: Sequence[FileWrite]) -> Written:
+        return Written(left_out=self.find_obstacles(project, writes))
+
+    def is_unfinished(self, project: str) -> bool:
+        del project
+        return False
+
+    def settle(self, project: str) -> Written | None:
+        del project
+        return None

@@ -27,4 +27,26 @@ PROMISES: tuple[Promise, ...] = (
         "evidence, section 4",
         "A bundle without code imports and continues; its trees are unknown, and nothing is called damaged.",
     ),
+    Promise(
+        "evidence.code.there-and-back",
+        "evidence, section 7",
+        "Restored there and back, files are byte for byte the same: modes, links, removals, line ends, any "
+        "name; ignored files and the repository stay as they are.",
+    ),
+    Promise(
+        "evidence.code.killed-restore",
+        "evidence, section 7",
+        "Killed before any change of a restore, each file is old or new, and the next call finishes it.",
+    ),
+    Promise(
+        "evidence.code.restore",
+        "evidence, section 4",
+        "`code restore` lists every file first, records the present ones, brings back those of the step, and "
+        "says of each file that it leaves alone why; the same command undoes it.",
+    ),
+    Promise(
+        "evidence.code.diff",
+        "evidence, section 4",
+        "`code diff` shows two trees as a unified diff, within limits, and nothing in it steers a terminal.",
+    ),
 )

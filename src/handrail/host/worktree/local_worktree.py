@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from handrail.contract.wording import make_readable, quote
 from handrail.host.worktree import packs, places
 from handrail.host.worktree.repository import Files, Repository
+from handrail.host.worktree.restore import Journals, absent, find_obstacles
 from handrail.host.worktree.stat_cache import WORTH_SAVING, CacheFiles, StatCache
 from handrail.host.worktree.trees import (
     BARE,
@@ -25,12 +26,16 @@ from handrail.host.worktree.trees import (
 from handrail.ports.worktree import (
     MOST_PACK_BYTES,
     Changes,
+    Difference,
+    FileWrite,
+    LeftOut,
     Packed,
     PlaceAsked,
     PlaceSeen,
     Tree,
     TreeEntry,
     Unseen,
+    Written,
 )
 
 _WITHOUT_GIT = "sha256"
@@ -46,6 +51,7 @@ class LocalWorktree:
         self._home = home
         self._environment = environment
         self._files = CacheFiles(home)
+        self._journals = Journals(home)
         self._remembered: dict[str, StatCache] = {}
         self._one_at_a_time = threading.Lock()
 
@@ -63,18 +69,29 @@ class LocalWorktree:
                 return Unseen(reason=f"the disk refused to be read: {trouble.strerror}")
 
     def compare(self, project: str, before: Tree, after: Tree) -> Changes | Unseen:
+        is_one_commit = before.head == after.head and before.tree_id != after.tree_id
+        if is_one_commit and _are_comparable(before, after):
+            return Changes(changed=_compare_lists(before, after), arrived=())
+        differing = self.list_differences(project, before, after)
+        if isinstance(differing, Unseen):
+            return differing
+        listed = {entry.path for entry in after.entries}
+        is_moved = before.head != after.head
+        arrived = tuple(one.path for one in differing if is_moved and one.path not in listed)
+        came = set(arrived)
+        return Changes(changed=tuple(one.path for one in differing if one.path not in came), arrived=arrived)
+
+    def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:
         if before.tree_id == after.tree_id:
-            return Changes(changed=(), arrived=())
-        if _algorithms(before) and _algorithms(after) and _algorithms(before) != _algorithms(after):
+            return ()
+        if not _are_comparable(before, after):
             return Unseen(reason="the project was put under git, or taken out of it, in between")
-        files: tuple[Files, Files] = ({}, {})
-        if before.head != after.head:
-            repository = Repository(os.path.realpath(project), self._environment, _READING_SECONDS)
-            found = [repository.find_commit_files(tree.head) for tree in (before, after)]
-            if found[0] is None or found[1] is None:
-                return Unseen(reason=_COMMIT_GONE)
-            files = (found[0], found[1])
-        return _compare(before, after, *files)
+        repository = Repository(os.path.realpath(project), self._environment, _READING_SECONDS)
+        before_files = repository.find_commit_files(before.head)
+        after_files = before_files if before.head == after.head else repository.find_commit_files(after.head)
+        if before_files is None or after_files is None:
+            return Unseen(reason=_COMMIT_GONE)
+        return _find_differences(before, after, before_files, after_files)
 
     def pack_contents(
         self, project: str, tree: Tree, known: Collection[str] = (), most_bytes: int = MOST_PACK_BYTES
@@ -83,6 +100,44 @@ class LocalWorktree:
 
     def unpack(self, content: bytes) -> Mapping[str, bytes]:
         return packs.unpack(content)
+
+    def read_contents(
+        self, project: str, present: Sequence[TreeEntry], digests: Collection[str]
+    ) -> Mapping[str, bytes]:
+        root = os.path.realpath(project)
+        found: dict[str, bytes] = {}
+        for entry in present:
+            if entry.digest in digests and entry.digest not in found:
+                content = packs.read_present(root, entry)
+                if isinstance(content, bytes):
+                    found[entry.digest] = content
+        asked = {
+            digest.partition(":")[2]: digest
+            for digest in digests
+            if digest not in found and not digest.startswith("size:")
+        }
+        if asked:
+            read = Repository(root, self._environment, _READING_SECONDS).read_contents(sorted(asked))
+            found.update(
+                {
+                    asked[name]: content
+                    for name, content in read.items()
+                    if name in asked and packs.matches(content, asked[name])
+                }
+            )
+        return found
+
+    def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
+        return find_obstacles(os.path.realpath(project), writes)
+
+    def write_files(self, project: str, writes: Sequence[FileWrite]) -> Written:
+        return self._journals.write_files(os.path.realpath(project), writes)
+
+    def is_unfinished(self, project: str) -> bool:
+        return self._journals.is_unfinished(os.path.realpath(project))
+
+    def settle(self, project: str) -> Written | None:
+        return self._journals.settle(os.path.realpath(project))
 
     def _take(self, root: str, seconds: float) -> Tree | Unseen:
         if _is_in_repository(root):
@@ -141,32 +196,40 @@ class LocalWorktree:
         return os.fsencode(os.path.relpath(home, root)) if inside else b""
 
 
-def _compare(before: Tree, after: Tree, before_files: Files, after_files: Files) -> Changes:
-    is_moved = before.head != after.head
+def _compare_lists(before: Tree, after: Tree) -> tuple[str, ...]:
+    """Of one commit, what is listed differently; nobody has to be asked what the commit holds."""
+    old = {entry.path: _facts(entry) for entry in before.entries}
+    new = {entry.path: _facts(entry) for entry in after.entries}
+    return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
+
+
+def _find_differences(
+    before: Tree, after: Tree, before_files: Files, after_files: Files
+) -> tuple[Difference, ...]:
     paths = {entry.path for tree in (before, after) for entry in tree.entries}
-    if is_moved:
-        differing = {
-            path
+    if before_files is not after_files:
+        paths |= {
+            show_path(path)
             for path in before_files.keys() | after_files.keys()
             if before_files.get(path) != after_files.get(path)
         }
-        paths |= {show_path(path) for path in differing}
     old = effective_entries(before, before_files, paths)
     new = effective_entries(after, after_files, paths)
-    listed = {entry.path for entry in after.entries}
-    changed: list[str] = []
-    arrived: list[str] = []
-    for path in sorted(paths):
-        # Without a listed entry a path is as in the commit, so one that only one tree lists differs.
-        is_known = is_moved or (path in old and path in new)
-        if is_known and _facts(old.get(path)) == _facts(new.get(path)):
-            continue
-        (arrived if is_moved and path not in listed else changed).append(path)
-    return Changes(changed=tuple(changed), arrived=tuple(arrived))
+    pairs = ((path, old.get(path) or absent(path), new.get(path) or absent(path)) for path in sorted(paths))
+    return tuple(
+        Difference(path=path, before=one, after=other)
+        for path, one, other in pairs
+        if _facts(one) != _facts(other)
+    )
 
 
-def _facts(entry: TreeEntry | None) -> tuple[str, str]:
-    return ("absent", "") if entry is None else (entry.mode, entry.digest)
+def _facts(entry: TreeEntry) -> tuple[str, str]:
+    return (entry.mode, entry.digest)
+
+
+def _are_comparable(before: Tree, after: Tree) -> bool:
+    one, other = _algorithms(before), _algorithms(after)
+    return not one or not other or one == other
 
 
 def _algorithms(tree: Tree) -> set[str]:

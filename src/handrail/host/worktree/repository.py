@@ -179,7 +179,7 @@ class Repository:
 
 def is_inside(path: bytes) -> bool:
     """Whether git's path is a plain one: below the project, and nothing of a repository."""
-    if b".git" in path and any(name.lower() == b".git" for name in path.split(b"/")):
+    if b".git" in path.lower() and any(name.lower() == b".git" for name in path.split(b"/")):
         return False
     return bool(path) and not path.startswith((b"/", b"../")) and b"/../" not in path and path[-1:] != b"/"
 

@@ -1,0 +1,367 @@
+"""Writing files of a project through a journal, so that a crash leaves each of them old or new.
+
+The journal holds everything that is to be written, and is durable before the first file is touched. Each file
+is written beside its place and renamed. Who finds a journal finishes it: a file that is as before is written,
+one that is as it should be is done, and anything else belongs to somebody and stays. A journal that was not
+finished itself never counted, so nothing had been touched.
+
+Every step goes through folders that are opened one by one without following a link.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import msgspec
+
+from handrail.contract.catalogue import E_IO
+from handrail.contract.outcome import Fault
+from handrail.host.private_files import (
+    ensure_private_directory,
+    lock_file,
+    open_regular_file,
+    replace_private,
+)
+from handrail.host.worktree.packs import matches
+from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, is_plain_path, read_path
+from handrail.ports.worktree import FileWrite, LeftOut, TreeEntry, Written
+
+MOST_JOURNAL_BYTES = 1_000_000_000
+
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
+
+BEHIND_LINK = "a folder above it is a link, or no folder"
+OCCUPIED = "something that is not in the tree is in its place: an ignored file, or a folder"
+CHANGED = "it has changed since it was looked at"
+OUTSIDE = "it does not lead below the project"
+
+
+class Disk:
+    """Every change to a project's files, one method each, so that a test can stop before any of them."""
+
+    def write_new(self, name: bytes, folder: int, content: bytes, mode: int, *, is_exact: bool) -> None:
+        descriptor = os.open(name, _NEW, mode, dir_fd=folder)
+        try:
+            if is_exact:
+                os.fchmod(descriptor, mode)
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def link(self, name: bytes, folder: int, target: bytes) -> None:
+        os.symlink(target, name, dir_fd=folder)
+
+    def rename(self, name: bytes, new: bytes, folder: int) -> None:
+        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
+
+    def unlink(self, name: bytes, folder: int) -> None:
+        os.unlink(name, dir_fd=folder)
+
+    def make_folder(self, name: bytes, folder: int) -> None:
+        os.mkdir(name, 0o777, dir_fd=folder)
+
+    def remove_folder(self, name: bytes, folder: int) -> None:
+        os.rmdir(name, dir_fd=folder)
+
+    def sync(self, folder: int) -> None:
+        os.fsync(folder)
+
+
+class _Write(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    path: bytes
+    mode: str
+    content: bytes
+    before_mode: str
+    before_digest: str
+
+
+class _Journal(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    version: int
+    project: bytes
+    name: str
+    writes: tuple[_Write, ...]
+
+
+class Journals:
+    """The journals of one home; one project is written by one process at a time."""
+
+    def __init__(self, home: str, disk: Disk | None = None) -> None:
+        self._directory = os.path.join(home, "data", "restores")
+        self._disk = disk or Disk()
+
+    def write_files(self, project: str, writes: Sequence[FileWrite]) -> Written:
+        """Raises Fault E_IO before the first file is touched."""
+        try:
+            with self._locked(project):
+                self._finish_earlier(project)
+                left_out = find_obstacles(project, writes)
+                blocked = {left.path for left in left_out}
+                todo = tuple(_encode(write) for write in writes if write.path not in blocked)
+                if not todo:
+                    return Written(left_out=left_out)
+                journal = _Journal(
+                    version=1, project=os.fsencode(project), name=os.urandom(6).hex(), writes=todo
+                )
+                self._keep(project, journal)
+                done = self._apply(project, journal)
+        except OSError as trouble:
+            raise Fault(
+                E_IO,
+                f"The files could not be prepared to be written: {trouble.strerror}.",
+                details={"reason": errno.errorcode.get(trouble.errno or 0, "unknown")},
+            ) from trouble
+        return Written(changed=done.changed, left_out=(*left_out, *done.left_out))
+
+    def is_unfinished(self, project: str) -> bool:
+        return os.path.exists(self._path(project))
+
+    def settle(self, project: str) -> Written | None:
+        """Finish what a killed process began; None when there is nothing."""
+        if not self.is_unfinished(project):
+            return None
+        try:
+            with self._locked(project):
+                return self._finish_earlier(project)
+        except OSError:
+            return None
+
+    def _finish_earlier(self, project: str) -> Written | None:
+        journal = self._load(project)
+        if journal is None:
+            with suppress(FileNotFoundError):
+                os.unlink(self._path(project))
+            return None
+        return self._apply(project, journal)
+
+    def _apply(self, project: str, journal: _Journal) -> Written:
+        """Removals first, deepest first, so that a folder can make way for a file."""
+        removals = [write for write in journal.writes if write.mode == "absent"]
+        others = [write for write in journal.writes if write.mode != "absent"]
+        changed: list[bytes] = []
+        left_out: list[LeftOut] = []
+        root = os.open(project, _FOLDER)
+        try:
+            for at, write in enumerate([*sorted(removals, key=_path_of, reverse=True), *others]):
+                why = self._apply_one(root, write, f".handrail-{journal.name}-{at}.tmp".encode())
+                if why:
+                    left_out.append(LeftOut(path=write.path.decode("utf-8", "surrogateescape"), why=why))
+                else:
+                    changed.append(write.path)
+        finally:
+            os.close(root)
+        with suppress(OSError):  # one that stays is found to be done
+            os.unlink(self._path(project))
+        return Written(
+            changed=tuple(path.decode("utf-8", "surrogateescape") for path in sorted(changed)),
+            left_out=tuple(left_out),
+        )
+
+    def _apply_one(self, root: int, write: _Write, temporary: bytes) -> str:
+        """Bring one file into its new state; why not, empty when it is."""
+        folders, name = os.path.split(write.path)
+        try:
+            with _opened(root, folders, self._disk if write.mode != "absent" else None) as folder:
+                why = self._replace(folder, name, write, temporary)
+        except OSError as trouble:
+            if write.mode != "absent" or trouble.errno not in _ABSENT:
+                return BEHIND_LINK if trouble.errno in _LINKS else f"the disk refused it: {trouble.strerror}"
+            why = ""
+        if write.mode == "absent" and not why:
+            self._remove_empty(root, folders)
+        return why
+
+    def _replace(self, folder: int, name: bytes, write: _Write, temporary: bytes) -> str:
+        if _exists(temporary, folder):  # left by a process that was killed
+            self._disk.unlink(temporary, folder)
+        if _is_in_state(name, folder, write.mode, _digest_of(write)):
+            return ""
+        if not _is_in_state(name, folder, write.before_mode, write.before_digest):
+            return OCCUPIED if write.before_mode == "absent" else CHANGED
+        if write.mode == "absent":
+            self._disk.unlink(name, folder)
+        elif write.mode == "link":
+            self._disk.link(temporary, folder, write.content)
+            self._disk.rename(temporary, name, folder)
+        else:
+            mode, is_exact = _choose_mode(name, folder, is_executable=write.mode == "executable")
+            self._disk.write_new(temporary, folder, write.content, mode, is_exact=is_exact)
+            self._disk.rename(temporary, name, folder)
+        self._disk.sync(folder)
+        return ""
+
+    def _remove_empty(self, root: int, folders: bytes) -> None:
+        """Folders that only held what was removed; git does not know empty ones."""
+        while folders:
+            above, name = os.path.split(folders)
+            try:
+                with _opened(root, above, None) as folder:
+                    self._disk.remove_folder(name, folder)
+            except OSError:
+                return
+            folders = above
+
+    def _keep(self, project: str, journal: _Journal) -> None:
+        body = msgspec.msgpack.encode(journal)
+        replace_private(self._path(project), zlib.crc32(body).to_bytes(4, "big") + body)
+
+    def _load(self, project: str) -> _Journal | None:
+        try:
+            with open(self._path(project), "rb", opener=open_regular_file) as file:
+                content = file.read(MOST_JOURNAL_BYTES)
+        except FileNotFoundError:
+            return None
+        if zlib.crc32(content[4:]).to_bytes(4, "big") != content[:4]:
+            return None
+        try:
+            journal = msgspec.msgpack.decode(content[4:], type=_Journal)
+        except msgspec.MsgspecError:
+            return None
+        return journal if journal.project == os.fsencode(project) and journal.version == 1 else None
+
+    @contextmanager
+    def _locked(self, project: str) -> Iterator[None]:
+        ensure_private_directory(self._directory)
+        with lock_file(self._path(project) + ".lock"):
+            yield
+
+    def _path(self, project: str) -> str:
+        return os.path.join(self._directory, hashlib.sha256(os.fsencode(project)).hexdigest()[:32])
+
+
+_LINKS = frozenset({errno.ELOOP, errno.ENOTDIR})
+
+
+def find_obstacles(project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
+    """Why some of these writes would be left out, as things are."""
+    going = {write.path for write in writes if write.mode == "absent"}
+    found: list[LeftOut] = []
+    root = os.open(project, _FOLDER)
+    try:
+        for write in writes:
+            why = _find_obstacle(root, write, going)
+            if why:
+                found.append(LeftOut(path=write.path, why=why))
+    finally:
+        os.close(root)
+    return tuple(found)
+
+
+def _find_obstacle(root: int, write: FileWrite, going: set[str]) -> str:
+    if not is_plain_path(write.path):
+        return OUTSIDE
+    folders, name = os.path.split(read_path(write.path))
+    try:
+        with _opened(root, folders, None) as folder:
+            if _is_in_state(name, folder, write.before.mode, write.before.digest):
+                return ""
+            if write.before.mode != "absent":
+                return CHANGED
+            is_folder = stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode)
+            makes_way = is_folder and any(path.startswith(write.path + "/") for path in going)
+            return "" if makes_way else OCCUPIED
+    except OSError as trouble:
+        if trouble.errno in _ABSENT and (write.before.mode == "absent" or write.mode == "absent"):
+            above = write.path.split("/")[:-1]
+            makes_way = any("/".join(above[: at + 1]) in going for at in range(len(above)))
+            return "" if trouble.errno == errno.ENOENT or makes_way else BEHIND_LINK
+        return BEHIND_LINK
+
+
+@contextmanager
+def _opened(root: int, folders: bytes, making: Disk | None) -> Iterator[int]:
+    """The folder below the root, opened name by name; missing ones are made. Raises OSError at a link."""
+    current = os.dup(root)
+    try:
+        for name in folders.split(b"/") if folders else ():
+            try:
+                below = os.open(name, _FOLDER, dir_fd=current)
+            except FileNotFoundError:
+                if making is None:
+                    raise
+                making.make_folder(name, current)
+                making.sync(current)
+                below = os.open(name, _FOLDER, dir_fd=current)
+            os.close(current)
+            current = below
+        yield current
+    finally:
+        os.close(current)
+
+
+def _is_in_state(name: bytes, folder: int, mode: str, digest: str) -> bool:
+    """Whether the file is just so; a file that is known by its size alone is compared by that."""
+    try:
+        found = os.lstat(name, dir_fd=folder)
+    except FileNotFoundError:
+        return mode == "absent"
+    if stat.S_ISLNK(found.st_mode):
+        return mode == "link" and matches(os.readlink(name, dir_fd=folder), digest)
+    if not stat.S_ISREG(found.st_mode) or mode not in ("file", "executable"):
+        return False
+    if bool(found.st_mode & 0o100) != (mode == "executable"):
+        return False
+    if digest.startswith("size:"):
+        return digest == f"size:{found.st_size}"
+    if found.st_size > MOST_DIGESTED_BYTES:
+        return False
+    descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC, dir_fd=folder)
+    with os.fdopen(descriptor, "rb") as file:
+        return matches(file.read(MOST_DIGESTED_BYTES + 1), digest)
+
+
+def _choose_mode(name: bytes, folder: int, *, is_executable: bool) -> tuple[int, bool]:
+    """As the file has it now, but for the executable bit; a new one is left to the umask."""
+    try:
+        found = os.lstat(name, dir_fd=folder)
+    except FileNotFoundError:
+        return 0o777 if is_executable else 0o666, False
+    if not stat.S_ISREG(found.st_mode):
+        return 0o777 if is_executable else 0o666, False
+    kept = stat.S_IMODE(found.st_mode) & 0o777
+    readers = (kept & 0o444) >> 2
+    return kept | readers if is_executable else kept & ~0o111, True
+
+
+def _exists(name: bytes, folder: int) -> bool:
+    try:
+        os.lstat(name, dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _encode(write: FileWrite) -> _Write:
+    return _Write(
+        path=read_path(write.path),
+        mode=write.mode,
+        content=write.content,
+        before_mode=write.before.mode,
+        before_digest=write.before.digest,
+    )
+
+
+def _digest_of(write: _Write) -> str:
+    if write.mode == "absent":
+        return ""
+    hasher = hashlib.sha256(b"blob %d\0" % len(write.content) + write.content)
+    return f"sha256:{hasher.hexdigest()}"
+
+
+def _path_of(write: _Write) -> bytes:
+    return write.path
+
+
+def absent(path: str) -> TreeEntry:
+    """The entry of a path that a tree does not have."""
+    return TreeEntry(path=path, mode="absent", digest="", size=0)

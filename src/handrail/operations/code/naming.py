@@ -1,0 +1,159 @@
+"""Which files are meant: those of a node, of a recorded tree, or those that are there now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.catalogue import CONTEXT_MISSING, E_IO, E_NOT_FOUND
+from handrail.contract.ids import BlobRef, NodeId, RunId, is_node_id
+from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.wording import quote, shorten
+from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of
+from handrail.engine.history import History, Node, RecordedTree
+from handrail.operations.code.stored_trees import StoredTree
+from handrail.operations.code.taking import load_optional, load_tree
+from handrail.operations.finding import find_session
+from handrail.operations.sessions.resume_session import find_work_in_progress
+from handrail.ports.worktree import Tree, TreeEntry, Unseen
+from handrail.projections.overview import latest_run
+from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import Session, read_session
+
+MOST_SESSIONS = 500
+"""Sessions in which a node is looked for."""
+NOW = "now"
+"""The name of the files that are there now."""
+
+
+class NamedTree(msgspec.Struct, frozen=True, kw_only=True):
+    """A tree, and where its contents are kept."""
+
+    name: str
+    tree: Tree
+    recorded: RecordedTree | None = None
+    """None: the files that are there now."""
+    stored: StoredTree | None = None
+
+
+def find_run_here(rt: Runtime, asked: str | UnsetType, project: str, node: str = "") -> tuple[Session, Node]:
+    """The session that is asked for, or the one in progress here that has the node; and its open place.
+
+    Raises Fault SESSION_NOT_FOUND, and CONTEXT_MISSING when it cannot be told which session is meant.
+    """
+    if asked is not UNSET:
+        session = find_session(rt, asked)
+        run_id = latest_run(session.history)
+        if run_id is None:
+            raise _no_run(f"Session {session.history.session_id} has no run.", [])
+        return session, preferred_tip(session.history, run_id)
+    if is_node_id(node):
+        return _find_by_node(rt, NodeId(node))
+    work = find_work_in_progress(rt, project).candidates
+    found = [(find_session(rt, candidate.session_id), RunId(candidate.run_id)) for candidate in work]
+    if node and node != NOW:
+        found = [one for one in found if find_tree(one[0].history, node) is not None]
+    if len(found) != 1:
+        told = f"{len(found)} runs in progress here fit." if found else "No run in progress here fits."
+        raise _no_run(told, [session.history.session_id for session, _ in found])
+    session, run_id = found[0]
+    return session, preferred_tip(session.history, run_id)
+
+
+def _find_by_node(rt: Runtime, node_id: NodeId) -> tuple[Session, Node]:
+    """A node id does not say its session, so sessions are read, newest first."""
+    for stamp in rt.log.list_sessions()[:MOST_SESSIONS]:
+        rt.interruptions.end_here()
+        try:
+            session = read_session(rt.log, stamp.session_id)
+        except Fault:  # one that cannot be read does not hide the others
+            continue
+        if session is not None and node_id in session.history.nodes:
+            return session, preferred_tip(session.history, session.history.nodes[node_id].run_id)
+    raise Fault(
+        E_NOT_FOUND,
+        f"No session of this store has the node {quote(node_id)}.",
+        details={"resource": "node", "id": shorten(node_id)},
+        hint="Name its session with --session SESSION_ID; code status lists the nodes with a tree.",
+    )
+
+
+def read_named(rt: Runtime, history: History, tip: Node, name: str, project: str) -> NamedTree:
+    """The tree of a node id, a tree id, or `now`; without a name, that of the run's open place.
+
+    Raises Fault E_NOT_FOUND when there is no such tree, and E_IO when the files cannot be seen.
+    """
+    if name == NOW:
+        return NamedTree(name=NOW, tree=look(rt, project))
+    if not name:
+        recorded = find_nearest_tree(history, tip.node_id)
+    elif name in history.nodes:
+        recorded = find_tree_of(history, NodeId(name))
+    else:
+        recorded = find_tree(history, name)
+    if recorded is None:
+        raise _no_tree(history, name or tip.node_id)
+    stored = load_tree(rt.log, history, recorded)
+    if isinstance(stored, Unseen):
+        raise Fault(
+            E_NOT_FOUND,
+            f"The tree of {quote(recorded.fact.node_id)} cannot be read: {stored.reason}.",
+            details={"resource": "tree", "id": recorded.fact.tree_id},
+            hint="Name another node; code status lists those with a tree.",
+        )
+    return NamedTree(name=recorded.fact.node_id, tree=stored.tree, recorded=recorded, stored=stored)
+
+
+def look(rt: Runtime, project: str) -> Tree:
+    """The files that are there now. Raises Fault E_IO with the reason when they cannot be seen."""
+    tree = rt.worktree().take_tree(project)
+    if isinstance(tree, Tree):
+        return tree
+    raise Fault(
+        E_IO,
+        f"The files of the project cannot be seen: {tree.reason}.",
+        details={"reason": shorten(tree.reason)},
+        hint="Send the same call again where they can.",
+    )
+
+
+def read_tree_contents(
+    rt: Runtime, project: str, named: NamedTree, digests: Collection[str], present: Sequence[TreeEntry]
+) -> Mapping[str, bytes]:
+    """Contents of a tree by digest: its packs, then the present files and git's objects."""
+    found: dict[str, bytes] = {}
+    entries = () if named.stored is None else named.stored.entries
+    packs = sorted({entry.pack for entry in entries if entry.pack and entry.digest in digests})
+    worktree = rt.worktree()
+    for pack in packs:
+        content = load_optional(rt.log, BlobRef(pack))
+        if content is not None:
+            unpacked = worktree.unpack(content)
+            found.update({digest: unpacked[digest] for digest in digests if digest in unpacked})
+    missing = [digest for digest in digests if digest not in found]
+    return {**worktree.read_contents(project, present, missing), **found} if missing else found
+
+
+def _no_tree(history: History, name: str) -> Fault:
+    known = [node_id for node_id, held in history.trees.items() if held]
+    named = f" Nodes with one: {', '.join(known[-5:])}." if known else ""
+    return Fault(
+        E_NOT_FOUND,
+        f"There is no tree for {quote(name)} in session {history.session_id}.{named}",
+        details={"resource": "tree", "id": shorten(name)},
+        hint="handrail code status lists the nodes with a tree; they are taken in git repositories.",
+    )
+
+
+def _no_run(told: str, sessions: list[str]) -> Fault:
+    named = f" Sessions: {', '.join(sessions)}." if sessions else ""
+    return Fault(
+        CONTEXT_MISSING,
+        f"{told}{named}",
+        details={"missing": ["session"]},
+        hint="Say which session is meant: --session SESSION_ID.",
+        next_call=NextCall(operation="session.resume", params={"query": sessions[0]} if sessions else {}),
+    )

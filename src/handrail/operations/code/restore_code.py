@@ -1,0 +1,230 @@
+"""`code.restore`: bring the files back to those that a step saw. Shown first, and undone the same way.
+
+Before anything is written the present files are recorded, so that they can be restored too. Ignored files are
+never touched.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, assert_never
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_IO
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import NodeId, SessionId
+from handrail.contract.outcome import Answer, Fault, NextCall, Success
+from handrail.contract.tokens.confirm import refusal
+from handrail.contract.wording import format_count, shorten
+from handrail.engine.history import History, Node
+from handrail.operations.code.naming import NamedTree, find_run_here, look, read_named, read_tree_contents
+from handrail.operations.code.show_status import describe_change
+from handrail.operations.code.taking import record_tree
+from handrail.operations.finding import find_session
+from handrail.ports.worktree import Difference, FileWrite, LeftOut, Tree, Unseen
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.sessions import require_healthy, wait_for_writer
+from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
+
+_NOT_KEPT = "its content is not kept"
+
+
+class RestoreCode(GatedInput, frozen=True, kw_only=True):
+    """Which step's files."""
+
+    node: Annotated[str, Meta(description="A node id or tree id.", min_length=1, max_length=128)]
+    session: Annotated[str, Meta(description="Session id.", max_length=128)] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class LeftAlone(Answer, frozen=True, kw_only=True):
+    """A file that was not brought back, and why."""
+
+    path: str
+    why: str
+
+
+class RestoredCode(Answer, frozen=True, kw_only=True):
+    """What was written, and how to undo it."""
+
+    session_id: str
+    node_id: str
+    tree_id: str
+    changed: list[str]
+    left_out: list[LeftAlone]
+    undo: str
+    """The tree that was there before; restore it to undo this."""
+
+
+class _Restoring(msgspec.Struct, frozen=True, kw_only=True):
+    """A restore as resolved right now."""
+
+    present: Tree
+    target: NamedTree
+    differing: tuple[Difference, ...]
+    writes: tuple[FileWrite, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def restore_code(rt: Runtime, request: RestoreCode) -> DryRun | Success:
+    """Show what would be written, or write it.
+
+    Raises Fault E_NOT_FOUND, E_IO, SESSION_NOT_FOUND, CONTEXT_MISSING, and what the gate raises.
+    """
+    project = project_of(rt, request.project)
+    rt.worktree().settle(project)  # what was confirmed once and then killed is finished first
+    session, tip = find_run_here(rt, request.session, project, request.node)
+    require_healthy(session)
+    history = session.history
+
+    def resolve() -> Plan:
+        return _plan(_resolve(rt, history, tip, request.node, project))
+
+    def write(plan: Plan) -> RestoredCode:
+        return _restore(rt, history, tip, request.node, project, plan)
+
+    return preview_or_write(
+        rt,
+        OPERATION,
+        request,
+        workspace=project,
+        resolve=resolve,
+        write=write,
+        wait=lambda: wait_for_writer(rt, history.session_id),
+    )
+
+
+def _resolve(rt: Runtime, history: History, tip: Node, name: str, project: str) -> _Restoring:
+    target = read_named(rt, history, tip, name, project)
+    present = look(rt, project)
+    worktree = rt.worktree()
+    differing = worktree.list_differences(project, present, target.tree)
+    if isinstance(differing, Unseen):
+        raise Fault(
+            E_IO,
+            f"The two trees cannot be compared: {differing.reason}.",
+            details={"reason": shorten(differing.reason)},
+        )
+    wanted = {one.after.digest for one in differing if one.after.mode != "absent"}
+    contents = read_tree_contents(rt, project, target, wanted, present.entries)
+    missing = tuple(
+        LeftOut(path=one.path, why=_NOT_KEPT)
+        for one in differing
+        if one.after.mode != "absent" and one.after.digest not in contents
+    )
+    lost = {left.path for left in missing}
+    writes = tuple(
+        FileWrite(
+            path=one.path,
+            mode=one.after.mode,
+            content=contents.get(one.after.digest, b"") if one.after.mode != "absent" else b"",
+            before=one.before,
+        )
+        for one in differing
+        if one.path not in lost
+    )
+    obstacles = worktree.find_obstacles(project, writes)
+    return _Restoring(
+        present=present,
+        target=target,
+        differing=differing,
+        writes=writes,
+        left_out=(*missing, *obstacles),
+    )
+
+
+def _plan(restoring: _Restoring) -> Plan:
+    why = {left.path: left.why for left in restoring.left_out}
+    changes = tuple(_change(one, why.get(one.path, "")) for one in restoring.differing)
+    written = len(changes) - len(why)
+    told = f"{format_count(written, 'file')} of the project are written; ignored files are not touched."
+    if why:
+        told += f" {format_count(len(why), 'file')} cannot be brought back."
+    return Plan(
+        action="restore the files of a step",
+        changes=changes,
+        targets=tuple(one.path for one in restoring.differing if one.path not in why),
+        versions={"present": restoring.present.tree_id, "target": restoring.target.tree.tree_id},
+        blast_radius=f"{told} The present files are recorded first, and can be restored the same way.",
+    )
+
+
+def _change(one: Difference, why: str) -> Change:
+    if why:
+        return Change(action="none", resource="file", id=one.path, after={"reason": why})
+    before = {"mode": one.before.mode, "size_bytes": one.before.size}
+    after = {"mode": one.after.mode}
+    match describe_change(one):
+        case "added":
+            return Change(action="create", resource="file", id=one.path, after=after)
+        case "removed":
+            return Change(action="delete", resource="file", id=one.path, before=before)
+        case "changed":
+            return Change(action="update", resource="file", id=one.path, before=before, after=after)
+        case never:
+            assert_never(never)
+
+
+def _restore(rt: Runtime, history: History, tip: Node, name: str, project: str, plan: Plan) -> RestoredCode:
+    """Record the present files, write, and record what is there then."""
+    restoring = _resolve(rt, history, tip, name, project)
+    versions = {"present": restoring.present.tree_id, "target": restoring.target.tree.tree_id}
+    if versions != plan.versions:
+        raise refusal("target_changed")
+    record_tree(rt, history, tip.node_id, project, restoring.present, "restore")
+    blocked = {left.path for left in restoring.left_out}
+    rt.commits.note(NextCall(operation="code.status", params={"session": history.session_id}))
+    done = rt.worktree().write_files(
+        project, [write for write in restoring.writes if write.path not in blocked]
+    )
+    _record_present(rt, history.session_id, tip.node_id, project)
+    recorded = restoring.target.recorded
+    assert recorded is not None, "only a recorded tree is restored"
+    return RestoredCode(
+        session_id=history.session_id,
+        node_id=recorded.fact.node_id,
+        tree_id=recorded.fact.tree_id,
+        changed=list(done.changed),
+        left_out=[LeftAlone(path=left.path, why=left.why) for left in (*restoring.left_out, *done.left_out)],
+        undo=restoring.present.tree_id,
+    )
+
+
+def _record_present(rt: Runtime, session_id: SessionId, node_id: NodeId, project: str) -> None:
+    """The files as they are now; the restore has happened, so trouble here changes nothing."""
+    tree = rt.worktree().take_tree(project)
+    if isinstance(tree, Tree):
+        try:
+            record_tree(rt, find_session(rt, session_id).history, node_id, project, tree, "restore")
+        except Fault:
+            return
+
+
+OPERATION = Operation(
+    name="code.restore",
+    effect="gated",
+    summary="Bring the project's files back to those that a step saw.",
+    input=RestoreCode,
+    output=RestoredCode,
+    perform=restore_code,
+    shape=Shape(
+        levels={"minimal": ("changed", "left_out", "undo"), "standard": None, "full": None},
+        select="top",
+        untrusted=("changed", "left_out.path"),
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        "CONTEXT_MISSING",
+        "SESSION_NOT_FOUND",
+        "SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        "E_NOT_FOUND",
+        E_IO.code,
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        "KEYRING_INVALID",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)

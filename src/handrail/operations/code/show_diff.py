@@ -1,0 +1,224 @@
+"""`code.diff`: two trees as a unified diff, within limits."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_IO
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault
+from handrail.contract.wording import make_readable, shorten, spell_hidden
+from handrail.operations.code.naming import NOW, find_run_here, read_named, read_tree_contents
+from handrail.operations.code.show_status import FileChange, describe_change
+from handrail.ports.worktree import Difference, TreeEntry, Unseen
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime, project_of
+
+MOST_DIFF_BYTES = 100_000
+"""Of all hunks together; later files are only counted."""
+MOST_DIFF_LINES = 20_000
+"""Lines of both sides of one file, without what they begin and end with alike."""
+MOST_DIFF_WORK = 4_000_000
+"""Lines of one side times lines of the other."""
+MOST_DIFF_FILES = 200
+"""Files that one answer names."""
+_CONTEXT = 3
+
+
+class ShowDiff(Input, frozen=True, kw_only=True):
+    """What to compare with what."""
+
+    before: Annotated[str, Meta(description="A node id or tree id.", min_length=1, max_length=128)]
+    after: (
+        Annotated[
+            str,
+            Meta(description="The same, or now; default now.", max_length=128),
+        ]
+        | UnsetType
+    ) = UNSET
+    session: Annotated[str, Meta(description="Session id.", max_length=128)] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class DiffedFile(Answer, frozen=True, kw_only=True):
+    """One file that differs."""
+
+    path: str
+    change: FileChange
+    added: int
+    removed: int
+    note: str
+    """Why no lines are shown; empty: they are in the diff."""
+
+
+class CodeDiff(Answer, frozen=True, kw_only=True):
+    """The difference of two trees."""
+
+    session_id: str
+    before: str
+    after: str
+    differing: int
+    files: list[DiffedFile]
+    diff: str
+    """Unified; hidden characters stand as their escapes."""
+
+
+def show_diff(rt: Runtime, request: ShowDiff) -> CodeDiff:
+    """Compare two trees.
+
+    Raises Fault E_NOT_FOUND, E_IO when they cannot be compared, SESSION_NOT_FOUND and CONTEXT_MISSING.
+    """
+    project = project_of(rt, request.project)
+    session, tip = find_run_here(rt, request.session, project, request.before)
+    history = session.history
+    before = read_named(rt, history, tip, request.before, project)
+    after = read_named(rt, history, tip, NOW if request.after is UNSET else request.after, project)
+    differing = rt.worktree().list_differences(project, before.tree, after.tree)
+    if isinstance(differing, Unseen):
+        raise Fault(
+            E_IO,
+            f"The two trees cannot be compared: {differing.reason}.",
+            details={"reason": shorten(differing.reason)},
+        )
+    shown = differing[:MOST_DIFF_FILES]
+    present = after.tree.entries if after.recorded is None else ()
+    contents: dict[str, bytes] = {}
+    contents.update(read_tree_contents(rt, project, before, _digests(shown, "before"), present))
+    contents.update(read_tree_contents(rt, project, after, _digests(shown, "after"), present))
+    files: list[DiffedFile] = []
+    hunks: list[str] = []
+    room = MOST_DIFF_BYTES
+    for one in shown:
+        file, text = _diff_file(one, contents)
+        if len(text.encode()) > room:
+            file, text = _without(file, "the answer is full"), ""
+        room -= len(text.encode())
+        files.append(file)
+        hunks.append(text)
+    return CodeDiff(
+        session_id=history.session_id,
+        before=before.tree.tree_id,
+        after=after.tree.tree_id,
+        differing=len(differing),
+        files=files,
+        diff="".join(hunks),
+    )
+
+
+def _digests(differing: tuple[Difference, ...], side: str) -> set[str]:
+    entries: list[TreeEntry] = [one.before if side == "before" else one.after for one in differing]
+    return {entry.digest for entry in entries if entry.mode != "absent"}
+
+
+def _diff_file(one: Difference, contents: Mapping[str, bytes]) -> tuple[DiffedFile, str]:
+    file = DiffedFile(path=one.path, change=describe_change(one), added=0, removed=0, note="")
+    sides = [b"" if side.mode == "absent" else contents.get(side.digest) for side in (one.before, one.after)]
+    old, new = sides
+    if old is None or new is None:
+        return _without(file, "its content is not kept"), ""
+    if old == new:
+        return _without(file, f"only its mode: {one.before.mode} to {one.after.mode}"), ""
+    if b"\0" in old or b"\0" in new:
+        return _without(file, "it is not text"), ""
+    before, after = _lines(old), _lines(new)
+    start, end = _count_alike(before, after)
+    one_side, other = len(before) - start - end, len(after) - start - end
+    if one_side + other > MOST_DIFF_LINES or one_side * other > MOST_DIFF_WORK:
+        return _without(file, "it differs in too many lines"), ""
+    path = spell_hidden(make_readable(one.path))
+    first = max(0, start - _CONTEXT)
+    hunks = _make_hunks(
+        before[first : len(before) - max(0, end - _CONTEXT)],
+        after[first : len(after) - max(0, end - _CONTEXT)],
+        first,
+    )
+    lines = [f"--- a/{path}\n", f"+++ b/{path}\n", *hunks]
+    added = sum(line.startswith("+") for line in hunks)
+    removed = sum(line.startswith("-") for line in hunks)
+    text = "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+    return msgspec.structs.replace(file, added=added, removed=removed), text
+
+
+def _make_hunks(before: list[str], after: list[str], first: int) -> list[str]:
+    """The hunks of two lists of lines, the first of which has this place in its file."""
+    lines: list[str] = []
+    for group in difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(_CONTEXT):
+        _, from_old, _, from_new, _ = group[0]
+        _, _, to_old, _, to_new = group[-1]
+        old, new = _span(first + from_old, to_old - from_old), _span(first + from_new, to_new - from_new)
+        lines.append(f"@@ -{old} +{new} @@\n")
+        for tag, one, other, third, fourth in group:
+            if tag == "equal":
+                lines += [f" {line}" for line in before[one:other]]
+                continue
+            lines += [f"-{line}" for line in before[one:other]]
+            lines += [f"+{line}" for line in after[third:fourth]]
+    return lines
+
+
+def _span(start: int, length: int) -> str:
+    """As unified diffs count: from one, and an empty span by the line before it."""
+    if length == 1:
+        return f"{start + 1}"
+    return f"{start + 1 if length else start},{length}"
+
+
+def _count_alike(before: list[str], after: list[str]) -> tuple[int, int]:
+    """How many lines both begin with, and how many they end with: comparing those would only cost time."""
+    shorter = min(len(before), len(after))
+    start = 0
+    while start < shorter and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    return start, end
+
+
+def _lines(content: bytes) -> list[str]:
+    text = content.decode("utf-8", "backslashreplace")
+    return [
+        spell_hidden(line.removesuffix("\n")) + ("\n" if line.endswith("\n") else "") for line in _cut(text)
+    ]
+
+
+def _cut(text: str) -> list[str]:
+    """At line feeds only: other line ends are part of a line."""
+    lines = text.split("\n")
+    whole = [line + "\n" for line in lines[:-1]]
+    return [*whole, lines[-1]] if lines[-1] else whole
+
+
+def _without(file: DiffedFile, note: str) -> DiffedFile:
+    return msgspec.structs.replace(file, note=note, added=0, removed=0)
+
+
+OPERATION = Operation(
+    name="code.diff",
+    effect="read",
+    summary="Show two trees of the project's files as a unified diff.",
+    input=ShowDiff,
+    output=CodeDiff,
+    perform=show_diff,
+    shape=Shape(
+        levels={"minimal": ("before", "after", "differing"), "standard": None, "full": None},
+        select="top",
+        drop_order=("diff",),
+        untrusted=("files.path", "diff"),
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        "CONTEXT_MISSING",
+        "SESSION_NOT_FOUND",
+        "E_NOT_FOUND",
+        E_IO.code,
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)

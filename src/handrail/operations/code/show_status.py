@@ -1,0 +1,164 @@
+"""`code.status`: how the files differ from those that a step saw, and which steps have a tree."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_IO
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer
+from handrail.engine.history import History
+from handrail.engine.navigate import Running, step_key
+from handrail.operations.code.naming import NOW, find_run_here, read_named
+from handrail.ports.worktree import Difference, Tree, Unseen
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime, project_of
+
+MOST_SHOWN = 200
+"""Files that one answer names."""
+MOST_TREES_SHOWN = 20
+"""Recorded trees that one answer names."""
+
+FileChange: TypeAlias = Literal["added", "changed", "removed"]
+
+
+class ShowStatus(Input, frozen=True, kw_only=True):
+    """Which step to compare with."""
+
+    node: (
+        Annotated[
+            str,
+            Meta(description="A node id or tree id; default the tree of the open step.", max_length=128),
+        ]
+        | UnsetType
+    ) = UNSET
+    session: Annotated[str, Meta(description="Session id.", max_length=128)] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class ShownFile(Answer, frozen=True, kw_only=True):
+    """One file that differs."""
+
+    path: str
+    change: FileChange
+    """From the step's files to those that are there now."""
+
+
+class ShownTree(Answer, frozen=True, kw_only=True):
+    """A recorded tree."""
+
+    node_id: str
+    step_id: str
+    tree_id: str
+    cause: str
+    at: str
+
+
+class CodeStatus(Answer, frozen=True, kw_only=True):
+    """The files now beside those of a step."""
+
+    session_id: str
+    node_id: str
+    tree_id: str
+    present_tree_id: str
+    """Empty: the files cannot be seen."""
+    reason: str
+    """Why they cannot be compared; empty: they were."""
+    differing: int
+    files: list[ShownFile]
+    trees: list[ShownTree]
+    """The newest ones of the session, the last one first."""
+    is_unfinished: bool
+    """A restore was killed; the next `code restore` finishes it first."""
+
+
+def show_status(rt: Runtime, request: ShowStatus) -> CodeStatus:
+    """Look again and compare.
+
+    Raises Fault E_NOT_FOUND, SESSION_NOT_FOUND and CONTEXT_MISSING.
+    """
+    project = project_of(rt, request.project)
+    name = "" if request.node is UNSET or request.node == NOW else request.node
+    session, tip = find_run_here(rt, request.session, project, name)
+    history = session.history
+    then = read_named(rt, history, tip, name, project)
+    recorded = then.recorded
+    assert recorded is not None, "only a recorded tree is named here"
+    now = rt.worktree().take_tree(project)
+    differing = _compare(rt, project, then.tree, now)
+    reason = differing.reason if isinstance(differing, Unseen) else ""
+    found = () if isinstance(differing, Unseen) else differing
+    return CodeStatus(
+        session_id=history.session_id,
+        node_id=recorded.fact.node_id,
+        tree_id=recorded.fact.tree_id,
+        present_tree_id=now.tree_id if isinstance(now, Tree) else "",
+        reason=reason,
+        differing=len(found),
+        files=[ShownFile(path=one.path, change=describe_change(one)) for one in found[:MOST_SHOWN]],
+        trees=list_trees(history),
+        is_unfinished=rt.worktree().is_unfinished(project),
+    )
+
+
+def _compare(rt: Runtime, project: str, then: Tree, now: Tree | Unseen) -> tuple[Difference, ...] | Unseen:
+    return now if isinstance(now, Unseen) else rt.worktree().list_differences(project, then, now)
+
+
+def describe_change(one: Difference) -> FileChange:
+    if one.before.mode == "absent":
+        return "added"
+    return "removed" if one.after.mode == "absent" else "changed"
+
+
+def list_trees(history: History) -> list[ShownTree]:
+    """The newest recorded trees of a session."""
+    held = sorted(
+        (tree for trees in history.trees.values() for tree in trees),
+        key=lambda tree: tree.index,
+        reverse=True,
+    )
+    return [
+        ShownTree(
+            node_id=tree.fact.node_id,
+            step_id=_step_of(history, tree.fact.node_id),
+            tree_id=tree.fact.tree_id,
+            cause=tree.fact.cause,
+            at=tree.at,
+        )
+        for tree in held[:MOST_TREES_SHOWN]
+    ]
+
+
+def _step_of(history: History, node_id: str) -> str:
+    state = next(node.state for found, node in history.nodes.items() if found == node_id)
+    return step_key(state) if isinstance(state, Running) else ""
+
+
+OPERATION = Operation(
+    name="code.status",
+    effect="read",
+    summary="Show how the project's files differ from those that a step saw.",
+    input=ShowStatus,
+    output=CodeStatus,
+    perform=show_status,
+    shape=Shape(
+        levels={
+            "minimal": ("node_id", "tree_id", "present_tree_id", "differing", "reason"),
+            "standard": None,
+            "full": None,
+        },
+        select="top",
+        untrusted=("files.path",),
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        "CONTEXT_MISSING",
+        "SESSION_NOT_FOUND",
+        "E_NOT_FOUND",
+        E_IO.code,
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)
