@@ -8,13 +8,12 @@ import pytest
 
 from handrail.engine.events import Artifact, ContextSet, Preferences, Scope
 from handrail.engine.facts import facts_at
+from handrail.engine.folding import add_context, grow_context
 from handrail.engine.history import (
     NOTHING_INHERITED,
     Decided,
     add_artifact,
-    add_context,
     context_at,
-    grow_context,
     merge_context,
     replace_preferences,
 )

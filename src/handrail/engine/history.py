@@ -38,7 +38,6 @@ from handrail.engine.events import (
     TreeRecorded,
     ValidationPerformed,
 )
-from handrail.engine.growing import Growth
 from handrail.engine.navigate import LoopFrame, State, TraceEntry
 
 # What a node inherits from its ancestors, kept up to date while the log is folded
@@ -72,10 +71,6 @@ class Inherited(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING_INHERITED = Inherited()
 
 
-def add_context(held: Inherited, delta: dict[str, Any]) -> Inherited:
-    return msgspec.structs.replace(held, context=grow_context(held.context, delta))
-
-
 def add_artifact(held: Inherited, artifact: Artifact, frames: tuple[LoopFrame, ...], index: int) -> Inherited:
     """Only what was found valid counts; `frames` are those of the step that delivered it."""
     if not artifact.contract_ref:
@@ -94,15 +89,6 @@ def replace_preferences(held: Inherited, preferences: Preferences) -> Inherited:
 
 def add_observation(held: Inherited, key: str, value: str) -> Inherited:
     return msgspec.structs.replace(held, seen={**held.seen, key: value})
-
-
-def grow_context(context: Mapping[str, Any], delta: dict[str, Any]) -> Mapping[str, Any]:
-    """The same as `merge_context`, but what stays is shared and not copied, unless the change deletes."""
-    if any(value is None and key in context for key, value in delta.items()):
-        return merge_context(dict(context.items()), delta)
-    growth = Growth(context)
-    growth.update({key: value for key, value in delta.items() if value is not None})
-    return growth.done()
 
 
 def merge_context(context: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
