@@ -25,6 +25,7 @@ from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON
 from tests.conftest import GivenWorkspace, KeptAudit
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import command, events_of, of_kind
+from tests.journeys.test_moving_sessions import exported, imported
 from tests.surfaces.cli.here import run_here
 
 SECRET = "correct-horse-battery-staple"
@@ -276,8 +277,9 @@ def test_a_check_starts_inside_the_project_only(place: Place, tmp_path: Path) ->
     outside.write_text("#!/bin/sh\necho outside\n", encoding="utf-8")
     outside.chmod(0o755)
 
-    for asked in ("..", "/", "out", "missing"):
-        status, refused = command(place.runtime, "check", "run", "--directory", asked, "--", "true")
+    for asked in ("..", "/", "out", "missing", "sub\0"):
+        sent = json.dumps({"directory": asked, "argv": ["true"]})
+        status, refused = command(place.runtime, "check", "run", "--input", sent)
         assert (status, refused["ok"]) == (2, False)
     told = place.run("--directory", "sub", "--", "pwd")
     climbing = place.run("--", "../tool")
@@ -340,13 +342,30 @@ def test_no_secret_is_in_the_log_the_answer_the_audit_or_the_terminal(
 
 
 @pytest.mark.promise("receipt.no-secret")
+def test_a_token_of_ours_in_the_environment_is_cut_where_it_is_printed_and_told_to_its_owner(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    first = start(runtime)
+    place = Place(runtime, tmp_path, RUN_TOKEN=first["stateToken"])
+    code = "import os; print(os.environ['RUN_TOKEN'])"
+
+    told = place.run("--state", first["stateToken"], "--", sys.executable, "-c", code)
+
+    assert told["nextCall"]["params"]["stateToken"] == first["stateToken"]
+    assert told["tail"] == "st1…\n"
+
+
+@pytest.mark.promise("receipt.no-secret")
 def test_a_secret_that_is_cut_by_a_limit_leaves_no_half(place: Place) -> None:
     printed = PrintedText(Secrets())
 
     (line,) = printed.take(b"x" * 16_370 + b" token=abcdefghijklmnop\n")
 
+    (shrunk,) = printed.take(b"token=" + b"a" * 16_365 + b" sk-abcdefghijklmnop1234567890\n")
+
     assert "token=" not in line
     assert len(line) <= LONGEST_LINE
+    assert "sk-" not in shrunk
     assert redact_argv(["--secret", "abcdefgh"], Secrets()) == ("--secret", "[redacted]")
 
 
@@ -567,3 +586,19 @@ def test_no_server_offers_an_operation_that_starts_programs() -> None:
     assert starting == {"check.run"}
     assert starting.isdisjoint({*OFFERED, *SWITCHED_ON})
     assert operation("check.run").tool == ""
+
+
+@pytest.mark.promise("receipt.recorded-as-it-was")
+def test_a_session_tells_of_its_receipts_and_a_copy_of_it_has_them(place: Place) -> None:
+    first = start(place.runtime)
+    told = place.run("--", sys.executable, "-c", "print('here')")
+    session_id = first["session"]["sessionId"]
+
+    _, shown = command(place.runtime, "session", "show", session_id, "--mvi", "full")
+    ledger = answer(place.runtime, "ledger.show", runId=first["session"]["runId"])
+    moved = imported(place.runtime, exported(place.runtime, session_id))["session_id"]
+
+    assert [one["what"] for one in shown["data"]["timeline"]][-1] == "receipt"
+    assert len(ledger["entries"]) == 1
+    (copied,) = answer(place.runtime, "session.events", sessionId=moved, kinds=["receipt_recorded"])["items"]
+    assert copied["data"]["receiptId"] == told["receiptId"]

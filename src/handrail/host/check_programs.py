@@ -14,7 +14,7 @@ from typing import Literal
 
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.outcome import Fault
-from handrail.contract.redaction import Secrets, find_credentials, is_secret_name
+from handrail.contract.redaction import Secrets, cut_minted_tokens, find_credentials, is_secret_name
 from handrail.contract.wording import quote
 from handrail.host.private_files import (
     ensure_private_directory,
@@ -52,8 +52,11 @@ class LocalCheckPrograms:
         if not asked:
             here = _working_directory()
             return here if here and _is_inside(here, root) else root
-        place = os.path.realpath(os.path.join(root, asked))
-        if not _is_inside(place, root) or not os.path.isdir(place):
+        try:
+            place = os.path.realpath(os.path.join(root, asked))
+        except ValueError:  # a null byte, or half of a surrogate pair: no directory is called that
+            place = ""
+        if not place or not _is_inside(place, root) or not os.path.isdir(place):
             raise Fault(
                 VALIDATION_ERROR,
                 f"{quote(asked)} is not a directory of the project.",
@@ -113,6 +116,8 @@ class LocalCheckPrograms:
 
     def register_secrets(self) -> None:
         for name, value in self._environment.items():
+            if cut_minted_tokens(value) != value:
+                continue  # ours: cut by their shape where they are printed, and told back to their owner
             found = find_credentials(value) if "://" in value else ()
             for secret in found:
                 self._secrets.register(secret)

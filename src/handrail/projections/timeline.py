@@ -10,6 +10,7 @@ import msgspec
 from handrail.contract.ids import SessionId, event_id
 from handrail.contract.outcome import Payload
 from handrail.engine.history import History
+from handrail.engine.navigate import Running, step_key
 from handrail.projections.run_graph import completed_step
 
 # Events as they are stored, one row each
@@ -83,10 +84,10 @@ class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     lane: str
     what: str
-    """A kind of node, or `closed`; in the lane of the session `notes` or `imported`."""
+    """A kind of node, `receipt` of a check, or `closed`; in the lane of the session `notes` or `imported`."""
     node_id: str = ""
     step_id: str = ""
-    """The step that was acknowledged; empty at the start of a run."""
+    """The step that was acknowledged, or that a check was run for; empty at the start of a run."""
 
 
 def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
@@ -113,7 +114,29 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
         for run_id, closings in history.closings.items()
         for held in closings[-most:]
     ]
+    entries += _receipts(history)[-most:]
     if history.imported is not None:
         label = history.imported
         entries.append(TimelineEntry(index=label.index, at=label.at, lane=SESSION_LANE, what="imported"))
     return tuple(sorted(entries, key=lambda entry: entry.index)[-most:])
+
+
+def _receipts(history: History) -> list[TimelineEntry]:
+    """The checks that Handrail itself ran; what hooks tell of is in the log, and too much for here."""
+    found = []
+    for node_id, held in history.receipts.items():
+        node = history.nodes[node_id]
+        step_id = step_key(node.state) if isinstance(node.state, Running) else ""
+        found += [
+            TimelineEntry(
+                index=receipt.index,
+                at=receipt.at,
+                lane=node.run_id,
+                what="receipt",
+                node_id=node_id,
+                step_id=step_id,
+            )
+            for receipt in held
+            if receipt.fact.by == "handrail"
+        ]
+    return sorted(found, key=lambda entry: entry.index)
