@@ -1,0 +1,198 @@
+"""Checks that a project declares: listed, run by name, pinned, pointed out, and counted by their reports."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.engine.receipts import digest_argv
+from handrail.operations.checks.reports import UnreadableReport, count_tests
+from handrail.runtime.runtime import Runtime
+from tests.journeys.conversation import start
+from tests.journeys.doors import command, events_of, of_kind
+from tests.journeys.test_receipts import Place, receipts
+
+CHECKS = {
+    "tests": {"command": [sys.executable, "-c", "print('ran')"], "description": "All of them."},
+}
+
+
+@pytest.fixture
+def place(runtime: Runtime, tmp_path: Path) -> Place:
+    return Place(runtime, tmp_path)
+
+
+@pytest.mark.promise("check.declared")
+def test_a_declared_check_is_listed_and_run_by_its_name(place: Place) -> None:
+    place.declare(CHECKS)
+    first = start(place.runtime)
+
+    _, listed = command(place.runtime, "check", "list")
+    told = place.run("tests")
+
+    (row,) = listed["data"]["items"]
+    assert (row["name"], row["command"]) == ("tests", CHECKS["tests"]["command"])
+    assert (told["check"], told["tail"]) == ("tests", "ran\n")
+    (fact,) = receipts(place, first)
+    assert fact["check"] == "tests"
+    status, refused = command(place.runtime, "check", "run", "test")
+    assert (status, "tests" in refused["error"]["message"]) == (2, True)
+    assert "--" in refused["error"]["message"]
+
+
+@pytest.mark.promise("check.declared")
+@pytest.mark.parametrize(
+    "checks",
+    [
+        {"Tests!": {"command": ["true"]}},
+        {"tests": {"command": []}},
+        {"tests": {"command": "true"}},
+        {"tests": {"command": [""]}},
+        {"tests": {}},
+        {"tests": {"command": ["true"], "timeoutSeconds": 0}},
+        {"tests": {"command": ["true"], "shell": True}},
+        {"tests": {"command": ["true"], "directory": "../elsewhere"}},
+        {"tests": {"command": ["true"], "directory": "/tmp"}},
+        {"tests": {"command": ["true"], "report": {"path": "a/../../b.xml"}}},
+        {"tests": {"command": ["true"], "report": {"path": "b.xml", "format": "tap"}}},
+        {f"t{number}": {"command": ["true"]} for number in range(21)},
+        {"tests": {"command": ["true"] * 41}},
+    ],
+)
+def test_a_declaration_that_is_wrong_is_named(place: Place, checks: dict[str, Any]) -> None:
+    place.declare(checks)
+
+    (problem,) = place.runtime.settings.problems(str(place.project))
+    status, refused = command(place.runtime, "check", "list")
+
+    assert problem.place == ".handrail/config.json"
+    assert status == 4
+    assert refused["error"]["code"] == "E_CONFIG"
+
+
+@pytest.mark.promise("check.pinned")
+def test_a_start_pins_the_checks_and_a_change_is_told(place: Place) -> None:
+    place.declare(CHECKS)
+    first = start(place.runtime)
+    (begun,) = of_kind(events_of(place.runtime, first), "run_started")
+
+    same = place.run("tests")
+    place.declare({"tests": {"command": ["true"]}})
+    other = place.run("tests")
+
+    (pinned,) = begun["data"]["checks"]
+    assert (pinned["name"], pinned["argvDigest"]) == ("tests", digest_argv(CHECKS["tests"]["command"]))
+    assert "check_changed" not in same["notices"]
+    assert "check_changed" in other["notices"]
+    one, two = receipts(place, first)
+    assert (one["argvDigest"] == pinned["argvDigest"], two["argvDigest"] == pinned["argvDigest"]) == (
+        True,
+        False,
+    )
+
+
+@pytest.mark.promise("check.pinned")
+def test_a_start_without_checks_is_recorded_as_ever(place: Place) -> None:
+    first = start(place.runtime)
+
+    (begun,) = of_kind(events_of(place.runtime, first), "run_started")
+
+    assert "checks" not in begun["data"]
+
+
+@pytest.mark.promise("check.first-use")
+def test_the_first_run_of_a_projects_check_warns_with_its_command(
+    place: Place, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place.declare(CHECKS)
+    start(place.runtime)
+
+    first, second = place.run("tests"), place.run("tests")
+    place.declare({"tests": {"command": ["true"]}})
+    changed = place.run("tests")
+
+    assert ["check_first_use" in told["notices"] for told in (first, second, changed)] == [True, False, True]
+    assert "print('ran')" in capfd.readouterr().err
+
+
+JUNIT = (
+    '<?xml version="1.0"?><testsuites tests="99"><testsuite name="a">'
+    '<testcase name="1"/><testcase name="2"><failure>no</failure></testcase>'
+    '<testcase name="3"><skipped/></testcase><testcase name="4"><error/></testcase>'
+    '<testcase name="5"><system-out>fine</system-out></testcase></testsuite></testsuites>'
+)
+EMPTY = "<testsuites><testsuite/></testsuites>"
+
+
+def reporting(place: Place, content: str | None, path: str = "out/report.xml") -> dict[str, Any]:
+    """A declared check that writes this report, or none."""
+    code = "import os; os.makedirs('out', exist_ok=True)\n"
+    if content is not None:
+        code += f"open({path!r}, 'w', encoding='utf-8').write({content!r})"
+    place.declare({"tests": {"command": [sys.executable, "-c", code], "report": {"path": path}}})
+    return place.run("tests")
+
+
+@pytest.mark.promise("receipt.report-of-this-run")
+def test_the_report_of_this_run_is_counted_and_no_older_one(place: Place) -> None:
+    first = start(place.runtime)
+
+    counted = reporting(place, JUNIT)
+    old = reporting(place, None)
+
+    assert counted["counts"] == {"passed": 2, "failed": 1, "skipped": 1, "errors": 1}
+    assert counted["hasPassed"] is False
+    assert old["counts"] is None
+    assert "report_not_read" in old["notices"]
+    assert [fact.get("counts") for fact in receipts(place, first)] == [counted["counts"], None]
+
+
+@pytest.mark.promise("receipt.nothing-ran")
+def test_a_runner_that_ran_nothing_has_not_passed(place: Place) -> None:
+    start(place.runtime)
+
+    nothing = reporting(place, EMPTY)
+    no_tests = place.python("raise SystemExit(5)")
+
+    assert (nothing["exitStatus"], nothing["hasPassed"]) == (0, False)
+    assert nothing["counts"] == {"passed": 0, "failed": 0, "skipped": 0, "errors": 0}
+    assert no_tests["hasPassed"] is False
+
+
+@pytest.mark.promise("receipt.report-of-this-run")
+@pytest.mark.parametrize(
+    "content",
+    [
+        '<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "&x;&x;">]><testsuite>&z;</testsuite>',
+        "<testsuite>",
+        "no xml at all",
+        "<html/>",
+        "<testsuites>" + "<testsuite>" * 100 + "</testsuite>" * 100 + "</testsuites>",
+    ],
+)
+def test_a_report_that_means_harm_or_nothing_is_not_counted(content: str) -> None:
+    with pytest.raises(UnreadableReport):
+        count_tests(content.encode(), "junit")
+
+
+def test_the_report_of_jest_is_counted() -> None:
+    told = b'{"numPassedTests": 3, "numFailedTests": 1, "numPendingTests": 2, "testResults": []}'
+
+    counts = count_tests(told, "jest")
+
+    assert (counts.passed, counts.failed, counts.skipped, counts.errors) == (3, 1, 2, 0)
+
+
+@pytest.mark.promise("receipt.inside-the-project")
+def test_a_report_behind_a_link_out_of_the_project_is_not_read(place: Place, tmp_path: Path) -> None:
+    start(place.runtime)
+    (place.project / "out").mkdir()
+    (place.project / "out" / "report.xml").symlink_to(tmp_path / "elsewhere.xml")
+
+    told = reporting(place, JUNIT)
+
+    assert told["counts"] is None
+    assert "report_not_read" in told["notices"]
