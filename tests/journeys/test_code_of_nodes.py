@@ -37,7 +37,9 @@ class Work:
     def events(self, reply: Any, kind: str) -> list[dict[str, Any]]:
         place = Path(self.tool.home, "data", "sessions", reply["session"]["sessionId"])
         lines = [
-            line for part in sorted(place.glob("events-*")) for line in part.read_text("utf-8").splitlines()
+            line
+            for part in sorted(place.glob("events-*"))
+            for line in part.read_text(encoding="utf-8").splitlines()
         ]
         told = [json.loads(line)["event"] for line in lines if line]
         return [event for event in told if event["data"]["kind"] == kind]
@@ -114,5 +116,5 @@ def test_a_session_without_its_code_imports_verifies_and_goes_on(work: Work, tmp
 
     assert found["health"]["state"] == "healthy"
     assert other.data("store", "verify")["problem_count"] == 0
-    assert "unpublished" not in Path(bundle).read_text("utf-8")
-    assert json.loads(Path(bundle).read_text("utf-8"))["bundleSchemaVersion"] == 1
+    assert "unpublished" not in Path(bundle).read_text(encoding="utf-8")
+    assert json.loads(Path(bundle).read_text(encoding="utf-8"))["bundleSchemaVersion"] == 1

@@ -250,7 +250,18 @@ def leave_tree(
         project = project_of(rt, asked)
     except Fault:  # the directory is gone: nothing can be seen there
         return
+    if not keeps_code(rt, project):
+        return
     rt.trees_due.append(TreeDue(session_id=session_id, node_id=node_id, project=project, cause=cause))
+
+
+def keeps_code(rt: Runtime, project: str) -> bool:
+    """Whether contents of this project's files are kept."""
+    try:
+        wanted = rt.settings.of(project).snapshots
+    except Fault:  # settings that cannot be read allow nothing
+        return False
+    return wanted == "always" or (wanted == "git" and "repo_root_hash" in rt.workspace.observations(project))
 
 
 def project_of(rt: Runtime, asked: str | UnsetType) -> str:

@@ -232,7 +232,7 @@ def test_an_ignored_file_in_the_way_stays(root: Path, worktree: LocalWorktree) -
 
     done = worktree.write_files(str(root), [one("build/out", gone("build/out")), one("free", gone("free"))])
 
-    assert (root / "build/out").read_text("utf-8") == "mine"
+    assert (root / "build/out").read_text(encoding="utf-8") == "mine"
     assert done.changed == ("free",)
     assert [left.path for left in done.left_out] == ["build/out"]
 
@@ -245,7 +245,7 @@ def test_a_file_that_changed_since_the_look_stays(root: Path, worktree: LocalWor
 
     assert done.changed == ()
     assert "changed" in done.left_out[0].why
-    assert (root / "src/a.py").read_text("utf-8") == "edited again\n"
+    assert (root / "src/a.py").read_text(encoding="utf-8") == "edited again\n"
 
 
 def _entries(worktree: LocalWorktree, root: Path, name: str, content: str) -> tuple[TreeEntry, ...]:

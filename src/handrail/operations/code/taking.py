@@ -23,7 +23,7 @@ from handrail.operations.code.stored_trees import (
 )
 from handrail.ports.log import EventReader
 from handrail.ports.worktree import MOST_PACK_BYTES, Packed, Tree, Unseen
-from handrail.runtime.runtime import Runtime, TreeDue
+from handrail.runtime.runtime import Runtime, TreeDue, keeps_code
 from handrail.runtime.sessions import commit, healthy_session, read_session
 
 SERVER_SECONDS = 10.0
@@ -137,15 +137,6 @@ def load_optional(reader: EventReader, ref: BlobRef) -> bytes | None:
         if fault.kind is STORE_CORRUPT:
             return None
         raise
-
-
-def keeps_code(rt: Runtime, project: str) -> bool:
-    """Whether contents of this project's files are kept."""
-    try:
-        wanted = rt.settings.of(project).snapshots
-    except Fault:  # settings that cannot be read allow nothing
-        return False
-    return wanted == "always" or (wanted == "git" and "repo_root_hash" in rt.workspace.observations(project))
 
 
 def is_project_of(history: History, node_id: NodeId, project: str) -> bool:
