@@ -395,6 +395,7 @@ INSIDE = {
     "contract.json.trouble": ("DEEPEST",),
     "contract.ledger": ("MAX_ENTRIES",),
     "host.check_programs": ("MOST_REMEMBERED",),
+    "program.setup.first_checks": ("MOST_BYTES",),
     "contract.disclosure.newest": ("FENCE_BYTES",),
     "contract.disclosure.fields": ("LONGEST_NAME",),
     "contract.suggest": ("MOST_CELLS",),

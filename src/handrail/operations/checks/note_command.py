@@ -1,29 +1,29 @@
-"""`check.note`: record a command that an agent's client says its shell ran; only hooks of clients call it.
+"""Record a command that an agent's client says its shell ran; only the hooks of clients do.
 
 What the client does not tell stays unknown: a status is never guessed from the event or from the output.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import INVARIANT_VIOLATION
-from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import RunId, receipt_id_for
+from handrail.contract.ids import ReceiptId, RunId, receipt_id_for
 from handrail.contract.outcome import Fault, Payload
 from handrail.contract.printed_text import redact_line, strip_escapes
-from handrail.engine.events import Exited, ReceiptRecorded, RunOutcome, StatusUnknown
-from handrail.engine.history import list_receipts
+from handrail.engine.events import Exited, PlannedEvent, ReceiptRecorded, RunOutcome, StatusUnknown
+from handrail.engine.history import Node, list_receipts
 from handrail.engine.navigate import Running
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import digest_argv, split_command
 from handrail.operations.finding import find_session
 from handrail.operations.sessions.resume_session import find_work_in_progress
-from handrail.ports.worktree import Unseen
+from handrail.ports.worktree import Tree, Unseen
 from handrail.projections.run_graph import preferred_tip
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, commit, healthy_session
 
@@ -71,18 +71,8 @@ def note_command(rt: Runtime, request: NoteCommand) -> CommandNoted:
             known = {held.fact.receipt_id for held in list_receipts(session.history, run_id)}
             if receipt_id in known or not isinstance(node.state, Running):
                 return CommandNoted(receipt_id=receipt_id if receipt_id in known else "")
-            receipt = ReceiptRecorded(
-                receipt_id=receipt_id,
-                node_id=node.node_id,
-                by="client_hook",
-                argv=(_show(rt, request.argv),),
-                argv_digest=digest_argv(_words(request.argv)),
-                outcome=_outcome(request),
-                duration_ms=0 if request.duration_ms is UNSET else request.duration_ms,
-                tree_after="" if isinstance(tree, Unseen) else tree.tree_id,
-            )
-            plan = [plan_receipt(node, receipt)]
-            committed = commit(rt, witness, session, lambda _, plan=plan: plan)  # type: ignore[misc]
+            plan = [plan_receipt(node, _receipt(rt, request, receipt_id, node, tree))]
+            committed = commit(rt, witness, session, _as_it_is(plan))
         if committed is not None:
             return CommandNoted(receipt_id=receipt_id)
     raise Fault(
@@ -90,6 +80,26 @@ def note_command(rt: Runtime, request: NoteCommand) -> CommandNoted:
         "The log kept changing during this call.",
         details={"session_id": session.history.session_id},
     )
+
+
+def _receipt(
+    rt: Runtime, request: NoteCommand, receipt_id: ReceiptId, node: Node, tree: Tree | Unseen
+) -> ReceiptRecorded:
+    return ReceiptRecorded(
+        receipt_id=receipt_id,
+        node_id=node.node_id,
+        by="client_hook",
+        argv=(_show(rt, request.argv),),
+        argv_digest=digest_argv(_words(request.argv)),
+        outcome=_outcome(request),
+        duration_ms=0 if request.duration_ms is UNSET else request.duration_ms,
+        tree_after="" if isinstance(tree, Unseen) else tree.tree_id,
+    )
+
+
+def _as_it_is(plan: Sequence[PlannedEvent]) -> Callable[[int], Sequence[PlannedEvent]]:
+    """No node is made, so no name can be taken."""
+    return lambda _: plan
 
 
 def _words(argv: list[str]) -> tuple[str, ...]:
@@ -103,14 +113,3 @@ def _show(rt: Runtime, argv: list[str]) -> str:
 
 def _outcome(request: NoteCommand) -> RunOutcome:
     return StatusUnknown() if request.status is UNSET else Exited(status=request.status)
-
-
-OPERATION = Operation(
-    name="check.note",
-    effect="record",
-    summary="Record a command that a client's shell ran.",
-    input=NoteCommand,
-    output=CommandNoted,
-    perform=note_command,
-    shape=Shape(levels={"minimal": ("receiptId",)}, id_field="receiptId", select="top"),
-)

@@ -13,12 +13,14 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Fault, Json, failure_of
-from handrail.operations.checks.note_command import OPERATION as NOTE_COMMAND
+from handrail.operations.checks.note_command import CommandNoted, NoteCommand, note_command
 from handrail.operations.sessions.resume_session import Candidate, find_work_in_progress
 from handrail.runtime.hub import perform, perform_operation
+from handrail.runtime.operation import Operation
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import list_repair_commands
@@ -38,6 +40,16 @@ EVENTS = tuple(sorted(BEFORE_COMPACTION | AT_SESSION_START | AFTER_SHELL))
 """As the clients spell them: Claude Code and Codex, Gemini CLI, Cursor."""
 CLIENTS = ("claude-code", "codex", "cursor", "gemini")
 
+_NOTE_COMMAND = Operation(
+    name="check.note",
+    effect="record",
+    summary="Record a command that a client's shell ran.",
+    input=NoteCommand,
+    output=CommandNoted,
+    perform=note_command,
+    shape=Shape(levels={"minimal": ("receiptId",)}, id_field="receiptId", select="top"),
+)
+"""Not in the registry: no caller asks for it, only a client's hook brings it."""
 _CALLER = Caller(tool="handrail hook", command="hook")
 _TRIGGERS = ("manual", "auto")
 _FACTS_BEGIN = "The chat was compacted here"
@@ -122,7 +134,7 @@ def _after_shell(build_runtime: Callable[[], Runtime], content: bytes) -> HookAn
     params = params_after_shell(content)
     if params is None:
         return HookAnswer()
-    outcome = perform_operation(build_runtime(), NOTE_COMMAND, params, caller=_CALLER)
+    outcome = perform_operation(build_runtime(), _NOTE_COMMAND, params, caller=_CALLER)
     return _trouble(outcome) if isinstance(outcome, Failure) else HookAnswer()
 
 
