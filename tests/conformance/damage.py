@@ -178,7 +178,7 @@ def rich(**changes: Any) -> Damage:
 
 BUNDLES: dict[str, Damage] = {
     "BUNDLE_INVALID_FORMAT": bundle(lambda: "{}"),
-    "BUNDLE_UNSUPPORTED_VERSION": rich(bundleSchemaVersion=2),
+    "BUNDLE_UNSUPPORTED_VERSION": rich(bundleSchemaVersion=3),
     "BUNDLE_INTEGRITY_FAILED": rich(bundleId="bnd_x"),
     "BUNDLE_MISSING_SNAPSHOT": stranger(lambda held: held["session"]["snapshots"].clear()),
     "BUNDLE_MISSING_PINNED_WORKFLOW": stranger(lambda held: held["session"]["pinnedWorkflows"].clear()),

@@ -337,7 +337,10 @@ LEAVES: dict[str, Leaf] = {
     ),
     "session export": Leaf(
         line=words("session export SESSION_ID"),
-        further=(words("session export SESSION_ID --as markdown --salvage"),),
+        further=(
+            words("session export SESSION_ID --as markdown --salvage"),
+            words("session export SESSION_ID --with-code"),
+        ),
         once=(
             words("session export SESSION_ID --out scratch/bundle.json"),
             words("session export SESSION_ID --as html --out scratch/report.html"),

@@ -361,7 +361,7 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
     "KEYRING_INVALID": _keyring,
     "BUNDLE_INVALID_FORMAT": lambda stage: stage.bundle_text("{}"),
     "BUNDLE_UNSUPPORTED_VERSION": lambda stage: stage.bundle_text(
-        json.dumps(rich_bundle() | {"bundleSchemaVersion": 2})
+        json.dumps(rich_bundle() | {"bundleSchemaVersion": 3})
     ),
     "BUNDLE_INTEGRITY_FAILED": lambda stage: stage.bundle_text(
         json.dumps(rich_bundle() | {"bundleId": "bnd_x"})

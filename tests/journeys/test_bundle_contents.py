@@ -39,12 +39,12 @@ def test_a_bundle_tells_its_version_and_is_the_same_every_time(runtime: Runtime)
 
 @pytest.mark.promise("bundle.versioned")
 def test_a_bundle_of_a_later_version_is_refused_at_once(runtime: Runtime, held: dict[str, Any]) -> None:
-    later = json.dumps(held | {"bundleSchemaVersion": 2})
+    later = json.dumps(held | {"bundleSchemaVersion": 3})
 
     failure = refusal(runtime, "session.import", bundle=bundle(later), dryRun=True)
 
     assert failure.kind.code == "BUNDLE_UNSUPPORTED_VERSION"
-    assert str(failure.details["found"]) == "2"
+    assert str(failure.details["found"]) == "3"
 
 
 @pytest.mark.promise("bundle.contents")

@@ -102,6 +102,32 @@ def test_a_repository_that_cannot_be_seen_costs_one_line_and_no_answer(work: Wor
 
 
 @pytest.mark.promise("evidence.code.optional")
+def test_a_bundle_with_code_brings_the_files_of_a_step_elsewhere(work: Work, tmp_path: Path) -> None:
+    write(work.root, "a.py", "a = 'edited'\n")
+    write(work.root, "new.bin", b"\0\1\xff")
+    started = work.start()
+    session = started["session"]["sessionId"]
+    bundle = str(tmp_path / "work.json")
+    work.tool.data("session", "export", session, "--with-code", "--out", bundle)
+    (tmp_path / "other").mkdir()
+    other = Tool(str(tmp_path / "other"))
+    shutil.copytree(work.root, Path(other.project), dirs_exist_ok=True)
+    run_git(Path(other.project), "checkout", "-q", "--", ".")
+    (Path(other.project) / "new.bin").unlink()
+    shown = other.data("session", "import", bundle, "--dry-run")
+    other.data("session", "import", bundle, "--confirm", shown["confirm_token"])
+
+    node = work.events(started, "tree_recorded")[0]["data"]["nodeId"]
+    shown = other.data("code", "restore", node, "--dry-run")
+    other.data("code", "restore", node, "--confirm", shown["confirm_token"])
+
+    assert json.loads(Path(bundle).read_text(encoding="utf-8"))["bundleSchemaVersion"] == 2
+    assert (Path(other.project) / "a.py").read_bytes() == b"a = 'edited'\n"
+    assert (Path(other.project) / "new.bin").read_bytes() == b"\0\1\xff"
+    assert other.data("store", "verify")["problem_count"] == 0
+
+
+@pytest.mark.promise("evidence.code.optional")
 def test_a_session_without_its_code_imports_verifies_and_goes_on(work: Work, tmp_path: Path) -> None:
     write(work.root, "a.py", "secret = 'unpublished'\n")
     started = work.start()

@@ -204,7 +204,7 @@ _TEXTS = [
     _row("inner-doubled-key", "the same inside an event", _inner_doubled_key, _INVALID),
 ]
 _DAMAGED = [
-    _damaged("version", "a format of later", lambda d: d.update(bundleSchemaVersion=2), _NEWER),
+    _damaged("version", "a format of later", lambda d: d.update(bundleSchemaVersion=3), _NEWER),
     _damaged("version-text", "a version that is none", lambda d: d.update(bundleSchemaVersion="1"), _INVALID),
     _damaged("extra", "a member that nobody knows", lambda d: d.update(run="rm -rf /"), _INVALID),
     _damaged("digest", "another digest", lambda d: d.update(bundleId="bnd_" + "0" * 20), _ALTERED),

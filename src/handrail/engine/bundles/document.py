@@ -14,6 +14,8 @@ from handrail.contract.outcome import Json
 from handrail.engine.navigate import State
 
 BUNDLE_VERSION = 1
+WITH_CODE_VERSION = 2
+"""Of a bundle that carries the code of its nodes; it has one more part, and nothing else differs."""
 INTEGRITY_KIND: Final = "sha256_manifest_v1"
 SNAPSHOT_VERSION = 1
 
@@ -22,7 +24,7 @@ _ITEMS_AT_ONCE = 64
 
 WHOLE_PARTS = ("sessionId", "salvage", "events", "manifest", "snapshots")
 """Members of the session that have one digest each."""
-KEYED_PARTS = ("pinnedWorkflows", "artifacts")
+KEYED_PARTS = ("pinnedWorkflows", "artifacts", "code")
 """Members in which each value has a digest of its own."""
 
 
@@ -92,6 +94,8 @@ class BundleSession(Part, frozen=True, kw_only=True, omit_defaults=True):
     snapshots: dict[str, dict[str, Any]]
     pinned_workflows: dict[str, dict[str, Any]]
     artifacts: dict[str, KeptText]
+    code: dict[str, str] = {}
+    """Lists and packs of the trees in base64, by the digest of their bytes; only with code."""
 
 
 class Bundle(Part, frozen=True, kw_only=True):
@@ -167,9 +171,9 @@ def integrity_entries(
     return tuple(sorted(entries, key=lambda entry: entry.path))
 
 
-def name_of(entries: tuple[IntegrityEntry, ...]) -> BundleId:
+def name_of(entries: tuple[IntegrityEntry, ...], version: int = BUNDLE_VERSION) -> BundleId:
     """The id of a bundle with these parts."""
-    listed = {"bundleSchemaVersion": BUNDLE_VERSION, "entries": msgspec.to_builtins(entries)}
+    listed = {"bundleSchemaVersion": version, "entries": msgspec.to_builtins(entries)}
     return bundle_id(sha256(canonical_bytes(listed)).hexdigest())
 
 

@@ -19,7 +19,7 @@ from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
 from handrail.engine.bundles import limits
 from handrail.engine.bundles.document import (
-    BUNDLE_VERSION,
+    WITH_CODE_VERSION,
     Bundle,
     BundleEvent,
     IntegrityEntry,
@@ -234,6 +234,8 @@ class _Walk:
         bundle = _converted(document, Bundle, "")
         if self._trouble is not None:
             raise self._trouble
+        if bundle.session.code and bundle.bundle_schema_version < WITH_CODE_VERSION:
+            raise malformed_fault("A bundle of this version carries no code.", "session/code")
         if not is_session_id(bundle.session.session_id):
             raise malformed_fault("The bundle's session id is not valid.", "session/sessionId")
         try:
@@ -257,10 +259,12 @@ def _event(item: Json, path: str) -> WalkedEvent:
 def _check_version(version: Json) -> None:
     if type(version) is not int or version < 1:
         raise malformed_fault("The bundle's version is not a number from 1 on.", "bundleSchemaVersion")
-    if version > BUNDLE_VERSION:
-        message = f"The bundle has version {version}; this version of handrail reads {BUNDLE_VERSION}."
+    if version > WITH_CODE_VERSION:
+        message = (
+            f"The bundle has version {version}; this version of handrail reads up to {WITH_CODE_VERSION}."
+        )
         raise newer_version_fault(
-            message, "bundleSchemaVersion", found=str(version), supported=BUNDLE_VERSION
+            message, "bundleSchemaVersion", found=str(version), supported=WITH_CODE_VERSION
         )
 
 

@@ -6,6 +6,8 @@ and what the events mean. Nothing is returned before everything holds.
 
 from __future__ import annotations
 
+from base64 import b64decode
+
 import msgspec
 
 from handrail.contract.catalogue import BUNDLE_INTEGRITY_FAILED
@@ -27,7 +29,15 @@ from handrail.engine.bundles.trouble import (
     newer_version_fault,
 )
 from handrail.engine.bundles.writing import pins_of
-from handrail.engine.events import EVENT_VERSION, EventBody, NodeOutputAppended, NotesStored, decode_event
+from handrail.engine.code_trees import tree_refs
+from handrail.engine.events import (
+    EVENT_VERSION,
+    EventBody,
+    NodeOutputAppended,
+    NotesStored,
+    TreeRecorded,
+    decode_event,
+)
 from handrail.engine.folding import fold
 from handrail.engine.history import History
 from handrail.workflows.compiled import CompiledWorkflow
@@ -96,7 +106,7 @@ def _check_integrity(walked: WalkedBundle) -> None:
             raise _lacking(path)
         if listed.get(path) != parts[path]:
             raise altered_fault(f"{quote(path)} is not what the bundle's integrity entries say.", path)
-    if tuple(listed.values()) != found or bundle.bundle_id != name_of(found):
+    if tuple(listed.values()) != found or bundle.bundle_id != name_of(found, bundle.bundle_schema_version):
         raise altered_fault(
             "The bundle's id or the order of its entries does not fit its content.", "bundleId"
         )
@@ -159,6 +169,7 @@ def _contents(session: BundleSession) -> dict[BlobRef, bytes]:
     """What is named by digest, as the store keeps it, each under the name it proves to have."""
     held = {f"pinnedWorkflows/{ref}": canonical_bytes(flow) for ref, flow in session.pinned_workflows.items()}
     held |= {f"artifacts/{ref}": kept.text.encode() for ref, kept in session.artifacts.items()}
+    held |= {f"code/{ref}": _decoded(ref, encoded) for ref, encoded in session.code.items()}
     contents = {}
     for name, content in held.items():
         if name.partition("/")[2] != blob_ref(content):
@@ -167,6 +178,13 @@ def _contents(session: BundleSession) -> dict[BlobRef, bytes]:
             )
         contents[blob_ref(content)] = content
     return contents
+
+
+def _decoded(ref: str, encoded: str) -> bytes:
+    try:
+        return b64decode(encoded, validate=True)
+    except ValueError as error:
+        raise malformed_fault("Code in the bundle is not base64.", f"session/code/{ref[:80]}") from error
 
 
 def _check_pins(walked: WalkedBundle, events: list[EventBody], contents: dict[BlobRef, bytes]) -> None:
@@ -183,7 +201,10 @@ def _check_pins(walked: WalkedBundle, events: list[EventBody], contents: dict[Bl
         for pin in pins:
             _check_target(session, event, pin, contents)
         used.update(pins)
-    unused = sorted({*session.snapshots, *session.pinned_workflows, *session.artifacts} - used)
+    for event in events:
+        if isinstance(event.data, TreeRecorded):  # nothing relies on it, so it may be absent
+            used.update(tree_refs(event.data))
+    unused = sorted({*session.snapshots, *session.pinned_workflows, *session.artifacts, *session.code} - used)
     if unused:
         raise malformed_fault(f"Nothing in the bundle refers to {quote(unused[0])}.", "session")
 

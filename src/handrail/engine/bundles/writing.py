@@ -7,6 +7,7 @@ than a chunk.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ from handrail.engine.bundles import limits
 from handrail.engine.bundles.document import (
     BUNDLE_VERSION,
     INTEGRITY_KIND,
+    WITH_CODE_VERSION,
     Integrity,
     IntegrityEntry,
     ListDigest,
@@ -33,12 +35,14 @@ from handrail.engine.bundles.document import (
 from handrail.engine.bundles.lineage import check_events
 from handrail.engine.bundles.pinned import check_workflows
 from handrail.engine.bundles.trouble import export_too_large_fault, import_refused_fault, malformed_fault
+from handrail.engine.code_trees import tree_refs
 from handrail.engine.events import (
     EventBody,
     NodeCreated,
     NodeOutputAppended,
     NotesStored,
     RunStarted,
+    TreeRecorded,
     decode_event,
 )
 
@@ -77,8 +81,12 @@ def write_bundle(
     exported_at: str,
     producer: Producer,
     salvage: Salvage | None = None,
+    code: Callable[[BlobRef], bytes | None] | None = None,
 ) -> WrittenBundle:
     """The bundle of these records.
+
+    `code` gives the lists and packs of the nodes' trees, None where they are not carried; without it the
+    bundle has none of them.
 
     `contents` gives what they name by digest; None, in a salvage, where it is gone. A salvage is for
     reading and has no limits.
@@ -87,14 +95,15 @@ def write_bundle(
     """
     if salvage is None and len(records) > limits.MOST_EVENTS:
         raise export_too_large_fault("events", len(records), limits.MOST_EVENTS)
-    gathered = _Gathered(session_id, contents, salvage)
+    gathered = _Gathered(session_id, contents, salvage, code)
+    version = BUNDLE_VERSION if code is None else WITH_CODE_VERSION
     events = [gathered.take(record) for record in records]
     if salvage is None:
         _check_taken(records, events, gathered)
     entries = gathered.entries()
     head = {
-        "bundleSchemaVersion": BUNDLE_VERSION,
-        "bundleId": name_of(entries),
+        "bundleSchemaVersion": version,
+        "bundleId": name_of(entries, version),
         "exportedAt": exported_at,
         "producer": producer,
         "integrity": Integrity(kind=INTEGRITY_KIND, entries=entries),
@@ -106,16 +115,22 @@ def write_bundle(
 
     if salvage is None:
         _check_size(chunks)
-    return WrittenBundle(bundle_id=name_of(entries), event_count=len(records), chunks=chunks)
+    return WrittenBundle(bundle_id=name_of(entries, version), event_count=len(records), chunks=chunks)
 
 
 class _Gathered:
     """What the events rely on, each thing once, and the digests of all parts."""
 
     def __init__(
-        self, session_id: SessionId, contents: Callable[[BlobRef], bytes | None], salvage: Salvage | None
+        self,
+        session_id: SessionId,
+        contents: Callable[[BlobRef], bytes | None],
+        salvage: Salvage | None,
+        code: Callable[[BlobRef], bytes | None] | None,
     ) -> None:
         self._contents = contents
+        self._code_of = code
+        self._code: dict[BlobRef, IntegrityEntry] = {}
         self._own: dict[str, Any] = {"sessionId": session_id}
         if salvage is not None:
             self._own["salvage"] = salvage
@@ -152,7 +167,7 @@ class _Gathered:
         ]
         entries += [whole.entry(f"session/{name}") for name, whole in self._digests.items()]
         entries += [entry_of(f"session/pinnedWorkflows/{ref}", flow) for ref, flow in self.workflows.items()]
-        entries += self._texts.values()
+        entries += [*self._texts.values(), *self._code.values()]
         return tuple(sorted(entries, key=lambda entry: entry.path))
 
     def chunks(self, records: Sequence[ProvenRecord]) -> Iterator[bytes]:
@@ -162,6 +177,9 @@ class _Gathered:
         yield from _lines(b',"manifest":[', map(self._proof, records), b"]")
         yield from _lines(b',"snapshots":{', _members(self.snapshots), b"}")
         yield from _lines(b',"pinnedWorkflows":{', _members(self.workflows), b"}")
+        if self._code:
+            code = (_member(ref, self._encoded(ref)) for ref in sorted(self._code))
+            yield from _lines(b',"code":{', code, b"}", most=1)
         texts = (_member(ref, self._kept(ref)) for ref in sorted(self._texts))
         yield from _lines(b',"artifacts":{', texts, b"}}}\n", most=1)
 
@@ -180,6 +198,10 @@ class _Gathered:
             case NodeOutputAppended(notes=NotesStored(ref=ref)) if ref not in self._texts:
                 if self._contents(ref) is not None:
                     self._texts[ref] = entry_of(f"session/artifacts/{ref}", self._kept(ref))
+            case TreeRecorded() as fact if self._code_of is not None:
+                for ref in tree_refs(fact):
+                    if ref not in self._code and self._code_of(ref) is not None:
+                        self._code[ref] = entry_of(f"session/code/{ref}", self._encoded(ref))
             case _:
                 pass
         return pins
@@ -192,6 +214,11 @@ class _Gathered:
         content = self._contents(ref)
         assert content is not None, "what was read once is still there"
         return {"mediaType": "text/markdown", "text": content.decode()}
+
+    def _encoded(self, ref: BlobRef) -> Json:
+        content = None if self._code_of is None else self._code_of(ref)
+        assert content is not None, "what was read once is still there"
+        return b64encode(content).decode()
 
     def _proof(self, record: ProvenRecord) -> bytes:
         """The manifest record, as RFC 8785 has it: digests need no escapes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -47,6 +48,13 @@ class ExportSession(Input, frozen=True, kw_only=True):
         Annotated[
             bool,
             Meta(description="Of a damaged session, export the part that is proven, marked as such."),
+        ]
+        | UnsetType
+    ) = UNSET
+
+    with_code: (
+        Annotated[
+            bool, Meta(description="In a bundle, carry the files of the project that its steps kept, too.")
         ]
         | UnsetType
     ) = UNSET
@@ -98,14 +106,22 @@ def _export(rt: Runtime, request: ExportSession) -> Chunked:
     exported_as: ExportedAs = "bundle" if request.exported_as is UNSET else request.exported_as
     match exported_as:
         case "bundle":
-            return _bundle(rt, session_id, loaded, is_salvage=request.salvage is True)
+            return _bundle(
+                rt,
+                session_id,
+                loaded,
+                is_salvage=request.salvage is True,
+                with_code=request.with_code is True,
+            )
         case "markdown" | "html":
             return _report(rt, session_id, loaded, exported_as)
         case never:
             assert_never(never)
 
 
-def _bundle(rt: Runtime, session_id: SessionId, loaded: Loaded, *, is_salvage: bool) -> Chunked:
+def _bundle(
+    rt: Runtime, session_id: SessionId, loaded: Loaded, *, is_salvage: bool, with_code: bool
+) -> Chunked:
     health = loaded.health
     records = loaded.records
     if is_salvage:
@@ -124,6 +140,7 @@ def _bundle(rt: Runtime, session_id: SessionId, loaded: Loaded, *, is_salvage: b
         exported_at=_as_of(rt, records),
         producer=Producer(name="handrail", version=__version__),
         salvage=Salvage(health=health.state, reason=health.reason) if is_damaged else None,
+        code=partial(_content, rt) if with_code else None,
     )
     facts = _facts(session_id, "bundle", health.state if is_damaged else "healthy", written.event_count)
     return Chunked(facts=facts | {"bundle_id": written.bundle_id}, chunks=written.chunks())

@@ -435,6 +435,7 @@ COMMANDS: dict[str, Command] = {
             {"name": "sessionId", "flag": "", "kind": "id", "value": "ID", "position": 1, "required": True, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "as", "flag": "--as", "kind": "choice", "value": "bundle|html|markdown", "position": 0, "required": False, "choices": ("bundle", "html", "markdown"), "least": 0, "most": 0, "is_plural": False},
             {"name": "salvage", "flag": "--salvage", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "withCode", "flag": "--with-code", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--out", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "takes_project": False,

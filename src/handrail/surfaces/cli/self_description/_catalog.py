@@ -429,7 +429,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "session export": {
         "path": "session export",
-        "usage": "handrail session export ID [--as bundle|html|markdown] [--salvage] [flags]",
+        "usage": "handrail session export ID [--as bundle|html|markdown] [--salvage] [--with-code] [flags]",
         "summary": "Export one session as a bundle that can be imported elsewhere, or as a report.",
         "operation": "session.export",
         "effect": "read",
@@ -439,6 +439,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "ID", "value": "", "choices": (), "is_required": True, "environment": "", "text": "The id of the session."},
             {"name": "--as", "value": "bundle|html|markdown", "choices": ("bundle", "html", "markdown"), "is_required": False, "environment": "", "text": "The form; default bundle, which can be imported."},
             {"name": "--salvage", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Of a damaged session, export the part that is proven, marked as such."},
+            {"name": "--with-code", "value": "", "choices": (), "is_required": False, "environment": "", "text": "In a bundle, carry the files of the project that its steps kept, too."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--out", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail session export SESSION_ID --out work.handrail.json --compact", "handrail session export SESSION_ID --as markdown --format raw"),
