@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 PLACEHOLDER = "…"
+SENTENCE = 3
+"""Words from which on a text counts as prose."""
 
 
 def filled_in(params: dict[str, Any], notes: str = "did it") -> dict[str, Any]:
@@ -22,3 +25,22 @@ def _filled(value: Any, notes: str) -> Any:
     if isinstance(value, list):
         return [_filled(held, notes) for held in value]
     return value
+
+
+def in_own_words(value: Any) -> Any:
+    """A printed example as an agent's own report: the same shape, but no sentence of it is repeated."""
+    if isinstance(value, str):
+        return f"{value} Seen here." if len(value.split()) >= SENTENCE and value[:1] != "<" else value
+    if isinstance(value, dict):
+        return {key: in_own_words(held) for key, held in value.items()}
+    if isinstance(value, list):
+        return [in_own_words(held) for held in value]
+    return value
+
+
+def make_named_files(project: str | Path) -> None:
+    """The files that the printed examples speak of, so that a report may name them."""
+    for name in ("src/invoice.py", "tests/test_invoice.py"):
+        path = Path(project, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"line = {number}\n" for number in range(60)), encoding="utf-8")

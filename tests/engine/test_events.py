@@ -26,6 +26,7 @@ from handrail.engine.events import (
     Artifact,
     Blocked,
     CapabilityObserved,
+    Claim,
     ContextSet,
     Counts,
     DecisionTraceAppended,
@@ -33,6 +34,7 @@ from handrail.engine.events import (
     EdgeCreated,
     Event,
     Exited,
+    EvidenceRecorded,
     GapRecorded,
     NodeCreated,
     NodeOutputAppended,
@@ -428,6 +430,27 @@ FACTS: list[tuple[Event, dict[str, object]]] = [
             "packRef": "sha256:4",
         },
     ),
+    (
+        EvidenceRecorded(
+            attempt_id=AttemptId("0000001"),
+            node_id=NODE,
+            claims=(
+                Claim(contract_ref="c", pointer="/a", check="path_exists", level="observed"),
+                Claim(pointer="/", check="ran", verdict="missing", fact="nobody saw it"),
+            ),
+            tree="tree_1",
+        ),
+        {
+            "kind": "evidence_recorded",
+            "attemptId": "0000001",
+            "nodeId": "nod_1",
+            "claims": [
+                {"contractRef": "c", "pointer": "/a", "check": "path_exists", "level": "observed"},
+                {"pointer": "/", "check": "ran", "verdict": "missing", "fact": "nobody saw it"},
+            ],
+            "tree": "tree_1",
+        },
+    ),
 ]
 
 
@@ -503,6 +526,7 @@ def test_the_set_of_kinds_is_closed() -> None:
         "run_closed",
         "receipt_recorded",
         "tree_recorded",
+        "evidence_recorded",
     )
     assert {data["kind"] for _, data in FACTS} == set(EVENT_KINDS)
 

@@ -19,7 +19,7 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.results import Rendered
 from tests.conftest import GivenFiles
-from tests.filled_in import PLACEHOLDER
+from tests.filled_in import PLACEHOLDER, in_own_words
 from tests.journeys.conversation import answer
 from tests.journeys.doors import tool_call
 from tests.surfaces.mcp.test_scripted_agents import IDS, MODES, answered, given, needed_by
@@ -109,7 +109,8 @@ def made_from(frame: dict[str, Any], shown: list[dict[str, Any]]) -> dict[str, A
     own = {
         key: "In its own words." if str(value).startswith("<") else value for key, value in example.items()
     }
-    return {key: value for key, value in own.items() if key in alike_keys(alike)} | known
+    made = {key: value for key, value in own.items() if key in alike_keys(alike)} | known
+    return {key: in_own_words(value) for key, value in made.items()}
 
 
 def alike_keys(alike: list[dict[str, Any]]) -> set[str]:

@@ -8,6 +8,7 @@ import pytest
 
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
+from tests.filled_in import in_own_words
 from tests.journeys.conversation import advance, answer, rehydrate
 from tests.journeys.given_workflows import (
     A_DECISION,
@@ -53,11 +54,11 @@ def test_a_missing_artifact_blocks_and_one_corrected_call_is_enough(runtime: Run
 
 
 @pytest.mark.promise("blocked.retry")
-def test_the_example_of_a_blocked_reply_is_accepted(runtime: Runtime) -> None:
+def test_what_has_the_shape_of_a_blocked_replys_example_is_accepted(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
     blocked = report(runtime, first["ackToken"])
 
-    after = report(runtime, blocked["retryAckToken"], blocked["example"])
+    after = report(runtime, blocked["retryAckToken"], in_own_words(blocked["example"]))
 
     assert after["kind"] == "ok"
 

@@ -9,6 +9,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import find_contract
+from tests.filled_in import in_own_words
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, WITH_DECISION, choice, option, step
 from tests.journeys.test_what_counts import Reply, begun, results, seen, sent
@@ -57,7 +58,8 @@ def shown(runtime: Runtime, reply: Reply) -> dict[str, Any]:
 def report(verdict: str) -> dict[str, Any]:
     contract = find_contract("wr.contracts.verification_report")
     assert contract is not None
-    return contract.example | {"verdict": verdict}
+    own: dict[str, Any] = in_own_words(contract.example)
+    return own | {"verdict": verdict}
 
 
 @pytest.mark.promise("truth.facts.every-call")

@@ -9,6 +9,7 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import all_contracts
 from handrail.workflows.builtins.specs import ContractSpec
+from tests.filled_in import in_own_words
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, WITH_DECISION, choice, give, option, step
 
@@ -84,7 +85,9 @@ def test_an_artifact_under_another_kind_counts_for_nothing_and_is_told(
 ) -> None:
     first = begun(runtime, step("a", output={"contractRef": contract.id}), step("b"))
 
-    example = contract.example | ({"answer": "Yes."} if contract.id.endswith("user_input") else {})
+    example = in_own_words(contract.example) | (
+        {"answer": "Yes."} if contract.id.endswith("user_input") else {}
+    )
     blocked = sent(runtime, first["ackToken"], example | {"kind": kind})
     again = sent(runtime, first["ackToken"], example | {"kind": kind})
     after = sent(runtime, blocked["retryAckToken"], example)

@@ -17,24 +17,20 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 from handrail.engine.events import ValidationPerformed
 from handrail.engine.history import Node, attached_to
 from handrail.workflows.builtins.registry import all_contracts
-from handrail.workflows.compiled import ContainsRule, Contract, Gate, Loop, Step, UserOnly, While
+from handrail.workflows.compiled import ContainsRule, Gate, Loop, Step, UserOnly, While
 from handrail.workflows.conditions import LoopControl
 from handrail.workflows.contracts.check import make_invalid_variants
 from tests.conftest import memory_runtime
 from tests.engine.contracts import CONTRACTS, FINDING
 from tests.engine.written_log import WrittenLog, attempt, step, work, workflow_of
+from tests.filled_in import in_own_words
 from tests.journeys.conversation import answer, refusal
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, give
 from tests.journeys.given_workflows import step as authored_step
 
 Body = dict[str, Any]
 
-HELD = {FINDING: CONTRACTS[FINDING]} | {
-    spec.id: Contract(
-        artifact_kind=spec.artifact_kind, schema=spec.schema, example=spec.example, guidance=spec.guidance
-    )
-    for spec in all_contracts()
-}
+HELD = {FINDING: CONTRACTS[FINDING]} | {spec.id: spec.compiled() for spec in all_contracts()}
 REFS = sorted(HELD)
 GATE = Gate(assessment_id="ready", purpose="Ready?", dimensions={"tests": ("none", "all")})
 RULE = ContainsRule(value="seen", message="Say what you have seen.")
@@ -43,7 +39,7 @@ JUNK: list[Any] = [7, None, [], [[["deep"]]], {"a": {"b": {}}}, "x" * 5_000, Tru
 
 def good(ref: str) -> Body:
     """An artifact that the step of this contract must accept."""
-    example = {"kind": HELD[ref].artifact_kind} | dict(HELD[ref].example)
+    example = {"kind": HELD[ref].artifact_kind} | dict(in_own_words(HELD[ref].example))
     own: dict[str, Body] = {
         "wr.contracts.loop_control": {"loopId": "fix", "decision": "stop"},
         "wr.contracts.capability_observation": {"capability": "web_browsing", "status": "available"},

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 from mcp import StdioServerParameters
 
+from tests.filled_in import in_own_words
 from tests.house.markdown import fenced_blocks
 from tests.house.tree import page
 from tests.referees.test_mcp_clients import environment, place
@@ -32,7 +33,7 @@ def test_the_client_of_the_page_follows_a_workflow(place: Path) -> None:
 
     async def work(reply: dict[str, Any]) -> dict[str, Any]:
         seen.append(f"{reply['kind']} {reply['pending']['stepId']}")
-        delivered = [reply["example"]] if reply["kind"] == "blocked" else []
+        delivered = [in_own_words(reply["example"])] if reply["kind"] == "blocked" else []
         return {"notesMarkdown": "Did it.", "artifacts": delivered}
 
     reply = anyio.run(names["follow"], "wr.small_change", "Try the page", "page-1", work)

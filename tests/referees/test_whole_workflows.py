@@ -20,7 +20,7 @@ from mcp import Client, StdioServerParameters
 
 import handrail
 from tests.faults.raw_history import Heard, raw_sessions, trouble
-from tests.filled_in import filled_in
+from tests.filled_in import filled_in, in_own_words
 from tests.referees.test_mcp_clients import environment, place
 
 __all__ = ["place"]
@@ -97,7 +97,7 @@ class Agent:
             return {"ackToken": pending["choices"][0]["token"]}
         output: dict[str, Any] = {"notesMarkdown": f"{pending['stepId']}, call {len(self.heard)}"}
         if reply["kind"] == "blocked":
-            example = filled_in(reply["example"])
+            example = in_own_words(filled_in(reply["example"]))
             if example["kind"] == "wr.loop_control":
                 example["decision"] = "stop"
             return {"ackToken": reply["retryAckToken"], "output": {**output, "artifacts": [example]}}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -58,7 +58,16 @@ from handrail.engine.facts import (
     list_blockers,
     preferences_after,
 )
-from handrail.engine.history import History, Node, attached_to, way_to
+from handrail.engine.history import (
+    History,
+    Node,
+    attached_to,
+    claims_at,
+    instance_of,
+    kept_in_instance,
+    list_receipts,
+    way_to,
+)
 from handrail.engine.judge.artifacts import Place, subject_of
 from handrail.engine.judge.assess import (
     ShownState,
@@ -79,6 +88,7 @@ from handrail.engine.plans import (
     plan_disclosures,
     plan_edge,
     plan_event,
+    plan_evidence,
     plan_gaps,
     plan_observed_changes,
     plan_preferences,
@@ -89,6 +99,9 @@ from handrail.engine.plans import (
 from handrail.engine.reasons import Block, ContextKey, Proceed, shorten_message
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf
 from handrail.workflows.conditions import Facts
+
+if TYPE_CHECKING:
+    from handrail.engine.judge.run_claims import Look, Sighting, Witnessed
 
 NO_PREFERENCES = PreferencesDelta()
 MOST_PROBLEMS = 20
@@ -166,11 +179,13 @@ def decide_advance(
     *,
     seen: Mapping[ObservationKey, str] = NOTHING_SEEN,
     kept_notes: str = "",
+    sighting: Sighting | None = None,
 ) -> list[PlannedEvent]:
     """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked.
 
     `kept_notes` are the whole notes of the blocked attempt before, where an event holds only their
-    beginning; `seen` is what can be observed around the caller now.
+    beginning; `seen` is what can be observed around the caller now; `sighting` is what was seen in the
+    working tree, and without it no evidence is weighed.
     """
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
@@ -192,14 +207,15 @@ def decide_advance(
         kept=kept,
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
         shown=ShownState(facts=held, blockers=list_blockers(history, node)),
+        known=_witness(history, node, sighting),
     )
     work = msgspec.structs.replace(work, context=answer.context)
     if isinstance(answer.outcome, Block):
-        return plan_blocked(history, node, attempt_id, work, answer.verdict, answer.outcome, salt)
+        return plan_blocked(history, node, attempt_id, work, answer.verdict, answer.outcome, salt, sighting)
     facts = facts_after(history, workflow, node, answer.context, answer.verdict.artifacts)
     way = find_way(workflow, node.state, answer.verdict, autonomy, facts)
     if isinstance(way.outcome, Block):
-        return plan_blocked(history, node, attempt_id, work, answer.verdict, way.outcome, salt)
+        return plan_blocked(history, node, attempt_id, work, answer.verdict, way.outcome, salt, sighting)
     before, after = (add_loop_values(workflow, node.state, one) for one in (held, facts))
     is_end = isinstance(way.move.state, Complete)
     ending = unverified_gaps(facts, answer.verdict.artifacts) if is_end else []
@@ -211,11 +227,30 @@ def decide_advance(
             *list_unasked_gaps(workflow, leaf, autonomy, before, after),
             *way.gaps,
             *settle_by_observation(partial(_gaps_on_the_way, history, node), answer.verdict.observed),
+            *answer.verdict.disclosed,
             *ending,
         ),
         option_id=answer.option_id,
     )
-    return plan_advance(history, node, attempt_id, work, accepted, seen, salt)
+    return plan_advance(history, node, attempt_id, work, accepted, seen, salt, sighting)
+
+
+def plan_attempt_look(
+    history: History, workflow: CompiledWorkflow, node: Node, artifacts: Sequence[dict[str, Any]]
+) -> Look:
+    """What must be looked at before a report at this node is judged, with what was brought for it before."""
+    from handrail.engine.judge.run_claims import Look  # noqa: PLC0415 - a simulation weighs nothing
+
+    place = Place(workflow=workflow)
+    bodies = tuple(artifacts)
+    if isinstance(node.state, Running):
+        place = place_of(workflow, node.state, leaf_at(workflow, node.state))
+        bodies += collect_kept(history, node, partial(subject_of, place), "", asked_kinds(place)).artifacts
+    if not bodies and (place.step is None or not place.step.check):
+        return Look()
+    from handrail.engine.judge.evidence import plan_look  # noqa: PLC0415 - notes alone need none of it
+
+    return plan_look(place, bodies)
 
 
 def decide_checkpoint(
@@ -227,6 +262,7 @@ def decide_checkpoint(
     salt: int = 0,
     *,
     seen: Mapping[ObservationKey, str] = NOTHING_SEEN,
+    sighting: Sighting | None = None,
 ) -> list[PlannedEvent]:
     """Keep notes at a node without moving the run: the pending step stays what it was.
 
@@ -235,7 +271,7 @@ def decide_checkpoint(
     """
     to_node_id = node_after(node.node_id, attempt_id, "checkpoint", salt)
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
-    verdict = _progress(history, workflow, node, work)
+    verdict = _progress(history, workflow, node, work, sighting)
     is_over = isinstance(node.state, Complete)
     settled = settle_by_observation(partial(_gaps_on_the_way, history, node), verdict.observed)
     if is_over:
@@ -255,6 +291,7 @@ def decide_checkpoint(
         *plan_work(scope, work, verdict.artifacts),
         *plan_validations(scope, to_node_id, attempt_id, verdict),
         *plan_disclosures(scope, verdict, verdict.reasons, settled),
+        *plan_evidence(node, to_node_id, attempt_id, verdict, sighting),
     ]
 
 
@@ -267,7 +304,27 @@ def decide_close(
     return [plan_event(key, Scope(run_id=tip.run_id), closed)]
 
 
-def _progress(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> Verdict:
+def _witness(history: History, node: Node, sighting: Sighting | None) -> Witnessed | None:
+    """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
+    if sighting is None:
+        return None
+    from handrail.engine.judge.run_claims import Witnessed  # noqa: PLC0415 - a simulation weighs nothing
+
+    instance = instance_of(history, node.node_id)
+    refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
+    return Witnessed(
+        sighting=sighting,
+        receipts=tuple(receipt.fact for receipt in list_receipts(history, node.run_id)),
+        checks=history.runs[node.run_id].checks,
+        named_before=frozenset(
+            path for held in refused for claim in claims_at(history, held.node_id) for path in claim.paths
+        ),
+    )
+
+
+def _progress(
+    history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone, sighting: Sighting | None
+) -> Verdict:
     if not work.artifacts:
         return Verdict()
     gaps = _gaps_before(history, node, work.artifacts)
@@ -276,7 +333,7 @@ def _progress(history: History, workflow: CompiledWorkflow, node: Node, work: Wo
         if isinstance(node.state, Running)
         else Place(workflow=workflow, gaps=gaps)
     )
-    verdict = assess_progress(place, work.artifacts)
+    verdict = assess_progress(place, work.artifacts, _witness(history, node, sighting))
     if verdict.issues:
         raise _refuse_checkpoint(verdict)
     return verdict

@@ -325,6 +325,52 @@ class RunClosed(Fact, frozen=True, kw_only=True):
     request_id: str = ""
 
 
+EvidenceCheck: TypeAlias = Literal[
+    "shape",
+    "not_example",
+    "consistent",
+    "path_exists",
+    "place_exists",
+    "changed_in_run",
+    "ran",
+    "red_then_green",
+    "person",
+]
+EvidenceLevel: TypeAlias = Literal["claimed", "observed", "ran", "confirmed"]
+"""Who saw it: only the agent, Handrail itself, a process that really ran, a person."""
+EvidenceVerdict: TypeAlias = Literal["holds", "contradicted", "stale", "missing", "unknown"]
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One place of a report, how it was checked, and what came of that."""
+
+    contract_ref: str = ""
+    """Empty: what the step itself asks for."""
+    pointer: str
+    check: EvidenceCheck
+    level: EvidenceLevel = "claimed"
+    verdict: EvidenceVerdict = "holds"
+    fact: str = ""
+    """What was seen, where it is not plainly what the report says."""
+    refs: tuple[str, ...] = ()
+    """Receipts or confirmations that it rests on."""
+    paths: tuple[str, ...] = ()
+    """Changed files that a report leaves out."""
+
+
+class EvidenceRecorded(Fact, frozen=True, kw_only=True):
+    """What a report was worth when it was judged. Scoped to the run: it moves no tip and opens no entry."""
+
+    attempt_id: AttemptId
+    node_id: NodeId
+    """The node that the attempt led to."""
+    claims: tuple[Claim, ...]
+    omitted: int = 0
+    """Claims beyond those that an event holds."""
+    tree: str = ""
+    """The files of the project then; empty: not looked at."""
+
+
 ReceiptSource: TypeAlias = Literal["handrail", "client_hook"]
 """Who saw it: a process that Handrail started, or the hook of an agent's client."""
 
@@ -468,6 +514,7 @@ Event: TypeAlias = (
     | RunClosed
     | ReceiptRecorded
     | TreeRecorded
+    | EvidenceRecorded
 )
 """The closed set. A kind or version outside it fails fast."""
 

@@ -40,6 +40,7 @@ from handrail.engine.events import (
     DivergenceRecorded,
     EdgeCreated,
     EventBody,
+    EvidenceRecorded,
     GapRecorded,
     NodeCreated,
     NodeOutputAppended,
@@ -145,6 +146,7 @@ class _Folding:
         self._closings = Growth(start.closings)
         self._receipts = Growth(start.receipts)
         self._trees = Growth(start.trees)
+        self._evidence = Growth(start.evidence)
 
     def history(self) -> History:
         for run_id, indexes in self._new_anchors.items():
@@ -173,6 +175,7 @@ class _Folding:
             closings=self._closings.done(),
             receipts=self._receipts.done(),
             trees=self._trees.done(),
+            evidence=self._evidence.done(),
             last_at=self._last_at,
             imported=self._imported,
         )
@@ -239,6 +242,8 @@ class _Folding:
                 self._attach(_present(scope.node_id), trace=entries)
             case RunClosed() as closed:
                 self._close(closed, _present(scope.run_id), body.at, record.index)
+            case EvidenceRecorded(node_id=node_id) as judged:
+                self._evidence[node_id] = judged
             case ReceiptRecorded(node_id=node_id) as fact:
                 receipt = Receipt(fact=fact, index=record.index, at=body.at)
                 self._receipts[node_id] = add_receipt(self._receipts.get(node_id, ()), receipt)

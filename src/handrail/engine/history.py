@@ -26,9 +26,11 @@ from handrail.engine.events import (
     Artifact,
     Blocked,
     CapabilityObserved,
+    Claim,
     CloseReason,
     DivergenceRecorded,
     EdgeCause,
+    EvidenceRecorded,
     GapRecorded,
     NodeKind,
     PinnedCheck,
@@ -292,6 +294,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     anchors: Mapping[RunId, Sequence[int]] = {}
     closings: Mapping[RunId, tuple[Closing, ...]] = {}
     """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
+    evidence: Mapping[NodeId, EvidenceRecorded] = {}
+    """By the node that the judged attempt led to."""
     receipts: Mapping[NodeId, tuple[Receipt, ...]] = {}
     """By the node that was pending, oldest first; `list_receipts` gives those of a run."""
     trees: Mapping[NodeId, tuple[RecordedTree, ...]] = {}
@@ -422,6 +426,12 @@ def closing_of(history: History, run_id: RunId) -> Closing | None:
     last = closings[-1]
     answered = (held for held in history.advances.values() if held.index > last.index)
     return None if any(history.nodes[held.to_node_id].run_id == run_id for held in answered) else last
+
+
+def claims_at(history: History, node_id: NodeId) -> tuple[Claim, ...]:
+    """What the report that led to a node was worth, place by place."""
+    recorded = history.evidence.get(node_id)
+    return () if recorded is None else recorded.claims
 
 
 def list_receipts(history: History, run_id: RunId) -> list[Receipt]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -23,6 +23,7 @@ from handrail.engine.events import (
     EdgeCreated,
     EdgeKind,
     Event,
+    EvidenceRecorded,
     GapRecorded,
     NodeCreated,
     NodeOutputAppended,
@@ -50,6 +51,12 @@ from handrail.engine.reasons import (
     shorten_issues,
     shorten_message,
 )
+
+if TYPE_CHECKING:
+    from handrail.engine.judge.run_claims import Sighting
+
+MOST_CLAIMS = 200
+"""Claims of one attempt that the log keeps; the rest is counted."""
 
 # Events that several plans share
 
@@ -172,6 +179,7 @@ def plan_advance(
     accepted: Accepted,
     seen: Mapping[ObservationKey, str],
     salt: int,
+    sighting: Sighting | None = None,
 ) -> list[PlannedEvent]:
     """The run moves on. If a step already follows this instance, another one is a fork."""
     is_fork = bool(steps_after(history, node.node_id))
@@ -191,6 +199,7 @@ def plan_advance(
         *plan_work(scope, work, accepted.verdict.artifacts),
         *plan_disclosures(scope, accepted.verdict, accepted.outcome.gaps, accepted.disclosed),
         *plan_trace(scope, (*noticed, *accepted.move.trace)),
+        *plan_evidence(node, to_node_id, attempt_id, accepted.verdict, sighting),
     ]
 
 
@@ -202,6 +211,7 @@ def plan_blocked(
     verdict: Verdict,
     block: Block,
     salt: int,
+    sighting: Sighting | None = None,
 ) -> list[PlannedEvent]:
     """The attempt was not accepted: the pending step stays, and what was brought is kept for the retry."""
     to_node_id = node_after(node.node_id, attempt_id, "blocked", salt)
@@ -224,6 +234,7 @@ def plan_blocked(
         *plan_carried_preferences(history, node, scope),
         *plan_work(scope, work, [_strip_acceptance(artifact) for artifact in verdict.brought]),
         *_facts_of(scope, f"capability_observed:{to_node_id}", verdict.observed),
+        *plan_evidence(node, to_node_id, attempt_id, verdict, sighting),
     ]
 
 
@@ -251,6 +262,22 @@ def plan_validations(scope: Scope, name: str, attempt_id: AttemptId, verdict: Ve
         for check in verdict.checks
     ]
     return _facts_of(scope, f"validation_performed:{name}", facts)
+
+
+def plan_evidence(
+    node: Node, to_node_id: NodeId, attempt_id: AttemptId, verdict: Verdict, sighting: Sighting | None
+) -> list[PlannedEvent]:
+    """What the report was worth, for the run as a whole: the event moves no tip."""
+    if not verdict.claims:
+        return []
+    recorded = EvidenceRecorded(
+        attempt_id=attempt_id,
+        node_id=to_node_id,
+        claims=verdict.claims[:MOST_CLAIMS],
+        omitted=max(0, len(verdict.claims) - MOST_CLAIMS),
+        tree="" if sighting is None else sighting.tree,
+    )
+    return [plan_event(f"evidence_recorded:{to_node_id}", Scope(run_id=node.run_id), recorded)]
 
 
 def plan_disclosures(

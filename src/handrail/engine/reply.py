@@ -260,6 +260,8 @@ class Reply(Payload, frozen=True, kw_only=True):
     skipped: list[SkippedPart] = []
     """What did not run on the way to this step, the first ones."""
     progress: Progress | None = None
+    evidence: dict[str, int] | None = None
+    """At the end of a run: how many places of its reports are verified, unverified, contradicted, stale."""
     closing: str = ""
     """At the end of a run: what to tell the user, in one line."""
     recap: Recap | None = None
@@ -286,6 +288,7 @@ def reply_at(
     warnings: tuple[ReplyWarning, ...] = (),
     project: str = "",
     closing: str = "",
+    evidence: dict[str, int] | None = None,
 ) -> Reply:
     """The reply that stands at a node; `blocked` is the recorded refusal that created it.
 
@@ -317,6 +320,7 @@ def reply_at(
             SkippedPart(step_id=part.step_id, why=part.why) for part in standing.skipped[:MOST_SKIPPED_SHOWN]
         ],
         progress=standing.progress,
+        evidence=evidence,
         closing=closing,
         recap=recap,
         session=session_ref(session_id, standing.run, with_goal=tells_all),

@@ -225,10 +225,12 @@ def answer_attempt(
     use: AttemptUse,
     decide: Callable[[Session, Node, int], Sequence[PlannedEvent]],
     blobs: Sequence[Blob],
+    look: Callable[[Session, Node], None],
 ) -> tuple[Session, Recorded]:
     """The recorded answer of the attempt, made now if it had none.
 
-    `decide(session, node, salt)` plans it; it is not called for a replay.
+    `decide(session, node, salt)` plans it, after `look(session, node)` has looked at the files without the
+    lock; neither is called for a replay.
     """
     session = load_last_seen(rt.log, claims.session_id)
     if session is None or not _is_open(session, claims, use):
@@ -236,6 +238,7 @@ def answer_attempt(
         recorded = find_recorded_answer(session, claims, use)
         if recorded is not None:  # committed answers never change: a replay needs no lock
             return session, recorded
+    look(session, node_of(session.history, claims))
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=True) as (current, witness):
             session = current
@@ -286,6 +289,7 @@ def predict_outcome(
     claims: AttemptClaims,
     use: AttemptUse,
     decide: Callable[[Session, Node, int], Sequence[PlannedEvent]],
+    look: Callable[[Session, Node], None],
 ) -> AckVerdict:
     """Decide as the real call would, from the log as it stands, and throw the plan away."""
     session = session_of(rt.reading().reader, claims)
@@ -295,6 +299,7 @@ def predict_outcome(
     if recorded is not None:
         return _verdict("already_answered", step_id, recorded.blocked)
     require_healthy(session)
+    look(session, node)
     plan = decide(session, node, 0)
     answers = [event.data for event in plan if isinstance(event.data, AdvanceRecorded)]
     if not answers:

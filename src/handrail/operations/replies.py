@@ -110,6 +110,7 @@ def reply_to_answer(
         workflow=_shown_source(history.runs[node.run_id]) if project else None,
         project=project,
         closing=describe_closing(history, node),
+        evidence=show_evidence(history, node),
     )
     version = ledger_version(history, node.run_id, recorded.index)
     return success_of(reply, LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1))
@@ -122,6 +123,16 @@ def describe_closing(history: History, node: Node) -> str:
     from handrail.projections.position import closing_line
 
     return closing_line(history, node.node_id)
+
+
+def show_evidence(history: History, node: Node) -> dict[str, int] | None:
+    """At the end of a run, the sum of what its reports could prove; None before that."""
+    if not isinstance(node.state, Complete) or not history.evidence:
+        return None
+    from handrail.projections.evidence import sum_evidence
+
+    found = sum_evidence(history, node.node_id)
+    return None if found is None else msgspec.structs.asdict(found)
 
 
 def _shown_source(run: Run) -> WorkflowRef | None:

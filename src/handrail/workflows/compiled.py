@@ -18,6 +18,9 @@ from handrail.workflows.conditions import Condition, ConditionId
 
 
 COMPILED_VERSION = 1
+WITH_EVIDENCE = 2
+"""Of a workflow whose contracts say what can be checked: a program that does not look refuses it."""
+VERSIONS = (COMPILED_VERSION, WITH_EVIDENCE)
 
 InputType: TypeAlias = Literal["string", "number", "integer", "boolean", "array", "object", "any"]
 TYPE_WORDS = {
@@ -172,6 +175,8 @@ class Step(
     """Of a probe: the capability that it observes."""
     notes_optional: bool = False
     notes_required: bool = False
+    check: str = ""
+    """A declared check of the project that must have passed on the present files."""
     provenance: Provenance = Provenance()
 
 
@@ -293,6 +298,101 @@ Leaf: TypeAlias = Step | Choice | Action
 Part: TypeAlias = Step | Choice | Action | Loop
 
 
+Demand: TypeAlias = Literal["required", "where_possible", "shown"]
+"""Whether a report without it is refused; `where_possible`: once the run has a check or a receipt."""
+
+
+class EvidenceShape(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    tag_field="check",
+    forbid_unknown_fields=True,
+):
+    """Shared options of evidence rules. `at` is a place in the artifact, where `*` stands for every item."""
+
+
+class Term(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
+):
+    """What a place must be: exactly one of the three."""
+
+    at: str
+    equals: str | int | bool | None = None
+    differs: str | int | bool | None = None
+    exists: bool | None = None
+
+
+class Consistent(EvidenceShape, frozen=True, kw_only=True, tag="consistent"):
+    """Where `when` holds, `then` holds too: in the same row where both go through the same list."""
+
+    when: Term
+    then: Term
+
+
+class PathExists(EvidenceShape, frozen=True, kw_only=True, tag="path_exists"):
+    """The text is the path of something in the project."""
+
+    at: str
+    where: dict[str, tuple[str, ...]] = {}
+    """Only rows in which each of these members has one of these values."""
+    demand: Demand = "required"
+
+
+class PlaceExists(EvidenceShape, frozen=True, kw_only=True, tag="place_exists"):
+    """The text is `path` or `path:line`; `line` and `quote` name members beside it that say more."""
+
+    at: str
+    where: dict[str, tuple[str, ...]] = {}
+    line: str = ""
+    quote: str = ""
+    demand: Demand = "required"
+
+
+class ChangedInRun(EvidenceShape, frozen=True, kw_only=True, tag="changed_in_run"):
+    """The paths are those that changed since the run began."""
+
+    at: str
+    also: str = ""
+    """Paths that count as listed too: where a renamed file was."""
+    left_out: str = ""
+    """Paths that changed and are left out on purpose."""
+    demand: Demand = "required"
+
+
+class Ran(EvidenceShape, frozen=True, kw_only=True, tag="ran"):
+    """The text is a command that ran on the present files."""
+
+    at: str
+    where: dict[str, tuple[str, ...]] = {}
+    status: str = ""
+    """The member beside it with the exit status."""
+    receipt: str = ""
+    """The member beside it with the id of a receipt."""
+    passes: Term | None = None
+    """Where this holds and no status is given, the command must have passed; None: everywhere."""
+    demand: Demand = "where_possible"
+
+
+class RedThenGreen(EvidenceShape, frozen=True, kw_only=True, tag="red_then_green"):
+    """The text is a command that failed earlier in this run and passes on the present files."""
+
+    at: str
+    where: dict[str, tuple[str, ...]] = {}
+    demand: Demand = "required"
+
+
+class Person(EvidenceShape, frozen=True, kw_only=True, tag="person"):
+    """A person confirmed the artifact as a whole, through a door that the agent does not hold."""
+
+    demand: Demand = "required"
+
+
+Evidence: TypeAlias = Consistent | PathExists | PlaceExists | ChangedInRun | Ran | RedThenGreen | Person
+
+
 class Contract(Compiled, frozen=True, kw_only=True):
     """What an artifact must look like, embedded so that pinning holds."""
 
@@ -300,6 +400,8 @@ class Contract(Compiled, frozen=True, kw_only=True):
     schema: dict[str, Any]
     example: dict[str, Any]
     guidance: str
+    evidence: tuple[Evidence, ...] = ()
+    """What can be checked beyond the schema; `not_example` is always checked."""
 
 
 Schema: TypeAlias = dict[str, Any]
@@ -378,13 +480,20 @@ def decode_compiled(content: bytes) -> CompiledWorkflow:
     Raises Fault STORE_UNSUPPORTED_VERSION: the bytes are proven, so another version wrote them.
     """
     try:
-        return _DECODER.decode(content)
+        workflow = _DECODER.decode(content)
     except msgspec.DecodeError as error:
-        raise Fault(
-            STORE_UNSUPPORTED_VERSION,
-            "The workflow of this run was pinned in a form that this version does not know.",
-            details={"found": str(error)[:200], "supported": COMPILED_VERSION},
-        ) from error
+        raise _refuse_form(str(error)[:200]) from error
+    if workflow.v not in VERSIONS:
+        raise _refuse_form(f"version {workflow.v}")
+    return workflow
+
+
+def _refuse_form(found: str) -> Fault:
+    return Fault(
+        STORE_UNSUPPORTED_VERSION,
+        "The workflow of this run was pinned in a form that this version does not know.",
+        details={"found": found, "supported": max(VERSIONS)},
+    )
 
 
 # What follows from a workflow alone
@@ -423,6 +532,14 @@ def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
                 pass
             case never:
                 assert_never(never)
+
+
+def names_checks(parts: tuple[Part, ...]) -> bool:
+    """Whether a step asks for a declared check of the project."""
+    return any(
+        names_checks(part.body) if isinstance(part, Loop) else isinstance(part, Step) and bool(part.check)
+        for part in parts
+    )
 
 
 def loop_variables(loop: Loop) -> frozenset[str]:

@@ -93,6 +93,8 @@ class SourceStep(Authored, frozen=True, kw_only=True):
     notes_optional: bool = False
     notes_required: bool = False
     """Set by the key; a prompt block that requires notes sets it too."""
+    check: str = ""
+    """A declared check of the project that must have passed."""
     pointer: str
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.journeys.promises import (
+    claims,
     command_line_answers,
     command_line_gate,
     command_line_queries,
@@ -43,6 +44,7 @@ HARDENING: tuple[Promise, ...] = (
     *door.PROMISES,
     *attacks.PROMISES,
 )
+EVIDENCE: tuple[Promise, ...] = (*claims.PROMISES, *evidence.PROMISES, *evidence_code.PROMISES)
 PROMISES: tuple[Promise, ...] = (
     *execution.PROMISES,
     *resumption_pack.PROMISES,
@@ -51,6 +53,5 @@ PROMISES: tuple[Promise, ...] = (
     *design.PROMISES,
     *TRUTH,
     *HARDENING,
-    *evidence.PROMISES,
-    *evidence_code.PROMISES,
+    *EVIDENCE,
 )

@@ -11,7 +11,7 @@ from handrail.contract.disclosure.fields import Level
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
-from tests.filled_in import filled_in
+from tests.filled_in import filled_in, in_own_words
 from tests.surfaces.mcp.test_calls import call, check_complete, check_one_retry, next_call_in_text
 
 WORKFLOW = "project.every_reply"
@@ -97,7 +97,7 @@ def test_an_agent_that_sees_only_structured_content_gets_past_a_block_and_a_choi
         options = following.get("options", [following])
         params = {"ackToken": options[-1]["params"]["ackToken"], "output": {"notesMarkdown": "did it"}}
         if "example" in reply:
-            params["output"]["artifacts"] = [reply["example"]]
+            params["output"]["artifacts"] = [in_own_words(reply["example"])]
         reply = call(runtime, following["tool"], params, mvi).structured
 
     assert seen == [

@@ -19,7 +19,7 @@ from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
 from tests.conftest import GivenFiles
-from tests.filled_in import PLACEHOLDER
+from tests.filled_in import PLACEHOLDER, in_own_words
 from tests.house.tree import ROOT
 
 TOOLS = offered_tools()
@@ -158,7 +158,9 @@ def finish(runtime: Runtime, agent: Agent, workflow_id: str, mode: str) -> tuple
 
 def stopping(example: dict[str, Any]) -> dict[str, Any]:
     """An agent that wants to get to the end leaves a loop as soon as it is asked, in its own words."""
-    own = {key: "Yes." if str(value).startswith("<") else value for key, value in example.items()}
+    own = {
+        key: "Yes." if str(value).startswith("<") else in_own_words(value) for key, value in example.items()
+    }
     return own | {"decision": "stop"} if example["kind"] == "wr.loop_control" else own
 
 

@@ -29,6 +29,7 @@ from handrail.engine.events import (
     DecisionTraceAppended,
     EdgeCreated,
     EventBody,
+    EvidenceRecorded,
     NodeCreated,
     NodeKind,
     NodeOutputAppended,
@@ -125,6 +126,9 @@ class _Check:
                 self._connect(event, edge)
             case RunClosed(node_id=node_id):
                 self._about_run(event.scope, node_id, "closes a run at a node of another one")
+            case EvidenceRecorded(node_id=node_id):
+                self._about_run(event.scope, node_id, "judges a report at a node of another run")
+                self._count(node_id, event)
             case ReceiptRecorded() as receipt:
                 self._take_receipt(event, receipt)
             case TreeRecorded(node_id=node_id):

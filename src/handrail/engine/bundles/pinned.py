@@ -15,7 +15,7 @@ from handrail.engine.bundles.limits import MOST_CONTRACT_PLACES
 from handrail.engine.bundles.trouble import malformed_fault, newer_version_fault, too_large_fault
 from handrail.workflows import limits
 from handrail.workflows.compiled import (
-    COMPILED_VERSION,
+    VERSIONS,
     Action,
     AllOf,
     AnyOf,
@@ -57,9 +57,9 @@ def check_workflows(pinned: Mapping[str, Json]) -> dict[str, CompiledWorkflow]:
 
 def _decoded(workflow_hash: str, plain: Json) -> CompiledWorkflow:
     path = f"session/pinnedWorkflows/{workflow_hash}"
-    if plain.get("v") != COMPILED_VERSION:
+    if plain.get("v") not in VERSIONS:
         message = "A pinned workflow was compiled by a version that is not known here."
-        raise newer_version_fault(message, path, found=str(plain.get("v")), supported=COMPILED_VERSION)
+        raise newer_version_fault(message, path, found=str(plain.get("v")), supported=max(VERSIONS))
     try:
         return msgspec.convert(plain, CompiledWorkflow)
     except msgspec.ValidationError as error:

@@ -302,10 +302,7 @@ def _builtin(kind: str) -> KindContract | None:
 
     for spec in CONTRACTS:
         if spec.artifact_kind == kind:
-            held = Contract(
-                artifact_kind=kind, schema=spec.schema, example=spec.example, guidance=spec.guidance
-            )
-            return KindContract(ref=spec.id, contract=held, is_embedded=False)
+            return KindContract(ref=spec.id, contract=spec.compiled(), is_embedded=False)
     return None
 
 

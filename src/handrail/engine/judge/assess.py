@@ -25,7 +25,7 @@ nobody checked; rules of the simulator's own, because it would prove what no run
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
 import msgspec
 
@@ -47,6 +47,7 @@ from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
     CapabilityProvenance,
+    Claim,
     DivergenceRecorded,
     GapRecorded,
 )
@@ -77,6 +78,9 @@ from handrail.engine.reasons import (
 from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Step
 from handrail.workflows.conditions import Facts
 
+if TYPE_CHECKING:
+    from handrail.engine.judge.run_claims import Weighed, Witnessed
+
 _R = TypeVar("_R", bound=ReportedShape)
 
 NOTES = "/notesMarkdown"
@@ -103,6 +107,10 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[ReportedGap, ...] = ()
     is_undecided: bool = False
     """The step had to decide about its loop and did not."""
+    claims: tuple[Claim, ...] = ()
+    """What the evidence says to each place of the report."""
+    disclosed: tuple[GapRecorded, ...] = ()
+    """What the evidence discloses and nobody is stopped for."""
 
 
 def assess(
@@ -111,36 +119,56 @@ def assess(
     notes: str,
     brought: Iterable[dict[str, Any]],
     kept: Iterable[dict[str, Any]] = (),
+    known: Witnessed | None = None,
 ) -> Verdict:
     """Judge a report. `facts` hold with the report's own context applied.
 
-    `kept` is what the blocked attempts right before it brought.
+    `kept` is what the blocked attempts right before it brought. `known` is what was seen and what ran;
+    without it nothing is weighed (a simulation).
     """
-    judged = judge_report(place, brought, kept)
+    weighed = _weigh(place, judge_report(place, brought, kept), known)
+    judged = weighed.judged
     found = find_reasons(place, facts, judged)
     told = _read_facts(place, judged)
     note_reasons, note_checks, note_issues = _judge_notes(place.step, notes)
     return msgspec.structs.replace(
         told,
-        reasons=(*found.reasons, *note_reasons, *told.reasons),
+        reasons=(*found.reasons, *weighed.reasons, *note_reasons, *told.reasons),
         checks=(*found.checks, *note_checks),
         issues=(*note_issues, *told.issues),
         is_undecided=found.is_undecided,
+        claims=weighed.claims,
+        disclosed=weighed.gaps,
     )
 
 
-def assess_progress(place: Place, brought: Iterable[dict[str, Any]]) -> Verdict:
+def _weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed | None) -> Weighed:
+    from handrail.engine.judge.run_claims import Weighed  # noqa: PLC0415 - a simulation needs none of it
+
+    is_asked = bool(judged) or (place.step is not None and bool(place.step.check))
+    if known is None or not is_asked:
+        return Weighed(judged=judged)
+    from handrail.engine.judge.evidence import weigh  # noqa: PLC0415 - notes alone need none of it
+
+    return weigh(place, judged, known)
+
+
+def assess_progress(
+    place: Place, brought: Iterable[dict[str, Any]], known: Witnessed | None = None
+) -> Verdict:
     """Judge what is saved before a step is done: facts count at once, the rest is only kept."""
     kinds = FACTS if place.leaf_id else FACTS_AFTER_THE_END
     facts: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for body in brought:
         (facts if full_kind(str(body["kind"])) in kinds else others).append(body)
-    counted = judge_report(place, facts)
-    judged = sorted([*counted, *keep_unchecked(others)], key=lambda found: found.artifact.digest)
     unasked = msgspec.structs.replace(place, step=None)
+    weighed = _weigh(unasked, judge_report(place, facts), known)
+    counted = weighed.judged
+    judged = sorted([*counted, *keep_unchecked(others)], key=lambda found: found.artifact.digest)
     told = _read_facts(place, judged)
-    return msgspec.structs.replace(told, checks=find_reasons(unasked, Facts(), counted).checks)
+    checks = find_reasons(unasked, Facts(), counted).checks
+    return msgspec.structs.replace(told, checks=checks, claims=weighed.claims)
 
 
 def _read_facts(place: Place, judged: list[JudgedArtifact]) -> Verdict:
@@ -287,6 +315,7 @@ def answer_report(
     kept: KeptWork = NOTHING_KEPT,
     gaps: tuple[str, ...] | None = None,
     shown: ShownState | None = None,
+    known: Witnessed | None = None,
 ) -> Answer:
     """Judge a report. `facts` hold with the report's own context applied.
 
@@ -294,7 +323,7 @@ def answer_report(
     `shown` is what the agent was told; without it every confirmation counts as given (a simulation).
     """
     place = place_of(workflow, state, leaf, gaps)
-    verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts)
+    verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts, known)
     reasons = verdict.reasons
     if shown is not None and autonomy == "guided":
         after = apply_report(workflow, facts, state, {}, verdict.artifacts)

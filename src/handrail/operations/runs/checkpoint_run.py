@@ -24,14 +24,14 @@ from handrail.operations.handles import (
     read_checkpoint,
     session_of,
 )
+from handrail.operations.looking import Looked, look_for_attempt
 from handrail.operations.position import warn_of_other_notes
-from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
+from handrail.operations.replies import RUN_SHAPE, reply_to_answer
 from handrail.operations.session_replies import reply_to_notes
 from handrail.operations.work import Output, blobs_of, observe_surroundings, read_report, require_one_reply
 from handrail.runtime.operation import AckVerdict, Input, Operation, Verdict
 from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
-from handrail.workflows.compiled import CompiledWorkflow
 
 # Notes of a session without a run: kept once per token, like every checkpoint
 
@@ -129,18 +129,28 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
             return predict_session_notes(session, handle.claims, work)
         return keep_session_notes(rt, session, sent, handle.claims, work, handle.warnings)
 
-    workflow: CompiledWorkflow | None = None
+    looked: Looked | None = None
+
+    def look(session: Session, node: Node) -> None:
+        nonlocal looked
+        looked = look_for_attempt(rt, session, node, work.artifacts, request.project)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
-        nonlocal workflow
-        workflow = load_pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
-        seen = observe_surroundings(rt, request.project)
-        attempt_id = handle.claims.attempt_id
-        return decide_checkpoint(session.history, workflow, node, attempt_id, work, salt, seen=seen)
+        assert looked is not None, "the look comes before the decision"
+        return decide_checkpoint(
+            session.history,
+            looked.workflow,
+            node,
+            handle.claims.attempt_id,
+            work,
+            salt,
+            seen=observe_surroundings(rt, request.project),
+            sighting=looked.sighting,
+        )
 
     if request.dry_run is True:
-        return predict_outcome(rt, handle.claims, "checkpoint", decide)
-    session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work))
+        return predict_outcome(rt, handle.claims, "checkpoint", decide, look)
+    session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work), look)
     leave_tree(rt, handle.claims.session_id, recorded.to_node_id, request.project, "checkpoint")
     return reply_to_answer(
         rt.log,
@@ -150,7 +160,7 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
         work.input_digest,
         warnings=handle.warnings,
         sent=sent,
-        workflow=workflow,
+        workflow=None if looked is None else looked.workflow,
     )
 
 

@@ -15,7 +15,8 @@ from handrail.engine.events import PlannedEvent
 from handrail.engine.history import Node
 from handrail.engine.reply import Reply
 from handrail.operations.handles import TokenCall, answer_attempt, read_ack
-from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
+from handrail.operations.looking import Looked, look_for_attempt
+from handrail.operations.replies import RUN_SHAPE, reply_to_answer
 from handrail.operations.work import (
     Output,
     blobs_of,
@@ -29,7 +30,6 @@ from handrail.operations.work import (
 from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import Session
-from handrail.workflows.compiled import CompiledWorkflow
 
 
 class ContinueRun(Input, frozen=True, kw_only=True):
@@ -75,30 +75,33 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
     claims = handle.claims
     option = claims.option if isinstance(claims, ChoiceClaims) else None
     work = read_report(request.output, request.context, option)
+    looked: Looked | None = None
 
-    workflow: CompiledWorkflow | None = None
+    def look(session: Session, node: Node) -> None:
+        nonlocal looked
+        looked = look_for_attempt(rt, session, node, work.artifacts, request.project)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
-        nonlocal workflow
-        workflow = load_pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
-        check_change(workflow, work.context)
+        assert looked is not None, "the look comes before the decision"
+        check_change(looked.workflow, work.context)
         check_merged(session.history, node, work.context)
         return decide_advance(
             session.history,
-            workflow,
+            looked.workflow,
             node,
             claims.attempt_id,
             work,
             salt,
             seen=observe_surroundings(rt, request.project),
             kept_notes=load_kept_notes(rt.log, session.history, node),
+            sighting=looked.sighting,
         )
 
     if request.dry_run is True:
         from handrail.operations.handles import predict_outcome
 
-        return predict_outcome(rt, claims, "advance", decide)
-    session, recorded = answer_attempt(rt, claims, "advance", decide, blobs_of(work))
+        return predict_outcome(rt, claims, "advance", decide, look)
+    session, recorded = answer_attempt(rt, claims, "advance", decide, blobs_of(work), look)
     leave_tree(rt, claims.session_id, recorded.to_node_id, request.project, "advance")
     return reply_to_answer(
         rt.log,
@@ -108,7 +111,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
         work.input_digest,
         warnings=handle.warnings,
         sent=TokenCall(claims=claims, request=request, tool="continue_workflow"),
-        workflow=workflow,
+        workflow=None if looked is None else looked.workflow,
     )
 
 

@@ -17,7 +17,13 @@ from handrail.engine.reply import ClosedPlace, reply_at
 from handrail.engine.standing import standing_at
 from handrail.operations.handles import Handle, mint_fresh_tokens, node_of, read_state, session_of
 from handrail.operations.position import add_current_place
-from handrail.operations.replies import current_ledger, describe_closing, load_pinned_workflow, success_of
+from handrail.operations.replies import (
+    current_ledger,
+    describe_closing,
+    load_pinned_workflow,
+    show_evidence,
+    success_of,
+)
 from handrail.operations.session_replies import reply_to_reread
 from handrail.operations.source_drift import warn_of_drift
 from handrail.projections.recap import recap_at
@@ -73,6 +79,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         project=place.project,
         is_healthy=session.is_sound,
         closing=describe_closing(history, node),
+        evidence=show_evidence(history, node),
     )
     return success_of(reply, current_ledger(history, node.run_id))
 

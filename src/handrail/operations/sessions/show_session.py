@@ -21,6 +21,7 @@ from handrail.engine.history import History, Node, Notes, SessionNotes, attached
 from handrail.engine.navigate import ExitedLoop, Running, SkippedStep, leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
+from handrail.projections.evidence import EvidenceSum, PlacedClaim, list_claims, sum_evidence
 from handrail.projections.overview import (
     RunOverview,
     overview_of,
@@ -115,6 +116,19 @@ class ArtifactRow(Answer, frozen=True, kw_only=True):
     is_validated: bool
 
 
+class ClaimRow(Answer, frozen=True, kw_only=True):
+    """A place of a report, who saw that it is so, and what came of looking."""
+
+    step_id: str
+    contract_ref: str
+    pointer: str
+    check: str
+    level: str
+    verdict: str
+    fact: str
+    refs: list[str]
+
+
 class SkippedRow(Answer, frozen=True, kw_only=True):
     """A step or loop that was passed by."""
 
@@ -166,6 +180,10 @@ class RunRow(Answer, frozen=True, kw_only=True):
     capabilities: dict[str, str]
     gaps: list[GapRow]
     artifacts: list[ArtifactRow]
+    evidence: dict[str, int]
+    """How many places of its reports are verified, unverified, contradicted and stale."""
+    claims: list[ClaimRow]
+    """The newest, oldest first."""
     divergences: list[DivergenceRow]
     skipped: list[SkippedRow]
     loops: list[LoopRow]
@@ -329,6 +347,8 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
     noted = [node for node in way_to(history, tip) if node.node_id in history.notes]
     gaps = take_newest_rows(gaps_at(history, tip), partial(_gap_row, _open_ids(history, tip)), LIST_BYTES)
     artifacts = take_newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
+    evidence = sum_evidence(history, tip) or EvidenceSum()
+    claims = take_newest_rows(list_claims(history, tip), partial(_claim_row, history), LIST_BYTES)
     divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
     skipped = take_newest_rows(skipped_at(history, tip), _skipped_row, LIST_BYTES)
     loops = take_newest_rows(loop_exits_at(history, tip), _loop_row, LIST_BYTES)
@@ -339,6 +359,7 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
         "tips": max(0, len(run.graph.tips) - MOST_TIPS),
         "gaps": gaps[1],
         "artifacts": artifacts[1],
+        "claims": claims[1],
         "divergences": divergences[1],
         "skipped": skipped[1],
         "loops": loops[1],
@@ -361,6 +382,8 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
         capabilities={name: seen.status for name, seen in capabilities_at(history, tip).items()},
         gaps=gaps[0],
         artifacts=artifacts[0],
+        evidence=msgspec.structs.asdict(evidence),
+        claims=claims[0],
         divergences=divergences[0],
         skipped=skipped[0],
         loops=loops[0],
@@ -376,6 +399,20 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
 def _artifact_row(held: CurrentArtifact) -> ArtifactRow:
     return ArtifactRow(
         kind=held.kind, step_id=held.step_id, digest=held.digest, is_validated=held.is_validated
+    )
+
+
+def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
+    claim = placed.claim
+    return ClaimRow(
+        step_id=completed_step(history, history.nodes[placed.node_id]),
+        contract_ref=claim.contract_ref,
+        pointer=claim.pointer,
+        check=claim.check,
+        level=claim.level,
+        verdict=claim.verdict,
+        fact=claim.fact,
+        refs=list(claim.refs),
     )
 
 

@@ -12,8 +12,10 @@ from handrail.projections.report.phrases import (
     artifact_lines,
     banners,
     describe_branch,
+    describe_claim,
     describe_delivery,
     describe_empty_session,
+    describe_evidence,
     describe_moment,
     describe_omission,
     describe_outputs,
@@ -65,6 +67,8 @@ def _session_notes(story: Story) -> Iterator[str]:
 
 def _run(story: Story, run: RunStory) -> Iterator[str]:
     yield from (f"## {_inline(run.name)}", "", _inline(describe_run(run)), "")
+    if run.evidence is not None:
+        yield from (_inline(describe_evidence(run)), "")
     if run.open_gaps:
         yield from ("### Open gaps", "")
         yield from (f"- **{gap.severity}**: {_inline(gap.summary)}" for gap in run.open_gaps)
@@ -99,6 +103,7 @@ def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
     facts += ["This is a fork."] if moment.is_fork else []
     facts += [f"Blocked by {one.code}: {_inline(one.message)}" for one in moment.blockers]
     facts += [f"Gap ({gap.severity}): {_inline(gap.summary)}" for gap in moment.gaps]
+    facts += [f"Evidence: {_inline(describe_claim(claim))}" for claim in moment.claims]
     facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]
     if moment.preferences is not None:
         facts.append(f"Preferences from here: {describe_preferences(moment.preferences)}")

@@ -24,8 +24,10 @@ from handrail.projections.report.phrases import (
     artifact_lines,
     banners,
     describe_branch,
+    describe_claim,
     describe_delivery,
     describe_empty_session,
+    describe_evidence,
     describe_moment,
     describe_omission,
     describe_outputs,
@@ -39,6 +41,8 @@ from handrail.projections.report.phrases import (
     title_of,
 )
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
+
+_CLAIM_CLASSES = {"contradicted": "stop", "stale": "gap"}
 
 # The style sheet: light and dark by system, from 320 pixels to paper
 
@@ -210,6 +214,7 @@ def _run(story: Story, run: RunStory, room: Effort) -> Html:
             *(_pill(run.status), " ") if len(story.runs) > 1 else (),
             describe_run(run),
         ),
+        element("p", describe_evidence(run)) if run.evidence is not None else None,
         _open_gaps(run),
         _folded("Map of the run", _map(run), is_open=len(run.graph.tips) > 1),
         element("h3", "The way"),
@@ -302,6 +307,10 @@ def _describe_events(moment: Moment) -> Child:
     rows += [element("li", f"{one.code}: {one.message}", class_="stop") for one in moment.blockers]
     rows += [element("li", f"Gap, {gap.severity}: {gap.summary}", class_="gap") for gap in moment.gaps]
     rows += [
+        element("li", f"Evidence: {describe_claim(claim)}", class_=_CLAIM_CLASSES.get(claim.verdict, ""))
+        for claim in moment.claims
+    ]
+    rows += [
         element("li", f"Left the instructions ({one.reason}): {one.summary}") for one in moment.divergences
     ]
     rows += [element("li", f"Capability {seen.capability}: {seen.status}") for seen in moment.capabilities]
@@ -313,7 +322,7 @@ def _describe_events(moment: Moment) -> Child:
 def _trace(moment: Moment) -> Child:
     lines = [element("li", describe_trace(entry)) for entry in moment.trace]
     lines += [
-        element("li", f"Checked against {one.contract_ref or 'the rules of the step'}: {one.result}.")
+        element("li", f"Shape compared with {one.contract_ref or 'the rules of the step'}: {one.result}.")
         for one in moment.validations
     ]
     return _folded("Why it went on here", element("ul", *lines, class_="facts")) if lines else None

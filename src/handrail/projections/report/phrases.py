@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias, assert_never
 
-from handrail.engine.events import Artifact, Preferences
+from handrail.engine.events import Artifact, Claim, Preferences
 from handrail.engine.navigate import (
     DetectedNonTipAdvance,
     EnteredLoop,
@@ -18,6 +18,7 @@ from handrail.engine.navigate import (
     TraceEntry,
     step_key,
 )
+from handrail.projections.evidence import describe_level, describe_sum
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
 
 STATUS_WORDS = {
@@ -85,6 +86,22 @@ def describe_run(run: RunStory) -> str:
             return describe_closing(run)
         case never:
             assert_never(never)
+
+
+def describe_evidence(run: RunStory) -> str:
+    """What the reports of a run could prove, and what the words mean."""
+    if run.evidence is None:
+        return ""
+    return (
+        f"{describe_sum(run.evidence).capitalize()}. Verified means that Handrail saw it, that a program "
+        "really ran, or that a person confirmed it; unverified means that only the agent has seen it."
+    )
+
+
+def describe_claim(claim: Claim) -> str:
+    """One place of a report, and how it is known."""
+    where = claim.pointer if claim.pointer != "/" else "the report as a whole"
+    return f"{where}: {describe_level(claim)}"
 
 
 def describe_closing(run: RunStory) -> str:
@@ -173,7 +190,7 @@ def _scalar(value: Any) -> str:
 
 def describe_outputs(*, is_validated: bool) -> str:
     """What is known about an output: its shape, never its truth."""
-    return "fits its contract" if is_validated else "no contract asks for it"
+    return "well-formed" if is_validated else "no contract asks for it"
 
 
 def describe_delivery(artifact: Artifact, moment: Moment, run: RunStory) -> tuple[str, bool]:

@@ -13,6 +13,7 @@ from handrail.contract.ids import BlobRef, NodeId
 from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
+    Claim,
     DivergenceRecorded,
     GapRecorded,
     NodeKind,
@@ -30,10 +31,12 @@ from handrail.engine.history import (
     Run,
     SessionNotes,
     attached_to,
+    claims_at,
     path_to,
 )
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
 from handrail.engine.reasons import Blocker
+from handrail.projections.evidence import EvidenceSum, sum_evidence, worst_of_each_place
 from handrail.projections.overview import SessionStatus, session_status
 from handrail.projections.run_graph import (
     CurrentArtifact,
@@ -77,6 +80,8 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     divergences: tuple[DivergenceRecorded, ...] = ()
     capabilities: tuple[CapabilityObserved, ...] = ()
     validations: tuple[ValidationPerformed, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    """What its report was worth, each place once."""
     preferences: Preferences | None = None
     """Set where they changed."""
     trace: tuple[TraceEntry, ...] = ()
@@ -106,6 +111,7 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     earliest: str
     latest: str
     """Of the moments."""
+    evidence: EvidenceSum | None
     open_gaps: tuple[GapRecorded, ...]
     artifacts: tuple[CurrentArtifact, ...]
     capabilities: tuple[CapabilityObserved, ...]
@@ -226,6 +232,7 @@ class _Telling:
             omitted=len(path) - len(kept),
             earliest=min(node.at for node in kept),
             latest=max(node.at for node in kept),
+            evidence=sum_evidence(self._history, tip.node_id),
             open_gaps=open_gaps(self._history, tip.node_id),
             artifacts=current_artifacts(self._history, tip.node_id),
             capabilities=tuple(capabilities_at(self._history, tip.node_id).values()),
@@ -257,6 +264,7 @@ class _Telling:
             divergences=attached.divergences,
             capabilities=attached.capabilities,
             validations=attached.validations,
+            claims=tuple(worst_of_each_place(claims_at(self._history, node.node_id))),
             preferences=attached.preferences,
             trace=attached.trace,
             branches=branches,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from handrail.workflows.builtins.specs import ContractSpec
+from handrail.workflows.compiled import ChangedInRun, Consistent, Evidence, PathExists, PlaceExists, Ran, Term
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -50,6 +51,7 @@ def _contract(
     required: dict[str, Schema],
     optional: dict[str, Schema] | None = None,
     example: dict[str, Any],
+    evidence: tuple[Evidence, ...] = (),
     is_open: bool = False,
 ) -> ContractSpec:
     kind = "wr." + name
@@ -64,18 +66,37 @@ def _contract(
         schema=schema,
         example={"kind": kind, **example},
         guidance=guidance,
+        evidence=evidence,
     )
 
 
 _LINE = _text(_SENTENCE)
 _LINES = _some(_LINE)
+_STATUS: Schema = {"type": "integer"}
+_RECEIPT = _text(64)
 _EVIDENCE = _closed(
     {
         "source": _word("command", "file", "document", "user"),
         "ref": _text(_PLACE),
         "result": _text(_PARAGRAPH),
-    }
+    },
+    {"receiptId": _RECEIPT},
 )
+
+
+def _check_sources(rows: str, passes: Term | None = None) -> tuple[Evidence, ...]:
+    """Evidence of source `file` is looked at, and evidence of source `command` needs a receipt."""
+    return (
+        PlaceExists(at=f"{rows}/ref", where={"source": ("file",)}),
+        Ran(
+            at=f"{rows}/ref",
+            where={"source": ("command",)},
+            receipt="receiptId",
+            passes=passes,
+        ),
+    )
+
+
 _A_TEST_RUN = {
     "source": "command",
     "ref": "pytest tests/test_invoice.py -q",
@@ -185,6 +206,13 @@ _VERIFICATION_REPORT = _contract(
         ],
         "notChecked": [{"what": "Invoices in yen", "why": "No currency without decimals is configured."}],
     },
+    evidence=(
+        Consistent(
+            when=Term(at="/verdict", equals="passed"),
+            then=Term(at="/claims/*/status", differs="refuted"),
+        ),
+        *_check_sources("/claims/*/evidence/*", Term(at="/claims/*/status", equals="confirmed")),
+    ),
 )
 
 _REVIEW_FINDINGS = _contract(
@@ -225,6 +253,14 @@ _REVIEW_FINDINGS = _contract(
         "reviewed": ["src/invoice.py", "tests/test_invoice.py"],
         "notReviewed": ["src/generated/"],
     },
+    evidence=(
+        Consistent(
+            when=Term(at="/verdict", equals="approve"),
+            then=Term(at="/findings/*/severity", differs="blocker"),
+        ),
+        PlaceExists(at="/findings/*/file", line="line"),
+        *_check_sources("/findings/*/evidence/*", Term(at="/verdict", equals="approve")),
+    ),
 )
 
 _CHANGED_FILES = _contract(
@@ -246,9 +282,13 @@ _CHANGED_FILES = _contract(
             most=500,
         ),
         "checks": _some(
-            _closed({"command": _text(_PLACE), "exitCode": {"type": "integer"}, "summary": _LINE}), least=1
+            _closed(
+                {"command": _text(_PLACE), "exitCode": _STATUS, "summary": _LINE}, {"receiptId": _RECEIPT}
+            ),
+            least=1,
         ),
     },
+    optional={"leftOut": _some(_closed({"path": _text(_PLACE), "why": _LINE}), most=500)},
     example={
         "files": [
             {"path": "src/invoice.py", "change": "modified", "why": "Round once, after the sum."},
@@ -258,6 +298,14 @@ _CHANGED_FILES = _contract(
             {"command": "pytest tests/test_invoice.py -q", "exitCode": 0, "summary": "4 passed, 0 failed"}
         ],
     },
+    evidence=(
+        Consistent(
+            when=Term(at="/files/*/change", equals="renamed"), then=Term(at="/files/*/from", exists=True)
+        ),
+        PathExists(at="/files/*/path", where={"change": ("added", "modified", "renamed")}),
+        ChangedInRun(at="/files/*/path", also="/files/*/from", left_out="/leftOut/*/path"),
+        Ran(at="/checks/*/command", status="exitCode", receipt="receiptId"),
+    ),
 )
 
 _DECISION = _contract(
@@ -343,6 +391,7 @@ _PLAN = _contract(
         ],
         "openQuestions": [],
     },
+    evidence=(PathExists(at="/slices/*/files/*", demand="shown"),),
 )
 
 _ASSESSMENT = _contract(
@@ -388,6 +437,10 @@ _HANDOFF = _contract(
             }
         ],
     },
+    evidence=(
+        *_check_sources("/evidence/*"),
+        PlaceExists(at="/delivered/*/where", demand="shown"),
+    ),
 )
 
 _ANSWERS = ["string", "number", "boolean", "array", "object"]

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.workflows.compiled import Contract, InputSpec, Reference
+from handrail.workflows.compiled import Contract, Evidence, InputSpec, Reference
 from handrail.workflows.model import SourceAssessment, SourceFeature, SourcePart, When
 
 CapabilityUse: TypeAlias = Literal["required", "preferred", "disabled"]
@@ -101,6 +101,7 @@ class ContractSpec(msgspec.Struct, frozen=True, kw_only=True):
     schema: dict[str, Any]
     example: dict[str, Any]
     guidance: str
+    evidence: tuple[Evidence, ...] = ()
 
     def compiled(self) -> Contract:
         """The contract as it is pinned into a compiled workflow."""
@@ -109,6 +110,7 @@ class ContractSpec(msgspec.Struct, frozen=True, kw_only=True):
             schema=self.schema,
             example=self.example,
             guidance=self.guidance,
+            evidence=self.evidence,
         )
 
 

@@ -161,6 +161,7 @@ def _free(wanted: str, taken: set[str]) -> str:
 
 ASSESSMENT = "wr.contracts.assessment"
 _NOTES_NEEDED = "This step needs notes."
+_CHECK_NEEDED = "Before you report, run the check and see it pass: handrail check run {}"
 _NAMES_OF_NOTES = frozenset({"notes", "notesmarkdown", "notes_markdown"})
 
 
@@ -211,7 +212,11 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
     around = msgspec.structs.replace(
         _around(assembly, placed, step.agent_role, contract_id, contract),
         guidance=step.guidance,
-        hints=(*step.hints, *([_NOTES_NEEDED] if step.notes_required else [])),
+        hints=(
+            *step.hints,
+            *([_NOTES_NEEDED] if step.notes_required else []),
+            *([_CHECK_NEEDED.format(step.check)] if step.check else []),
+        ),
         user_only=step.user_only,
         gates=gates,
         contract=contract,
@@ -236,6 +241,7 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
         capability=placed.capability,
         notes_optional=step.notes_optional,
         notes_required=_needs_notes(step),
+        check=step.check,
         provenance=placed.provenance,
     )
     _check_budget(assembly, compiled, step.pointer)

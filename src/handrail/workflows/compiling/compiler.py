@@ -10,7 +10,14 @@ from handrail.contract.ids import WorkflowHash, WorkflowId, blob_ref
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Fault
-from handrail.workflows.compiled import COMPILED_VERSION, CompiledWorkflow, Pinned, decode_compiled
+from handrail.workflows.compiled import (
+    COMPILED_VERSION,
+    WITH_EVIDENCE,
+    CompiledWorkflow,
+    Pinned,
+    decode_compiled,
+    names_checks,
+)
 from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
 from handrail.workflows.compiling.compilation import Compilation, Placed, Surroundings, pointer_of, walk
 from handrail.workflows.compiling.condition_table import ConditionTable, to_plain_json
@@ -66,8 +73,10 @@ def _compiled(
     implicit = find_implicit_inputs(steps, conditions, source.functions, source.inputs)
     for name in implicit:
         trail.decide("input", name, "", "a condition, a loop or a prompt uses it and nothing declares it")
+    contracts = shelf.used_contracts()
+    looks = any(contract.evidence for contract in contracts.values()) or names_checks(steps)
     return CompiledWorkflow(
-        v=COMPILED_VERSION,
+        v=WITH_EVIDENCE if looks else COMPILED_VERSION,
         id=WorkflowId(source.id),
         kind=source.kind,
         name=source.name,
@@ -77,7 +86,7 @@ def _compiled(
         recommended=source.recommended,
         capabilities=dict(sorted(source.capabilities.items())),
         conditions=conditions,
-        contracts=shelf.used_contracts(),
+        contracts=contracts,
         functions=dict(sorted(source.functions.items())),
         references=source.references,
         steps=steps,

@@ -15,6 +15,7 @@ from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations, make_example
+from handrail.workflows.contracts.evidence_rules import read_evidence
 from handrail.workflows.contracts.schema_subset import Trouble
 from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION_CHARACTERS
 from handrail.workflows.model import RefPart
@@ -30,6 +31,7 @@ _KIND = re.compile(r"(?!wr\.)[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*")
 _KEYS: dict[str, tuple[type, str]] = {
     **dict.fromkeys(("id", "artifactKind", "guidance", "description", "$schema"), (str, "a text")),
     **dict.fromkeys(("schema", "example"), (dict, "an object")),
+    "evidence": (list, "a list of rules"),
 }
 _PLAIN_GUIDANCE = "Deliver this artifact; every member means what its name says."
 
@@ -193,6 +195,9 @@ def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
         fix = f"Write at most {MAX_DESCRIPTION_CHARACTERS} characters."
         message = "guidance is too long for a prompt."
         yield Problem(code="too_large", message=message, pointer="/guidance", fix=fix)
+    schema, evidence = document.get("schema"), document.get("evidence")
+    if isinstance(schema, dict) and isinstance(evidence, list):
+        yield from read_evidence(evidence, schema).problems
 
 
 _OTHER_KEYS = {"jsonSchema": "schema", "kind": "artifactKind", "sample": "example", "title": "description"}
@@ -228,6 +233,7 @@ def _contract(document: dict[str, Json], contract_id: str) -> Contract:
         schema=document["schema"],
         example={"kind": kind, **example} if example else {},
         guidance=guidance,
+        evidence=read_evidence(document.get("evidence", []), document["schema"]).rules,
     )
 
 

@@ -162,6 +162,7 @@ def _step(value: Object, pointer: str, origin: Origin) -> SourceStep:
         user_only=msgspec.convert(value["userOnly"], UserOnly) if "userOnly" in value else None,
         notes_optional=value.get("notesOptional", False),
         notes_required=value.get("notesOptional") is False,
+        check=value.get("evidence", {}).get("check", ""),
         pointer=origin(pointer),
     )
 

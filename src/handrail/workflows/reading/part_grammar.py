@@ -195,6 +195,7 @@ _PART_SHAPES: dict[str, Shape] = {
                 Items(of=NAME, most=MAX_LIST_ITEMS), "Names under functions whose text the agent needs here."
             ),
             "userOnly": optional_key(Named(name="user_only"), "Something only the user can give."),
+            "evidence": optional_key(Named(name="step_evidence"), "What must be proven before it is done."),
             "notesOptional": optional_key(
                 Flag(),
                 "Whether the step may be finished without notes; false: it may not, as where outputRequired "
@@ -324,6 +325,12 @@ _INNER_SHAPES: dict[str, Shape] = {
                 _CHOICE_KIND, "With needs_user_choice: why nobody may choose for the user."
             ),
             "input": optional_key(PATH, "The declared input whose value answers it."),
+        },
+    ),
+    "step_evidence": Record(
+        says="What must be proven before the step is done.",
+        keys={
+            "check": required_key(NAME, "A check that the project declares; it must have passed."),
         },
     ),
     "for_each": Record(

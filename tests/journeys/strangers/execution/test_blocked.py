@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.filled_in import in_own_words
 from tests.journeys.strangers.execution.flows_b import (
     FINDINGS,
     PLAN,
@@ -232,7 +233,7 @@ def test_faults_deep_in_an_artifact_are_named_with_their_place_and_the_example_p
         begun = start(server, workflow)
 
         blocked = ack(server, begun, "n", FINDINGS | {"findings": [deep], "extra~/key": 1})
-        passed = ack(server, blocked, None, blocked.structured["example"])
+        passed = ack(server, blocked, None, in_own_words(blocked.structured["example"]))
 
     pointers = {issue["pointer"] for issue in blocked.structured["issues"]}
     assert {

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.filled_in import in_own_words
 from tests.journeys.strangers.execution.flows_b import (
     Document,
     ack,
@@ -398,7 +399,7 @@ def test_the_three_packs_exist_and_their_example_is_accepted_by_the_step_that_as
     with product.serve() as server:
         reply = start(server, workflow)
         for name in ("capability_observation", "workflow_divergence", "loop_control"):
-            reply = ack(server, reply, "n", packs[name]["example"])
+            reply = ack(server, reply, "n", in_own_words(packs[name]["example"]))
             assert reply.structured["kind"] == "ok", (name, reply.text)
 
     assert reply.structured["pending"]["stepId"] == "s1"

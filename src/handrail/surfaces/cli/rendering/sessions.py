@@ -180,6 +180,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         ("Pending", one_line(run.get("pending_step") or "")),
         ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
         ("Forks", str(forks) if forks else ""),
+        ("Evidence", _evidence(run.get("evidence", {}))),
     ]
     lines += [INDENT + row for row in format_aligned([row for row in rows if row[1]])]
     for gap in run.get("gaps", [])[:_MOST_FACTS]:
@@ -192,10 +193,19 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         said = f"Left the instructions{where} ({one_line(told['reason'])}): {one_line(told['summary'])}"
         lines += wrap(said, page.width, INDENT)
     for artifact in run.get("artifacts", [])[:_MOST_FACTS]:
-        checked = "checked" if artifact.get("is_validated") else "not checked"
+        checked = "well-formed" if artifact.get("is_validated") else "no contract asks for it"
         where = f" of {one_line(artifact['step_id'])}" if artifact.get("step_id") else " from after the end"
         lines.append(f"{INDENT}Artifact {one_line(artifact['kind'])}{where}, {checked}")
+    doubted = [claim for claim in run.get("claims", []) if claim["verdict"] in ("contradicted", "stale")]
+    for claim in doubted[-_MOST_FACTS:]:
+        place = f"{one_line(claim['step_id'])} {one_line(claim['pointer'])}"
+        said = f"{one_line(claim['verdict']).capitalize()} at {place}: {one_line(claim['fact'])}"
+        lines += wrap(said, page.width, INDENT)
     return lines + [INDENT + line for line in _notes(run, "notes")]
+
+
+def _evidence(counts: dict[str, Json]) -> str:
+    return ", ".join(f"{count} {one_line(name)}" for name, count in counts.items() if count)
 
 
 def _closed(closing: dict[str, Json]) -> str:

@@ -1,0 +1,529 @@
+"""What a report is worth: each claim against what was seen, what ran, and the printed example. Pure.
+
+The problem: a well-formed report can be invented. The schema cannot tell, and the rules are pure, so they
+cannot look.
+
+The idea: looking comes first, outside. `plan_look` says which places a report names and whether the whole
+tree matters; the operation looks once, before the lock, and hands the facts in as a `Witnessed` value.
+`weigh` holds every rule of `Contract.evidence` against it and gives each place a verdict. A contradiction
+becomes a fault of the artifact, a required receipt that is not there becomes a reason; everything else is
+recorded and shown, and never stops anybody.
+
+The invariants: without a `Witnessed` value (a simulation, a replay) nothing is weighed. What could not be
+seen is `unknown`: it never blocks and never counts as verified. A verdict is recorded with the attempt it
+belongs to, so that no reader looks again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias, assert_never
+
+import msgspec
+
+from handrail.contract.wording import make_readable
+from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
+from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
+from handrail.engine.judge.requirements import INVALID, MISSING
+from handrail.engine.judge.run_claims import (
+    AskedPlace,
+    Look,
+    SeenPlace,
+    Weighed,
+    Witnessed,
+    judge_receipts,
+    list_paths,
+    match_red_then_green,
+    match_run,
+)
+from handrail.engine.reasons import Issue, OutputContract, Reason, WorkflowStep, shorten_message
+from handrail.workflows.compiled import (
+    ChangedInRun,
+    Consistent,
+    Contract,
+    Demand,
+    Evidence,
+    PathExists,
+    Person,
+    PlaceExists,
+    Ran,
+    RedThenGreen,
+    Term,
+)
+
+FACT_BYTES = 300
+MOST_PATHS_KEPT = 200
+MOST_PATHS_NAMED = 5
+LEAST_WORDS = 3
+"""Words from which on a text is prose, which nobody writes twice by chance."""
+_PLACE = re.compile(r"(?P<path>.+?)(?:(?::|#L)(?P<line>\d{1,9})(?:[-:]L?\d{1,9})*)?")
+_PASSED = re.compile(r"(?<![\d.])(\d{1,9}) passed\b")
+_OWN_CHECK = ("handrail", "check", "run")
+_COPIED = "is the text of the printed example; report what you yourself did and saw"
+
+
+# Places in an artifact
+
+Spot: TypeAlias = tuple[tuple[str, ...], Any, dict[str, Any]]
+"""The names that lead to a value, the value, and the object around it."""
+
+
+def find_spots(body: Any, path: str) -> Iterator[Spot]:
+    """Every value at a path such as `/files/*/path`; what is not there is left out."""
+    yield from _descend(body, path[1:].split("/"), (), {})
+
+
+def _descend(value: Any, names: list[str], way: tuple[str, ...], around: dict[str, Any]) -> Iterator[Spot]:
+    if not names:
+        yield way, value, around
+        return
+    name, rest = names[0], names[1:]
+    if name == "*":
+        for place, item in enumerate(value if isinstance(value, list) else ()):
+            yield from _descend(item, rest, (*way, str(place)), around)
+    elif isinstance(value, dict) and name in value:
+        yield from _descend(value[name], rest, (*way, name), value)
+
+
+def _pointer(way: tuple[str, ...]) -> str:
+    return "/" + "/".join(name.replace("~", "~0").replace("/", "~1") for name in way)
+
+
+def _bind(path: str, way: tuple[str, ...]) -> str:
+    """A path with the items of `way`, as far as both lead through the same lists."""
+    names = path[1:].split("/")
+    for place, name in enumerate(way[: len(names)]):
+        if names[place] not in ("*", name):
+            break
+        names[place] = name
+    return "/" + "/".join(names)
+
+
+def _bound_spots(body: Any, path: str) -> Iterator[Spot]:
+    """As `find_spots`; numbers in the path are items of lists."""
+    values: list[Spot] = [((), body, {})]
+    for name in path[1:].split("/"):
+        grown: list[Spot] = []
+        for way, value, around in values:
+            if name == "*" and isinstance(value, list):
+                grown += [((*way, str(place)), item, around) for place, item in enumerate(value)]
+            elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
+                grown.append(((*way, name), value[int(name)], around))
+            elif isinstance(value, dict) and name in value:
+                grown.append(((*way, name), value[name], value))
+        values = grown
+    yield from values
+
+
+def _rows(rule: PathExists | PlaceExists | Ran | RedThenGreen, body: Any) -> list[Spot]:
+    """The texts that a rule is about."""
+    return [
+        (way, value, around)
+        for way, value, around in find_spots(body, rule.at)
+        if isinstance(value, str) and value.strip()
+        if all(around.get(member) in allowed for member, allowed in rule.where.items())
+    ]
+
+
+# What must be looked at
+
+
+def plan_look(place: Place, bodies: Iterable[dict[str, Any]]) -> Look:
+    """The places that a report names, and whether its contracts ask about the whole tree."""
+    asked: dict[AskedPlace, None] = {}
+    wants_tree = place.step is not None and bool(place.step.check)
+    for body in bodies:
+        kind = full_kind(str(body.get("kind", "")))
+        held = find_kind_contract(place.workflow, kind, place.step.contract if place.step is not None else "")
+        for rule in () if held is None else held.contract.evidence:
+            match rule:
+                case PathExists() | PlaceExists():
+                    asked |= dict.fromkeys(read_place(rule, spot) for spot in _rows(rule, body))
+                case Ran() | RedThenGreen():
+                    wants_tree = wants_tree or bool(_rows(rule, body))
+                case ChangedInRun():
+                    wants_tree = True
+                case Consistent() | Person():
+                    pass
+                case never:
+                    assert_never(never)
+    return Look(places=tuple(asked), wants_tree=wants_tree)
+
+
+def read_place(rule: PathExists | PlaceExists, spot: Spot) -> AskedPlace:
+    """The place that a text means, with the line and the quote that stand beside it."""
+    _, text, around = spot
+    path, line, quoted = text.strip().removeprefix("./"), 0, ""
+    if isinstance(rule, PlaceExists):
+        found = _PLACE.fullmatch(path)
+        if found is not None and found["line"]:
+            path, line = found["path"], int(found["line"])
+        beside = around.get(rule.line) if rule.line else None
+        line = beside if isinstance(beside, int) and not isinstance(beside, bool) else line
+        said = around.get(rule.quote) if rule.quote else None
+        quoted = said if isinstance(said, str) else ""
+    return AskedPlace(path=path, line=line, quote=quoted)
+
+
+# Weighing a report
+
+
+def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weighed:
+    """Hold every good artifact against its evidence rules, and the step against its declared check."""
+    claims: list[Claim] = []
+    reasons: list[Reason] = []
+    gaps: list[GapRecorded] = []
+    weighed: list[JudgedArtifact] = []
+    for found in judged:
+        if not found.is_good or not found.ref:
+            weighed.append(found)
+            continue
+        held = find_kind_contract(place.workflow, found.artifact.kind, found.ref)
+        contract = None if held is None else held.contract
+        result = _Weighing(found, contract, known)
+        weighed.append(result.judged())
+        claims += result.claims
+        reasons += result.reasons
+        gaps += result.gaps
+    if place.step is not None and place.step.check:
+        claim, reason = _weigh_step(place.step.id, place.step.check, known)
+        claims.append(claim)
+        reasons += [] if reason is None else [reason]
+    return Weighed(judged=weighed, claims=tuple(claims), reasons=tuple(reasons), gaps=tuple(gaps))
+
+
+class _Weighing:
+    """One artifact against the rules of its contract."""
+
+    def __init__(self, found: JudgedArtifact, contract: Contract | None, known: Witnessed) -> None:
+        self.claims: list[Claim] = []
+        self.reasons: list[Reason] = []
+        self.gaps: list[GapRecorded] = []
+        self._found = found
+        self._body = found.artifact.body
+        self._known = known
+        self._issues: list[Issue] = []
+        if contract is None:
+            return
+        copied = find_copied(self._body, contract.example)
+        if copied:
+            self._refute("not_example", copied, "required", _COPIED)
+            return
+        for rule in contract.evidence:
+            self._weigh(rule)
+        self._add_unchecked(contract.evidence)
+
+    def judged(self) -> JudgedArtifact:
+        if not self._issues:
+            return self._found
+        artifact = msgspec.structs.replace(self._found.artifact, contract_ref="")
+        return msgspec.structs.replace(self._found, artifact=artifact, issues=tuple(self._issues))
+
+    def _weigh(self, rule: Evidence) -> None:
+        match rule:
+            case Consistent():
+                for pointer, message in find_inconsistent(rule, self._body):
+                    self._refute("consistent", pointer, "required", message)
+            case PathExists() | PlaceExists():
+                for spot in _rows(rule, self._body):
+                    self._weigh_place(rule, spot)
+            case ChangedInRun():
+                self._weigh_changes(rule)
+            case Ran() | RedThenGreen():
+                for spot in _rows(rule, self._body):
+                    self._weigh_run(rule, spot)
+            case Person():
+                self._weigh_person(rule)
+            case never:
+                assert_never(never)
+
+    def _claim(self, check: EvidenceCheck, pointer: str, **told: Any) -> None:
+        fact = shorten_message(told.pop("fact", ""), FACT_BYTES)
+        self.claims.append(
+            Claim(contract_ref=self._found.ref, pointer=pointer, check=check, fact=fact, **told)
+        )
+
+    def _refute(
+        self, check: EvidenceCheck, pointer: str, demand: Demand, fact: str, paths: tuple[str, ...] = ()
+    ) -> None:
+        """What the world contradicts does not pass, unless the contract only wants it shown."""
+        self._claim(check, pointer, level="observed", verdict="contradicted", fact=fact, paths=paths)
+        if demand != "shown":
+            message = shorten_message(fact, ISSUE_BYTES)
+            self._issues.append(Issue(contract_ref=self._found.ref, pointer=pointer, message=message))
+
+    def _weigh_place(self, rule: PathExists | PlaceExists, spot: Spot) -> None:
+        check: EvidenceCheck = "path_exists" if isinstance(rule, PathExists) else "place_exists"
+        pointer, asked = _pointer(spot[0]), read_place(rule, spot)
+        seen = self._known.sighting.places.get(asked)
+        if seen is None or seen.state == "unreadable":
+            why = "" if seen is None else seen.note
+            self._claim(check, pointer, verdict="unknown", fact=why)
+        elif seen.state == "here":
+            self._claim(check, pointer, level="observed")
+        elif rule.demand == "shown":
+            self._claim(check, pointer, verdict="missing", fact=_describe_place(seen))
+        else:
+            self._refute(check, pointer, rule.demand, _describe_place(seen) + self._name_changes())
+
+    def _name_changes(self) -> str:
+        changes = self._known.sighting.changes
+        named = [] if changes is None else sorted((*changes.changed, *changes.arrived))
+        return f"; changed in this run: {list_paths(named)}" if named else ""
+
+    def _weigh_changes(self, rule: ChangedInRun) -> None:
+        listed = list(_paths_at(self._body, rule.at))
+        changes = self._known.sighting.changes
+        if changes is None:
+            for way, _ in listed:
+                self._claim(
+                    "changed_in_run", _pointer(way), verdict="unknown", fact=self._known.sighting.trouble
+                )
+            return
+        every = (*changes.changed, *changes.arrived)
+        for way, path in listed:
+            if any(_covers(path, one) for one in every):
+                self._claim("changed_in_run", _pointer(way), level="observed")
+            else:
+                fact = f"{make_readable(path)} did not change in this run" + self._name_changes()
+                self._refute("changed_in_run", _pointer(way), rule.demand, fact)
+        named = [path for _, path in listed]
+        for beside in filter(None, (rule.also, rule.left_out)):
+            named += [path for _, path in _paths_at(self._body, beside)]
+        unlisted = [
+            path
+            for path in changes.changed
+            if path not in self._known.sighting.elsewhere and not any(_covers(one, path) for one in named)
+        ]
+        if unlisted:
+            self._tell_unlisted(rule, unlisted)
+
+    def _tell_unlisted(self, rule: ChangedInRun, unlisted: list[str]) -> None:
+        """Refused once, by name. Somebody else may have changed them: the next report passes with a gap."""
+        pointer = _pointer(tuple(rule.at[1:].split("/*")[0].split("/")))
+        fact = f"changed in this run and not listed: {list_paths(unlisted)}"
+        paths = tuple(make_readable(path) for path in unlisted[:MOST_PATHS_KEPT])
+        if set(paths) <= self._known.named_before:
+            self._refute("changed_in_run", pointer, "shown", fact, paths)
+            summary = shorten_message(f"The report leaves out what changed: {list_paths(unlisted)}.")
+            self.gaps.append(GapRecorded(gap_id="", severity="warning", reason="reported", summary=summary))
+            return
+        member = rule.left_out[1:].split("/")[0]
+        advice = f"; list them, or name them in {member} with the reason" if member else "; list them"
+        self._refute("changed_in_run", pointer, rule.demand, fact + advice, paths)
+
+    def _weigh_run(self, rule: Ran | RedThenGreen, spot: Spot) -> None:
+        way, text, around = spot
+        pointer = _pointer(way)
+        match rule:
+            case Ran():
+                expected = self._expected_status(rule, way, around)
+                receipt_id = around.get(rule.receipt) if rule.receipt else None
+                said = [value for value in around.values() if isinstance(value, str)]
+                result = match_run(self._known, text, expected, receipt_id, said)
+                check: EvidenceCheck = "ran"
+            case RedThenGreen():
+                result = match_red_then_green(self._known, text)
+                check = "red_then_green"
+            case never:
+                assert_never(never)
+        is_due = rule.demand == "required" or (
+            rule.demand == "where_possible" and self._known.expects_receipts
+        )
+        if result.verdict == "contradicted":
+            self._refute(check, pointer, rule.demand, result.fact)
+            return
+        level = "ran" if result.verdict in ("holds", "stale") else "claimed"
+        self._claim(check, pointer, level=level, verdict=result.verdict, fact=result.fact, refs=result.refs)
+        if is_due and result.verdict in ("missing", "stale"):
+            self.reasons.append(
+                Reason(
+                    name=MISSING,
+                    pointer=OutputContract(contract_ref=self._found.ref),
+                    message=shorten_message(f"{pointer}: {result.fact}"),
+                    fix=shorten_message(f"Run {result.command} and make the call in nextCall again."),
+                )
+            )
+
+    def _expected_status(self, rule: Ran, way: tuple[str, ...], around: dict[str, Any]) -> int | None:
+        told = around.get(rule.status) if rule.status else None
+        if isinstance(told, int) and not isinstance(told, bool):
+            return told
+        if rule.passes is None:
+            return 0
+        bound = msgspec.structs.replace(rule.passes, at=_bind(rule.passes.at, way))
+        return 0 if all(_holds(bound, value) for _, value, _ in _bound_spots(self._body, bound.at)) else None
+
+    def _weigh_person(self, rule: Person) -> None:
+        if self._known.is_confirmed:
+            self._claim("person", "/", level="confirmed")
+            return
+        fact = "no person has confirmed it"
+        self._claim("person", "/", verdict="missing", fact=fact)
+        if rule.demand != "shown":
+            self.reasons.append(
+                Reason(
+                    name="user_only_dependency:needs_user_approval",
+                    pointer=OutputContract(contract_ref=self._found.ref),
+                    message=f"A person must confirm this step: {fact}.",
+                    fix="Ask the user to run handrail run confirm in a terminal, then make the call in "
+                    "nextCall again.",
+                )
+            )
+
+    def _add_unchecked(self, rules: tuple[Evidence, ...]) -> None:
+        """What no rule could look at is well-formed and unverified."""
+        told = {claim.pointer for claim in self.claims}
+        paths = {rule.at for rule in rules if isinstance(rule, PathExists | PlaceExists | Ran | RedThenGreen)}
+        for path in sorted(paths):
+            for way, value, _ in find_spots(self._body, path):
+                if isinstance(value, str) and _pointer(way) not in told:
+                    self._claim("shape", _pointer(way), verdict="unknown")
+        if not self.claims and any(True for _ in _prose(self._body, ())):
+            self._claim("shape", "/", verdict="unknown")
+
+
+def _weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reason | None]:
+    """The declared check that a step asks for, by its name."""
+    pinned = next((one for one in known.checks if one.name == check), None)
+    if pinned is None:
+        fact = f"the project declared no check {check} when this run began"
+        return Claim(pointer="/", check="ran", verdict="unknown", fact=fact), None
+    own = tuple(one for one in known.receipts if one.argv_digest == pinned.argv_digest)
+    result = judge_receipts(known, own, 0, [], f"handrail check run {check}", check)
+    claim = Claim(
+        pointer="/",
+        check="ran",
+        level="ran" if result.verdict in ("holds", "stale") else "claimed",
+        verdict=result.verdict,
+        fact=result.fact,
+        refs=result.refs,
+    )
+    if result.verdict in ("holds", "unknown"):
+        return claim, None
+    message = f"This step needs the check {check} to pass on the present files: {result.fact}."
+    reason = Reason(
+        name=INVALID if result.verdict == "contradicted" else MISSING,
+        pointer=WorkflowStep(step_id=step_id),
+        message=shorten_message(message),
+        fix=f"Run {result.command} and make the call in nextCall again.",
+    )
+    return claim, reason
+
+
+# The printed example, and rules between members
+
+
+def find_copied(body: dict[str, Any], example: dict[str, Any]) -> str:
+    """The place where a report repeats the printed example; empty when its words are its own.
+
+    Copied is a report all of whose prose stands in the example, or an entry of a list with the texts of an
+    entry there. Ids, words of a closed set and numbers may be equal by right.
+    """
+    printed = {text for _, text in _prose(example, ())}
+    own = [text for _, text in _prose(body, ())]
+    if own and all(text in printed for text in own):
+        return "/"
+    entries = [_texts(entry) for _, entry in _entries(example, ())]
+    for way, entry in _entries(body, ()):
+        texts = _texts(entry)
+        if texts in entries and any(_is_prose(text) for _, text in texts):
+            return _pointer(way)
+    return ""
+
+
+def _is_prose(text: str) -> bool:
+    return len(text.split()) >= LEAST_WORDS
+
+
+def _prose(value: Any, way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    for place, text in _strings(value, way):
+        if _is_prose(text):
+            yield place, text
+
+
+def _strings(value: Any, way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    match value:
+        case str():
+            yield way, " ".join(value.split())
+        case dict():
+            for name, held in value.items():
+                yield from _strings(held, (*way, name))
+        case list():
+            for place, held in enumerate(value):
+                yield from _strings(held, (*way, str(place)))
+        case _:
+            return
+
+
+def _texts(entry: Any) -> list[tuple[tuple[str, ...], str]]:
+    return sorted(_strings(entry, ()))
+
+
+def _entries(value: Any, way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    match value:
+        case dict():
+            for name, held in value.items():
+                yield from _entries(held, (*way, name))
+        case list():
+            for place, held in enumerate(value):
+                yield (*way, str(place)), held
+                yield from _entries(held, (*way, str(place)))
+        case _:
+            return
+
+
+def find_inconsistent(rule: Consistent, body: dict[str, Any]) -> list[tuple[str, str]]:
+    """Where the first part of a rule holds and the second does not, and what is wrong there."""
+    found: list[tuple[str, str]] = []
+    for way, value, _ in find_spots(body, rule.when.at):
+        if not _holds(rule.when, value):
+            continue
+        bound = _bind(rule.then.at, way)
+        spots = list(_bound_spots(body, bound))
+        if not spots and (rule.then.exists is True or rule.then.equals is not None):
+            found.append((_pointer(way), f"is {value}, so {bound[1:]} must be there"))
+        for place, held, _ in spots:
+            if not _holds(rule.then, held):
+                found.append((_pointer(way), f"cannot be {value} while {'/'.join(place)} is {held}"))
+    return found[:1]
+
+
+def _holds(term: Term, value: Any) -> bool:
+    if term.equals is not None:
+        return bool(value == term.equals)
+    if term.differs is not None:
+        return bool(value != term.differs)
+    return term.exists is True
+
+
+# Paths in words
+
+
+def _describe_place(seen: SeenPlace) -> str:
+    path = make_readable(seen.path)
+    match seen.state:
+        case "missing":
+            return f"{path} is not in the project"
+        case "outside":
+            return f"{path} is not inside the project"
+        case "line_missing":
+            return f"{path} has no line {seen.line}"
+        case "quote_missing":
+            return f"the quoted text does not stand in {path}{f' near line {seen.line}' if seen.line else ''}"
+        case "here" | "unreadable":
+            return ""
+        case never:
+            assert_never(never)
+
+
+def _paths_at(body: dict[str, Any], at: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    for way, value, _ in find_spots(body, at):
+        if isinstance(value, str):
+            yield way, value.strip().removeprefix("./")
+
+
+def _covers(listed: str, path: str) -> bool:
+    """Whether a listed path is this one, or a directory above it."""
+    return path == listed or path.startswith(listed.rstrip("/") + "/")

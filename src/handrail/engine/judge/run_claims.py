@@ -1,0 +1,231 @@
+"""Commands that a report names against the receipts of the run, and all that a report is held against. Pure.
+
+A receipt counts for the files it ran on: the newest one on the present tree decides, one on an earlier
+tree is stale, and no receipt at all is missing. What nobody saw is never called a failure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from handrail.contract.wording import make_readable
+from handrail.engine.events import (
+    Claim,
+    EvidenceVerdict,
+    Exited,
+    GapRecorded,
+    PinnedCheck,
+    ReceiptRecorded,
+    StatusUnknown,
+)
+from handrail.engine.judge.artifacts import JudgedArtifact
+from handrail.engine.reasons import Reason
+from handrail.engine.receipts import describe_outcome, digest_argv, has_passed, split_command
+
+MOST_PATHS_NAMED = 5
+_PASSED = re.compile(r"(?<![\d.])(\d{1,9}) passed\b")
+_OWN_CHECK = ("handrail", "check", "run")
+
+PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing", "quote_missing"]
+
+
+class AskedPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """A place of the project that a report names; line 0: the file as a whole."""
+
+    path: str
+    line: int = 0
+    quote: str = ""
+
+
+class SeenPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """What is there; `note` says why it could not be looked at."""
+
+    path: str
+    line: int = 0
+    state: PlaceState
+    note: str = ""
+
+
+class ChangedPaths(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs from the files that the run began with."""
+
+    changed: tuple[str, ...] = ()
+    arrived: tuple[str, ...] = ()
+    """As the commit that is checked out now has them."""
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen in the working tree for one attempt."""
+
+    places: Mapping[AskedPlace, SeenPlace] = {}
+    tree: str = ""
+    """The id of the whole tree; empty: not looked at, or not seen."""
+    changes: ChangedPaths | None = None
+    """Since the run began; None: unknown."""
+    elsewhere: frozenset[str] = frozenset()
+    """Changed paths that are as another branch of the run left them."""
+    since: Mapping[str, tuple[str, ...]] = {}
+    """By the id of an earlier tree: some paths that changed since."""
+    trouble: str = ""
+    """Why the tree or the changes are unknown."""
+
+
+class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a report is held against."""
+
+    sighting: Sighting = Sighting()
+    receipts: tuple[ReceiptRecorded, ...] = ()
+    """Of the run, oldest first."""
+    checks: tuple[PinnedCheck, ...] = ()
+    named_before: frozenset[str] = frozenset()
+    """Paths that an attempt before was refused for leaving out."""
+    is_confirmed: bool = False
+    """A person confirmed what is pending."""
+
+    @property
+    def expects_receipts(self) -> bool:
+        """Whether a command that ran would be known: then a claim without a receipt is refused."""
+        return bool(self.checks or self.receipts)
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """What must be looked at before a report can be weighed."""
+
+    places: tuple[AskedPlace, ...] = ()
+    wants_tree: bool = False
+
+
+class Weighed(msgspec.Struct, frozen=True, kw_only=True):
+    """What the evidence says to a report."""
+
+    judged: list[JudgedArtifact]
+    claims: tuple[Claim, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    gaps: tuple[GapRecorded, ...] = ()
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a command really ran as a report says."""
+
+    verdict: EvidenceVerdict
+    fact: str = ""
+    refs: tuple[str, ...] = ()
+    command: str = ""
+    """What to run again."""
+
+
+def match_run(
+    known: Witnessed, text: str, expected: int | None, receipt_id: Any, said: list[str]
+) -> RunResult:
+    """The receipt of a command line; `said` are the texts beside it, which may count tests."""
+    command = f"handrail check run -- {text.strip()}"
+    if isinstance(receipt_id, str) and receipt_id.strip():
+        own = tuple(one for one in known.receipts if one.receipt_id == receipt_id.strip())
+        if not own:
+            fact = f"this run has no receipt {make_readable(receipt_id)}"
+            return RunResult(verdict="contradicted", fact=fact, command=command)
+        if own[0].argv_digest not in _digests(known, text):
+            fact = f"the receipt {own[0].receipt_id} is of another command: {_show_argv(own[0])}"
+            return RunResult(verdict="contradicted", fact=fact, command=command)
+    else:
+        digests = _digests(known, text)
+        own = tuple(one for one in known.receipts if one.argv_digest in digests)
+    return judge_receipts(known, own, expected, said, command, make_readable(text.strip()))
+
+
+def _digests(known: Witnessed, text: str) -> set[str]:
+    """The commands that a text may mean: its words, or the declared check that it names."""
+    words = split_command(text)
+    found = {digest_argv(words)}
+    rest = words[len(_OWN_CHECK) :] if words[: len(_OWN_CHECK)] == _OWN_CHECK else words
+    if rest[:1] == ("--",):
+        found.add(digest_argv(rest[1:]))
+    if len(rest) == 1:
+        found |= {one.argv_digest for one in known.checks if one.name == rest[0]}
+    return found
+
+
+def judge_receipts(
+    known: Witnessed,
+    own: tuple[ReceiptRecorded, ...],
+    expected: int | None,
+    said: list[str],
+    command: str,
+    name: str,
+) -> RunResult:
+    """The newest receipt on the present tree counts; one on another tree is stale."""
+    if not own:
+        fact = f"Handrail has not seen {name} run"
+        return RunResult(verdict="missing", fact=fact, command=command)
+    tree = known.sighting.tree
+    current = [one for one in own if tree and one.tree_after == tree]
+    newest = (current or own)[-1]
+    refs = (newest.receipt_id,)
+    if isinstance(newest.outcome, StatusUnknown):
+        fact = "it ran, and nobody told how it ended"
+        return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
+    ended = describe_outcome(newest.outcome)
+    wrong = _contradiction(newest, expected, said)
+    if wrong:
+        fact = f"{name}: {wrong} (receipt {newest.receipt_id})"
+        return RunResult(verdict="contradicted", fact=fact, refs=refs, command=command)
+    if not tree or not newest.tree_after:
+        fact = f"it ran ({ended}), on files that could not be compared with the present ones"
+        return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
+    if not current:
+        paths = known.sighting.since.get(newest.tree_after, ())
+        which = f": {list_paths(list(paths))}" if paths else ""
+        fact = f"{name} ran ({ended}) before files changed{which}"
+        return RunResult(verdict="stale", fact=fact, refs=refs, command=command)
+    return RunResult(verdict="holds", fact=ended, refs=refs, command=command)
+
+
+def _contradiction(newest: ReceiptRecorded, expected: int | None, said: list[str]) -> str:
+    if expected is not None:
+        ended = newest.outcome
+        if not isinstance(ended, Exited) or ended.status != expected:
+            return f"it ended with {describe_outcome(ended)}, not exit {expected}"
+        if expected == 0 and not has_passed(ended, newest.counts):
+            return "its report counts no test that passed, or one that failed"
+    told = [int(number) for text in said for number in _PASSED.findall(text)]
+    if newest.counts is not None and told and newest.counts.passed not in told:
+        return f"its report counts {newest.counts.passed} passed, not {told[0]}"
+    return ""
+
+
+def match_red_then_green(known: Witnessed, text: str) -> RunResult:
+    """A test guards something if it failed before and passes now."""
+    digests = _digests(known, text)
+    own = tuple(one for one in known.receipts if one.argv_digest in digests)
+    name, command = make_readable(text.strip()), f"handrail check run -- {text.strip()}"
+    green = judge_receipts(known, own, 0, [], command, name)
+    if green.verdict != "holds":
+        return green
+    red = [
+        one
+        for one in own
+        if isinstance(one.outcome, Exited)
+        and one.outcome.status != 0
+        and one.tree_after != known.sighting.tree
+    ]
+    if not red:
+        fact = f"{name} passes, and no receipt of this run shows that it failed before"
+        command += " on the files without the fix first"
+        return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command)
+    return RunResult(
+        verdict="holds", fact="failed before, passes now", refs=(red[-1].receipt_id, *green.refs)
+    )
+
+
+def _show_argv(receipt: ReceiptRecorded) -> str:
+    return make_readable(" ".join(receipt.argv))[:120]
+
+
+def list_paths(paths: list[str]) -> str:
+    shown = ", ".join(make_readable(path) for path in paths[:MOST_PATHS_NAMED])
+    more = len(paths) - MOST_PATHS_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,115 @@
+"""What a run proved: the claims on the way to a node, each once, and their sum. Pure.
+
+Only what was accepted counts. Where several checks are about one place, the worst of them decides, so that
+nothing is called verified that one of them could not see.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import msgspec
+
+from handrail.contract.ids import NodeId
+from handrail.engine.events import Claim, EvidenceVerdict
+from handrail.engine.history import History, claims_at, way_to
+
+_WORST_FIRST: tuple[EvidenceVerdict, ...] = ("contradicted", "stale", "missing", "unknown", "holds")
+
+
+class EvidenceSum(msgspec.Struct, frozen=True, kw_only=True):
+    """How many places of the reports were seen by somebody else than the agent."""
+
+    verified: int = 0
+    unverified: int = 0
+    contradicted: int = 0
+    stale: int = 0
+
+
+class PlacedClaim(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim, and the node whose report made it."""
+
+    node_id: NodeId
+    claim: Claim
+
+
+def list_claims(history: History, node_id: NodeId) -> list[PlacedClaim]:
+    """What the reports on the way to a node were worth, in the order of the log."""
+    if not history.evidence:
+        return []
+    return [
+        PlacedClaim(node_id=node.node_id, claim=claim)
+        for node in way_to(history, node_id)
+        if node.kind != "blocked_attempt"
+        for claim in worst_of_each_place(claims_at(history, node.node_id))
+    ]
+
+
+def worst_of_each_place(claims: tuple[Claim, ...]) -> list[Claim]:
+    """One claim per place: the check that saw the least decides."""
+    found: dict[tuple[str, str], Claim] = {}
+    for claim in claims:
+        place = (claim.contract_ref, claim.pointer)
+        held = found.get(place)
+        if held is None or _rank(claim) < _rank(held):
+            found[place] = claim
+    return list(found.values())
+
+
+def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
+    """The sum at a node; None where no report could be checked."""
+    claims = list_claims(history, node_id)
+    if not claims:
+        return None
+    counts = {"verified": 0, "unverified": 0, "contradicted": 0, "stale": 0}
+    for placed in claims:
+        counts[_standing_of(placed.claim)] += 1
+    return EvidenceSum(**counts)
+
+
+def describe_sum(evidence: EvidenceSum | None) -> str:
+    """The sum in words; empty where there is none."""
+    if evidence is None:
+        return ""
+    parts = [
+        f"{evidence.verified} verified",
+        f"{evidence.unverified} unverified",
+        *([f"{evidence.contradicted} contradicted"] if evidence.contradicted else []),
+        *([f"{evidence.stale} stale"] if evidence.stale else []),
+    ]
+    return "evidence: " + ", ".join(parts)
+
+
+def describe_level(claim: Claim) -> str:
+    """How a claim is known, as people read it."""
+    match claim.verdict:
+        case "contradicted":
+            return f"contradicted: {claim.fact}"
+        case "stale":
+            return f"stale: {claim.fact}"
+        case "missing" | "unknown":
+            return f"well-formed, unverified{f': {claim.fact}' if claim.fact else ''}"
+        case "holds":
+            match claim.level:
+                case "claimed":
+                    return "well-formed, unverified"
+                case "observed":
+                    return "observed"
+                case "ran":
+                    return f"ran, {claim.fact}, on these files"
+                case "confirmed":
+                    return "confirmed by a person"
+                case never:
+                    assert_never(never)
+        case never:
+            assert_never(never)
+
+
+def _rank(claim: Claim) -> int:
+    return _WORST_FIRST.index(claim.verdict)
+
+
+def _standing_of(claim: Claim) -> str:
+    if claim.verdict in ("contradicted", "stale"):
+        return claim.verdict
+    return "verified" if claim.verdict == "holds" and claim.level != "claimed" else "unverified"

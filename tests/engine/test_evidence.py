@@ -1,0 +1,253 @@
+"""The weighing of a report: every rule, without a file in sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.contract.ids import NodeId, ReceiptId
+from handrail.engine.events import PinnedCheck, ReceiptRecorded
+from handrail.engine.judge.artifacts import Place, judge_report
+from handrail.engine.judge.evidence import find_copied, find_inconsistent, plan_look, weigh
+from handrail.engine.judge.run_claims import AskedPlace, ChangedPaths, Sighting, Weighed, Witnessed
+from handrail.engine.receipts import Counts, Exited, RunOutcome, StatusUnknown, TimedOut, digest_argv
+from handrail.workflows.builtins.registry import find_contract
+from handrail.workflows.compiled import Consistent, Evidence, RedThenGreen, Term
+from tests.engine.written_log import step, workflow_of
+
+Body = dict[str, Any]
+NOW, BEFORE = "tree_now", "tree_before"
+FILES = "wr.contracts.changed_files"
+CHANGED: Body = {
+    "kind": "wr.changed_files",
+    "files": [{"path": "src/bill.py", "change": "modified", "why": "Rounds once now."}],
+    "checks": [{"command": "pytest -q", "exitCode": 0, "summary": "4 passed"}],
+}
+
+
+def place(ref: str = FILES, *, check: str = "", evidence: tuple[Evidence, ...] | None = None) -> Place:
+    spec = find_contract(ref)
+    assert spec is not None
+    contract = spec.compiled()
+    if evidence is not None:
+        contract = type(contract)(
+            artifact_kind=contract.artifact_kind,
+            schema=contract.schema,
+            example=contract.example,
+            guidance="",
+            evidence=evidence,
+        )
+    asking = step("do", contract=ref, check=check)
+    return Place(workflow=workflow_of(asking, contracts={ref: contract}), leaf_id="do", step=asking)
+
+
+def receipt(
+    command: str = "pytest -q",
+    outcome: RunOutcome | None = None,
+    tree: str = NOW,
+    counts: Counts | None = None,
+    name: str = "rcp_1",
+) -> ReceiptRecorded:
+    words = tuple(command.split())
+    return ReceiptRecorded(
+        receipt_id=ReceiptId(name),
+        node_id=NodeId("nod_1"),
+        by="handrail",
+        argv=words,
+        argv_digest=digest_argv(words),
+        outcome=Exited(status=0) if outcome is None else outcome,
+        tree_before=tree,
+        tree_after=tree,
+        counts=counts,
+    )
+
+
+def weighed(body: Body, known: Witnessed, where: Place | None = None) -> Weighed:
+    where = place() if where is None else where
+    judged = judge_report(where, [body])
+    assert all(found.is_good for found in judged), judged
+    return weigh(where, judged, known)
+
+
+def of(result: Weighed, check: str) -> list[tuple[str, str, str, str]]:
+    return [(one.pointer, one.level, one.verdict, one.fact) for one in result.claims if one.check == check]
+
+
+def seeing(changed: tuple[str, ...] = ("src/bill.py",), **fields: Any) -> Sighting:
+    return Sighting(tree=NOW, changes=ChangedPaths(changed=changed, **fields))
+
+
+@pytest.mark.promise("evidence.ran")
+@pytest.mark.parametrize(
+    ("receipts", "level", "verdict"),
+    [
+        ([receipt()], "ran", "holds"),
+        ([receipt(tree=BEFORE)], "ran", "stale"),
+        ([receipt(outcome=Exited(status=1))], "observed", "contradicted"),
+        ([receipt(outcome=TimedOut(seconds=5))], "observed", "contradicted"),
+        ([receipt(outcome=StatusUnknown())], "claimed", "unknown"),
+        ([receipt(tree="")], "claimed", "unknown"),
+        ([receipt("ruff check")], "claimed", "missing"),
+        ([], "claimed", "missing"),
+        ([receipt(outcome=Exited(status=1), tree=BEFORE), receipt()], "ran", "holds"),
+        ([receipt(), receipt(outcome=Exited(status=1))], "observed", "contradicted"),
+        ([receipt(counts=Counts(passed=4))], "ran", "holds"),
+        ([receipt(counts=Counts(passed=3))], "observed", "contradicted"),
+        ([receipt(counts=Counts())], "observed", "contradicted"),
+    ],
+)
+def test_a_command_counts_by_its_newest_receipt_on_the_present_files(
+    receipts: list[ReceiptRecorded], level: str, verdict: str
+) -> None:
+    result = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=tuple(receipts)))
+
+    ((_, found_level, found, _),) = of(result, "ran")
+    assert (found_level, found) == (level, verdict)
+
+
+@pytest.mark.promise("evidence.ran")
+def test_a_missing_or_stale_receipt_is_refused_with_the_command_only_where_receipts_are_expected() -> None:
+    nothing_known = weighed(CHANGED, Witnessed(sighting=seeing()))
+    other_ran = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(receipt("ruff check"),)))
+    pinned = (PinnedCheck(name="lint", argv=("ruff",), argv_digest="sha256:0"),)
+    declared = weighed(CHANGED, Witnessed(sighting=seeing(), checks=pinned))
+    old = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(receipt(tree=BEFORE),)))
+
+    assert nothing_known.reasons == ()
+    for refused in (other_ran, declared, old):
+        (reason,) = refused.reasons
+        assert reason.name == "contract_violation:missing_required_output"
+        assert "handrail check run -- pytest -q" in reason.fix
+
+
+@pytest.mark.promise("evidence.ran")
+def test_a_receipt_is_found_by_its_id_and_must_be_of_that_command() -> None:
+    known = Witnessed(sighting=seeing(), receipts=(receipt(name="rcp_a"), receipt("true", name="rcp_b")))
+
+    def told(name: str) -> str:
+        checks = [CHANGED["checks"][0] | {"receiptId": name}]
+        ((_, _, verdict, _),) = of(weighed(CHANGED | {"checks": checks}, known), "ran")
+        return verdict
+
+    assert [told(name) for name in ("rcp_a", "rcp_b", "rcp_c")] == ["holds", "contradicted", "contradicted"]
+
+
+@pytest.mark.promise("evidence.ran")
+def test_a_failing_command_may_be_reported_as_failing() -> None:
+    body = CHANGED | {"checks": [{"command": "pytest -q", "exitCode": 1, "summary": "One fails."}]}
+
+    honest = weighed(body, Witnessed(sighting=seeing(), receipts=(receipt(outcome=Exited(status=1)),)))
+    boast = weighed(body, Witnessed(sighting=seeing(), receipts=(receipt(),)))
+
+    assert [one[2] for one in of(honest, "ran") + of(boast, "ran")] == ["holds", "contradicted"]
+
+
+@pytest.mark.promise("evidence.ran")
+def test_a_step_may_ask_for_a_declared_check_by_its_name() -> None:
+    where = place("wr.contracts.changed_files", check="tests")
+    pinned = PinnedCheck(name="tests", argv=("pytest", "-q"), argv_digest=digest_argv(("pytest", "-q")))
+    none = weigh(where, [], Witnessed(checks=(pinned,)))
+    failed = weigh(
+        where,
+        [],
+        Witnessed(sighting=seeing(), checks=(pinned,), receipts=(receipt(outcome=Exited(status=2)),)),
+    )
+    passed = weigh(where, [], Witnessed(sighting=seeing(), checks=(pinned,), receipts=(receipt(),)))
+    undeclared = weigh(where, [], Witnessed(sighting=seeing()))
+
+    assert "handrail check run tests" in none.reasons[0].fix
+    assert failed.reasons[0].name == "contract_violation:invalid_required_output"
+    assert (passed.reasons, passed.claims[0].level) == ((), "ran")
+    assert (undeclared.reasons, undeclared.claims[0].verdict) == ((), "unknown")
+
+
+@pytest.mark.promise("evidence.ran")
+def test_red_then_green_needs_a_failure_on_other_files_first() -> None:
+    where = place(evidence=(RedThenGreen(at="/checks/*/command"),))
+    red = receipt(outcome=Exited(status=1), tree=BEFORE, name="rcp_red")
+
+    both = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(red, receipt())), where)
+    green = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(receipt(),)), where)
+
+    assert (both.claims[0].verdict, both.claims[0].refs, both.reasons) == ("holds", ("rcp_red", "rcp_1"), ())
+    assert (green.claims[0].verdict, len(green.reasons)) == ("missing", 1)
+
+
+@pytest.mark.promise("evidence.changed")
+def test_listed_files_must_have_changed_and_changed_files_are_listed_or_named() -> None:
+    invented = weighed(CHANGED, Witnessed(sighting=seeing(("src/other.py",))))
+    omitted = weighed(CHANGED, Witnessed(sighting=seeing(("src/bill.py", "src/tax.py"))))
+    explained = CHANGED | {"leftOut": [{"path": "src/tax.py", "why": "A tool wrote it."}]}
+    told = weighed(explained, Witnessed(sighting=seeing(("src/bill.py", "src/tax.py"))))
+    committed = weighed(CHANGED, Witnessed(sighting=seeing((), arrived=("src/bill.py", "src/pulled.py"))))
+
+    assert [issue.message for issue in invented.judged[0].issues] == [
+        "src/bill.py did not change in this run; changed in this run: src/other.py",
+        "changed in this run and not listed: src/other.py; list them, or name them in leftOut with the "
+        "reason",
+    ]
+    assert [issue.pointer for issue in omitted.judged[0].issues] == ["/files"]
+    assert (told.judged[0].is_good, committed.judged[0].is_good) == (True, True)
+
+
+@pytest.mark.promise("evidence.changed")
+def test_a_file_that_is_left_out_again_is_disclosed_and_stops_nobody_twice() -> None:
+    sighting = seeing(("src/bill.py", "src/tax.py"))
+
+    again = weighed(CHANGED, Witnessed(sighting=sighting, named_before=frozenset({"src/tax.py"})))
+
+    assert again.judged[0].is_good
+    assert ("/files", "observed", "contradicted", "changed in this run and not listed: src/tax.py") in of(
+        again, "changed_in_run"
+    )
+    assert [gap.summary for gap in again.gaps] == ["The report leaves out what changed: src/tax.py."]
+
+
+@pytest.mark.promise("evidence.changed")
+def test_without_a_baseline_nothing_is_demanded_and_nothing_is_verified() -> None:
+    result = weighed(CHANGED, Witnessed(sighting=Sighting(trouble="no repository")))
+
+    assert result.judged[0].is_good
+    assert of(result, "changed_in_run") == [("/files/0/path", "claimed", "unknown", "no repository")]
+
+
+def test_only_what_a_report_names_is_looked_at() -> None:
+    finding = {"file": "a.py", "line": 7, "evidence": [{"source": "file", "ref": "b.py:3-9"}]}
+    look = plan_look(
+        place("wr.contracts.review_findings"), [{"kind": "wr.review_findings", "findings": [finding]}]
+    )
+
+    assert look.places == (AskedPlace(path="a.py", line=7), AskedPlace(path="b.py", line=3))
+    assert look.wants_tree is False
+    assert plan_look(place(), [CHANGED]).wants_tree is True
+
+
+def test_a_rule_between_members_is_read_row_by_row() -> None:
+    rule = Consistent(
+        when=Term(at="/rows/*/state", equals="moved"), then=Term(at="/rows/*/from", exists=True)
+    )
+    body = {"rows": [{"state": "new"}, {"state": "moved", "from": "x"}, {"state": "moved"}]}
+
+    assert find_inconsistent(rule, body) == [("/rows/2/state", "is moved, so rows/2/from must be there")]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ({"decision": "stop"}, ""),
+        ({"decision": "stop", "summary": "All of it is done."}, "/"),
+        ({"decision": "stop", "summary": "All of  it is done."}, "/"),
+        ({"decision": "stop", "summary": "Two of them are left."}, ""),
+        ({"summary": "My own words here.", "rows": [{"a": "Copied from the page."}]}, "/rows/0"),
+        ({"summary": "My own words here.", "rows": [{"a": "short"}]}, ""),
+    ],
+)
+def test_what_is_copied_from_the_example_is_found(body: Body, found: str) -> None:
+    example = {
+        "decision": "stop",
+        "summary": "All of it is done.",
+        "rows": [{"a": "Copied from the page."}, {"a": "short"}],
+    }
+
+    assert find_copied(body, example) == found

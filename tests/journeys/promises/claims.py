@@ -1,0 +1,46 @@
+"""What the rules promise of what a report is worth (evidence, sections 1 and 2)."""
+
+from __future__ import annotations
+
+from tests.journeys.promises.promise import Promise
+
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "evidence.contradicted",
+        "evidence, 2",
+        "What the working tree contradicts does not pass: the reply names the place, the fact and the call.",
+    ),
+    Promise(
+        "evidence.not-example",
+        "evidence, 2",
+        "The printed example is not a report, as a whole or as an entry of a list.",
+    ),
+    Promise(
+        "evidence.sum",
+        "evidence, 1",
+        "A run ends with the sum of what is verified, unverified, contradicted and stale, in its last reply, "
+        "in session show and in both reports; only the agent's word is never called verified.",
+    ),
+    Promise(
+        "evidence.unknown",
+        "evidence, 1",
+        "What could not be looked at is unknown: it stops nobody and is shown as no more than a claim.",
+    ),
+    Promise(
+        "evidence.replay",
+        "evidence, 2",
+        "A repeated call gets the recorded reply although the files have changed; a dry run stores nothing.",
+    ),
+    Promise(
+        "evidence.ran",
+        "evidence, 3",
+        "A command counts as run by a receipt with its exit status on the present files: a receipt of other "
+        "files is stale, another status is a contradiction, and none at all is missing.",
+    ),
+    Promise(
+        "evidence.changed",
+        "evidence, 2",
+        "A list of changed files is held against what changed in the run: a file that did not change is "
+        "refused, and one that is left out is named once.",
+    ),
+)

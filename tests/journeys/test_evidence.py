@@ -1,0 +1,184 @@
+"""What a report is worth: held against the files of a real project, through both doors."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.host.workspace import LocalWorkspace
+from handrail.host.worktree.local_worktree import LocalWorktree
+from handrail.runtime.runtime import Runtime
+from handrail.workflows.builtins.registry import find_contract
+from tests.conftest import memory_runtime
+from tests.filled_in import in_own_words
+from tests.journeys.doors import command, events_of, of_kind, tool_call
+from tests.journeys.given_workflows import NEVER_STOP, give, step
+
+Reply = dict[str, Any]
+PLACE = {"source": "file", "ref": "src/bill.py:2", "result": "It rounds once."}
+CLAIM = {"claim": "It rounds once.", "status": "confirmed", "evidence": [PLACE]}
+REPORT = {"kind": "wr.verification_report", "verdict": "passed", "claims": [CLAIM], "notChecked": []}
+VERIFY = {"output": {"contractRef": "wr.contracts.verification_report"}}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    place = tmp_path / "project"
+    (place / "src").mkdir(parents=True)
+    (place / "src/bill.py").write_text("def total():\n    return round(1)\n", encoding="utf-8")
+    subprocess.run(["git", "init", "-q", str(place)], check=True)
+    return place
+
+
+@pytest.fixture
+def looking(project: Path, tmp_path: Path) -> Runtime:
+    """A runtime that looks at the project."""
+    environment = {"HANDRAIL_PROJECT": str(project)}
+    return msgspec.structs.replace(
+        memory_runtime(),
+        workspace=LocalWorkspace(environment),
+        worktree=lambda: LocalWorktree(str(tmp_path / "home"), environment),
+    )
+
+
+def begun(runtime: Runtime, *steps: dict[str, Any], **params: Any) -> Reply:
+    return tool_call(runtime, "start_workflow", workflowId=give(runtime, *steps), **params).structured
+
+
+def sent(runtime: Runtime, token: str, *artifacts: dict[str, Any], **params: Any) -> Reply:
+    output = {"notesMarkdown": "done", "artifacts": list(artifacts)}
+    return tool_call(runtime, "continue_workflow", ackToken=token, output=output, **params).structured
+
+
+def naming(ref: str) -> dict[str, Any]:
+    return REPORT | {"claims": [CLAIM | {"evidence": [PLACE | {"ref": ref}]}]}
+
+
+@pytest.mark.promise("evidence.contradicted")
+@pytest.mark.parametrize(
+    ("ref", "fact"),
+    [
+        ("src/invented.py:2", "src/invented.py is not in the project"),
+        ("src/bill.py:40", "src/bill.py has no line 40"),
+        ("../elsewhere.py", "../elsewhere.py is not inside the project"),
+        ("/etc/passwd:1", "/etc/passwd is not inside the project"),
+        ("src/bill.py, src/other.py", "src/bill.py, src/other.py is not in the project"),
+    ],
+)
+def test_a_place_that_is_not_there_is_refused_by_name_and_one_corrected_call_passes(
+    looking: Runtime, ref: str, fact: str
+) -> None:
+    first = begun(looking, step("check", **VERIFY))
+
+    blocked = sent(looking, first["ackToken"], naming(ref))
+    done = sent(looking, blocked["retryAckToken"], REPORT)
+
+    (blocker,) = blocked["blockers"]
+    assert (blocked["kind"], blocker["code"]) == ("blocked", "INVALID_REQUIRED_OUTPUT")
+    assert f"/claims/0/evidence/0/ref: {fact}" in blocker["message"]
+    assert blocked["nextCall"]["params"]["ackToken"] == blocked["retryAckToken"]
+    assert done["isComplete"] is True
+    assert done["evidence"] == {"verified": 1, "unverified": 0, "contradicted": 0, "stale": 0}
+
+
+@pytest.mark.promise("evidence.contradicted")
+def test_a_run_that_never_stops_records_the_contradiction_as_a_critical_gap(looking: Runtime) -> None:
+    first = begun(looking, step("check", **VERIFY), preferences=NEVER_STOP)
+
+    done = sent(looking, first["ackToken"], naming("src/invented.py"))
+
+    (gap,) = of_kind(events_of(looking, done), "gap_recorded")
+    assert (gap["data"]["severity"], "src/invented.py is not in the project" in gap["data"]["summary"]) == (
+        "critical",
+        True,
+    )
+    assert done["evidence"] == {"verified": 0, "unverified": 0, "contradicted": 1, "stale": 0}
+    assert "1 contradicted" in done["closing"]
+
+
+@pytest.mark.promise("evidence.not-example")
+@pytest.mark.parametrize("name", ["verification_report", "decision", "plan", "handoff", "review_findings"])
+def test_the_printed_example_is_not_a_report(runtime: Runtime, name: str) -> None:
+    contract = find_contract("wr.contracts." + name)
+    assert contract is not None
+    first = begun(runtime, step("a", output={"contractRef": contract.id}))
+
+    pasted = sent(runtime, first["ackToken"], contract.example)
+    own = sent(runtime, pasted["retryAckToken"], in_own_words(contract.example))
+
+    assert pasted["kind"] == "blocked"
+    assert "/: is the text of the printed example" in pasted["blockers"][0]["message"]
+    assert own["isComplete"] is True
+
+
+@pytest.mark.promise("evidence.not-example")
+def test_an_entry_copied_from_the_example_is_named(runtime: Runtime) -> None:
+    contract = find_contract("wr.contracts.verification_report")
+    assert contract is not None
+    first = begun(runtime, step("a", **VERIFY))
+
+    mixed = REPORT | {"claims": [CLAIM, *contract.example["claims"]]}
+    blocked = sent(runtime, first["ackToken"], mixed)
+
+    assert "/claims/1: is the text of the printed example" in blocked["blockers"][0]["message"]
+
+
+@pytest.mark.promise("evidence.sum")
+def test_the_sum_is_told_at_the_end_and_in_every_view_and_no_claim_is_called_verified(
+    looking: Runtime,
+) -> None:
+    ran = {"source": "command", "ref": "pytest -q", "result": "It passed."}
+    first = begun(looking, step("check", **VERIFY))
+
+    done = sent(looking, first["ackToken"], REPORT | {"claims": [CLAIM | {"evidence": [PLACE, ran]}]})
+    _, shown = command(looking, "session", "show", done["session"]["sessionId"])
+    _, markdown = command(looking, "session", "export", done["session"]["sessionId"], "--as", "markdown")
+    again = tool_call(looking, "continue_workflow", stateToken=done["stateToken"]).structured
+
+    assert done["evidence"] == {"verified": 1, "unverified": 1, "contradicted": 0, "stale": 0}
+    assert "evidence: 1 verified, 1 unverified" in done["closing"]
+    (run,) = shown["data"]["runs"]
+    assert run["evidence"] == done["evidence"]
+    assert [(one["pointer"], one["level"], one["verdict"]) for one in run["claims"]] == [
+        ("/claims/0/evidence/0/ref", "observed", "holds"),
+        ("/claims/0/evidence/1/ref", "claimed", "missing"),
+    ]
+    report = markdown["data"]["content"]
+    assert "Evidence: 1 verified, 1 unverified." in report
+    assert "well-formed, unverified: Handrail has not seen pytest -q run" in report.replace("\\", "")
+    assert again["evidence"] == done["evidence"]
+
+
+@pytest.mark.promise("evidence.unknown")
+def test_a_call_from_elsewhere_is_not_held_against_other_files(looking: Runtime, tmp_path: Path) -> None:
+    first = begun(looking, step("check", **VERIFY))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    done = sent(looking, first["ackToken"], naming("src/invented.py"), project=str(elsewhere))
+
+    assert done["isComplete"] is True
+    assert done["evidence"] == {"verified": 0, "unverified": 1, "contradicted": 0, "stale": 0}
+
+
+@pytest.mark.promise("evidence.replay")
+def test_a_replay_does_not_look_again_and_a_dry_run_stores_nothing(looking: Runtime, project: Path) -> None:
+    first = begun(looking, step("check", **VERIFY))
+    output = {"artifacts": [naming("src/invented.py")]}
+    before = len(events_of(looking, first))
+
+    words = ["run", "continue", "--ack", first["ackToken"], "--dry-run", "--notes", "n"]
+    _, told = command(looking, *words, "--artifacts", msgspec.json.encode(output["artifacts"]).decode())
+    untouched = len(events_of(looking, first))
+    blocked = sent(looking, first["ackToken"], naming("src/invented.py"))
+    (project / "src/invented.py").write_text("now it is there\n", encoding="utf-8")
+    again = sent(looking, first["ackToken"], naming("src/invented.py"))
+    done = sent(looking, blocked["retryAckToken"], naming("src/invented.py"))
+
+    assert (told["data"]["verdict"], untouched) == ("would_block", before)
+    assert again == blocked
+    assert done["isComplete"] is True
