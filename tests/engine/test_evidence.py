@@ -7,11 +7,19 @@ from typing import Any
 import pytest
 
 from handrail.contract.ids import NodeId, ReceiptId
-from handrail.engine.events import PinnedCheck, ReceiptRecorded
+from handrail.engine.events import (
+    Counts,
+    Exited,
+    PinnedCheck,
+    ReceiptRecorded,
+    RunOutcome,
+    StatusUnknown,
+    TimedOut,
+)
 from handrail.engine.judge.artifacts import Place, judge_report
 from handrail.engine.judge.evidence import find_copied, find_inconsistent, plan_look, weigh
 from handrail.engine.judge.run_claims import AskedPlace, ChangedPaths, Sighting, Weighed, Witnessed
-from handrail.engine.receipts import Counts, Exited, RunOutcome, StatusUnknown, TimedOut, digest_argv
+from handrail.engine.receipts import digest_argv
 from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.compiled import Consistent, Evidence, RedThenGreen, Term
 from tests.engine.written_log import step, workflow_of

@@ -77,7 +77,7 @@ def _look(rt: Runtime, history: History, node: Node, wanted: Look, project: str 
     if isinstance(tree, Unseen):
         return Sighting(places=places, trouble=tree.reason)
     files = _Files(rt, history, directory, tree)
-    changes = files.compare_with(find_baseline(history, node.node_id))
+    changes = files.compare_with_start(node)
     return Sighting(
         places=places,
         tree=tree.tree_id,
@@ -97,10 +97,20 @@ class _Files:
         self._directory = directory
         self._tree = tree
 
+    def compare_with_start(self, node: Node) -> ChangedPaths | Unseen:
+        """What differs from the files that the run began with.
+
+        A first tree that was taken later may hold work of the run already, so it says nothing about it.
+        """
+        baseline = find_baseline(self._history, node.node_id)
+        if baseline is None or baseline.fact.cause != "start":
+            return Unseen(reason="the files that the run began with were not recorded")
+        return self.compare_with(baseline)
+
     def compare_with(self, recorded: RecordedTree | None) -> ChangedPaths | Unseen:
         """What differs from a recorded tree."""
         if recorded is None:
-            return Unseen(reason="the files that the run began with were not recorded")
+            return Unseen(reason="the files then were not recorded")
         stored = load_tree(self._rt.log, self._history, recorded)
         if isinstance(stored, Unseen):
             return stored
