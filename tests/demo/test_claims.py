@@ -15,6 +15,7 @@ from handrail.demo.scene import Answer, Broken, LogFacts, Narrator, Scene
 from handrail.demo.story import (
     CHANGED,
     EXPLAIN,
+    FILES,
     FIX,
     LOCATE,
     REPRODUCE,
@@ -83,6 +84,9 @@ class GivenScene(Scene):
     def call(self, *arguments: str, may_fail: bool = False) -> Answer:
         self.calls += 1
         return next(self._answers)
+
+    def write_file(self, name: str, content: str) -> None:
+        assert name in FILES
 
     def killed_call(self, *arguments: str, moment: Moment) -> Report:
         return Report(arguments=list(arguments), status=-9, out="", is_killed=True, duration_ms=1)
@@ -209,35 +213,44 @@ def blocked(**changes: Any) -> Answer:
 CORRECTED = seen(12, FIX, artifacts=[CHANGED])
 
 
+CAUGHT = blocked(
+    blockers=[
+        {
+            "code": "INVALID_REQUIRED_OUTPUT",
+            "message": "; ".join(f"{name} is not in the project" for name in FILES),
+        }
+    ]
+)
+BELIEVED = answer({"kind": "ok", "pending": {"title": "Verify"}})
+STAYED = seen(8, FIX, advances=0)
+
+
 @pytest.mark.parametrize(
-    ("refused", "stayed", "corrected", "verdicts"),
+    ("refused", "lie", "stayed", "corrected", "verdicts"),
     [
-        (blocked(), seen(8, FIX, advances=0), CORRECTED, [True, True]),
-        (blocked(kind="ok"), seen(8, FIX, advances=0), CORRECTED, [False, True]),
-        (blocked(blockers=[]), seen(8, FIX, advances=0), CORRECTED, [False, True]),
-        (blocked(example=None), seen(8, FIX, advances=0), CORRECTED, [False, True]),
-        (blocked(retryAckToken=""), seen(8, FIX, advances=0), CORRECTED, [False, True]),
-        (blocked(), seen(8, FIX), CORRECTED, [False, True]),
-        (blocked(), seen(8, FIX, advances=0), seen(12, FIX), [True, False]),
+        (blocked(), CAUGHT, STAYED, CORRECTED, [True, True, True]),
+        (blocked(kind="ok"), CAUGHT, STAYED, CORRECTED, [False, True, True]),
+        (blocked(blockers=[]), CAUGHT, STAYED, CORRECTED, [False, True, True]),
+        (blocked(example=None), CAUGHT, STAYED, CORRECTED, [False, True, True]),
+        (blocked(retryAckToken=""), CAUGHT, STAYED, CORRECTED, [False, True, True]),
+        (blocked(), CAUGHT, seen(8, FIX), CORRECTED, [False, True, True]),
+        (blocked(), BELIEVED, STAYED, CORRECTED, [True, False, True]),
+        (blocked(), blocked(), STAYED, CORRECTED, [True, False, True]),
+        (blocked(), CAUGHT, STAYED, seen(12, FIX), [True, True, False]),
         (
             blocked(),
-            seen(8, FIX, advances=0),
+            CAUGHT,
+            STAYED,
             seen(12, FIX, FIX, advances=1, artifacts=[CHANGED]),
-            [True, False],
+            [True, True, False],
         ),
-        (
-            blocked(),
-            seen(8, FIX, advances=0),
-            seen(12, FIX, advances=2, artifacts=[CHANGED]),
-            [True, False],
-        ),
+        (blocked(), CAUGHT, STAYED, seen(12, FIX, advances=2, artifacts=[CHANGED]), [True, True, False]),
     ],
 )
-def test_a_careless_answer_to_a_forgotten_artifact_is_noticed(
-    refused: Answer, stayed: LogFacts, corrected: LogFacts, verdicts: list[bool]
+def test_a_careless_answer_to_a_forgotten_or_invented_artifact_is_noticed(
+    refused: Answer, lie: Answer, stayed: LogFacts, corrected: LogFacts, verdicts: list[bool]
 ) -> None:
-    accepted = answer({"kind": "ok", "pending": {"title": "Verify"}})
-    scene = GivenScene([refused, accepted], [seen(4), stayed, corrected])
+    scene = GivenScene([refused, lie, BELIEVED], [seen(4), stayed, STAYED, corrected])
 
     show_forgotten_artifact(scene)
 

@@ -21,6 +21,7 @@ GRAPH = [
     "o Explain the cause and attack it",
     "|\\ o Fix it behind a failing test",
     "|  x blocked, Fix it behind a failing test",
+    "|  x blocked, Fix it behind a failing test",
     "|  o Verify and report",
     "|  o done",
     "o Fix it behind a failing test",
@@ -88,7 +89,7 @@ def test_every_claim_holds_and_the_exit_status_says_so(told: tuple[int, str, str
     status, out, err = told
 
     assert (status, err) == (0, "")
-    assert "16 of 16 claims held." in out
+    assert "17 of 17 claims held." in out
     assert "[FAILED]" not in out
 
 
@@ -124,7 +125,7 @@ def test_the_document_has_the_counted_facts(kept: tuple[Place, str, dict[str, An
     data = kept[2]["data"]
 
     assert kept[2]["ok"] is True
-    assert (data["calls"], data["kills"], data["steps_done"]) == (19, 4, 8)
+    assert (data["calls"], data["kills"], data["steps_done"]) == (20, 4, 8)
     assert (data["artifacts"], data["blocked"]) == (4, 1)
     assert (data["lost"], data["doubled"]) == (0, 0)
     assert len(data["checks"]) == 16

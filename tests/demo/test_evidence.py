@@ -9,7 +9,7 @@ import pytest
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Json
 from handrail.demo.scene import LogFacts, read_log
-from handrail.demo.story import CHANGED, EXPLAIN, FIX, LOCATE, REPRODUCE
+from handrail.demo.story import CHANGED, EXPLAIN, FILES, FIX, LOCATE, REPRODUCE
 from handrail.library import Handrail
 
 
@@ -39,6 +39,8 @@ class Played:
 
 @pytest.fixture
 def played(home: str, tmp_path: Path) -> Played:
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
     return Played(home, str(tmp_path))
 
 

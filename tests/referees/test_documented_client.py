@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from mcp import StdioServerParameters
 
-from tests.filled_in import in_own_words
+from tests.filled_in import in_own_words, make_named_files
 from tests.house.markdown import fenced_blocks
 from tests.house.tree import page
 from tests.referees.test_mcp_clients import environment, place
@@ -29,6 +29,7 @@ def test_the_client_of_the_page_follows_a_workflow(place: Path) -> None:
         env=environment(place),
         cwd=place,
     )
+    make_named_files(place)
     seen: list[str] = []
 
     async def work(reply: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import textwrap
@@ -244,6 +245,15 @@ class Scene:
         if artifact is not None:
             self.delivered.append(digest(artifact))
         return answer
+
+    def lie(self, artifact: dict[str, Any]) -> Answer:
+        """Send an artifact that a blocked attempt left out, although the work behind it was not done."""
+        return self.call("run", "continue", "--ack", "@retry", "--input", _input_with(artifact))
+
+    def write_file(self, name: str, content: str) -> None:
+        """Let the agent change a file of the project."""
+        with open(os.path.join(self._project, name), "w", encoding="utf-8") as file:
+            file.write(content)
 
     def log(self) -> LogFacts:
         return read_log(self.home, self.session_id)

@@ -46,6 +46,12 @@ def _verification(claim: str) -> dict[str, Any]:
     }
 
 
+FILES = {
+    "prices.py": "def total(prices):\n    return round(sum(prices) + 1e-9, 2)\n",
+    "test_prices.py": "from prices import total\n\n\n"
+    "def test_half_cent():\n    assert total([2.675]) == 2.68\n",
+}
+"""What the agent writes; the list that it reports names exactly these."""
 CHANGED = _changed_files("Rounds half up by our own function.")
 VERIFIED = _verification("With our own rounding the bill is right.")
 CHANGED_AGAIN = _changed_files("Prices are Decimal from the parser on.")
@@ -176,12 +182,27 @@ def show_forgotten_artifact(scene: Scene) -> Answer:
         and bool(blocked.data.get("retryAckToken"))
         and stayed.advances == before.advances,
     )
-    narrator.say("The notes are kept, so the artifact alone is sent:")
+    narrator.say("It sends a list, but it has not touched a file yet:")
+    lie = scene.lie(CHANGED)
+    told: list[dict[str, Any]] = lie.data.get("blockers", [])
+    unmoved = scene.log()
+    for blocker in told:
+        narrator.quote(blocker["message"])
+    narrator.check(
+        "Handrail looked: the list names files that are not there, and the reply says which.",
+        lie.data["kind"] == "blocked"
+        and [blocker["code"] for blocker in told] == ["INVALID_REQUIRED_OUTPUT"]
+        and all(f"{name} is not in the project" in told[0]["message"] for name in FILES)
+        and unmoved.advances == before.advances,
+    )
+    narrator.say("It does the work. The notes are kept, so the same list alone is sent:")
+    for name, content in FILES.items():
+        scene.write_file(name, content)
     fixed = scene.correct(FIX, CHANGED)
     narrator.row("step", fixed.data["pending"]["title"])
     after = scene.log()
     narrator.check(
-        "One call put it right: the notes are in the log once, with an artifact that was checked.",
+        "One call put it right: the notes are in the log once, with a list that was held against the files.",
         after.advances == before.advances + 1
         and after.notes.get(FIX) == 1
         and after.artifacts.get(digest(CHANGED)) == 1,

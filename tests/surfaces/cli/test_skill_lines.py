@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import THREE_STEPS
-from tests.filled_in import in_own_words
+from tests.filled_in import in_own_words, make_named_files
 from tests.house.markdown import fenced_blocks
 from tests.house.tree import ROOT, markdown_files, page
 from tests.surfaces.cli.tool import Tool
@@ -59,6 +59,7 @@ def test_every_line_of_a_page_runs(fresh_tool: Tool, name: str) -> None:
 
 def test_a_whole_run_needs_nothing_but_what_the_skill_says(fresh_tool: Tool) -> None:
     """Start, continue, artifacts as a file, the token of a blocked answer: the loop as it is told."""
+    make_named_files(fresh_tool.project)
     replies = [fresh_tool.data("run", "start", "wr.small_change", "--request-id", "whole", "--compact")]
 
     while not replies[-1]["isComplete"] and len(replies) < 20:
