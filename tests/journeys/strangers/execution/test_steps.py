@@ -220,7 +220,7 @@ def filled(params: dict[str, Any]) -> dict[str, Any]:
     """The offered parameters with artifacts that fit their kinds."""
     known: dict[str, Any] = {
         "wr.changed_files": {
-            "files": [{"path": "a.py", "change": "modified", "why": "Renamed."}],
+            "files": [{"path": "src/invoice.py", "change": "modified", "why": "Renamed."}],
             "checks": [{"command": "pytest -q", "exitCode": 0, "summary": "3 passed"}],
         },
         "wr.verification_report": {
