@@ -88,7 +88,7 @@ REPLIES: Rows = (
     ("engine.reply", "MOST_SKIPPED_SHOWN", "Steps and loops that one reply names as skipped."),
     ("engine.judge.report_frame", "MOST_ASKED", "Values that one prompt asks for."),
     ("engine.judge.report_frame", "MOST_VALUES", "Possible values of each that it names."),
-    ("engine.arrival", "MOST_WORDS", "Characters that say why one step was skipped."),
+    ("engine.judge.arrival", "MOST_WORDS", "Characters that say why one step was skipped."),
     ("projections.recap", "INPUTS_BUDGET_BYTES", "Inputs in a recap."),
     ("projections.recap", "LONGEST_INPUT_BYTES", "One input in a recap; a longer one is cut."),
     (
@@ -360,12 +360,16 @@ FILES: Rows = (
     ("ports.worktree", "MOST_CONTENT_BYTES", "A file whose content is kept with a tree."),
     ("ports.worktree", "MOST_BINARY_BYTES", "A file that is not text, whose content is kept with a tree."),
     (
-        "operations.code.taking",
+        "operations.taking_trees",
         "COMMAND_SECONDS",
         "How long a command line looks for a tree, after its answer.",
     ),
-    ("operations.code.taking", "SERVER_SECONDS", "The same for a server."),
-    ("operations.code.taking", "COMMAND_PACK_BYTES", "New contents that a command line keeps with one tree."),
+    ("operations.taking_trees", "SERVER_SECONDS", "The same for a server."),
+    (
+        "operations.taking_trees",
+        "COMMAND_PACK_BYTES",
+        "New contents that a command line keeps with a tree.",
+    ),
     ("engine.history", "MOST_TREES", "Trees of one node that can be found again."),
     ("operations.code.naming", "MOST_SESSIONS", "Sessions in which a `code` command looks for a node."),
     ("operations.code.show_status", "MOST_SHOWN", "Files that `code status` names."),
@@ -390,6 +394,11 @@ CHAPTERS = {
 }
 
 INSIDE = {
+    "engine.judge.evidence": ("FACT_BYTES", "MOST_PATHS_KEPT", "LEAST_WORDS"),
+    "engine.judge.run_claims": ("MOST_PATHS_NAMED",),
+    "engine.plans": ("MOST_CLAIMS",),
+    "operations.looking": ("MOST_BRANCHES", "MOST_RECEIPT_TREES"),
+    "workflows.contracts.evidence_rules": ("MOST_RULES",),
     "contract.disclosure.disclose": ("MAX_EXPANSION_DEPTH",),
     "contract.disclosure.estimate": ("MAX_DEPTH",),
     "contract.json.trouble": ("DEEPEST",),
@@ -405,7 +414,7 @@ INSIDE = {
     "demo.scene": ("CHAPTER_SECONDS", "CHECK_SECONDS"),
     "engine.bundles.lineage": ("KEY_LIMIT",),
     "engine.code_trees": ("LONGEST_CHAIN", "LONGEST_LARGE_CHAIN"),
-    "operations.code.stored_trees": ("MOST_LIST_BYTES",),
+    "operations.stored_trees": ("MOST_LIST_BYTES",),
     "engine.judge.artifacts": ("MOST_GAPS_NAMED",),
     "engine.reply": ("MOST_GAPS_NAMED",),
     "operations.runs.close_run": ("MOST_HOLDERS",),

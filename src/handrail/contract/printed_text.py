@@ -38,7 +38,7 @@ _SCHEMES = r"(?i)\b(bearer|basic|token)\s+[a-z0-9._~+/=-]{12,}"
 _KNOWN = (
     r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"  # also after an escape inside a quoted text
     r"(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{12,}|sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{12,}"
-    r"|xox[a-z]-[\w-]{10,}|AKIA[0-9A-Z]{12,}|ASIA[0-9A-Z]{12,}|AIza[\w-]{24,}|npm_\w{24,}|pypi-[\w-]{16,}"
+    r"|xox[a-z]-[\w-]{10,}|AKIA[0-9A-Z]{12,}|ASIA[0-9A-Z]{12,}|AIza[\w-]{24,}|npm_\w{24,}|pyp[i]-[\w-]{16,}"
     r"|hf_\w{16,}|eyJ[\w-]{6,}\.[\w-]{6,}\.?[\w-]*)"
 )
 _KEY_BEGINS = r"-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----"

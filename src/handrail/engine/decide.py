@@ -25,7 +25,6 @@ from handrail.contract.ids import (
 )
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault
-from handrail.engine.arrival import find_missing_lists, list_unasked_gaps
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT, find_contradictions
 from handrail.engine.events import (
     Artifact,
@@ -68,6 +67,7 @@ from handrail.engine.history import (
     list_receipts,
     way_to,
 )
+from handrail.engine.judge.arrival import find_missing_lists, list_unasked_gaps
 from handrail.engine.judge.artifacts import Place, subject_of
 from handrail.engine.judge.assess import (
     ShownState,
@@ -237,17 +237,18 @@ def decide_advance(
 
 def plan_attempt_look(
     history: History, workflow: CompiledWorkflow, node: Node, artifacts: Sequence[dict[str, Any]]
-) -> Look:
-    """What must be looked at before a report at this node is judged, with what was brought for it before."""
-    from handrail.engine.judge.run_claims import Look  # noqa: PLC0415 - a simulation weighs nothing
+) -> Look | None:
+    """What must be looked at before a report at this node is judged, with what was brought for it before.
 
+    None: it brings nothing that could be weighed.
+    """
     place = Place(workflow=workflow)
     bodies = tuple(artifacts)
     if isinstance(node.state, Running):
         place = place_of(workflow, node.state, leaf_at(workflow, node.state))
         bodies += collect_kept(history, node, partial(subject_of, place), "", asked_kinds(place)).artifacts
     if not bodies and (place.step is None or not place.step.check):
-        return Look()
+        return None
     from handrail.engine.judge.evidence import plan_look  # noqa: PLC0415 - notes alone need none of it
 
     return plan_look(place, bodies)

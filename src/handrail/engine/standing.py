@@ -14,13 +14,6 @@ import msgspec
 from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
 from handrail.contract.outcome import Fault, Payload
-from handrail.engine.arrival import (
-    PassedPart,
-    find_lasting_sections,
-    list_passed_parts,
-    needs_confirmation,
-    phrase_for_mode,
-)
 from handrail.engine.artifact_shapes import LOOP_CONTROL
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
 from handrail.engine.facts import (
@@ -31,6 +24,13 @@ from handrail.engine.facts import (
     preferences_at,
 )
 from handrail.engine.history import History, Node, Run, attached_to, path_to
+from handrail.engine.judge.arrival import (
+    PassedPart,
+    find_lasting_sections,
+    list_passed_parts,
+    needs_confirmation,
+    phrase_for_mode,
+)
 from handrail.engine.judge.artifacts import MisnamedKind, MistypedKey, find_mistyped_keys, list_misnamings
 from handrail.engine.judge.report_frame import Ask, list_asks, make_frame
 from handrail.engine.judge.requirements import describe_rule

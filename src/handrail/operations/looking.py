@@ -7,14 +7,11 @@ whole tree only where a contract asks about it. What cannot be seen is unknown, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import msgspec
 from msgspec import UnsetType
 
 from handrail.contract.outcome import Fault
 from handrail.engine.code_trees import find_baseline, find_tree
-from handrail.engine.decide import plan_attempt_look
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.run_claims import (
@@ -25,12 +22,9 @@ from handrail.engine.judge.run_claims import (
     SeenPlace,
     Sighting,
 )
-from handrail.operations.code.taking import load_tree
-from handrail.operations.replies import load_pinned_workflow
+from handrail.operations.taking_trees import load_tree
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, Unseen, Worktree
 from handrail.runtime.runtime import Runtime, project_of
-from handrail.runtime.sessions import Session
-from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_BRANCHES = 20
 """Other branches whose files are looked at."""
@@ -39,28 +33,8 @@ MOST_RECEIPT_TREES = 3
 ELSEWHERE = "this call does not come from the project of the run"
 
 
-class Looked(msgspec.Struct, frozen=True, kw_only=True):
-    """The workflow that an attempt is judged by, and what was seen for it."""
-
-    workflow: CompiledWorkflow
-    sighting: Sighting
-
-
-def look_for_attempt(
-    rt: Runtime,
-    session: Session,
-    node: Node,
-    artifacts: Sequence[dict[str, Any]],
-    project: str | UnsetType,
-) -> Looked:
+def look(rt: Runtime, history: History, node: Node, wanted: Look, project: str | UnsetType) -> Sighting:
     """What the working tree says to a report. Never raises for what is odd about the tree."""
-    workflow = load_pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
-    wanted = plan_attempt_look(session.history, workflow, node, artifacts)
-    sighting = _look(rt, session.history, node, wanted, project)
-    return Looked(workflow=workflow, sighting=sighting)
-
-
-def _look(rt: Runtime, history: History, node: Node, wanted: Look, project: str | UnsetType) -> Sighting:
     if not wanted.places and not wanted.wants_tree:
         return Sighting()
     try:

@@ -4,7 +4,8 @@ Also what comes with a report: the surroundings of the caller, and the rule that
 from one reply.
 """
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -15,6 +16,7 @@ from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, Claims, StateClaims
 from handrail.contract.wording import quote, shorten
+from handrail.engine.decide import plan_attempt_look
 from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, find_long_notes
 from handrail.engine.history import History, Node, context_at, merge_context, node_at, steps_after
 from handrail.engine.judge.artifacts import InputProblem, check_context_change
@@ -25,8 +27,13 @@ from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import read_session
+from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.compiled import CompiledWorkflow
+
+if TYPE_CHECKING:
+    from handrail.engine.judge.run_claims import Sighting
+
+REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 
 # Surroundings: help to find work again, and are never required
 
@@ -37,6 +44,33 @@ def observe_surroundings(rt: Runtime, project: str | UnsetType) -> dict[Observat
         return rt.workspace.observations(rt.workspace.project("" if project is UNSET else project))
     except Fault:
         return {}
+
+
+# Looking at the files of the project, before the lock is taken
+
+
+class Looked(msgspec.Struct, frozen=True, kw_only=True):
+    """The workflow that an attempt is judged by, and what was seen; None: there is nothing to weigh."""
+
+    workflow: CompiledWorkflow
+    sighting: "Sighting | None"
+
+
+def look_for_attempt(
+    rt: Runtime,
+    session: Session,
+    node: Node,
+    artifacts: Sequence[dict[str, Any]],
+    project: str | UnsetType,
+) -> Looked:
+    """Load the workflow of an attempt, and look at what its report names."""
+    workflow = load_pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
+    wanted = plan_attempt_look(session.history, workflow, node, artifacts)
+    if wanted is None:
+        return Looked(workflow=workflow, sighting=None)
+    from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
+
+    return Looked(workflow=workflow, sighting=look(rt, session.history, node, wanted, project))
 
 
 # Two tokens in one call must come from one reply

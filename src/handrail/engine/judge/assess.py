@@ -31,7 +31,6 @@ import msgspec
 
 from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
-from handrail.engine.arrival import assess_arrival, find_unasked_confirmation
 from handrail.engine.artifact_shapes import (
     CAPABILITY_OBSERVATION,
     GAP,
@@ -52,6 +51,7 @@ from handrail.engine.events import (
     GapRecorded,
 )
 from handrail.engine.facts import NOTHING_KEPT, KeptWork, add_loop_values, apply_report
+from handrail.engine.judge.arrival import assess_arrival, find_unasked_confirmation
 from handrail.engine.judge.artifacts import JudgedArtifact, Place, full_kind, judge_report, keep_unchecked
 from handrail.engine.judge.requirements import (
     INVALID,

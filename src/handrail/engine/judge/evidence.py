@@ -54,7 +54,6 @@ from handrail.workflows.compiled import (
 
 FACT_BYTES = 300
 MOST_PATHS_KEPT = 200
-MOST_PATHS_NAMED = 5
 LEAST_WORDS = 3
 """Words from which on a text is prose, which nobody writes twice by chance."""
 _PLACE = re.compile(r"(?P<path>.+?)(?:(?::|#L)(?P<line>\d{1,9})(?:[-:]L?\d{1,9})*)?")
@@ -367,8 +366,7 @@ class _Weighing:
                     name="user_only_dependency:needs_user_approval",
                     pointer=OutputContract(contract_ref=self._found.ref),
                     message=f"A person must confirm this step: {fact}.",
-                    fix="Ask the user to run handrail run confirm in a terminal, then make the call in "
-                    "nextCall again.",
+                    fix="Ask the user to confirm it, then make the call in nextCall again.",
                 )
             )
 

@@ -186,7 +186,7 @@ def open_file(disk: Disk, name: str, flags: int, directory: int) -> Opened:
     try:
         if not stat.S_ISREG(disk.status(descriptor).st_mode):
             raise OSError(errno.ELOOP, "not a plain file", name)
-    except BaseException:
+    except OSError:
         disk.close(descriptor)
         raise
     return Opened(disk, descriptor)

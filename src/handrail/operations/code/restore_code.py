@@ -11,7 +11,7 @@ from typing import Annotated, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_IO
+from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
 from handrail.contract.outcome import Answer, Fault, NextCall, Success
@@ -20,8 +20,8 @@ from handrail.contract.wording import format_count, shorten
 from handrail.engine.history import History, Node
 from handrail.operations.code.naming import NamedTree, find_run_here, look, read_named, read_tree_contents
 from handrail.operations.code.show_status import describe_change
-from handrail.operations.code.taking import record_tree
 from handrail.operations.finding import find_session
+from handrail.operations.taking_trees import record_tree
 from handrail.ports.worktree import Difference, FileWrite, LeftOut, Tree, Unseen
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
@@ -220,7 +220,7 @@ OPERATION = Operation(
         "SESSION_NOT_FOUND",
         "SESSION_LOCKED",
         "SESSION_NOT_HEALTHY",
-        "E_NOT_FOUND",
+        E_NOT_FOUND.code,
         E_IO.code,
         E_CONFIRMATION_REQUIRED.code,
         E_CONFLICT.code,

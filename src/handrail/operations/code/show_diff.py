@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_IO
+from handrail.contract.catalogue import E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import make_readable, shorten, spell_hidden
@@ -217,7 +217,7 @@ OPERATION = Operation(
         "VALIDATION_ERROR",
         "CONTEXT_MISSING",
         "SESSION_NOT_FOUND",
-        "E_NOT_FOUND",
+        E_NOT_FOUND.code,
         E_IO.code,
         "STORE_UNSUPPORTED_VERSION",
     ),

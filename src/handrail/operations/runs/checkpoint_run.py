@@ -24,11 +24,18 @@ from handrail.operations.handles import (
     read_checkpoint,
     session_of,
 )
-from handrail.operations.looking import Looked, look_for_attempt
 from handrail.operations.position import warn_of_other_notes
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer
 from handrail.operations.session_replies import reply_to_notes
-from handrail.operations.work import Output, blobs_of, observe_surroundings, read_report, require_one_reply
+from handrail.operations.work import (
+    Looked,
+    Output,
+    blobs_of,
+    look_for_attempt,
+    observe_surroundings,
+    read_report,
+    require_one_reply,
+)
 from handrail.runtime.operation import AckVerdict, Input, Operation, Verdict
 from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session

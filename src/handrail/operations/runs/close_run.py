@@ -23,8 +23,8 @@ from handrail.engine.events import CloseReason
 from handrail.engine.history import Closing, History, closing_of, is_session_point
 from handrail.operations.finding import find_run
 from handrail.operations.handles import node_of, session_of
-from handrail.operations.runs.start_run import REQUEST_ID_PATTERN
 from handrail.operations.stored_sessions import find_sessions_with_run
+from handrail.operations.work import REQUEST_ID_PATTERN
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip, run_graph
 from handrail.runtime.operation import Input, Operation

@@ -15,14 +15,15 @@ from handrail.engine.events import PlannedEvent
 from handrail.engine.history import Node
 from handrail.engine.reply import Reply
 from handrail.operations.handles import TokenCall, answer_attempt, read_ack
-from handrail.operations.looking import Looked, look_for_attempt
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer
 from handrail.operations.work import (
+    Looked,
     Output,
     blobs_of,
     check_change,
     check_merged,
     load_kept_notes,
+    look_for_attempt,
     observe_surroundings,
     read_report,
     require_one_reply,

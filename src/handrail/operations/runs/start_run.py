@@ -54,7 +54,7 @@ from handrail.operations.finding import find_requested
 from handrail.operations.handles import mint_state_token, require_place
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer
 from handrail.operations.source_drift import pin
-from handrail.operations.work import check_context, check_filled_in, input_row
+from handrail.operations.work import REQUEST_ID_PATTERN, check_context, check_filled_in, input_row
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
@@ -179,8 +179,6 @@ def _first_run(run: Run) -> tuple[ReplyWarning, ...]:
 
 
 # The operation
-
-REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 
 
 class AskedPreferences(Input, frozen=True, kw_only=True):

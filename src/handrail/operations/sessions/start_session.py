@@ -16,8 +16,8 @@ from handrail.engine.facts import encode_project
 from handrail.engine.plans import plan_session
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.finding import find_requested
-from handrail.operations.runs.start_run import REQUEST_ID_PATTERN
 from handrail.operations.session_replies import SessionReply, reply_to_opening
+from handrail.operations.work import REQUEST_ID_PATTERN
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, empty_session, healthy_session

@@ -12,7 +12,7 @@ from handrail.engine.code_trees import find_latest_tree, list_refs
 from handrail.engine.events import TreeCause
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, RecordedTree
-from handrail.operations.code.stored_trees import (
+from handrail.operations.stored_trees import (
     KnownTree,
     PreparedTree,
     StoredTree,
