@@ -370,6 +370,7 @@ FILES: Rows = (
         "COMMAND_PACK_BYTES",
         "New contents that a command line keeps with a tree.",
     ),
+    ("operations.forked_files", "LOOKING_SECONDS", "How long a call that continues an older step looks."),
     ("engine.history", "MOST_TREES", "Trees of one node that can be found again."),
     ("operations.code.naming", "MOST_SESSIONS", "Sessions in which a `code` command looks for a node."),
     ("operations.code.show_status", "MOST_SHOWN", "Files that `code status` names."),

@@ -413,6 +413,8 @@ FACTS: list[tuple[Event, dict[str, object]]] = [
             depth=1,
             list_ref=BlobRef("sha256:3"),
             pack_ref=BlobRef("sha256:4"),
+            differs_from=NODE,
+            differing=3,
         ),
         {
             "kind": "tree_recorded",
@@ -428,6 +430,8 @@ FACTS: list[tuple[Event, dict[str, object]]] = [
             "depth": 1,
             "listRef": "sha256:3",
             "packRef": "sha256:4",
+            "differsFrom": "nod_1",
+            "differing": 3,
         },
     ),
     (

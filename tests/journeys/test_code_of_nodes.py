@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, picture, write
 from tests.hostile.repository.checkout import run_git
 from tests.surfaces.cli.tool import Tool
@@ -87,6 +88,46 @@ def test_a_project_cannot_turn_on_what_its_user_turned_off(work: Work) -> None:
     error = work.tool.error("run", "start", "wr.small_change", "--goal", "g", "--request-id", "k")
 
     assert error["code"] == "E_CONFIG"
+
+
+@pytest.mark.promise("evidence.code.fork")
+def test_a_fork_says_how_many_files_differ_and_a_replay_says_the_same(work: Work) -> None:
+    write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
+    started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
+    work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "The first way.")
+    write(work.root, "a.py", "a = 2\n")
+    write(work.root, "b.py", "b = 1\n")
+    again = work.tool.data("run", "continue", "--state", started["stateToken"])
+    line = ("run", "continue", "--ack", again["ackToken"], "--notes", "Another way.")
+
+    forked = work.tool.data(*line)
+    write(work.root, "a.py", "a = 3\n")
+    (work.root / "b.py").unlink()
+    replayed = work.tool.data(*line)
+
+    (warning,) = [one for one in forked["warnings"] if one["code"] == "FILES_DIFFER"]
+    node = work.events(started, "tree_recorded")[0]["data"]["nodeId"]
+    assert warning["message"].startswith("2 files of the project differ from what this step saw.")
+    assert warning["details"] == {
+        "differing": 2,
+        "nodeId": node,
+        "command": f"handrail code restore {node} --dry-run",
+    }
+    assert replayed == forked
+    shown = work.tool.data(*warning["details"]["command"].split()[1:])
+    assert {change["id"] for change in shown["preview"]["changes"]} == {"a.py"}
+
+
+@pytest.mark.promise("evidence.code.fork")
+def test_a_fork_on_the_same_files_says_nothing(work: Work) -> None:
+    write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
+    started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
+    work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "The first way.")
+    again = work.tool.data("run", "continue", "--state", started["stateToken"])
+
+    forked = work.tool.data("run", "continue", "--ack", again["ackToken"], "--notes", "Another way.")
+
+    assert [one for one in forked.get("warnings", []) if one["code"] == "FILES_DIFFER"] == []
 
 
 @pytest.mark.promise("evidence.code.odd-trees")

@@ -481,6 +481,9 @@ class TreeRecorded(Fact, frozen=True, kw_only=True):
     """What differs from that list; None: nothing."""
     pack_ref: BlobRef | None = None
     """New contents; None: there are none."""
+    differs_from: NodeId | None = None
+    differing: int = 0
+    """Where an older step was continued: the node whose files were compared, and how many differ."""
 
 
 class SessionImported(Fact, frozen=True, kw_only=True):

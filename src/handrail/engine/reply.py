@@ -51,6 +51,7 @@ WarningCode: TypeAlias = Literal[
     "STEPS_SKIPPED",
     "LOOP_LIMIT_REACHED",
     "NOT_ASKED",
+    "FILES_DIFFER",
 ]
 SHOWN_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})
 """A reply begins with these in every form, because the rest would be misread without them."""

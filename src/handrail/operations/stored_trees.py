@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from handrail.contract.ids import BlobRef, NodeId, blob_ref
+from handrail.contract.ids import BlobRef, NodeId, RunId, blob_ref
 from handrail.engine.code_trees import LONGEST_CHAIN, LONGEST_LARGE_CHAIN, list_chain
 from handrail.engine.events import PlannedEvent, Scope, TreeCause, TreeRecorded
 from handrail.engine.history import History, Node, RecordedTree
@@ -107,10 +107,15 @@ def prepare_tree(tree: Tree, packed: Packed, base: KnownTree | None, cause: Tree
 
 def plan_tree(node: Node, prepared: PreparedTree) -> PlannedEvent:
     """The event of a prepared tree at this node; the same tree there again is dropped."""
+    return plan_tree_at(node.run_id, node.node_id, prepared)
+
+
+def plan_tree_at(run_id: RunId, node_id: NodeId, prepared: PreparedTree) -> PlannedEvent:
+    """The same for a node that is only planned."""
     return PlannedEvent(
-        dedupe_key=f"tree_recorded:{node.node_id}:{prepared.fact.tree_id}",
-        scope=Scope(run_id=node.run_id),
-        data=msgspec.structs.replace(prepared.fact, node_id=node.node_id),
+        dedupe_key=f"tree_recorded:{node_id}:{prepared.fact.tree_id}",
+        scope=Scope(run_id=run_id),
+        data=msgspec.structs.replace(prepared.fact, node_id=node_id),
     )
 
 

@@ -49,4 +49,10 @@ PROMISES: tuple[Promise, ...] = (
         "evidence, section 4",
         "`code diff` shows two trees as a unified diff, within limits, and nothing in it steers a terminal.",
     ),
+    Promise(
+        "evidence.code.fork",
+        "evidence, section 4",
+        "A reply that forks says in one line how many files differ from what the step saw, and the command "
+        "that brings them back; a replay says the same whatever the files are by then.",
+    ),
 )

@@ -3,7 +3,7 @@
 # ruff: noqa: PLC0415 - reading again and dry runs load their own: an advance pays for neither
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -12,7 +12,7 @@ from handrail.contract.outcome import Fault, Success
 from handrail.contract.tokens.workflow import ChoiceClaims
 from handrail.engine.decide import decide_advance
 from handrail.engine.events import PlannedEvent
-from handrail.engine.history import Node
+from handrail.engine.history import Node, steps_after
 from handrail.engine.reply import Reply
 from handrail.operations.handles import TokenCall, answer_attempt, read_ack
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer
@@ -31,6 +31,9 @@ from handrail.operations.work import (
 from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import Session
+
+if TYPE_CHECKING:
+    from handrail.operations.stored_trees import PreparedTree
 
 
 class ContinueRun(Input, frozen=True, kw_only=True):
@@ -77,16 +80,23 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
     option = claims.option if isinstance(claims, ChoiceClaims) else None
     work = read_report(request.output, request.context, option)
     looked: Looked | None = None
+    blobs = [*blobs_of(work)]
+    other_files: PreparedTree | None = None
 
     def look(session: Session, node: Node) -> None:
-        nonlocal looked
+        nonlocal looked, other_files
         looked = look_for_attempt(rt, session, node, work.artifacts, request.project)
+        if session.history.trees and steps_after(session.history, node.node_id):
+            from handrail.operations.forked_files import look_at_fork
+
+            other_files = look_at_fork(rt, session.history, node, request.project)
+            blobs.extend(() if other_files is None else other_files.blobs)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
         assert looked is not None, "the look comes before the decision"
         check_change(looked.workflow, work.context)
         check_merged(session.history, node, work.context)
-        return decide_advance(
+        plan = decide_advance(
             session.history,
             looked.workflow,
             node,
@@ -97,12 +107,17 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
             kept_notes=load_kept_notes(rt.log, session.history, node),
             sighting=looked.sighting,
         )
+        if other_files is None:
+            return plan
+        from handrail.operations.forked_files import plan_fork_tree
+
+        return [*plan, *plan_fork_tree(plan, other_files)]
 
     if request.dry_run is True:
         from handrail.operations.handles import predict_outcome
 
         return predict_outcome(rt, claims, "advance", decide, look)
-    session, recorded = answer_attempt(rt, claims, "advance", decide, blobs_of(work), look)
+    session, recorded = answer_attempt(rt, claims, "advance", decide, blobs, look)
     leave_tree(rt, claims.session_id, recorded.to_node_id, request.project, "advance")
     return reply_to_answer(
         rt.log,
