@@ -72,6 +72,17 @@ def test_each_node_leaves_the_tree_that_it_was_made_with(work: Work) -> None:
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")
+def test_a_receipt_leaves_the_tree_that_its_program_ran_on(work: Work) -> None:
+    started = work.start()
+    write(work.root, "a.py", "a = 2\n")
+
+    ran = work.tool.data("check", "run", "--quiet", "--", "true")
+
+    last = work.events(started, "tree_recorded")[-1]["data"]
+    assert (last["cause"], last["treeId"]) == ("receipt", ran["treeAfter"])
+
+
+@pytest.mark.promise("evidence.code.tree-of-a-node")
 @pytest.mark.parametrize("whose", ["user", "project"])
 def test_a_setting_turns_it_off(work: Work, whose: str) -> None:
     place = Path(work.tool.home) if whose == "user" else work.root / ".handrail"

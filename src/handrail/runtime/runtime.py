@@ -173,7 +173,7 @@ class TreeDue(msgspec.Struct, frozen=True, kw_only=True):
     session_id: SessionId
     node_id: NodeId
     project: str
-    cause: Literal["start", "advance", "checkpoint"]
+    cause: Literal["start", "advance", "checkpoint", "receipt"]
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -241,7 +241,7 @@ def leave_tree(
     session_id: SessionId,
     node_id: NodeId,
     asked: str | UnsetType,
-    cause: Literal["start", "advance", "checkpoint"],
+    cause: Literal["start", "advance", "checkpoint", "receipt"],
 ) -> None:
     """Have the tree of a new node taken after the reply; a replay made no node, and leaves none."""
     if rt.trees_due is None or not rt.commits.is_made:

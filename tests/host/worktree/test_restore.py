@@ -205,6 +205,25 @@ def test_killed_before_any_change_each_file_is_old_or_new_and_the_next_call_sett
     assert steps > 12
 
 
+def test_what_somebody_wrote_after_a_killed_restore_stays(
+    tmp_path: Path, root: Path, worktree: LocalWorktree
+) -> None:
+    there = take(worktree, root)
+    write(root, "src/a.py", "edited\n")
+    write(root, "new.txt", "to go\n")
+    writes = plan(worktree, root, there, {})
+    with pytest.raises(Killed):
+        Journals(str(tmp_path / "home"), DyingDisk(0)).write_files(str(root), writes)
+    write(root, "src/a.py", "written since\n")
+
+    done = worktree.settle(str(root))
+
+    assert done is not None
+    assert done.changed == ("new.txt",)
+    assert [left.path for left in done.left_out] == ["src/a.py"]
+    assert (root / "src/a.py").read_text(encoding="utf-8") == "written since\n"
+
+
 def test_a_journal_that_was_not_finished_never_counted(
     tmp_path: Path, root: Path, worktree: LocalWorktree
 ) -> None:

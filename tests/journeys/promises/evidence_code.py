@@ -19,8 +19,8 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "evidence.code.tree-of-a-node",
         "evidence, section 4",
-        "In a git repository each start, advance and checkpoint leaves the tree of its node, in a commit of "
-        "its own after the reply; a setting of the user or the project turns that off.",
+        "In a git repository each start, advance, checkpoint and receipt leaves the tree of its node, in a "
+        "commit of its own after the reply; a setting of the user or the project turns that off.",
     ),
     Promise(
         "evidence.code.optional",

@@ -45,7 +45,7 @@ from handrail.ports.worktree import Unseen
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import Runtime, leave_tree, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session, require_healthy
 
 DEFAULT_SECONDS = 600
@@ -150,6 +150,7 @@ def run_check(rt: Runtime, request: RunCheck) -> Success:
     notices = _before(rt, programs, command, target.run, project)
     receipt, trouble = _run(rt, programs, command, target, project)
     recorded = _record(rt, target, receipt)
+    leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt")
     told = _describe(rt, recorded, receipt)
     return Success(data=msgspec.to_builtins(told), notices=(*notices, *trouble))
 
