@@ -19,6 +19,7 @@ REPORTS: Rows = (
     ("contract.json.strict", "DEPTH_LIMIT", "Objects and lists inside each other, in any JSON that is read."),
     ("contract.json.numbers", "LARGEST_INTEGER", "The largest whole number that is told as a number."),
     ("contract.tokens.workflow", "INPUT_LIMIT", "Characters of a text that is looked at for a token."),
+    ("projections.report.story", "MOST_RECEIPTS_TOLD", "Programs that ran, in the report of a run."),
     ("operations.checks.run_check", "DEFAULT_SECONDS", "Seconds of a check, unless it says otherwise."),
     ("operations.checks.run_check", "MOST_SECONDS", "Seconds that a check may ask for."),
     ("operations.checks.run_check", "MOST_ARGUMENTS", "Words of a command that `check run` takes."),

@@ -420,8 +420,13 @@ def test_a_session_tells_of_its_receipts_and_a_copy_of_it_has_them(place: Place)
     _, shown = command(place.runtime, "session", "show", session_id, "--mvi", "full")
     ledger = answer(place.runtime, "ledger.show", runId=first["session"]["runId"])
     moved = imported(place.runtime, exported(place.runtime, session_id))["session_id"]
+    reports = [
+        answer(place.runtime, "session.export", sessionId=session_id, **{"as": form})["content"]
+        for form in ("markdown", "html")
+    ]
 
     assert [one["what"] for one in shown["data"]["timeline"]][-1] == "receipt"
     assert len(ledger["entries"]) == 1
+    assert all("Programs that ran" in report and "started by Handrail" in report for report in reports)
     (copied,) = answer(place.runtime, "session.events", sessionId=moved, kinds=["receipt_recorded"])["items"]
     assert copied["data"]["receiptId"] == told["receiptId"]

@@ -20,6 +20,7 @@ from handrail.projections.report.phrases import (
     describe_omission,
     describe_outputs,
     describe_preferences,
+    describe_receipt,
     describe_run,
     describe_trace,
     is_quick,
@@ -78,6 +79,12 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
         yield from (f"{run.omitted} earlier nodes are left out.", "")
     for number, moment in enumerate(run.moments):
         yield from _moment(moment, number + run.omitted, run)
+    if run.receipts:
+        yield from ("### Programs that ran", "")
+        if run.receipts_omitted:
+            yield from (f"{run.receipts_omitted} earlier ones are left out.", "")
+        yield from (f"- {_inline(describe_receipt(receipt))}" for receipt in run.receipts)
+        yield ""
     drawn = draw_run(run.graph, lambda node: _SPACES.sub(" ", mark_hidden(run.labels[node.node_id])))
     yield from ("### Map", "", *_fenced(drawn[:MOST_DRAWN], "text"), "")
     if run.artifacts:

@@ -32,6 +32,7 @@ from handrail.projections.report.phrases import (
     describe_omission,
     describe_outputs,
     describe_preferences,
+    describe_receipt,
     describe_run,
     describe_trace,
     is_quick,
@@ -220,6 +221,7 @@ def _run(story: Story, run: RunStory, room: Effort) -> Html:
         element("h3", "The way"),
         element("p", f"{run.omitted} earlier nodes are left out.", class_="small") if run.omitted else None,
         element("ol", *_moments(run.moments, run, room), class_="way"),
+        _receipts(run),
         _outputs(run),
         element("h3", "In force at the tip"),
         _facts(
@@ -238,6 +240,15 @@ def _open_gaps(run: RunStory) -> Child:
         for gap in run.open_gaps
     ]
     return join_html(element("h3", "Open gaps"), element("ul", *rows, class_="facts"))
+
+
+def _receipts(run: RunStory) -> Child:
+    if not run.receipts:
+        return None
+    rows = [element("li", describe_receipt(receipt)) for receipt in run.receipts]
+    if run.receipts_omitted:
+        rows.insert(0, element("li", f"{run.receipts_omitted} earlier ones are left out."))
+    return _folded("Programs that ran", element("ul", *rows, class_="facts"))
 
 
 def _moments(moments: tuple[Moment, ...], run: RunStory, room: Effort) -> Iterable[Html]:

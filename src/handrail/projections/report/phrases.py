@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias, assert_never
 
 from handrail.engine.events import Artifact, Claim, Preferences
+from handrail.engine.history import Receipt
 from handrail.engine.navigate import (
     DetectedNonTipAdvance,
     EnteredLoop,
@@ -18,6 +19,7 @@ from handrail.engine.navigate import (
     TraceEntry,
     step_key,
 )
+from handrail.engine.receipts import describe_outcome
 from handrail.projections.evidence import describe_level, describe_sum
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
 
@@ -102,6 +104,17 @@ def describe_claim(claim: Claim) -> str:
     """One place of a report, and how it is known."""
     where = claim.pointer if claim.pointer != "/" else "the report as a whole"
     return f"{where}: {describe_level(claim)}"
+
+
+def describe_receipt(receipt: Receipt) -> str:
+    """One program that ran: its command, how it ended, and who saw it."""
+    fact = receipt.fact
+    command = " ".join(fact.argv)
+    name = f"{fact.check}: " if fact.check else ""
+    counts = fact.counts
+    counted = "" if counts is None else f", {counts.passed} passed, {counts.failed + counts.errors} failed"
+    seen_by = "started by Handrail" if fact.by == "handrail" else "told by the client's hook"
+    return f"{name}{command} ({describe_outcome(fact.outcome)}{counted}; {seen_by})"
 
 
 def describe_closing(run: RunStory) -> str:

@@ -27,11 +27,13 @@ from handrail.engine.history import (
     Imported,
     Node,
     Notes,
+    Receipt,
     Recorded,
     Run,
     SessionNotes,
     attached_to,
     claims_at,
+    list_receipts,
     path_to,
 )
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
@@ -53,6 +55,9 @@ from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_MOMENTS = 1_000
 """Of one line; the newest are told."""
+
+MOST_RECEIPTS_TOLD = 50
+"""Of one run; the newest are told."""
 
 MOST_BRANCHES = 400
 """Of one run; how each of them ends is worked out from its whole way."""
@@ -112,6 +117,9 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     latest: str
     """Of the moments."""
     evidence: EvidenceSum | None
+    receipts: tuple[Receipt, ...] = ()
+    """The newest programs that ran, oldest first."""
+    receipts_omitted: int = 0
     open_gaps: tuple[GapRecorded, ...]
     artifacts: tuple[CurrentArtifact, ...]
     capabilities: tuple[CapabilityObserved, ...]
@@ -222,6 +230,7 @@ class _Telling:
         tip = self._history.nodes[self._graph.preferred_tip]
         path = path_to(self._history, tip.node_id)
         kept = path[-MOST_MOMENTS:]
+        receipts = list_receipts(self._history, self._run.run_id)
         return RunStory(
             run=self._run,
             name=self._run.workflow_id if self._workflow is None else self._workflow.name,
@@ -233,6 +242,8 @@ class _Telling:
             earliest=min(node.at for node in kept),
             latest=max(node.at for node in kept),
             evidence=sum_evidence(self._history, tip.node_id),
+            receipts=tuple(receipts[-MOST_RECEIPTS_TOLD:]),
+            receipts_omitted=max(0, len(receipts) - MOST_RECEIPTS_TOLD),
             open_gaps=open_gaps(self._history, tip.node_id),
             artifacts=current_artifacts(self._history, tip.node_id),
             capabilities=tuple(capabilities_at(self._history, tip.node_id).values()),
