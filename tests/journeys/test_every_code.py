@@ -33,6 +33,7 @@ from tests.journeys.given_workflows import (
 from tests.journeys.provocations import LATER, NOBODY, PROVOKED, Stage
 from tests.journeys.rich_session import rich_session
 from tests.journeys.test_blocked import report
+from tests.journeys.test_code_of_nodes import Work
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.journeys.test_tokens_in_use import changed
 from tests.journeys.test_workflow_identity import add
@@ -197,10 +198,13 @@ def test_every_event_kind_is_written_by_a_call(runtime: Runtime, tmp_path: Path)
     answer(able, "check.run", stateToken=rich["stateToken"], argv=["nothing"], project=str(tmp_path))
     answer(runtime, "run.close", run=seen["stateToken"], reason="abandoned")
 
+    work = Work(tmp_path)
+    trees = work.events(work.start(), "tree_recorded")
+
     written = {
         event["kind"]
         for where, reply in ((runtime, rich), (elsewhere, rich), (runtime, seen))
         for event in events_of(where, reply)
-    }
+    } | {event["data"]["kind"] for event in trees}
 
     assert set(EVENT_KINDS) - written == set(), "make a call write these too"

@@ -15,8 +15,10 @@ from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import find_contract
 from tests.conftest import memory_runtime
 from tests.filled_in import in_own_words
+from tests.host.worktree.project import write
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, give, step
+from tests.journeys.test_code_of_nodes import Work
 
 Reply = dict[str, Any]
 PLACE = {"source": "file", "ref": "src/bill.py:2", "result": "It rounds once."}
@@ -182,3 +184,53 @@ def test_a_replay_does_not_look_again_and_a_dry_run_stores_nothing(looking: Runt
     assert (told["data"]["verdict"], untouched) == ("would_block", before)
     assert again == blocked
     assert done["isComplete"] is True
+
+
+def changed_files(*paths: str, command: str = "true", **fields: Any) -> str:
+    """The words of a report about these files, as one artifact for the command line."""
+    files = [{"path": path, "change": "modified", "why": "Rounds once now."} for path in paths]
+    checks = [{"command": command, "exitCode": 0, "summary": "It passed."}]
+    body = {"kind": "wr.changed_files", "files": files, "checks": checks}
+    return msgspec.json.encode([body | fields]).decode()
+
+
+@pytest.mark.promise("evidence.changed")
+def test_a_list_of_changed_files_is_held_against_the_files_of_the_start(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    first = work.tool.data("run", "continue", "--ack", work.start()["ackToken"], "--notes", "Planned.")
+
+    def report(token: str, artifacts: str) -> Any:
+        return work.tool.data("run", "continue", "--ack", token, "--notes", "n", "--artifacts", artifacts)
+
+    invented = report(first["ackToken"], changed_files("a.py"))
+    for name in ("a.py", "b.py"):
+        write(work.root, name, "changed = 2\n")
+    omitted = report(invented["retryAckToken"], changed_files("a.py"))
+    left_out = [{"path": "b.py", "why": "A scratch file."}]
+    told = report(omitted["retryAckToken"], changed_files("a.py", leftOut=left_out))
+
+    assert "a.py did not change in this run" in invented["blockers"][0]["message"]
+    assert "changed in this run and not listed: b.py" in omitted["blockers"][0]["message"]
+    assert (told["kind"], told["pending"]["stepId"]) == ("ok", "verify")
+
+
+@pytest.mark.promise("evidence.ran")
+def test_a_command_is_believed_by_its_receipt_and_stale_after_the_next_edit(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    first = work.tool.data("run", "continue", "--ack", work.start()["ackToken"], "--notes", "Planned.")
+    write(work.root, "a.py", "a = 2\n")
+    work.tool.data("check", "run", "--", "true")
+    write(work.root, "a.py", "a = 3\n")
+
+    words = ("--notes", "n", "--artifacts", changed_files("a.py"))
+    stale = work.tool.data("run", "continue", "--ack", first["ackToken"], *words)
+    work.tool.data("check", "run", "--", "true")
+    fresh = work.tool.data("run", "continue", "--ack", stale["retryAckToken"], *words)
+
+    (blocker,) = stale["blockers"]
+    assert blocker["code"] == "MISSING_REQUIRED_OUTPUT"
+    assert "true ran (exit 0) before files changed: a.py" in blocker["message"]
+    assert "handrail check run -- true" in blocker["suggestedFix"]
+    assert fresh["kind"] == "ok"
+    claims = {one["check"]: one for one in work.events(first, "evidence_recorded")[-1]["data"]["claims"]}
+    assert (claims["ran"]["level"], claims["ran"]["fact"]) == ("ran", "exit 0")

@@ -38,7 +38,8 @@ handrail.workflows.reading
 """What an advance has no use for, whether it is the first or a replay: each has a call of its own."""
 MOST_OWN_MODULES = 97
 PATTERNS_OF_A_CALL = {
-    *("arrival.py", "conditions.py", "disk.py", "manifest.py", "plan.py", "segments.py", "standing.py")
+    *("arrival.py", "conditions.py", "disk.py", "manifest.py", "plan.py", "segments.py", "standing.py"),
+    "settings.py",
 }
 """Files whose patterns an advance really uses; all others are compiled by the calls that match with them."""
 PATTERN_SCRIPT = """

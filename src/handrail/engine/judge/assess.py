@@ -126,28 +126,28 @@ def assess(
     `kept` is what the blocked attempts right before it brought. `known` is what was seen and what ran;
     without it nothing is weighed (a simulation).
     """
-    weighed = _weigh(place, judge_report(place, brought, kept), known)
-    judged = weighed.judged
+    judged = judge_report(place, brought, kept)
+    weighed = _weigh(place, judged, known)
+    judged = judged if weighed is None else weighed.judged
     found = find_reasons(place, facts, judged)
     told = _read_facts(place, judged)
     note_reasons, note_checks, note_issues = _judge_notes(place.step, notes)
     return msgspec.structs.replace(
         told,
-        reasons=(*found.reasons, *weighed.reasons, *note_reasons, *told.reasons),
+        reasons=(*found.reasons, *(weighed.reasons if weighed else ()), *note_reasons, *told.reasons),
         checks=(*found.checks, *note_checks),
         issues=(*note_issues, *told.issues),
         is_undecided=found.is_undecided,
-        claims=weighed.claims,
-        disclosed=weighed.gaps,
+        claims=weighed.claims if weighed else (),
+        disclosed=weighed.gaps if weighed else (),
     )
 
 
-def _weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed | None) -> Weighed:
-    from handrail.engine.judge.run_claims import Weighed  # noqa: PLC0415 - a simulation needs none of it
-
+def _weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed | None) -> Weighed | None:
+    """What the evidence says; None if nobody looked, or nothing that was brought could be weighed."""
     is_asked = bool(judged) or (place.step is not None and bool(place.step.check))
     if known is None or not is_asked:
-        return Weighed(judged=judged)
+        return None
     from handrail.engine.judge.evidence import weigh  # noqa: PLC0415 - notes alone need none of it
 
     return weigh(place, judged, known)
@@ -163,12 +163,13 @@ def assess_progress(
     for body in brought:
         (facts if full_kind(str(body["kind"])) in kinds else others).append(body)
     unasked = msgspec.structs.replace(place, step=None)
-    weighed = _weigh(unasked, judge_report(place, facts), known)
-    counted = weighed.judged
+    counted = judge_report(place, facts)
+    weighed = _weigh(unasked, counted, known)
+    counted = counted if weighed is None else weighed.judged
     judged = sorted([*counted, *keep_unchecked(others)], key=lambda found: found.artifact.digest)
     told = _read_facts(place, judged)
     checks = find_reasons(unasked, Facts(), counted).checks
-    return msgspec.structs.replace(told, checks=checks, claims=weighed.claims)
+    return msgspec.structs.replace(told, checks=checks, claims=weighed.claims if weighed else ())
 
 
 def _read_facts(place: Place, judged: list[JudgedArtifact]) -> Verdict:
