@@ -32,7 +32,7 @@ _ESCAPES = (
 _NAME = r"password|passwd|passphrase|secret|token|authorization|cookie|api[_-]?key|private[_-]?key|credential"
 _VALUE = r"(?:\"[^\"]{4,}\"|'[^']{4,}'|[^\s\"',;)}\]]{4,})"
 _ASSIGNS = r"[\"']?(?:\s{0,4}=\s{0,4}|:\s{1,4}|:(?=[\"']))"
-_ASSIGNED = rf"(?i)([\w-]{{0,64}}(?:{_NAME})[\w-]{{0,64}}{_ASSIGNS})({_VALUE})"
+_ASSIGNED = rf"(?i)((?:{_NAME})[\w-]{{0,64}}{_ASSIGNS})({_VALUE})"  # what comes before a name stays anyway
 _PLAIN_VALUE = r"(?i)[\"']?(?:[\d.,_%]+|true|false|null|none|undefined|required|optional)[\"']?"
 _SCHEMES = r"(?i)\b(bearer|basic|token)\s+[a-z0-9._~+/=-]{12,}"
 _KNOWN = (
