@@ -140,6 +140,7 @@ def test_the_sum_is_told_at_the_end_and_in_every_view_and_no_claim_is_called_ver
     _, shown = command(looking, "session", "show", done["session"]["sessionId"])
     _, markdown = command(looking, "session", "export", done["session"]["sessionId"], "--as", "markdown")
     again = tool_call(looking, "continue_workflow", stateToken=done["stateToken"]).structured
+    found = tool_call(looking, "resume_session", query=done["session"]["sessionId"]).structured
 
     assert done["evidence"] == {"verified": 1, "unverified": 1, "contradicted": 0, "stale": 0}
     assert "evidence: 1 verified, 1 unverified" in done["closing"]
@@ -153,6 +154,7 @@ def test_the_sum_is_told_at_the_end_and_in_every_view_and_no_claim_is_called_ver
     assert "Evidence: 1 verified, 1 unverified." in report
     assert "well-formed, unverified: Handrail has not seen pytest -q run" in report.replace("\\", "")
     assert again["evidence"] == done["evidence"]
+    assert found["items"][0]["evidence"] == done["evidence"]
 
 
 @pytest.mark.promise("evidence.unknown")

@@ -27,6 +27,7 @@ from handrail.operations.source_drift import warn_of_drift
 from handrail.operations.stored_sessions import Sessions, open_stored_sessions
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
+from handrail.projections.evidence import EvidenceSum, sum_evidence
 from handrail.projections.overview import SessionFacts, imported_from
 from handrail.projections.position import title_at
 from handrail.projections.resume_candidates import (
@@ -85,6 +86,8 @@ class Candidate(Payload, frozen=True, kw_only=True):
     why_matched: list[str]
     snippet: str = ""
     imported_from: str = ""
+    evidence: dict[str, int] | None = None
+    """How many places of its reports are verified, unverified, contradicted, stale; None: none yet."""
     warnings: list[ReplyWarning] = []
     """Of its workflow's file, where that no longer means what it meant at the start."""
     next_call: ToolCall
@@ -279,6 +282,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
     require_healthy(session)
     history = session.history
     warnings: tuple[ReplyWarning, ...] = ()
+    evidence: EvidenceSum | None = None
     if subject.run_id is None:
         title, token = "", mint_session_token(rt.keys, history)
     else:
@@ -287,6 +291,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         workflow = load_pinned_workflow(rt.log, run.workflow_hash)
         title = title_at(workflow, tip)
         token = mint_state_token(rt.keys, history.session_id, tip)
+        evidence = sum_evidence(history, tip.node_id)
         if found.is_here:
             warnings = warn_of_drift(rt.library, rt.workspace, project, run, workflow)
     return Candidate(
@@ -301,6 +306,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         why_matched=list(found.why),
         imported_from=imported_from(history),
         snippet=found.snippet,
+        evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
