@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.ids import SessionId
+from handrail.operations.taking_trees import record_tree
 from handrail.ports.program import (
     Fetched,
     IndexSource,
@@ -21,8 +23,10 @@ from handrail.ports.program import (
     UpdateCheck,
 )
 from handrail.ports.workspace import Settings
+from handrail.ports.worktree import Tree
 from handrail.runtime.operation import all_operations
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import read_session
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents
 from tests.journeys.conversation import answer, start
@@ -124,6 +128,21 @@ def _copy(world: World) -> dict[str, Any]:
     return _confirmed(world.runtime, "store.copy", to=f"{world.folder}/other")
 
 
+def _restored(world: World) -> dict[str, Any]:
+    runtime = world.runtime
+    session = read_session(runtime.log, SessionId(_session(runtime)))
+    assert session is not None
+    assert isinstance(runtime.settings, GivenSettings)
+    runtime.settings.settings = msgspec.structs.replace(runtime.settings.settings, snapshots="always")
+    (node_id,) = session.history.nodes
+    tree = runtime.worktree().take_tree(world.project)
+    assert isinstance(tree, Tree)
+    record_tree(runtime, session.history, node_id, world.project, tree, "start")
+    with open(f"{world.project}/new.txt", "w", encoding="utf-8") as file:
+        file.write("not there then\n")
+    return _confirmed(runtime, "code.restore", node=node_id)
+
+
 WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "workflow.new": lambda world: _confirmed(world.runtime, "workflow.new", workflowId="project.fresh"),
     "run.start": lambda world: {"workflowId": "project.three_steps", "requestId": "key"},
@@ -137,6 +156,7 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     },
     "run.close": lambda world: {"run": _session(world.runtime), "reason": "abandoned"},
     "check.run": lambda world: {"argv": [sys.executable, "-c", "pass"], "session": _session(world.runtime)},
+    "code.restore": _restored,
     "session.start": lambda world: {"goal": "Think first", "requestId": "key"},
     "session.delete": lambda world: _confirmed(
         world.runtime, "session.delete", ids=[_session(world.runtime)], dangerous=True

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
-from handrail.contract.outcome import Answer, Fault, NextCall, Success
+from handrail.contract.outcome import Answer, Commits, Fault, NextCall, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import format_count, shorten
 from handrail.engine.history import History, Node
@@ -66,6 +66,13 @@ class _Restoring(msgspec.Struct, frozen=True, kw_only=True):
     differing: tuple[Difference, ...]
     writes: tuple[FileWrite, ...]
     left_out: tuple[LeftOut, ...]
+
+
+class _NotYet(Commits):
+    """Recording the present files is not yet what was asked for: a call that ends then restored nothing."""
+
+    def note(self, reads_back: NextCall) -> None:
+        del reads_back
 
 
 def restore_code(rt: Runtime, request: RestoreCode) -> DryRun | Success:
@@ -173,12 +180,13 @@ def _restore(rt: Runtime, history: History, tip: Node, name: str, project: str, 
     versions = {"present": restoring.present.tree_id, "target": restoring.target.tree.tree_id}
     if versions != plan.versions:
         raise refusal("target_changed")
-    record_tree(rt, history, tip.node_id, project, restoring.present, "restore")
+    recording = msgspec.structs.replace(rt, commits=_NotYet())
+    record_tree(recording, history, tip.node_id, project, restoring.present, "restore")
     blocked = {left.path for left in restoring.left_out}
-    rt.commits.note(NextCall(operation="code.status", params={"session": history.session_id}))
     done = rt.worktree().write_files(
         project, [write for write in restoring.writes if write.path not in blocked]
     )
+    rt.commits.note(NextCall(operation="code.status", params={"session": history.session_id}))
     _record_present(rt, history.session_id, tip.node_id, project)
     recorded = restoring.target.recorded
     assert recorded is not None, "only a recorded tree is restored"

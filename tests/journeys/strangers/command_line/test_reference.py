@@ -55,6 +55,9 @@ class Places:
         for _ in range(2):
             notes = "Read the code, ran the check and wrote the plan."
             self.moved = product.data("run", "continue", "--ack", self.moved["ackToken"], "--notes", notes)
+        kept = started(product, "kept")["session"]["sessionId"]
+        looked = product.run("code", "status", "--session", str(kept))
+        self.node = str(json.loads(looked.out)["data"]["node_id"]) if looked.status == 0 else ""
 
     def fresh(self) -> Json:
         """A step that nobody has continued yet."""
@@ -70,6 +73,8 @@ class Places:
             "SESSION_ID": self.session,
             "RUN_ID": self.moved["session"]["runId"] if "ledger" in example else run["session"]["runId"],
             "CONFIRM_TOKEN": self.token,
+            "NODE_ID": self.node,
+            "OTHER_NODE_ID": self.node,
         }
         return [words.get(word, word) for word in shlex.split(example)[1:]]
 
@@ -219,7 +224,10 @@ def unmarked(value: Any, marker: str, at: str = "", covered: tuple[str, ...] = (
 def test_every_example_of_reference_runs_where_every_feature_is_on(product: Product, index: Index) -> None:
     index.used_by(product)
     settings = product.home / "config.json"
-    given = json.loads(settings.read_text(encoding="utf-8")) | {"startSession": True}
+    given = json.loads(settings.read_text(encoding="utf-8")) | {
+        "startSession": True,
+        "code": {"snapshots": "always"},
+    }
     settings.write_text(json.dumps(given), encoding="utf-8")
     told = reference(product)["commands"]
     examples = [

@@ -22,10 +22,7 @@ CODE_ROWS = (
             ),
             _SESSION,
         ),
-        examples=(
-            "handrail code status --session SESSION_ID --compact",
-            "handrail code status NODE_ID --session SESSION_ID --compact",
-        ),
+        examples=("handrail code status NODE_ID --compact",),
     ),
     Row(
         path="code diff",
@@ -39,7 +36,7 @@ CODE_ROWS = (
         ),
         examples=(
             "handrail code diff NODE_ID --compact",
-            "handrail code diff NODE_ID OTHER_NODE_ID --session SESSION_ID --human",
+            "handrail code diff NODE_ID OTHER_NODE_ID --human",
         ),
     ),
     Row(

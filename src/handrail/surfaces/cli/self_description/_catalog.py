@@ -301,7 +301,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--session", "value": "ID", "choices": (), "is_required": False, "environment": "", "text": "A session id; default the only run in progress here."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail code status --session SESSION_ID --compact", "handrail code status NODE_ID --session SESSION_ID --compact"),
+        "examples": ("handrail code status NODE_ID --compact",),
         "errors": ("VALIDATION_ERROR", "CONTEXT_MISSING", "SESSION_NOT_FOUND", "E_NOT_FOUND", "E_IO", "STORE_UNSUPPORTED_VERSION", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_FORBIDDEN", "E_CONFIG", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "code diff": {
@@ -318,7 +318,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--session", "value": "ID", "choices": (), "is_required": False, "environment": "", "text": "A session id; default the only run in progress here."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail code diff NODE_ID --compact", "handrail code diff NODE_ID OTHER_NODE_ID --session SESSION_ID --human"),
+        "examples": ("handrail code diff NODE_ID --compact", "handrail code diff NODE_ID OTHER_NODE_ID --human"),
         "errors": ("VALIDATION_ERROR", "CONTEXT_MISSING", "SESSION_NOT_FOUND", "E_NOT_FOUND", "E_IO", "STORE_UNSUPPORTED_VERSION", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_FORBIDDEN", "E_CONFIG", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "code restore": {
