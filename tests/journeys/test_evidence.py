@@ -139,6 +139,7 @@ def test_the_sum_is_told_at_the_end_and_in_every_view_and_no_claim_is_called_ver
     done = sent(looking, first["ackToken"], REPORT | {"claims": [CLAIM | {"evidence": [PLACE, ran]}]})
     _, shown = command(looking, "session", "show", done["session"]["sessionId"])
     _, markdown = command(looking, "session", "export", done["session"]["sessionId"], "--as", "markdown")
+    _, page = command(looking, "session", "export", done["session"]["sessionId"], "--as", "html")
     again = tool_call(looking, "continue_workflow", stateToken=done["stateToken"]).structured
     found = tool_call(looking, "resume_session", query=done["session"]["sessionId"]).structured
 
@@ -155,6 +156,7 @@ def test_the_sum_is_told_at_the_end_and_in_every_view_and_no_claim_is_called_ver
     assert "well-formed, unverified: Handrail has not seen pytest -q run" in report.replace("\\", "")
     assert again["evidence"] == done["evidence"]
     assert found["items"][0]["evidence"] == done["evidence"]
+    assert 'class="pill unproven"' in page["data"]["content"]
 
 
 @pytest.mark.promise("evidence.unknown")

@@ -67,6 +67,13 @@ def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
     return EvidenceSum(**counts)
 
 
+def is_verified(evidence: EvidenceSum | None) -> bool:
+    """Whether somebody else than the agent has seen everything that was claimed."""
+    return (
+        evidence is not None and evidence.verified > 0 and evidence == EvidenceSum(verified=evidence.verified)
+    )
+
+
 def describe_sum(evidence: EvidenceSum | None) -> str:
     """The sum in words; empty where there is none."""
     if evidence is None:

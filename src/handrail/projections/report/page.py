@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.engine.events import Artifact
+from handrail.projections.evidence import is_verified
 from handrail.projections.html.elements import (
     Child,
     Html,
@@ -66,7 +67,7 @@ p{margin:.4rem 0}a{color:var(--busy)}
 background:var(--busyb);color:var(--busy)}
 .pill.complete{background:var(--goodb);color:var(--good)}
 .pill.complete_with_gaps{background:var(--warnb);color:var(--warn)}
-.pill.closed{background:var(--line);color:var(--soft)}
+.pill.closed,.pill.unproven{background:var(--line);color:var(--soft)}
 .pill.blocked{background:var(--badb);color:var(--bad)}
 .banner{border-left:.3rem solid var(--busy);background:var(--busyb);padding:.7rem 1rem;margin:1rem 0;
 border-radius:.3rem}
@@ -167,12 +168,14 @@ def _header(story: Story) -> Html:
             "p", " · ".join(filter(None, ("Session report", story.session_id, story.branch))), class_="over"
         ),
         element("h1", title_of(story)),
-        _pill(status),
+        _pill(status, story.runs),
     )
 
 
-def _pill(status: str) -> Html:
-    return element("span", STATUS_WORDS[status], class_=f"pill {status}")
+def _pill(status: str, runs: Sequence[RunStory]) -> Html:
+    """How it stands. What only the agent has seen is never green."""
+    is_proven = status != "complete" or all(is_verified(run.evidence) for run in runs)
+    return element("span", STATUS_WORDS[status], class_=f"pill {status}" if is_proven else "pill unproven")
 
 
 def _nothing(story: Story) -> Html:
@@ -212,7 +215,7 @@ def _run(story: Story, run: RunStory, room: Effort) -> Html:
         element("h2", run.name),
         element(
             "p",
-            *(_pill(run.status), " ") if len(story.runs) > 1 else (),
+            *(_pill(run.status, [run]), " ") if len(story.runs) > 1 else (),
             describe_run(run),
         ),
         element("p", describe_evidence(run)) if run.evidence is not None else None,
