@@ -43,4 +43,10 @@ PROMISES: tuple[Promise, ...] = (
         "A list of changed files is held against what changed in the run: a file that did not change is "
         "refused, and one that is left out is named once.",
     ),
+    Promise(
+        "evidence.cast",
+        "evidence, 7.1",
+        "No lie of a dishonest agent ends as verified in any bundled workflow and mode: each is named by the "
+        "reply that refuses it or by the gap that discloses it; the honest agent is never refused.",
+    ),
 )

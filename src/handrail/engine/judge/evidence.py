@@ -175,11 +175,12 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
     gaps: list[GapRecorded] = []
     weighed: list[JudgedArtifact] = []
     for found in judged:
+        held = find_kind_contract(place.workflow, found.artifact.kind, found.ref) if found.ref else None
+        contract = None if held is None else held.contract
         if not found.is_good or not found.ref:
             weighed.append(found)
+            claims += () if contract is None else _name_inconsistent(found, contract)
             continue
-        held = find_kind_contract(place.workflow, found.artifact.kind, found.ref)
-        contract = None if held is None else held.contract
         result = _Weighing(found, contract, known)
         weighed.append(result.judged())
         claims += result.claims
@@ -190,6 +191,22 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
         claims.append(claim)
         reasons += [] if reason is None else [reason]
     return Weighed(judged=weighed, claims=tuple(claims), reasons=tuple(reasons), gaps=tuple(gaps))
+
+
+def _name_inconsistent(found: JudgedArtifact, contract: Contract) -> Iterator[Claim]:
+    """Where a report that is refused already contradicts itself: a run that goes on with it counts that."""
+    for rule in contract.evidence:
+        for pointer, fact in (
+            find_inconsistent(rule, found.artifact.body) if isinstance(rule, Consistent) else ()
+        ):
+            yield Claim(
+                contract_ref=found.ref,
+                pointer=pointer,
+                check="consistent",
+                level="observed",
+                verdict="contradicted",
+                fact=shorten_message(fact, FACT_BYTES),
+            )
 
 
 class _Weighing:

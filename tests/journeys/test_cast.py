@@ -1,0 +1,50 @@
+"""Nobody gets away with a lie: an honest agent and nine liars in every bundled workflow and mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.cast import LIES, NEVER_STOPS, play, play_all, read_cells, sum_up
+from tests.surfaces.mcp.test_scripted_agents import IDS, MODES
+
+CELLS = read_cells()
+
+
+@pytest.mark.promise("evidence.cast")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("workflow_id", IDS)
+def test_every_lie_is_refused_or_disclosed(tmp_path: Path, workflow_id: str, mode: str) -> None:
+    runs = play_all(tmp_path, workflow_id, mode)
+
+    cells = sum_up(runs)
+    assert "missed" not in cells.values()
+    assert cells == CELLS[workflow_id][mode], "record it: python -m tests.journeys.cast"
+    for run in runs:
+        passed_by = {name for name, _, outcome in run.told if outcome == "disclosed"}
+        seen = run.end["evidence"] or {}
+        doubted = sum(seen.get(name, 0) for name in ("contradicted", "stale", "unverified"))
+        assert doubted > 0 or not passed_by - {"empty notes"}
+        assert "gap" in run.end["closing"] or not passed_by or mode != NEVER_STOPS
+
+
+@pytest.mark.promise("evidence.cast")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("workflow_id", IDS)
+def test_the_honest_agent_is_never_refused(tmp_path: Path, workflow_id: str, mode: str) -> None:
+    run = play(tmp_path, workflow_id, mode)
+
+    assert run.blocks == 0
+    assert (run.end["isComplete"], run.end["evidence"]["contradicted"], run.end["evidence"]["stale"]) == (
+        True,
+        0,
+        0,
+    )
+
+
+def test_the_table_has_every_workflow_mode_and_lie() -> None:
+    assert list(CELLS) == IDS
+    assert all(list(held) == MODES for held in CELLS.values())
+    names = [lie.name for lie in LIES]
+    assert all(list(cells) == names for held in CELLS.values() for cells in held.values())
