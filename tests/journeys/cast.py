@@ -364,12 +364,9 @@ class Turn:
 
     def truth(self) -> Body:
         """The honest report on the files as they are now."""
-        output = self._params.get("output")
-        if output is None:
-            return {}
-        return output | (
-            {"artifacts": [self._look_again(one) for one in self._honest]} if self._honest else {}
-        )
+        output: Body = self._params.get("output", {})
+        true = [self._look_again(one) for one in self._honest]
+        return output | ({"artifacts": true} if true else {})
 
     def _look_again(self, body: Body) -> Body:
         project = self._project
