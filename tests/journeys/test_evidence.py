@@ -238,3 +238,25 @@ def test_a_command_is_believed_by_its_receipt_and_stale_after_the_next_edit(tmp_
     assert fresh["kind"] == "ok"
     claims = {one["check"]: one for one in work.events(first, "evidence_recorded")[-1]["data"]["claims"]}
     assert (claims["ran"]["level"], claims["ran"]["fact"]) == ("ran", "exit 0")
+
+
+@pytest.mark.promise("evidence.ran")
+def test_a_step_that_asks_for_a_declared_check_says_so_and_waits_for_it(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    asking = {"id": "do", "title": "Do", "prompt": "Do it.", "evidence": {"check": "tests"}}
+    workflow = {"id": "project.asks", "name": "Asks", "description": "Asks for a check.", "steps": [asking]}
+    write(work.root, ".handrail/workflows/asks.json", msgspec.json.encode(workflow).decode())
+    write(work.root, ".handrail/config.json", '{"checks": {"tests": {"command": ["true"]}}}')
+
+    shown = work.tool.data("workflow", "inspect", "project.asks", "--part", "steps")
+    started = work.tool.data("run", "start", "project.asks", "--goal", "g", "--request-id", "k")
+    early = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "Done.")
+    work.tool.run("check", "run", "tests")
+    done = work.tool.data("run", "continue", "--ack", early["retryAckToken"])
+
+    assert shown["workflow"]["steps"][0]["check"] == "tests"
+    assert "handrail check run tests" in started["pending"]["prompt"]
+    (blocker,) = early["blockers"]
+    assert (blocker["code"], blocker["pointer"]["stepId"]) == ("MISSING_REQUIRED_OUTPUT", "do")
+    assert "Run handrail check run tests" in blocker["suggestedFix"]
+    assert done["evidence"] == {"verified": 1, "unverified": 0, "contradicted": 0, "stale": 0}

@@ -65,6 +65,8 @@ class StepOutline(Payload, frozen=True, kw_only=True):
     """True, false, or the condition that decides: its id, or what it says where it has none."""
     when: str = ""
     contract: str = ""
+    check: str = ""
+    """The declared check of the project that must have passed."""
     options: list[str] = []
     max_iterations: int = 0
     loop: str = ""
@@ -276,6 +278,7 @@ def _outline(part: CompiledPart) -> StepOutline:
                 require_confirmation=part.require_confirmation,
                 when=part.when,
                 contract=part.contract,
+                check=part.check,
             )
         case Action():
             return StepOutline(

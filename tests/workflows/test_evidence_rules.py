@@ -1,0 +1,83 @@
+"""The `evidence` of a contract file: what is read, and what is refused at its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.workflows.checking.whole_file import read_checked_contract
+from handrail.workflows.compiled import PathExists, Ran
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "verdict": {"type": "string"},
+        "files": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"path": {"type": "string"}, "status": {"type": "integer"}},
+            },
+        },
+    },
+}
+
+
+def read(*rules: Any) -> Any:
+    document = {"id": "project.contracts.change", "schema": SCHEMA, "evidence": list(rules)}
+    return read_checked_contract(msgspec.json.encode(document), "change.json")
+
+
+def test_rules_are_read_and_the_one_that_is_always_on_may_be_written() -> None:
+    found = read(
+        {"check": "not_example"},
+        {"check": "path_exists", "at": "/files/*/path"},
+        {"check": "ran", "at": "/files/*/path", "status": "status", "demand": "required"},
+    )
+
+    assert found.problems == ()
+    assert found.contract.evidence == (
+        PathExists(at="/files/*/path"),
+        Ran(at="/files/*/path", status="status", demand="required"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "pointer", "said"),
+    [
+        ({"check": "path_exist", "at": "/files/*/path"}, "/evidence/0/check", "Did you mean path_exists?"),
+        ({"check": "seen", "at": "/x"}, "/evidence/0/check", "Write one of consistent, path_exists"),
+        ({"at": "/files/*/path"}, "/evidence/0", "check is missing."),
+        ("path_exists", "/evidence/0", "A rule of evidence is an object."),
+        ({"check": "path_exists", "at": "/files/*/paht"}, "/evidence/0/at", "Did you mean path?"),
+        ({"check": "path_exists", "at": "files"}, "/evidence/0/at", "is not a place of the artifact"),
+        ({"check": "path_exists", "at": "/verdict/*"}, "/evidence/0/at", "nothing is known at"),
+        ({"check": "ran", "at": "/files/*/path", "status": "exit"}, "/evidence/0", "The schema has no"),
+        ({"check": "path_exists", "at": "/verdict", "must": True}, "/evidence/0", "must"),
+        ({"check": "path_exists", "at": "/verdict", "demand": "always"}, "/evidence/0", "always"),
+        (
+            {
+                "check": "consistent",
+                "when": {"at": "/verdict", "equals": "a", "differs": "b"},
+                "then": {"at": "/verdict", "exists": True},
+            },
+            "/evidence/0/when",
+            "exactly one thing",
+        ),
+    ],
+)
+def test_a_rule_that_could_never_be_asked_is_refused_at_its_place(rule: Any, pointer: str, said: str) -> None:
+    found = read(rule)
+
+    (problem,) = found.problems
+    assert problem.pointer == pointer
+    assert said in f"{problem.message} {problem.fix}"
+    assert problem.line > 0
+
+
+def test_there_is_a_limit() -> None:
+    found = read(*[{"check": "path_exists", "at": "/verdict"}] * 51)
+
+    assert [problem.code for problem in found.problems] == ["too_large"]
