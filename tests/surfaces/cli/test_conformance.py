@@ -109,6 +109,9 @@ CASES: list[tuple[list[str], str, str]] = [
     (["completion"], "E_USAGE", ""),
     (["completion", "--shell", "tcsh"], "E_VALIDATION", ""),
     (["check", "list", "--bogus"], "E_USAGE", ""),
+    (["code", "status", "--bogus"], "E_USAGE", ""),
+    (["code", "diff"], "E_USAGE", ""),
+    (["code", "restore"], "E_USAGE", ""),
     (["check", "run", "nope", "--session", "SESSION"], "E_VALIDATION", "VALIDATION_ERROR"),
     (["workflow"], "E_USAGE", ""),
     (["workflow", "list", "--bogus"], "E_USAGE", ""),
@@ -290,14 +293,15 @@ def test_the_lafs_dialect_conforms_at_the_complete_tier(
 
 def test_every_command_has_a_success_and_a_failure_here() -> None:
     """`mcp`, `hook` and `demo` have no document on success, a self-test takes long, a session without a run
-    needs a setting, `setup` and `update` need clients and an index; a hook never fails its client. Their own
-    tests show them."""
+    needs a setting, `code` needs a tree, `setup` and `update` need clients and an index; a hook never fails
+    its client. Their own tests show them."""
     seen: dict[bool, set[str]] = {True: set(), False: set()}
     for line, code, _ in CASES:
         seen[code == ""].add(path_of(line))
 
     assert set(_table.COMMANDS) - seen[True] == {
-        *("mcp", "demo", "hook", "store selftest", "session start", "setup", "update")
+        *("mcp", "demo", "hook", "store selftest", "session start", "setup", "update"),
+        *("code status", "code diff", "code restore"),
     }
     assert set(_table.COMMANDS) - seen[False] == {"hook", "setup", "update"}
 
