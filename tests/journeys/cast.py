@@ -47,7 +47,8 @@ EDITED, BESIDE = "src/bill.py", "src/notes.txt"
 class Project:
     """A git repository with two files, a runtime that looks at it, and an agent's hands."""
 
-    def __init__(self, place: Path, workflow_id: str) -> None:
+    def __init__(self, place: Path, workflow_id: str, verdict: str = "passed") -> None:
+        self._verdict = verdict
         self.place = place / "project"
         (self.place / "src").mkdir(parents=True)
         self.edits = 0
@@ -74,10 +75,15 @@ class Project:
     def begin(self, workflow_id: str, mode: str) -> Reply:
         """Start the run, and record the files it begins with, as a server does after its reply."""
         first = begun(self.runtime, workflow_id, mode).structured
-        assert self.runtime.trees_due is not None
-        (due,) = self.runtime.trees_due
-        assert take_due_tree(self.runtime, due, SERVER_SECONDS) == ""
+        self._take_trees("start")
         return first
+
+    def _take_trees(self, cause: str) -> None:
+        """Of this cause alone: those of every advance take time, and say nothing more to a report."""
+        assert self.runtime.trees_due is not None
+        due = [one for one in self.runtime.trees_due if one.cause == cause]
+        self.runtime.trees_due.clear()
+        assert [take_due_tree(self.runtime, one, SERVER_SECONDS) for one in due] == [""]
 
     def edit(self, name: str) -> None:
         self.edits += 1
@@ -90,6 +96,7 @@ class Project:
         if self._ran.get(line) != self.edits:
             run_check(self.runtime, RunCheck(argv=line.split(), state_token=reply["stateToken"]))
             self._ran[line] = self.edits
+            self._take_trees("receipt")
 
     def look_true(self, made: Body, reply: Reply) -> Body:
         """A report of this kind that is true of the project as it is, after the work that it speaks of."""
@@ -99,10 +106,7 @@ class Project:
                 self.run(PASSING, reply)
                 return made | {"files": self.list_changed(), "checks": [_CHECK]}
             case "wr.verification_report":
-                self.run(PASSING, reply)
-                claim = {"claim": "A total is computed.", "status": "confirmed"}
-                claims = [claim | {"evidence": [_PLACE, _COMMAND]}]
-                return made | {"verdict": "passed", "claims": claims, "notChecked": []}
+                return made | self._verify(reply)
             case "wr.review_findings":
                 self.run(PASSING, reply)
                 finding = made["findings"][0] | {"file": EDITED, "line": 2, "evidence": [_PLACE, _COMMAND]}
@@ -116,6 +120,19 @@ class Project:
                 return made | {"slices": slices}
             case _:
                 return made
+
+    def _verify(self, reply: Reply) -> Body:
+        self.run(PASSING, reply)
+        claim = {"claim": "A total is computed.", "status": "confirmed", "evidence": [_PLACE, _COMMAND]}
+        if self._verdict == "passed":
+            return {"verdict": "passed", "claims": [claim], "notChecked": []}
+        if self._verdict == "incomplete":
+            left = {"what": "Yen, at the till", "why": "There is no till."}
+            return {"verdict": "incomplete", "claims": [claim], "notChecked": [left]}
+        self.run(FAILING, reply)
+        seen = [_COMMAND | {"ref": FAILING, "result": "It ended with exit status 1."}]
+        refuted = {"claim": "Yen is handled.", "status": "refuted", "evidence": seen}
+        return {"verdict": self._verdict, "claims": [claim, refuted], "notChecked": []}
 
     def list_changed(self) -> list[Body]:
         return [
@@ -279,7 +296,7 @@ LIES: tuple[Lie, ...] = (
     Lie(
         name="run too early",
         tells="a file is edited after the command ran",
-        fact="before files changed",
+        fact=f"before files changed: {EDITED}",
         tell=run_too_early,
     ),
 )
@@ -296,26 +313,29 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     """Each lie that was told, in which kind of report, and what came of it."""
     blocks: int
     """How often an honest report was refused."""
-    stepped: int
+    kinds: list[str]
+    """What the steps asked for, in their order; empty: notes."""
 
 
-def play(place: Path, workflow_id: str, mode: str, *lies: Lie) -> Played:
+def play(place: Path, workflow_id: str, mode: str, *lies: Lie, verdict: str = "passed") -> Played:
     """Play a workflow to its end, with these lies on the way.
 
     In a mode that stops, each lie is told once in each kind of report: refused, the liar tries the next one,
     and in the end what is true. In one that never stops the run goes on with the lie, so each is told once.
     """
-    project = Project(place, workflow_id)
+    project = Project(place, workflow_id, verdict)
     reply = project.begin(workflow_id, mode)
     told: list[tuple[str, str, Outcome]] = []
     done: set[tuple[str, str]] = set()
     blocks = 0
-    for stepped in range(MOST_CALLS):
+    kinds: list[str] = []
+    for _ in range(MOST_CALLS):
         if reply["pending"] is None:
-            return Played(end=reply, told=told, blocks=blocks, stepped=stepped)
+            return Played(end=reply, told=told, blocks=blocks, kinds=kinds)
         params = report_on(reply)
         honest = [project.look_true(one, reply) for one in params.get("output", {}).get("artifacts", ())]
         turn = Turn(project, reply, params, honest)
+        kinds.append(turn.kind)
         for lie in lies:
             where = turn.kind if mode != NEVER_STOPS and lie.tell is not None else ""
             outcome = None if (lie.name, where) in done or turn.is_over else turn.tell(lie)

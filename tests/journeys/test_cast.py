@@ -10,6 +10,15 @@ from tests.journeys.cast import LIES, NEVER_STOPS, play, play_all, read_cells, s
 from tests.surfaces.mcp.test_scripted_agents import IDS, MODES
 
 CELLS = read_cells()
+REPAIRING = {
+    "wr.bug_investigation",
+    "wr.dependency_upgrade",
+    "wr.documentation_update",
+    "wr.feature_delivery",
+    "wr.refactor",
+    "wr.test_generation",
+}
+"""Workflows in which the last verification is followed by a loop of repairs."""
 
 
 @pytest.mark.promise("evidence.cast")
@@ -41,6 +50,22 @@ def test_the_honest_agent_is_never_refused(tmp_path: Path, workflow_id: str, mod
         0,
         0,
     )
+
+
+@pytest.mark.promise("evidence.unproven-end")
+@pytest.mark.parametrize("mode", ["full_auto_stop_on_user_deps", NEVER_STOPS])
+@pytest.mark.parametrize("verdict", ["failed", "incomplete"])
+@pytest.mark.parametrize("workflow_id", IDS)
+def test_a_verification_that_never_passes_is_repaired_and_never_ends_in_silence(
+    tmp_path: Path, workflow_id: str, verdict: str, mode: str
+) -> None:
+    run = play(tmp_path, workflow_id, mode, verdict=verdict)
+
+    asked = [kind for kind in run.kinds if kind in ("wr.verification_report", "wr.changed_files")]
+    assert f"its last verification report says {verdict}" in str(run.end)
+    assert run.blocks == 0
+    if workflow_id in REPAIRING:
+        assert asked[-3:] == ["wr.verification_report", "wr.changed_files", "wr.verification_report"]
 
 
 def test_the_table_has_every_workflow_mode_and_lie() -> None:

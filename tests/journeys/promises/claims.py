@@ -49,4 +49,10 @@ PROMISES: tuple[Promise, ...] = (
         "No lie of a dishonest agent ends as verified in any bundled workflow and mode: each is named by the "
         "reply that refuses it or by the gap that discloses it; the honest agent is never refused.",
     ),
+    Promise(
+        "evidence.unproven-end",
+        "evidence, 1",
+        "A verification that failed or is incomplete leads into the repairs of a workflow that has them, and "
+        "a run that ends on one has the gap that says so.",
+    ),
 )
