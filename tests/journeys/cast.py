@@ -332,7 +332,7 @@ def play(place: Path, workflow_id: str, mode: str, *lies: Lie, verdict: str = "p
     for _ in range(MOST_CALLS):
         if reply["pending"] is None:
             return Played(end=reply, told=told, blocks=blocks, kinds=kinds)
-        params = report_on(reply)
+        params = report_on(choosing(reply))
         honest = [project.look_true(one, reply) for one in params.get("output", {}).get("artifacts", ())]
         turn = Turn(project, reply, params, honest)
         kinds.append(turn.kind)
@@ -347,6 +347,13 @@ def play(place: Path, workflow_id: str, mode: str, *lies: Lie, verdict: str = "p
             blocks += not turn.is_over
         reply = turn.reply
     raise AssertionError(f"{workflow_id} did not end in {MOST_CALLS} calls")
+
+
+def choosing(reply: Reply) -> Reply:
+    """The reply with the option first that has the most work: who changes nothing has little to lie about."""
+    call = reply["nextCall"]
+    options = sorted(call.get("options", ()), key=lambda one: "fix_now" not in str(one))
+    return reply | {"nextCall": call | {"options": options}} if options else reply
 
 
 def play_all(place: Path, workflow_id: str, mode: str) -> list[Played]:

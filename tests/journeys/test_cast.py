@@ -16,6 +16,7 @@ REPAIRING = {
     "wr.documentation_update",
     "wr.feature_delivery",
     "wr.refactor",
+    "wr.security_review",
     "wr.test_generation",
 }
 """Workflows in which the last verification is followed by a loop of repairs."""
@@ -32,7 +33,7 @@ def test_every_lie_is_refused_or_disclosed(tmp_path: Path, workflow_id: str, mod
     assert cells == CELLS[workflow_id][mode], "record it: python -m tests.journeys.cast"
     for run in runs:
         passed_by = {name for name, _, outcome in run.told if outcome == "disclosed"}
-        seen = run.end["evidence"] or {}
+        seen = run.end.get("evidence") or {}
         doubted = sum(seen.get(name, 0) for name in ("contradicted", "stale", "unverified"))
         assert doubted > 0 or not passed_by - {"empty notes"}
         assert "gap" in run.end["closing"] or not passed_by or mode != NEVER_STOPS
