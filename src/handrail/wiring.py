@@ -16,7 +16,7 @@ from handrail.host.clock import SystemClock, SystemRandomness
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace
-from handrail.ports.process import ConfirmedTokens, Incidents
+from handrail.ports.process import ConfirmedTokens, Incidents, Terminal
 from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
@@ -70,6 +70,7 @@ def build_runtime(
         clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
         check_programs=lambda: _check_programs(place, environment, known),
+        terminal=_terminal,
     )
 
 
@@ -143,6 +144,12 @@ def _check_programs(place: str, environment: Mapping[str, str], known: Secrets) 
     from handrail.host.check_programs import LocalCheckPrograms
 
     return LocalCheckPrograms(place, environment, known)
+
+
+def _terminal() -> Terminal:
+    from handrail.host.terminal import LocalTerminal
+
+    return LocalTerminal()
 
 
 def _updates(place: str, environment: Mapping[str, str], known: Secrets) -> Updates:

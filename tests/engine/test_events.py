@@ -27,6 +27,7 @@ from handrail.engine.events import (
     Blocked,
     CapabilityObserved,
     Claim,
+    ConfirmationRecorded,
     ContextSet,
     Counts,
     DecisionTraceAppended,
@@ -435,6 +436,25 @@ FACTS: list[tuple[Event, dict[str, object]]] = [
         },
     ),
     (
+        ConfirmationRecorded(
+            node_id=NODE,
+            door="terminal",
+            who="maria",
+            what_digest="sha256:5",
+            answer="declined",
+            note="Not yet.",
+        ),
+        {
+            "kind": "confirmation_recorded",
+            "nodeId": "nod_1",
+            "door": "terminal",
+            "who": "maria",
+            "whatDigest": "sha256:5",
+            "answer": "declined",
+            "note": "Not yet.",
+        },
+    ),
+    (
         EvidenceRecorded(
             attempt_id=AttemptId("0000001"),
             node_id=NODE,
@@ -531,6 +551,7 @@ def test_the_set_of_kinds_is_closed() -> None:
         "receipt_recorded",
         "tree_recorded",
         "evidence_recorded",
+        "confirmation_recorded",
     )
     assert {data["kind"] for _, data in FACTS} == set(EVENT_KINDS)
 

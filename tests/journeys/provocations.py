@@ -312,6 +312,9 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
     "E_IO": lambda stage: stage.cli("workflow", "validate", "/proc/self/mem"),
     "E_CONFIRMATION_REQUIRED": lambda stage: stage.cli("workflow", "new", "project.x"),
     "E_CONFLICT": _conflict,
+    "E_HUMAN_REQUIRED": lambda stage: stage.cli(
+        "run", "confirm", "--state", start(stage.runtime)["stateToken"]
+    ),
     "E_TIMEOUT": _timeout,
     "E_INTERRUPTED": _interrupted,
     "E_INTEGRITY": _damaged_store,
@@ -390,7 +393,6 @@ UPSTREAM = "Only an upstream service can say it, and the product calls none yet.
 CODE_TOOLS = "Belongs to the continuation tokens of the code tools, which no surface offers yet."
 SERVERS = "Belongs to a shared HTTP server, which does not exist yet."
 LATER: dict[str, str] = {
-    "E_HUMAN_REQUIRED": NOBODY,
     "CONTEXT_STALE": NOBODY,
     "TOKEN_WORKFLOW_HASH_MISMATCH": NOBODY,
     "WORKFLOW_SOURCE_UNAVAILABLE": NOBODY,

@@ -18,6 +18,7 @@ from handrail.host.check_programs import LocalCheckPrograms
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles, memory_runtime
 from tests.house.tree import python_files, room_of
+from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import events_of, tool_call
 from tests.journeys.doubted_log import DoubtedLog
@@ -200,6 +201,7 @@ def test_every_event_kind_is_written_by_a_call(runtime: Runtime, tmp_path: Path)
     programs = LocalCheckPrograms(str(tmp_path), {}, runtime.secrets)
     able = msgspec.structs.replace(runtime, check_programs=lambda: programs)
     answer(able, "check.run", stateToken=rich["stateToken"], argv=["nothing"], project=str(tmp_path))
+    answer(seat(runtime, Person("y")), "run.confirm", stateToken=rich["stateToken"])
     answer(runtime, "run.close", run=seen["stateToken"], reason="abandoned")
 
     work = Work(tmp_path)

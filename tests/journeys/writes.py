@@ -29,6 +29,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents
+from tests.journeys.at_a_terminal import Person
 from tests.journeys.conversation import answer, start
 
 NEWER = "99.0.0"
@@ -54,6 +55,7 @@ class World:
             incidents=KeptIncidents(),
             settings=settings,
             updates=lambda: updates,
+            terminal=lambda: Person("y"),
         )
 
 
@@ -155,6 +157,7 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
         "output": {"notesMarkdown": "half done"},
     },
     "run.close": lambda world: {"run": _session(world.runtime), "reason": "abandoned"},
+    "run.confirm": lambda world: {"session": _session(world.runtime)},
     "check.run": lambda world: {"argv": [sys.executable, "-c", "pass"], "session": _session(world.runtime)},
     "code.restore": _restored,
     "session.start": lambda world: {"goal": "Think first", "requestId": "key"},

@@ -143,7 +143,7 @@ E_UNKNOWN = Kind(
 E_HUMAN_REQUIRED = Kind(
     code="E_HUMAN_REQUIRED", native="E_HUMAN_REQUIRED", exit_status=9, http_status=403,
     lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="escalate",
-    needs_escalation=True, is_reserved=True,
+    needs_escalation=True,
     hint="Ask the person named in details to act, then run resume.",
     details=("action", "resume"),
 )

@@ -166,5 +166,8 @@ RiskPolicy: TypeAlias = Literal["conservative", "balanced", "aggressive"]
 PresetName: TypeAlias = Literal["guided", "full_auto_with_stops", "full_auto"]
 """Combinations of the two that people choose by name (PACK, presets)."""
 
+Confirmations: TypeAlias = Literal["claimed", "person"]
+"""Whose word counts where a step asks for the user's confirmation: the agent's, or only a person's."""
+
 MaxEffect: TypeAlias = Literal["read", "write", "dangerous"]
 """The permission ceiling, least first; `write` covers record, create, ack and gated operations."""

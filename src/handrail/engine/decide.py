@@ -1,7 +1,7 @@
 """What happens next, as a plan of events. Pure: time, ids and digests are arguments.
 
 In every plan the ledger anchor (`run_started`, `advance_recorded`, a checkpoint's `node_created`,
-`run_closed`) is the run's first event.
+`run_closed`, `confirmation_recorded`) is the run's first event.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.ids import (
     AttemptId,
+    Confirmations,
     ObservationKey,
     RunId,
     SessionId,
@@ -30,6 +31,7 @@ from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
     CloseReason,
+    ConfirmationRecorded,
     ContextSet,
     GapRecorded,
     NodeCreated,
@@ -62,12 +64,13 @@ from handrail.engine.history import (
     Node,
     attached_to,
     claims_at,
+    confirmation_of,
     instance_of,
     kept_in_instance,
     list_receipts,
     way_to,
 )
-from handrail.engine.judge.arrival import find_missing_lists, list_unasked_gaps
+from handrail.engine.judge.arrival import PersonsWord, find_missing_lists, list_unasked_gaps
 from handrail.engine.judge.artifacts import Place, subject_of
 from handrail.engine.judge.assess import (
     ShownState,
@@ -180,12 +183,14 @@ def decide_advance(
     seen: Mapping[ObservationKey, str] = NOTHING_SEEN,
     kept_notes: str = "",
     sighting: Sighting | None = None,
+    confirmations: Confirmations = "claimed",
 ) -> list[PlannedEvent]:
     """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked.
 
     `kept_notes` are the whole notes of the blocked attempt before, where an event holds only their
     beginning; `seen` is what can be observed around the caller now; `sighting` is what was seen in the
-    working tree, and without it no evidence is weighed.
+    working tree, and without it no evidence is weighed; `confirmations` is whose word the user wants where a
+    step asks for a confirmation.
     """
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
@@ -194,6 +199,7 @@ def decide_advance(
     kept = collect_kept(history, node, partial(subject_of, place), kept_notes, asked_kinds(place))
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
+    word = PersonsWord(is_given=_is_confirmed(history, node), is_due=confirmations == "person")
     answer = answer_report(
         workflow,
         node.state,
@@ -206,7 +212,7 @@ def decide_advance(
         option=work.option,
         kept=kept,
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
-        shown=ShownState(facts=held, blockers=list_blockers(history, node)),
+        shown=ShownState(facts=held, blockers=list_blockers(history, node), word=word),
         known=_witness(history, node, sighting),
     )
     work = msgspec.structs.replace(work, context=answer.context)
@@ -224,7 +230,7 @@ def decide_advance(
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=way.move,
         disclosed=(
-            *list_unasked_gaps(workflow, leaf, autonomy, before, after),
+            *list_unasked_gaps(workflow, leaf, autonomy, before, after, word),
             *way.gaps,
             *settle_by_observation(partial(_gaps_on_the_way, history, node), answer.verdict.observed),
             *answer.verdict.disclosed,
@@ -305,6 +311,13 @@ def decide_close(
     return [plan_event(key, Scope(run_id=tip.run_id), closed)]
 
 
+def decide_confirmation(history: History, said: ConfirmationRecorded) -> list[PlannedEvent]:
+    """Keep what a person answered. The key counts the run's anchors: who declined may be asked again."""
+    run_id = history.nodes[said.node_id].run_id
+    key = f"confirmation_recorded:{said.node_id}:{len(history.anchors[run_id])}"
+    return [plan_event(key, Scope(run_id=run_id), said)]
+
+
 def _witness(history: History, node: Node, sighting: Sighting | None) -> Witnessed | None:
     """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
     if sighting is None:
@@ -320,7 +333,14 @@ def _witness(history: History, node: Node, sighting: Sighting | None) -> Witness
         named_before=frozenset(
             path for held in refused for claim in claims_at(history, held.node_id) for path in claim.paths
         ),
+        is_confirmed=_is_confirmed(history, node),
     )
+
+
+def _is_confirmed(history: History, node: Node) -> bool:
+    """Whether the last answer of a person about the pending step was a yes."""
+    said = confirmation_of(history, node.node_id)
+    return said is not None and said.fact.answer == "confirmed"
 
 
 def _progress(

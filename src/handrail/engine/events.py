@@ -325,6 +325,25 @@ class RunClosed(Fact, frozen=True, kw_only=True):
     request_id: str = ""
 
 
+ConfirmationDoor: TypeAlias = Literal["terminal", "elicitation", "console"]
+"""Where a person was asked: none of them is held by the agent."""
+ConfirmationAnswer: TypeAlias = Literal["confirmed", "declined"]
+
+
+class ConfirmationRecorded(Fact, frozen=True, kw_only=True):
+    """A person was asked about a pending step. Scoped to the run, it moves no tip and uses no token."""
+
+    node_id: NodeId
+    """The node that was pending when the person answered."""
+    door: ConfirmationDoor
+    who: str
+    """The account that the door belongs to."""
+    what_digest: str
+    """Of what the person was shown."""
+    answer: ConfirmationAnswer
+    note: str = ""
+
+
 EvidenceCheck: TypeAlias = Literal[
     "shape",
     "not_example",
@@ -518,6 +537,7 @@ Event: TypeAlias = (
     | ReceiptRecorded
     | TreeRecorded
     | EvidenceRecorded
+    | ConfirmationRecorded
 )
 """The closed set. A kind or version outside it fails fast."""
 

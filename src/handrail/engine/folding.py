@@ -35,6 +35,7 @@ from handrail.engine.events import (
     AdvanceRecorded,
     Blocked,
     CapabilityObserved,
+    ConfirmationRecorded,
     ContextSet,
     DecisionTraceAppended,
     DivergenceRecorded,
@@ -63,6 +64,7 @@ from handrail.engine.history import (
     NOTHING_INHERITED,
     Baseline,
     Closing,
+    Confirmation,
     History,
     Imported,
     Inherited,
@@ -147,6 +149,7 @@ class _Folding:
         self._receipts = Growth(start.receipts)
         self._trees = Growth(start.trees)
         self._evidence = Growth(start.evidence)
+        self._confirmations = Growth(start.confirmations)
 
     def history(self) -> History:
         for run_id, indexes in self._new_anchors.items():
@@ -176,6 +179,7 @@ class _Folding:
             receipts=self._receipts.done(),
             trees=self._trees.done(),
             evidence=self._evidence.done(),
+            confirmations=self._confirmations.done(),
             last_at=self._last_at,
             imported=self._imported,
         )
@@ -242,6 +246,10 @@ class _Folding:
                 self._attach(_present(scope.node_id), trace=entries)
             case RunClosed() as closed:
                 self._close(closed, _present(scope.run_id), body.at, record.index)
+            case ConfirmationRecorded(node_id=node_id) as answered_by:
+                confirmation = Confirmation(fact=answered_by, index=record.index, at=body.at)
+                self._confirmations[node_id] = confirmation
+                self._new_anchors.setdefault(_present(scope.run_id), []).append(record.index)
             case EvidenceRecorded(node_id=node_id) as judged:
                 self._evidence[node_id] = judged
             case ReceiptRecorded(node_id=node_id) as fact:

@@ -28,6 +28,7 @@ from handrail.engine.events import (
     CapabilityObserved,
     Claim,
     CloseReason,
+    ConfirmationRecorded,
     DivergenceRecorded,
     EdgeCause,
     EvidenceRecorded,
@@ -221,6 +222,14 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
     at: str
 
 
+class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person answered, and where that stands in the log; the node is in the fact."""
+
+    fact: ConfirmationRecorded
+    index: int
+    at: str
+
+
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     """A program that ran, and where that stands in the log; its node is in the fact."""
 
@@ -296,6 +305,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
     evidence: Mapping[NodeId, EvidenceRecorded] = {}
     """By the node that the judged attempt led to."""
+    confirmations: Mapping[NodeId, Confirmation] = {}
+    """By the node that was pending, the newest of each; `confirmation_of` gives the one that counts."""
     receipts: Mapping[NodeId, tuple[Receipt, ...]] = {}
     """By the node that was pending, oldest first; `list_receipts` gives those of a run."""
     trees: Mapping[NodeId, tuple[RecordedTree, ...]] = {}
@@ -432,6 +443,16 @@ def claims_at(history: History, node_id: NodeId) -> tuple[Claim, ...]:
     """What the report that led to a node was worth, place by place."""
     recorded = history.evidence.get(node_id)
     return () if recorded is None else recorded.claims
+
+
+def confirmation_of(history: History, node_id: NodeId) -> Confirmation | None:
+    """The newest answer of a person about the step instance of a node; None: nobody was asked."""
+    if not history.confirmations:
+        return None
+    instance = instance_of(history, node_id)
+    nodes = (instance, *kept_in_instance(history, instance))
+    found = [held for node in nodes if (held := history.confirmations.get(node.node_id)) is not None]
+    return max(found, key=lambda held: held.index, default=None)
 
 
 def list_receipts(history: History, run_id: RunId) -> list[Receipt]:

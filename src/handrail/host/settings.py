@@ -1,8 +1,8 @@
 """Settings from two `config.json` files and the environment, checked value by value.
 
 The project's file comes with a checkout and is not trusted: it may only set how answers look, and declare
-checks, which run only when somebody asks for one by name. What both files say about workflows belongs to
-`workflow_sources`.
+checks, which run only when somebody asks for one by name; elsewhere it may ask for more care, never for less.
+What both files say about workflows belongs to `workflow_sources`.
 """
 
 # ruff: noqa: PLC0415 - most homes have no settings file, and its readers are slow to load
@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from handrail.contract.catalogue import E_CONFIG, E_IO
-from handrail.contract.ids import Autonomy, MaxEffect, RiskPolicy
+from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.host.private_files import ensure_private_directory, lock_file, replace_private
@@ -106,6 +106,8 @@ class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = {}
     """Commands that count as evidence, by name: `check run NAME` runs one; no other call ever does."""
     code: _ProjectCode = _ProjectCode()
+    confirmations: Literal["", "person"] = ""
+    """`person`: here an agent's word never confirms a step. A project cannot loosen what its user set."""
 
 
 class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -125,6 +127,8 @@ class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     preferences: _Preferences = _Preferences()
     update: _Update = _Update()
     code: _Code = _Code()
+    confirmations: Confirmations = "claimed"
+    """Whose word confirms a step that asks for it: `claimed`, the agent's too; `person`, only a person's."""
 
 
 _File = TypeVar("_File", _UserFile, _ProjectFile)
@@ -143,10 +147,12 @@ class LocalSettings:
         output = user.output
         checks: tuple[DeclaredCheck, ...] = ()
         snapshots = user.code.snapshots
+        confirmations = user.confirmations
         if project and not _leads_out(project):
             file = _decoded(os.path.join(project, PROJECT_FILE), PROJECT_FILE, _ProjectFile)
             theirs, checks = file.output, _checks(file)
             snapshots = file.code.snapshots or snapshots
+            confirmations = file.confirmations or confirmations
             output = _Output(
                 format=theirs.format or output.format,
                 envelope=theirs.envelope or output.envelope,
@@ -169,6 +175,7 @@ class LocalSettings:
             trusted_root=user.update.trusted_root,
             checks=checks,
             snapshots=snapshots,
+            confirmations=confirmations,
         )
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:

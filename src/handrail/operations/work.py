@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, TOKEN_SCOPE_MISMATCH, VALIDATION_ERROR
-from handrail.contract.ids import ObservationKey, RunId, blob_ref
+from handrail.contract.ids import Confirmations, ObservationKey, RunId, blob_ref
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, Claims, StateClaims
@@ -21,14 +21,15 @@ from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, find_long_notes
 from handrail.engine.history import History, Node, context_at, merge_context, node_at, steps_after
 from handrail.engine.judge.artifacts import InputProblem, check_context_change
 from handrail.engine.judge.report_frame import find_marks
+from handrail.engine.navigate import Running, leaf_at
 from handrail.operations.handles import AttemptClaims, Handle, mint_state_token_for
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import Session, read_session
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import CompiledWorkflow, Step
 
 if TYPE_CHECKING:
     from handrail.engine.judge.run_claims import Sighting
@@ -54,6 +55,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
 
     workflow: CompiledWorkflow
     sighting: "Sighting | None"
+    confirmations: Confirmations = "claimed"
 
 
 def look_for_attempt(
@@ -65,12 +67,30 @@ def look_for_attempt(
 ) -> Looked:
     """Load the workflow of an attempt, and look at what its report names."""
     workflow = load_pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
+    confirmations = _confirmations(rt, workflow, node, project)
     wanted = plan_attempt_look(session.history, workflow, node, artifacts)
     if wanted is None:
-        return Looked(workflow=workflow, sighting=None)
+        return Looked(workflow=workflow, sighting=None, confirmations=confirmations)
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
 
-    return Looked(workflow=workflow, sighting=look(rt, session.history, node, wanted, project))
+    sighting = look(rt, session.history, node, wanted, project)
+    return Looked(workflow=workflow, sighting=sighting, confirmations=confirmations)
+
+
+def _confirmations(
+    rt: Runtime, workflow: CompiledWorkflow, node: Node, project: str | UnsetType
+) -> Confirmations:
+    """Whose word counts, where the pending step may ask for a confirmation.
+
+    A project whose settings cannot be read adds nothing to what its user set.
+    """
+    leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
+    if not isinstance(leaf, Step) or leaf.require_confirmation is False:
+        return "claimed"
+    try:
+        return rt.settings.of(project_of(rt, project)).confirmations
+    except Fault:
+        return rt.settings.of().confirmations
 
 
 # Two tokens in one call must come from one reply

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
@@ -73,6 +74,17 @@ class Progress(Protocol):
 
     def say(self, line: str) -> None:
         """Pass on a line of another program, for people. Never raises."""
+
+
+class Terminal(Protocol):
+    """The terminal that a person sits at: never stdin or stdout, which may belong to a program."""
+
+    def ask(self, text: str, must_stop: Callable[[], bool]) -> str | None:
+        """Show the text and return the line that is typed after it, without its end.
+
+        None: there is no terminal where somebody can answer, it is gone, or `must_stop` became true. The
+        text is shown as it is, so nothing in it may steer a terminal. Never raises.
+        """
 
 
 class Clock(Protocol):

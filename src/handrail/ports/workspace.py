@@ -9,6 +9,7 @@ import msgspec
 
 from handrail.contract.ids import (
     Autonomy,
+    Confirmations,
     MaxEffect,
     ObservationKey,
     RiskPolicy,
@@ -140,6 +141,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Of the project, sorted by name."""
     snapshots: Literal["git", "always", "off"] = "git"
     """Of which projects contents of files are kept with the nodes of a run."""
+    confirmations: Confirmations = "claimed"
 
 
 class SettingProblem(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from handrail.contract.outcome import Json
 from handrail.engine.events import (
     AdvanceRecorded,
     Blocked,
+    ConfirmationRecorded,
     ContextSet,
     DecisionTraceAppended,
     DivergenceRecorded,
@@ -115,6 +116,8 @@ def _operation(event: EventBody) -> str:
             return "run.checkpoint"
         case RunClosed():
             return "run.close"
+        case ConfirmationRecorded():
+            return "run.confirm"
         case PreferencesChanged(operation=operation):
             return operation
         case _:
@@ -164,6 +167,8 @@ class _Walk:
             case RunClosed(reason=reason, note=note):
                 self._is_closed = True
                 self._decide(f"closed.{index}", {"reason": reason} | ({"note": note} if note else {}))
+            case ConfirmationRecorded(node_id=asked, door=door, who=who, answer=answer):
+                self._decide(f"{answer}.{index}", {"node": asked, "door": door, "who": who})
             case NodeCreated() as created if node_id is not None:
                 self._create(node_id, created, index)
             case AdvanceRecorded() as answered if node_id is not None:

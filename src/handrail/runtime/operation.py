@@ -174,6 +174,7 @@ MODULES = {
     "run.continue": "handrail.operations.runs.continue_run",
     "run.checkpoint": "handrail.operations.runs.checkpoint_run",
     "run.close": "handrail.operations.runs.close_run",
+    "run.confirm": "handrail.operations.runs.confirm_run",
     "check.run": "handrail.operations.checks.run_check",
     "check.list": "handrail.operations.checks.list_checks",
     "code.status": "handrail.operations.code.show_status",

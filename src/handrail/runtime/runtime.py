@@ -25,6 +25,7 @@ from handrail.ports.process import (
     Keys,
     Progress,
     Randomness,
+    Terminal,
 )
 from handrail.ports.workspace import AuthoredFiles, SettingsFiles, WorkflowLibrary, Workspace
 
@@ -112,6 +113,14 @@ def no_check_programs() -> CheckPrograms:
         "This runtime starts no programs.",
         hint="Run it on the command line.",
     )
+
+
+class NoTerminal:
+    """`ports.Terminal` where nobody sits at one."""
+
+    def ask(self, text: str, must_stop: Callable[[], bool]) -> str | None:
+        del text, must_stop
+        return None
 
 
 def no_keeper() -> StoreKeeper:
@@ -204,6 +213,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     updates: Callable[[], Updates] = no_updates
     provenance: Callable[[], Provenance] = no_provenance
     check_programs: Callable[[], CheckPrograms] = no_check_programs
+    terminal: Callable[[], Terminal] = NoTerminal
+    """Where a person can be asked; servers have none."""
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof

@@ -122,7 +122,7 @@ PROMISES = (
     Promise(
         "cli.reserved",
         "CLI, 6",
-        "A code that no command returns is marked as reserved, E_HUMAN_REQUIRED among them.",
+        "A code that no command returns is marked as reserved; `run confirm` returns E_HUMAN_REQUIRED.",
     ),
     Promise(
         "cli.interrupted",

@@ -13,6 +13,7 @@ from tests.journeys.promises import (
     evidence,
     evidence_code,
     execution,
+    people,
     response_contract,
     resumption_pack,
 )
@@ -44,7 +45,12 @@ HARDENING: tuple[Promise, ...] = (
     *door.PROMISES,
     *attacks.PROMISES,
 )
-EVIDENCE: tuple[Promise, ...] = (*claims.PROMISES, *evidence.PROMISES, *evidence_code.PROMISES)
+EVIDENCE: tuple[Promise, ...] = (
+    *claims.PROMISES,
+    *evidence.PROMISES,
+    *evidence_code.PROMISES,
+    *people.PROMISES,
+)
 PROMISES: tuple[Promise, ...] = (
     *execution.PROMISES,
     *resumption_pack.PROMISES,

@@ -25,6 +25,7 @@ from handrail.engine.events import (
     MOST_TRACE_ENTRIES,
     AdvanceRecorded,
     Blocked,
+    ConfirmationRecorded,
     ContextSet,
     DecisionTraceAppended,
     EdgeCreated,
@@ -126,6 +127,9 @@ class _Check:
                 self._connect(event, edge)
             case RunClosed(node_id=node_id):
                 self._about_run(event.scope, node_id, "closes a run at a node of another one")
+            case ConfirmationRecorded(node_id=node_id):
+                self._about_run(event.scope, node_id, "confirms a step at a node of another run")
+                self._count(node_id, event)
             case EvidenceRecorded(node_id=node_id):
                 self._about_run(event.scope, node_id, "judges a report at a node of another run")
                 self._count(node_id, event)

@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.contract.ids import Autonomy
 from handrail.contract.wording import shorten
-from handrail.engine.events import GapRecorded
+from handrail.engine.events import Claim, GapRecorded
 from handrail.engine.navigate import (
     DetectedNonTipAdvance,
     EnteredLoop,
@@ -58,6 +58,8 @@ from handrail.workflows.prompt_sections import (
 
 # Parts that a move passed by, from the recorded trace
 
+CONFIRMATION = "/requireConfirmation"
+"""The place of a claim about the step itself: whether the user confirmed it."""
 MOST_WORDS = 200
 """Characters of the reason why one part was skipped."""
 
@@ -268,6 +270,41 @@ def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> 
     return wanted if isinstance(wanted, bool) else holds(workflow.conditions[wanted], facts)
 
 
+class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a person has confirmed the pending step, and whether an agent's word is not enough."""
+
+    is_given: bool = False
+    is_due: bool = False
+
+
+NOT_CONFIRMED = "no person has confirmed it"
+LET_CONFIRM = (
+    "Ask the user to run `handrail run confirm` in a terminal, then make the call in nextCall again."
+)
+
+
+def weigh_confirmation(
+    workflow: CompiledWorkflow, leaf: Leaf, before: Facts, after: Facts, word: PersonsWord
+) -> tuple[Claim | None, Reason | None]:
+    """What the confirmation of a step is worth, and the reason if a person must give it and has not.
+
+    Both facts include the loops' values; those after it have the whole report applied.
+    """
+    if not any(needs_confirmation(workflow, leaf, facts) for facts in (before, after)):
+        return None, None
+    if word.is_given:
+        return Claim(pointer=CONFIRMATION, check="person", level="confirmed"), None
+    claim = Claim(pointer=CONFIRMATION, check="person", verdict="missing", fact=NOT_CONFIRMED)
+    if not word.is_due:
+        return claim, None
+    return claim, Reason(
+        name="user_only_dependency:needs_user_approval",
+        pointer=WorkflowStep(step_id=leaf.id),
+        message=f"A person must confirm {leaf.id}, and an agent's word does not count: {NOT_CONFIRMED}.",
+        fix=LET_CONFIRM,
+    )
+
+
 def find_unasked_confirmation(
     workflow: CompiledWorkflow, leaf: Leaf, before: Facts, after: Facts
 ) -> list[Reason]:
@@ -330,16 +367,22 @@ def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, 
 
 
 def list_unasked_gaps(
-    workflow: CompiledWorkflow, leaf: Leaf, autonomy: Autonomy, before: Facts, after: Facts
+    workflow: CompiledWorkflow,
+    leaf: Leaf,
+    autonomy: Autonomy,
+    before: Facts,
+    after: Facts,
+    word: PersonsWord,
 ) -> tuple[GapRecorded, ...]:
     """What another mode would have asked the user here, before the step or after its report.
 
-    Both facts include the loops' values.
+    Both facts include the loops' values. A confirmation that only a person gives has its own gap.
     """
     if autonomy != "full_auto_never_stop" or not isinstance(leaf, Step):
         return ()
     gaps: list[tuple[ReasonName, str]] = []
-    if any(needs_confirmation(workflow, leaf, facts) for facts in (before, after)):
+    is_open = not (word.is_given or word.is_due)
+    if is_open and any(needs_confirmation(workflow, leaf, facts) for facts in (before, after)):
         summary = f"The user did not confirm {leaf.id}."
         gaps.append(("user_only_dependency:needs_user_approval", summary))
     if asks_user_first(leaf.prompt):

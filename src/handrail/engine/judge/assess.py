@@ -51,7 +51,12 @@ from handrail.engine.events import (
     GapRecorded,
 )
 from handrail.engine.facts import NOTHING_KEPT, KeptWork, add_loop_values, apply_report
-from handrail.engine.judge.arrival import assess_arrival, find_unasked_confirmation
+from handrail.engine.judge.arrival import (
+    PersonsWord,
+    assess_arrival,
+    find_unasked_confirmation,
+    weigh_confirmation,
+)
 from handrail.engine.judge.artifacts import JudgedArtifact, Place, full_kind, judge_report, keep_unchecked
 from handrail.engine.judge.requirements import (
     INVALID,
@@ -290,6 +295,8 @@ class ShownState(msgspec.Struct, frozen=True, kw_only=True):
 
     facts: Facts
     blockers: tuple[Blocker, ...] = ()
+    word: PersonsWord = PersonsWord()
+    """What a person said to the step itself."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -326,9 +333,11 @@ def answer_report(
     place = place_of(workflow, state, leaf, gaps)
     verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts, known)
     reasons = verdict.reasons
-    if shown is not None and autonomy == "guided":
+    if shown is not None and isinstance(leaf, Step) and leaf.require_confirmation is not False:
         after = apply_report(workflow, facts, state, {}, verdict.artifacts)
-        reasons = (*reasons, *_find_unasked(workflow, state, leaf, shown, after))
+        claim, unconfirmed = _judge_confirmation(workflow, state, leaf, autonomy, shown, after)
+        reasons = (*reasons, *unconfirmed)
+        verdict = msgspec.structs.replace(verdict, claims=(*verdict.claims, *claim))
     outcome = consequence(reasons, autonomy)
     match leaf:
         case Step() | Action():
@@ -349,13 +358,28 @@ def answer_report(
             assert_never(never)
 
 
-def _find_unasked(
-    workflow: CompiledWorkflow, state: Running, leaf: Leaf, shown: ShownState, after: Facts
-) -> list[Reason]:
-    """Confirmations that only the report makes necessary, unless an attempt before was blocked for them."""
+def _judge_confirmation(
+    workflow: CompiledWorkflow,
+    state: Running,
+    leaf: Leaf,
+    autonomy: Autonomy,
+    shown: ShownState,
+    after: Facts,
+) -> tuple[list[Claim], list[Reason]]:
+    """Whether the user confirmed the step, and what stands in the way.
+
+    Without a person, an agent that was told to ask is believed; a confirmation that only the report makes
+    necessary blocks once.
+    """
     before, after = (add_loop_values(workflow, state, facts) for facts in (shown.facts, after))
+    claim, reason = weigh_confirmation(workflow, leaf, before, after, shown.word)
+    claims = [] if claim is None else [claim]
+    if reason is not None:
+        return claims, [reason]
+    if shown.word.is_given or autonomy != "guided":
+        return claims, []
     found = find_unasked_confirmation(workflow, leaf, before, after)
-    return [reason for reason in found if blocker_of(reason) not in shown.blockers]
+    return claims, [reason for reason in found if blocker_of(reason) not in shown.blockers]
 
 
 def place_of(

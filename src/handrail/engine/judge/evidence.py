@@ -24,6 +24,7 @@ import msgspec
 
 from handrail.contract.wording import make_readable
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
+from handrail.engine.judge.arrival import LET_CONFIRM, NOT_CONFIRMED
 from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
 from handrail.engine.judge.requirements import INVALID, MISSING
 from handrail.engine.judge.run_claims import (
@@ -375,15 +376,14 @@ class _Weighing:
         if self._known.is_confirmed:
             self._claim("person", "/", level="confirmed")
             return
-        fact = "no person has confirmed it"
-        self._claim("person", "/", verdict="missing", fact=fact)
+        self._claim("person", "/", verdict="missing", fact=NOT_CONFIRMED)
         if rule.demand != "shown":
             self.reasons.append(
                 Reason(
                     name="user_only_dependency:needs_user_approval",
                     pointer=OutputContract(contract_ref=self._found.ref),
-                    message=f"A person must confirm this step: {fact}.",
-                    fix="Ask the user to confirm it, then make the call in nextCall again.",
+                    message=f"A person must confirm this step: {NOT_CONFIRMED}.",
+                    fix=LET_CONFIRM,
                 )
             )
 

@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import CONTEXT_MISSING, INVARIANT_VIOLATION, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import RunId, receipt_id_for
+from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Fault, NextCall, Notice, Payload, Success
 from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
 from handrail.contract.tokens.workflow import WORKFLOW
@@ -29,21 +29,18 @@ from handrail.engine.events import (
     StatusUnknown,
     TimedOut,
 )
-from handrail.engine.history import Node, Run
+from handrail.engine.history import Run
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import describe_outcome, digest_argv, has_passed
 from handrail.engine.reply import ToolCall
 from handrail.operations.checks.reports import UnreadableReport, count_tests
 from handrail.operations.declared_checks import find_check
-from handrail.operations.finding import find_session
-from handrail.operations.handles import mint_state_token, node_of, read_state, session_of
-from handrail.operations.sessions.resume_session import find_work_in_progress
+from handrail.operations.handles import mint_state_token
+from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.ports.checks import CheckPrograms, ProgramCall, ProgramEnd
 from handrail.ports.workspace import DeclaredCheck, ReportPlace
 from handrail.ports.worktree import Unseen
-from handrail.projections.overview import choose_run
-from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session, require_healthy
@@ -119,15 +116,6 @@ class CheckRun(Payload, frozen=True, kw_only=True, omit_defaults=False):
     next_call: ToolCall
 
 
-class _Target(msgspec.Struct, frozen=True, kw_only=True):
-    """The run, and the step of it that is pending."""
-
-    session: Session
-    run: Run
-    node: Node
-    by_token: bool = False
-
-
 class _Command(msgspec.Struct, frozen=True, kw_only=True):
     """What is started, whether it was declared or typed."""
 
@@ -143,7 +131,7 @@ def run_check(rt: Runtime, request: RunCheck) -> Success:
     project = project_of(rt, request.project)
     programs = rt.check_programs()
     command = _command(rt, programs, request, project)
-    target = _find_target(rt, request, project)
+    target = find_pending_step(rt, request.state_token, request.session, project)
     require_healthy(target.session)
     rt.keys.signing_key(WORKFLOW)  # the answer needs it: without one nothing is started
     programs.register_secrets()
@@ -193,63 +181,6 @@ def _seconds(request: RunCheck, declared: DeclaredCheck) -> int:
     return declared.timeout_seconds if request.time_limit is UNSET else request.time_limit
 
 
-# Which run
-
-
-def _find_target(rt: Runtime, request: RunCheck, project: str) -> _Target:
-    """The step that the receipt belongs to.
-
-    Raises Fault CONTEXT_MISSING, VALIDATION_ERROR, SESSION_NOT_FOUND, and what reading a token raises.
-    """
-    if request.state_token is not UNSET and request.session is not UNSET:
-        problem = {"param": "session", "problem": "is given beside a stateToken", "expected": "one of them"}
-        raise Fault(VALIDATION_ERROR, "Name the run once.", details={"problems": [problem]})
-    if request.state_token is not UNSET:
-        claims = read_state(rt.keys, request.state_token).claims
-        session = session_of(rt.log, claims)
-        node = node_of(session.history, claims)
-        return msgspec.structs.replace(_target(session, node), by_token=True)
-    if request.session is not UNSET:
-        session = find_session(rt, request.session)
-        run_id = choose_run(session.history)
-    else:
-        session, run_id = _find_only_run(rt, project)
-    if run_id is None:
-        raise _no_run(f"Session {session.history.session_id} has no run.", [])
-    return _target(session, preferred_tip(session.history, run_id))
-
-
-def _target(session: Session, node: Node) -> _Target:
-    if not isinstance(node.state, Running):
-        raise Fault(
-            VALIDATION_ERROR,
-            "Every step of this run is done, so nothing is pending that a receipt could belong to.",
-            details={"problems": [{"param": "session", "problem": "is complete", "expected": "an open run"}]},
-            next_call=NextCall(operation="session.show", params={"sessionId": session.history.session_id}),
-        )
-    return _Target(session=session, run=session.history.runs[node.run_id], node=node)
-
-
-def _find_only_run(rt: Runtime, project: str) -> tuple[Session, RunId]:
-    work = find_work_in_progress(rt, project).candidates
-    if len(work) != 1:
-        told = f"{len(work)} runs are in progress in this project." if work else "No run is in progress here."
-        raise _no_run(told, [candidate.session_id for candidate in work])
-    session = find_session(rt, work[0].session_id)
-    return session, RunId(work[0].run_id)
-
-
-def _no_run(told: str, sessions: list[str]) -> Fault:
-    named = f" Sessions: {', '.join(sessions)}." if sessions else ""
-    return Fault(
-        CONTEXT_MISSING,
-        f"{told}{named} Nothing was started.",
-        details={"missing": ["session"]},
-        hint="Say which run it is for: --session SESSION_ID, or --state STATE_TOKEN of its newest reply.",
-        next_call=NextCall(operation="session.resume", params={"query": sessions[0]} if sessions else {}),
-    )
-
-
 # Running it
 
 
@@ -276,7 +207,7 @@ def _before(rt: Runtime, programs: CheckPrograms, command: _Command, run: Run, p
 
 
 def _run(
-    rt: Runtime, programs: CheckPrograms, command: _Command, target: _Target, project: str
+    rt: Runtime, programs: CheckPrograms, command: _Command, target: PendingStep, project: str
 ) -> tuple[ReceiptRecorded, list[Notice]]:
     """The receipt of one run of the program, and what could not be found out about it."""
     printed = PrintedText(rt.secrets)
@@ -357,7 +288,7 @@ def _count(
 # Recording and telling
 
 
-def _record(rt: Runtime, target: _Target, receipt: ReceiptRecorded) -> Session:
+def _record(rt: Runtime, target: PendingStep, receipt: ReceiptRecorded) -> Session:
     """Append the receipt to the run as it stands now; the run may have moved on meanwhile."""
     session = target.session
     plan = [plan_receipt(target.node, receipt)]

@@ -106,6 +106,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
             seen=observe_surroundings(rt, request.project),
             kept_notes=load_kept_notes(rt.log, session.history, node),
             sighting=looked.sighting,
+            confirmations=looked.confirmations,
         )
         if other_files is None:
             return plan

@@ -62,6 +62,20 @@ RUN_ROWS = (
         examples=("handrail run checkpoint --checkpoint CHECKPOINT_TOKEN --notes 'Half way.' --compact",),
     ),
     Row(
+        path="run confirm",
+        operation="run.confirm",
+        spellings=(
+            STATE,
+            Spelling(field="session", kind="id", value="ID", text="Or a session id, for its open run."),
+            Spelling(field="note", value="TEXT"),
+        ),
+        blast_radius="Appends one fact to one session: what the person at the terminal answered.",
+        examples=(
+            "handrail run confirm --session SESSION_ID --human",
+            "handrail run confirm --state STATE_TOKEN --note 'Seen in staging.' --compact",
+        ),
+    ),
+    Row(
         path="run close",
         operation="run.close",
         spellings=(

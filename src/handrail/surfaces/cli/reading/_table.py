@@ -235,6 +235,23 @@ COMMANDS: dict[str, Command] = {
         "seconds": 0,
         "out": "",
     },
+    "run confirm": {
+        "path": "run confirm",
+        "operation": "run.confirm",
+        "effect": "record",
+        "params": (
+            {"name": "stateToken", "flag": "--state", "kind": "token", "value": "TOKEN", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "session", "flag": "--session", "kind": "id", "value": "ID", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "note", "flag": "--note", "kind": "text", "value": "TEXT", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+        ),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "takes_project": True,
+        "raw": "",
+        "raw_when": ("", ""),
+        "columns": (),
+        "seconds": 0,
+        "out": "",
+    },
     "run close": {
         "path": "run close",
         "operation": "run.close",
@@ -381,7 +398,7 @@ COMMANDS: dict[str, Command] = {
         "params": (
             {"name": "sessionId", "flag": "", "kind": "id", "value": "ID", "position": 1, "required": True, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "after", "flag": "--after", "kind": "int", "value": "INDEX", "position": 0, "required": False, "choices": (), "least": -1, "most": 1000000000000000, "is_plural": False},
-            {"name": "kinds", "flag": "--kinds", "kind": "choices", "value": "KIND,KIND", "position": 0, "required": False, "choices": ("session_created", "observation_recorded", "run_started", "node_created", "edge_created", "context_set", "advance_recorded", "validation_performed", "node_output_appended", "preferences_changed", "capability_observed", "gap_recorded", "divergence_recorded", "decision_trace_appended", "session_imported", "run_closed", "receipt_recorded", "tree_recorded", "evidence_recorded"), "least": 0, "most": 0, "is_plural": True},
+            {"name": "kinds", "flag": "--kinds", "kind": "choices", "value": "KIND,KIND", "position": 0, "required": False, "choices": ("session_created", "observation_recorded", "run_started", "node_created", "edge_created", "context_set", "advance_recorded", "validation_performed", "node_output_appended", "preferences_changed", "capability_observed", "gap_recorded", "divergence_recorded", "decision_trace_appended", "session_imported", "run_closed", "receipt_recorded", "tree_recorded", "evidence_recorded", "confirmation_recorded"), "least": 0, "most": 0, "is_plural": True},
             {"name": "limit", "flag": "--limit", "kind": "int", "value": "N", "position": 0, "required": False, "choices": (), "least": 1, "most": 500, "is_plural": False},
             {"name": "cursor", "flag": "--cursor", "kind": "token", "value": "CURSOR", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "follow", "flag": "--follow", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},

@@ -20,6 +20,7 @@ _LOOKS: dict[str, Look] = {
     "run.continue": runs.verdict_lines,
     "run.checkpoint": runs.verdict_lines,
     "run.close": runs.closed_lines,
+    "run.confirm": runs.confirmed_lines,
     "check.run": runs.check_lines,
     "session.list": sessions.list_lines,
     "session.resume": sessions.resume_lines,

@@ -70,6 +70,15 @@ def closed_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return [*wrap(first, page.width), f"To open it again: handrail session resume {session} --human"]
 
 
+def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What a person answered."""
+    step, answer = one_line(payload["step_id"]), one_line(payload["answer"])
+    who, door = one_line(payload["who"]), one_line(payload["door"])
+    when = "" if payload.get("is_new", True) else " before"
+    first = f"The step {step} was {answer}{when} by {who} ({door})."
+    return [*wrap(first, page.width), "The agent goes on with its next report."]
+
+
 def check_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """What came of a check: the output itself went by while it ran."""
     command = " ".join(one_line(word) for word in payload["argv"])

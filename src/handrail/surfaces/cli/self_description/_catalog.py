@@ -235,6 +235,23 @@ COMMANDS: dict[str, CommandHelp] = {
         "examples": ("handrail run checkpoint --checkpoint CHECKPOINT_TOKEN --notes 'Half way.' --compact",),
         "errors": ("VALIDATION_ERROR", "TOKEN_INVALID_FORMAT", "TOKEN_UNSUPPORTED_VERSION", "TOKEN_BAD_SIGNATURE", "TOKEN_SCOPE_MISMATCH", "TOKEN_UNKNOWN_NODE", "TOKEN_SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_HISTORY_LOST", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
+    "run confirm": {
+        "path": "run confirm",
+        "usage": "handrail run confirm [--state TOKEN] [--session ID] [--note TEXT] [flags]",
+        "summary": "Confirm the pending step as a person, at a terminal.",
+        "operation": "run.confirm",
+        "effect": "record",
+        "authorised_by": "",
+        "sort": "",
+        "params": (
+            {"name": "--state", "value": "TOKEN", "choices": (), "is_required": False, "environment": "", "text": "The step to confirm, by its stateToken."},
+            {"name": "--session", "value": "ID", "choices": (), "is_required": False, "environment": "", "text": "Or a session id, for its open run."},
+            {"name": "--note", "value": "TEXT", "choices": (), "is_required": False, "environment": "", "text": "What is kept with the answer, in a sentence."},
+        ),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "examples": ("handrail run confirm --session SESSION_ID --human", "handrail run confirm --state STATE_TOKEN --note 'Seen in staging.' --compact"),
+        "errors": ("E_HUMAN_REQUIRED", "CONTEXT_MISSING", "VALIDATION_ERROR", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "TOKEN_INVALID_FORMAT", "TOKEN_UNSUPPORTED_VERSION", "TOKEN_BAD_SIGNATURE", "TOKEN_SCOPE_MISMATCH", "TOKEN_UNKNOWN_NODE", "TOKEN_SESSION_LOCKED", "STORE_HISTORY_LOST", "STORE_UNSUPPORTED_VERSION", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+    },
     "run close": {
         "path": "run close",
         "usage": "handrail run close [RUN] [--state TOKEN] --reason abandoned|done_elsewhere|superseded [--note TEXT] [--request-id KEY] [flags]",
@@ -385,7 +402,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "params": (
             {"name": "ID", "value": "", "choices": (), "is_required": True, "environment": "", "text": "The id of the session."},
             {"name": "--after", "value": "INDEX", "choices": (), "is_required": False, "environment": "", "text": "Only events after this index."},
-            {"name": "--kinds", "value": "KIND,KIND", "choices": ("session_created", "observation_recorded", "run_started", "node_created", "edge_created", "context_set", "advance_recorded", "validation_performed", "node_output_appended", "preferences_changed", "capability_observed", "gap_recorded", "divergence_recorded", "decision_trace_appended", "session_imported", "run_closed", "receipt_recorded", "tree_recorded", "evidence_recorded"), "is_required": False, "environment": "", "text": "Only these kinds."},
+            {"name": "--kinds", "value": "KIND,KIND", "choices": ("session_created", "observation_recorded", "run_started", "node_created", "edge_created", "context_set", "advance_recorded", "validation_performed", "node_output_appended", "preferences_changed", "capability_observed", "gap_recorded", "divergence_recorded", "decision_trace_appended", "session_imported", "run_closed", "receipt_recorded", "tree_recorded", "evidence_recorded", "confirmation_recorded"), "is_required": False, "environment": "", "text": "Only these kinds."},
             {"name": "--limit", "value": "N", "choices": (), "is_required": False, "environment": "", "text": "Items per page, 50 by default."},
             {"name": "--cursor", "value": "CURSOR", "choices": (), "is_required": False, "environment": "", "text": "next_cursor of the page before."},
             {"name": "--follow", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Of a stream: continue with events as they arrive."},

@@ -1,0 +1,84 @@
+"""The pending step that a call from outside the run is about: a check, or a person's confirmation."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
+from handrail.contract.ids import RunId
+from handrail.contract.outcome import Fault, NextCall
+from handrail.engine.history import Node, Run
+from handrail.engine.navigate import Running
+from handrail.operations.finding import find_session
+from handrail.operations.handles import node_of, read_state, session_of
+from handrail.operations.sessions.resume_session import find_work_in_progress
+from handrail.projections.overview import choose_run
+from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import Session
+
+
+class PendingStep(msgspec.Struct, frozen=True, kw_only=True):
+    """The run, and the step of it that is pending."""
+
+    session: Session
+    run: Run
+    node: Node
+    by_token: bool = False
+
+
+def find_pending_step(
+    rt: Runtime, state_token: str | UnsetType, session_id: str | UnsetType, project: str
+) -> PendingStep:
+    """The step that a token, a session or the only run in progress in a project means.
+
+    Raises Fault CONTEXT_MISSING, VALIDATION_ERROR, SESSION_NOT_FOUND, and what reading a token raises.
+    """
+    if state_token is not UNSET and session_id is not UNSET:
+        problem = {"param": "session", "problem": "is given beside a stateToken", "expected": "one of them"}
+        raise Fault(VALIDATION_ERROR, "Name the run once.", details={"problems": [problem]})
+    if state_token is not UNSET:
+        claims = read_state(rt.keys, state_token).claims
+        session = session_of(rt.log, claims)
+        node = node_of(session.history, claims)
+        return msgspec.structs.replace(_target(session, node), by_token=True)
+    if session_id is not UNSET:
+        session = find_session(rt, session_id)
+        run_id = choose_run(session.history)
+    else:
+        session, run_id = _find_only_run(rt, project)
+    if run_id is None:
+        raise _no_run(f"Session {session.history.session_id} has no run.", [])
+    return _target(session, preferred_tip(session.history, run_id))
+
+
+def _target(session: Session, node: Node) -> PendingStep:
+    if not isinstance(node.state, Running):
+        raise Fault(
+            VALIDATION_ERROR,
+            "Every step of this run is done, so no step is pending.",
+            details={"problems": [{"param": "session", "problem": "is complete", "expected": "an open run"}]},
+            next_call=NextCall(operation="session.show", params={"sessionId": session.history.session_id}),
+        )
+    return PendingStep(session=session, run=session.history.runs[node.run_id], node=node)
+
+
+def _find_only_run(rt: Runtime, project: str) -> tuple[Session, RunId]:
+    work = find_work_in_progress(rt, project).candidates
+    if len(work) != 1:
+        told = f"{len(work)} runs are in progress in this project." if work else "No run is in progress here."
+        raise _no_run(told, [candidate.session_id for candidate in work])
+    session = find_session(rt, work[0].session_id)
+    return session, RunId(work[0].run_id)
+
+
+def _no_run(told: str, sessions: list[str]) -> Fault:
+    named = f" Sessions: {', '.join(sessions)}." if sessions else ""
+    return Fault(
+        CONTEXT_MISSING,
+        f"{told}{named} Nothing was done.",
+        details={"missing": ["session"]},
+        hint="Say which run it is for: --session SESSION_ID, or --state STATE_TOKEN of its newest reply.",
+        next_call=NextCall(operation="session.resume", params={"query": sessions[0]} if sessions else {}),
+    )

@@ -1,0 +1,343 @@
+"""People who confirm a step: at a terminal of their own, from the question to what the run proves."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.contract.ids import Confirmations
+from handrail.host.settings import LocalSettings
+from handrail.ports.workspace import Settings, WorkflowFile
+from handrail.runtime.operation import operation
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON
+from tests.conftest import THREE_STEPS, GivenFiles, GivenSettings
+from tests.journeys.at_a_terminal import Person, seat
+from tests.journeys.conversation import advance, answer, rehydrate, start
+from tests.journeys.doors import command, events_of, of_kind, tool_call
+from tests.journeys.given_workflows import begin, step
+from tests.journeys.rich_session import report
+from tests.journeys.strangers.product import PROGRAM
+
+NEVER_STOP = {"autonomy": "full_auto_never_stop"}
+APPROVAL = "user_only_dependency:needs_user_approval"
+PATIENCE_SECONDS = 60
+
+
+def insist(runtime: Runtime, on: Confirmations = "person") -> None:
+    assert isinstance(runtime.settings, GivenSettings)
+    runtime.settings.settings = Settings(confirmations=on)
+
+
+def at_third(runtime: Runtime, **params: Any) -> dict[str, Any]:
+    """The step of the workflow that asks for a confirmation."""
+    return advance(runtime, advance(runtime, start(runtime, **params)))
+
+
+def claims_of(runtime: Runtime, reply: dict[str, Any]) -> list[dict[str, Any]]:
+    recorded = of_kind(events_of(runtime, reply), "evidence_recorded")
+    return [claim for event in recorded for claim in event["data"]["claims"]]
+
+
+@pytest.mark.promise("people.recorded")
+def test_the_log_and_the_ledger_tell_who_answered_and_where(runtime: Runtime) -> None:
+    third = at_third(runtime)
+    person = Person("y")
+
+    told = answer(
+        seat(runtime, person), "run.confirm", session=third["session"]["sessionId"], note="Seen in staging."
+    )
+
+    (event,) = of_kind(events_of(runtime, third), "confirmation_recorded")
+    assert event["scope"] == {"runId": third["session"]["runId"]}
+    assert event["data"] == {
+        "kind": "confirmation_recorded",
+        "nodeId": event["data"]["nodeId"],
+        "door": "terminal",
+        "who": runtime.workspace.account(),
+        "whatDigest": told["what_digest"],
+        "answer": "confirmed",
+        "note": "Seen in staging.",
+    }
+    assert (told["answer"], told["step_id"], told["is_new"]) == ("confirmed", "third", True)
+    (shown,) = person.shown
+    assert "Third (third)" in shown
+    assert "Do the third thing." in shown
+    assert "Seen in staging." in shown
+    ledger = answer(runtime, "ledger.show", runId=third["session"]["runId"])
+    assert ledger["entries"][-1]["operation"] == "run.confirm"
+    assert rehydrate(runtime, third)["pending"]["stepId"] == "third"
+
+
+@pytest.mark.promise("people.confirmed")
+def test_a_report_after_a_yes_is_confirmed_and_one_without_is_a_claim(runtime: Runtime) -> None:
+    asked, unasked = at_third(runtime), at_third(runtime, goal="another")
+    answer(seat(runtime, Person("yes")), "run.confirm", stateToken=asked["stateToken"])
+
+    confirmed, claimed = advance(runtime, asked), advance(runtime, unasked)
+
+    assert confirmed["evidence"] == {"verified": 1, "unverified": 0, "contradicted": 0, "stale": 0}
+    assert claimed["evidence"] == {"verified": 0, "unverified": 1, "contradicted": 0, "stale": 0}
+    (held,) = claims_of(runtime, asked)
+    assert (held["check"], held["level"]) == ("person", "confirmed")
+    (lacking,) = claims_of(runtime, unasked)
+    assert (lacking["check"], lacking.get("level", "claimed"), lacking["verdict"]) == (
+        "person",
+        "claimed",
+        "missing",
+    )
+
+
+@pytest.mark.promise("people.confirmed")
+def test_a_no_is_recorded_and_confirms_nothing_until_there_is_a_yes(runtime: Runtime) -> None:
+    insist(runtime)
+    third = at_third(runtime)
+
+    told = answer(seat(runtime, Person("N")), "run.confirm", stateToken=third["stateToken"])
+    blocked = tool_call(runtime, "continue_workflow", ackToken=third["ackToken"]).structured
+    again = Person("maybe", "Y")
+    answer(seat(runtime, again), "run.confirm", stateToken=third["stateToken"])
+    done = report(runtime, blocked["nextCall"]["params"]["ackToken"])
+
+    assert told["answer"] == "declined"
+    assert blocked["kind"] == "blocked"
+    assert len(again.shown) == 2
+    assert done["isComplete"] is True
+    answers = [
+        event["data"]["answer"] for event in of_kind(events_of(runtime, third), "confirmation_recorded")
+    ]
+    assert answers == ["declined", "confirmed"]
+
+
+@pytest.mark.promise("people.confirmed")
+def test_who_has_confirmed_is_not_asked_again(runtime: Runtime) -> None:
+    third = at_third(runtime)
+    first = answer(seat(runtime, Person("y")), "run.confirm", stateToken=third["stateToken"])
+
+    nobody = Person()
+    again = answer(seat(runtime, nobody), "run.confirm", stateToken=third["stateToken"])
+
+    assert again == first | {"is_new": False}
+    assert nobody.shown == []
+
+
+@pytest.mark.promise("people.insisted-on")
+@pytest.mark.parametrize("autonomy", ["guided", "full_auto_stop_on_user_deps"])
+def test_where_a_person_must_confirm_the_step_blocks_and_says_where(runtime: Runtime, autonomy: str) -> None:
+    insist(runtime)
+    third = at_third(runtime, preferences={"autonomy": autonomy})
+
+    blocked = tool_call(
+        runtime, "continue_workflow", ackToken=third["ackToken"], output={"notesMarkdown": "The user agreed."}
+    ).structured
+
+    (blocker,) = blocked["blockers"]
+    assert blocker["code"] == "USER_ONLY_DEPENDENCY"
+    assert blocker["pointer"] == {"kind": "workflow_step", "stepId": "third"}
+    assert "handrail run confirm" in blocker["suggestedFix"]
+    person = Person("y")
+    answer(seat(runtime, person), "run.confirm", session=third["session"]["sessionId"])
+    assert "The user agreed." in person.shown[0]
+    done = report(runtime, blocked["nextCall"]["params"]["ackToken"])
+    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+
+
+@pytest.mark.promise("people.insisted-on")
+def test_a_run_that_never_stops_goes_on_with_a_critical_gap(runtime: Runtime) -> None:
+    insist(runtime)
+    third = at_third(runtime, preferences=NEVER_STOP)
+
+    done = advance(runtime, third)
+
+    gaps = [event["data"] for event in of_kind(events_of(runtime, third), "gap_recorded")]
+    assert [(gap["reason"], gap["severity"]) for gap in gaps] == [(APPROVAL, "critical")]
+    assert done["isComplete"] is True
+
+
+@pytest.mark.promise("people.confirmed")
+def test_a_run_that_never_stops_has_no_gap_where_a_person_did_confirm(runtime: Runtime) -> None:
+    third = at_third(runtime, preferences=NEVER_STOP)
+    answer(seat(runtime, Person("y")), "run.confirm", stateToken=third["stateToken"])
+
+    advance(runtime, third)
+
+    assert of_kind(events_of(runtime, third), "gap_recorded") == []
+
+
+@pytest.mark.promise("people.insisted-on")
+def test_a_contract_that_wants_a_person_takes_no_other_word(runtime: Runtime) -> None:
+    contract = {
+        "id": "project.contracts.release",
+        "schema": {
+            "type": "object",
+            "properties": {"version": {"type": "string"}},
+            "required": ["version"],
+        },
+        "example": {"version": "1.2.3"},
+        "evidence": [{"check": "person"}],
+    }
+    assert isinstance(runtime.library, GivenFiles)
+    file = WorkflowFile(
+        source_kind="project",
+        source_ref="release.json",
+        content=json.dumps(contract).encode(),
+        holds="contract",
+    )
+    runtime.library.held.append(file)
+    first = begin(runtime, step("release", output={"contractRef": "project.contracts.release"}), fields={})
+    release = {"kind": "project.release", "version": "2.0.0"}
+
+    blocked = report(runtime, first["ackToken"], release)
+    answer(seat(runtime, Person("y")), "run.confirm", session=first["session"]["sessionId"])
+    done = report(runtime, blocked["retryAckToken"], release)
+
+    (blocker,) = blocked["blockers"]
+    assert blocker["code"] == "USER_ONLY_DEPENDENCY"
+    assert "handrail run confirm" in blocker["suggestedFix"]
+    assert done["isComplete"] is True
+    assert claims_of(runtime, first)[-1]["level"] == "confirmed"
+
+
+@pytest.mark.promise("people.replayed")
+def test_a_reply_is_the_same_after_a_confirmation_and_another_setting(runtime: Runtime) -> None:
+    insist(runtime)
+    third = at_third(runtime)
+    call = {"ackToken": third["ackToken"], "output": {"notesMarkdown": "The user agreed."}}
+    blocked = tool_call(runtime, "continue_workflow", **call).structured
+
+    answer(seat(runtime, Person("y")), "run.confirm", stateToken=third["stateToken"])
+    insist(runtime, "claimed")
+
+    assert tool_call(runtime, "continue_workflow", **call).structured == blocked
+
+
+@pytest.mark.promise("people.only-tightened")
+@pytest.mark.parametrize(
+    ("users", "projects", "in_force"),
+    [
+        ({}, {}, "claimed"),
+        ({}, {"confirmations": "person"}, "person"),
+        ({"confirmations": "person"}, {}, "person"),
+        ({"confirmations": "claimed"}, {"confirmations": "person"}, "person"),
+    ],
+)
+def test_a_project_can_only_ask_for_more(
+    tmp_path: Path, users: dict[str, str], projects: dict[str, str], in_force: str
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    (project / ".handrail").mkdir(parents=True)
+    (home / "config.json").write_text(json.dumps(users), encoding="utf-8")
+    (project / ".handrail" / "config.json").write_text(json.dumps(projects), encoding="utf-8")
+
+    assert LocalSettings(str(home), {}).of(str(project)).confirmations == in_force
+
+
+@pytest.mark.promise("people.only-tightened")
+def test_a_project_that_would_loosen_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".handrail").mkdir()
+    file = tmp_path / ".handrail" / "config.json"
+    file.write_text('{"confirmations": "claimed"}', encoding="utf-8")
+
+    (problem,) = LocalSettings(str(tmp_path / "home"), {}).problems(str(tmp_path))
+
+    assert "confirmations" in problem.message
+
+
+@pytest.mark.promise("people.never-remote")
+def test_no_server_offers_to_confirm() -> None:
+    assert operation("run.confirm").tool == ""
+    assert "run.confirm" not in {*OFFERED, *SWITCHED_ON}
+
+
+@pytest.mark.promise("people.own-door")
+def test_without_a_terminal_a_person_is_asked_for(runtime: Runtime) -> None:
+    third = at_third(runtime)
+
+    status, document = command(runtime, "run", "confirm", "--state", third["stateToken"])
+
+    assert (status, document["error"]["code"]) == (9, "E_HUMAN_REQUIRED")
+    assert third["session"]["sessionId"] in document["error"]["details"]["action"]
+    assert of_kind(events_of(runtime, third), "confirmation_recorded") == []
+
+
+@pytest.mark.promise("people.own-door")
+def test_nothing_that_an_author_or_agent_wrote_steers_the_terminal(runtime: Runtime) -> None:
+    insist(runtime)
+    first = begin(
+        runtime,
+        step("ship", prompt="Ship it.\x1b]0;owned\x07\x1b[2J\u202e", requireConfirmation=True),
+        fields={},
+    )
+    report(runtime, first["ackToken"], notes="Done.\x1b[1A\x1b[2K [end] Confirmed already.\r")
+    person = Person("y")
+
+    answer(seat(runtime, person), "run.confirm", session=first["session"]["sessionId"])
+
+    (shown,) = person.shown
+    assert all(character == "\n" or character.isprintable() for character in shown)
+    assert "[end] Confirmed" not in shown
+
+
+class Terminal:
+    """`handrail` in a session of its own, with a pseudo-terminal that is not its stdin or stdout."""
+
+    def __init__(self, line: list[str], environment: dict[str, str], folder: Path) -> None:
+        answers, written = os.pipe()
+        self._pid, self._terminal = pty.fork()
+        if self._pid == 0:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for descriptor, source in ((0, nothing), (1, written)):
+                os.dup2(source, descriptor)
+            os.chdir(folder)
+            os.execve(PROGRAM, [PROGRAM, *line], environment)
+        os.close(written)
+        self._answers = answers
+
+    def until(self, mark: bytes) -> bytes:
+        seen = b""
+        ends_at = time.monotonic() + PATIENCE_SECONDS
+        while mark not in seen:
+            ready, _, _ = select.select([self._terminal], [], [], max(0.0, ends_at - time.monotonic()))
+            assert ready, f"the terminal shows only {seen!r}"
+            seen += os.read(self._terminal, 65_536)
+        return seen
+
+    def type(self, keys: bytes) -> None:
+        os.write(self._terminal, keys)
+
+    def end(self) -> tuple[int, dict[str, Any]]:
+        with os.fdopen(self._answers, "rb") as answers:
+            document: dict[str, Any] = json.loads(answers.read())
+        _, status = os.waitpid(self._pid, 0)
+        os.close(self._terminal)
+        return os.waitstatus_to_exitcode(status), document
+
+
+@pytest.mark.promise("people.own-door")
+def test_the_real_command_asks_on_its_terminal_though_stdin_is_empty(tmp_path: Path) -> None:
+    workflows = tmp_path / ".handrail" / "workflows"
+    workflows.mkdir(parents=True)
+    (workflows / "three_steps.json").write_bytes(THREE_STEPS)
+    environment = os.environ | {"HANDRAIL_HOME": str(tmp_path / "home"), "HANDRAIL_PROJECT": str(tmp_path)}
+    begun = Terminal(
+        ["run", "start", "project.three_steps", "--request-id", "once", "--compact"], environment, tmp_path
+    )
+    status, first = begun.end()
+    assert status == 0
+
+    asked = Terminal(["run", "confirm"], environment, tmp_path)
+    shown = asked.until(b"[y/n] ")
+    asked.type(b"y\r")
+    status, told = asked.end()
+
+    assert (status, told["data"]["answer"], told["data"]["door"]) == (0, "confirmed", "terminal")
+    assert told["data"]["session_id"] == first["data"]["session"]["sessionId"]
+    assert b"Do the first thing." in shown
