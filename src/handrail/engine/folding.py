@@ -246,15 +246,12 @@ class _Folding:
                 self._attach(_present(scope.node_id), trace=entries)
             case RunClosed() as closed:
                 self._close(closed, _present(scope.run_id), body.at, record.index)
-            case ConfirmationRecorded(node_id=node_id) as answered_by:
-                confirmation = Confirmation(fact=answered_by, index=record.index, at=body.at)
-                self._confirmations[node_id] = confirmation
-                self._new_anchors.setdefault(_present(scope.run_id), []).append(record.index)
+            case ConfirmationRecorded() as said:
+                self._confirm(said, _present(scope.run_id), body.at, record.index)
             case EvidenceRecorded(node_id=node_id) as judged:
                 self._evidence[node_id] = judged
-            case ReceiptRecorded(node_id=node_id) as fact:
-                receipt = Receipt(fact=fact, index=record.index, at=body.at)
-                self._receipts[node_id] = add_receipt(self._receipts.get(node_id, ()), receipt)
+            case ReceiptRecorded() as fact:
+                self._keep_receipt(Receipt(fact=fact, index=record.index, at=body.at))
             case TreeRecorded(node_id=node_id) as taken:
                 tree = RecordedTree(fact=taken, index=record.index, at=body.at)
                 self._trees[node_id] = add_tree(self._trees.get(node_id, ()), tree)
@@ -274,6 +271,14 @@ class _Folding:
             return
         self._attach(node_id, preferences=effective)
         self._inherited[node_id] = replace_preferences(self._inherited[node_id], effective)
+
+    def _confirm(self, said: ConfirmationRecorded, run_id: RunId, at: str, index: int) -> None:
+        self._confirmations[said.node_id] = Confirmation(fact=said, index=index, at=at)
+        self._new_anchors.setdefault(run_id, []).append(index)
+
+    def _keep_receipt(self, receipt: Receipt) -> None:
+        node_id = receipt.fact.node_id
+        self._receipts[node_id] = add_receipt(self._receipts.get(node_id, ()), receipt)
 
     def _close(self, closed: RunClosed, run_id: RunId, at: str, index: int) -> None:
         closing = Closing(

@@ -188,7 +188,7 @@ OPERATION = Operation(
         untrusted=("note",),
     ),
     errors=(
-        "E_HUMAN_REQUIRED",
+        E_HUMAN_REQUIRED.code,
         "CONTEXT_MISSING",
         "VALIDATION_ERROR",
         "SESSION_NOT_FOUND",
