@@ -26,7 +26,10 @@ def lies_page() -> str:
         "Refused: the reply blocks and names the fact.\n"
         "Disclosed: the run goes on, and the gap or the sum of its evidence names the fact.\n"
         "Not asked: no report of the run has room for the lie.\n"
-        "Missed: it ends as verified.",
+        "Missed: it ends as verified.\n"
+        "The agents run their commands through `handrail check run`.\n"
+        "In a run in which nothing was, and whose project declares no check, nobody knows what ran: such a "
+        "command is not refused, and counts as unverified.",
         page_parts.table(["outcome", "cells"], [[word, str(count)] for word, count in counts.items()]),
         _mode_table(cells, stopping),
         _mode_table(cells, [NEVER_STOPS]),

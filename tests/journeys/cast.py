@@ -47,8 +47,9 @@ EDITED, BESIDE = "src/bill.py", "src/notes.txt"
 class Project:
     """A git repository with two files, a runtime that looks at it, and an agent's hands."""
 
-    def __init__(self, place: Path, workflow_id: str, verdict: str = "passed") -> None:
+    def __init__(self, place: Path, workflow_id: str, verdict: str, *, runs_programs: bool) -> None:
         self._verdict = verdict
+        self._runs_programs = runs_programs
         self.place = place / "project"
         (self.place / "src").mkdir(parents=True)
         self.edits = 0
@@ -93,7 +94,7 @@ class Project:
 
     def run(self, line: str, reply: Reply) -> None:
         """Run it through Handrail, unless it ran on these files before."""
-        if self._ran.get(line) != self.edits:
+        if self._runs_programs and self._ran.get(line) != self.edits:
             run_check(self.runtime, RunCheck(argv=line.split(), state_token=reply["stateToken"]))
             self._ran[line] = self.edits
             self._take_trees("receipt")
@@ -317,13 +318,20 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     """What the steps asked for, in their order; empty: notes."""
 
 
-def play(place: Path, workflow_id: str, mode: str, *lies: Lie, verdict: str = "passed") -> Played:
+def play(
+    place: Path,
+    workflow_id: str,
+    mode: str,
+    *lies: Lie,
+    verdict: str = "passed",
+    runs_programs: bool = True,
+) -> Played:
     """Play a workflow to its end, with these lies on the way.
 
     In a mode that stops, each lie is told once in each kind of report: refused, the liar tries the next one,
     and in the end what is true. In one that never stops the run goes on with the lie, so each is told once.
     """
-    project = Project(place, workflow_id, verdict)
+    project = Project(place, workflow_id, verdict, runs_programs=runs_programs)
     reply = project.begin(workflow_id, mode)
     told: list[tuple[str, str, Outcome]] = []
     done: set[tuple[str, str]] = set()

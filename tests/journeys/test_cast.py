@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.journeys.cast import LIES, NEVER_STOPS, play, play_all, read_cells, sum_up
 from tests.surfaces.mcp.test_scripted_agents import IDS, MODES
 
 CELLS = read_cells()
+NAMING_COMMANDS = ("wr.changed_files", "wr.verification_report", "wr.review_findings", "wr.handoff")
 REPAIRING = {
     "wr.bug_investigation",
     "wr.dependency_upgrade",
@@ -51,6 +53,26 @@ def test_the_honest_agent_is_never_refused(tmp_path: Path, workflow_id: str, mod
         0,
         0,
     )
+
+
+@pytest.mark.promise("evidence.cast")
+@pytest.mark.parametrize("workflow_id", IDS)
+def test_who_never_runs_anything_ends_unverified(tmp_path: Path, workflow_id: str) -> None:
+    run = play(tmp_path, workflow_id, "guided", runs_programs=False)
+
+    assert run.end["evidence"]["unverified"] >= sum(kind in NAMING_COMMANDS for kind in run.kinds)
+
+
+@pytest.mark.promise("evidence.cast")
+def test_who_leaves_a_file_out_again_goes_on_with_a_gap(tmp_path: Path) -> None:
+    (omitting,) = [lie for lie in LIES if lie.name == "omitted file"]
+    again = msgspec.structs.replace(omitting, name="omitted again")
+
+    run = play(tmp_path, "wr.small_change", "guided", omitting, again)
+
+    assert [outcome for _, _, outcome in run.told] == ["refused", "disclosed"]
+    assert run.end["evidence"]["contradicted"] == 1
+    assert "The report leaves out what changed: src/notes.txt" in run.end["closing"]
 
 
 @pytest.mark.promise("evidence.unproven-end")
