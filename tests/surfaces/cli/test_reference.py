@@ -234,10 +234,10 @@ def test_a_slice_is_small_and_holds_what_its_command_needs(tool: Tool, reference
 def test_a_domain_has_all_its_commands(tool: Tool) -> None:
     part = tool.data("reference", "--domain", "run")
 
-    paths = ["run checkpoint", "run close", "run continue", "run start"]
+    paths = ["run checkpoint", "run close", "run confirm", "run continue", "run start"]
     assert [one["path"] for one in part["commands"]] == paths
-    assert part["selection"]["command_count"] == 4
-    assert list(part["schemas"]) == ["ack_verdict", "closed_run", "dry_run", "reply"]
+    assert part["selection"]["command_count"] == 5
+    assert list(part["schemas"]) == ["ack_verdict", "closed_run", "confirmed_run", "dry_run", "reply"]
 
 
 @pytest.mark.parametrize("label", ["reply", "session_list", "examination"])
