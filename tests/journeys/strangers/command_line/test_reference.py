@@ -22,7 +22,13 @@ from tests.journeys.strangers.command_line.tools_b import (
 )
 from tests.journeys.strangers.product import Product
 
-NOT_TRIED = ("handrail mcp", "handrail demo", "handrail store selftest", "handrail hook")
+NOT_TRIED = (
+    "handrail mcp",
+    "handrail demo",
+    "handrail store selftest",
+    "handrail hook",
+    "handrail run confirm",  # needs a terminal: tests/journeys/test_confirmations.py has one
+)
 
 
 def leaves_of_help(text: str) -> set[str]:
