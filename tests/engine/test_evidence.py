@@ -18,7 +18,14 @@ from handrail.engine.events import (
 )
 from handrail.engine.judge.artifacts import Place, judge_report
 from handrail.engine.judge.evidence import find_copied, find_inconsistent, plan_look, weigh
-from handrail.engine.judge.run_claims import AskedPlace, ChangedPaths, Sighting, Weighed, Witnessed
+from handrail.engine.judge.run_claims import (
+    AskedPlace,
+    ChangedPaths,
+    Sighting,
+    Weighed,
+    Witnessed,
+    suggest_command,
+)
 from handrail.engine.receipts import digest_argv
 from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.compiled import Consistent, Evidence, RedThenGreen, Term
@@ -51,19 +58,23 @@ def place(ref: str = FILES, *, check: str = "", evidence: tuple[Evidence, ...] |
 
 
 def receipt(
-    command: str = "pytest -q",
+    command: str | tuple[str, ...] = "pytest -q",
     outcome: RunOutcome | None = None,
     tree: str = NOW,
     counts: Counts | None = None,
     name: str = "rcp_1",
+    directory: str = ".",
+    check: str = "",
 ) -> ReceiptRecorded:
-    words = tuple(command.split())
+    words = tuple(command.split()) if isinstance(command, str) else command
     return ReceiptRecorded(
         receipt_id=ReceiptId(name),
         node_id=NodeId("nod_1"),
         by="handrail",
         argv=words,
         argv_digest=digest_argv(words),
+        directory=directory,
+        check=check,
         outcome=Exited(status=0) if outcome is None else outcome,
         tree_before=tree,
         tree_after=tree,
@@ -226,7 +237,7 @@ def test_only_what_a_report_names_is_looked_at() -> None:
         place("wr.contracts.review_findings"), [{"kind": "wr.review_findings", "findings": [finding]}]
     )
 
-    assert look.places == (AskedPlace(path="a.py", line=7), AskedPlace(path="b.py", line=3))
+    assert look.places == (AskedPlace(path="a.py", line=7), AskedPlace(path="b.py", line=9))
     assert look.wants_tree is False
     assert plan_look(place(), [CHANGED]).wants_tree is True
 
@@ -259,3 +270,86 @@ def test_what_is_copied_from_the_example_is_found(body: Body, found: str) -> Non
     }
 
     assert find_copied(body, example) == found
+
+
+@pytest.mark.promise("evidence.ran")
+def test_a_command_in_a_folder_of_its_own_proves_nothing_about_the_project() -> None:
+    elsewhere = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(receipt(directory="ignored"),)))
+    where = place(check="tests")
+    pinned = PinnedCheck(name="tests", argv=("pytest", "-q"), argv_digest=digest_argv(("pytest", "-q")))
+    by_words = Witnessed(sighting=seeing(), checks=(pinned,), receipts=(receipt(directory="ignored"),))
+    by_name = Witnessed(
+        sighting=seeing(), checks=(pinned,), receipts=(receipt(directory="sub", check="tests"),)
+    )
+
+    assert [one[2] for one in of(elsewhere, "ran")] == ["missing"]
+    assert len(weigh(where, [], by_words).reasons) == 1
+    assert weigh(where, [], by_name).reasons == ()
+
+
+@pytest.mark.promise("evidence.ran")
+@pytest.mark.parametrize(
+    ("claimed", "ran"),
+    [
+        ("pytest tests/x.py::test_a[1-2]", ("pytest", "tests/x.py::test_a[1-2]")),
+        ("cd web && npm test", ("sh", "-c", "cd web && npm test")),
+        ("cd web && npm test", ("bash", "-c", "cd web && npm test")),
+        ("pytest -k 'a or b'", ("pytest", "-k", "a or b")),
+        ("handrail check run -- pytest -q", ("pytest", "-q")),
+    ],
+)
+def test_a_command_line_is_found_however_a_shell_would_have_read_it(
+    claimed: str, ran: tuple[str, ...]
+) -> None:
+    body = CHANGED | {"checks": [CHANGED["checks"][0] | {"command": claimed}]}
+
+    result = weighed(body, Witnessed(sighting=seeing(), receipts=(receipt(ran),)))
+
+    assert [one[2] for one in of(result, "ran")] == ["holds"]
+
+
+@pytest.mark.parametrize(
+    ("claimed", "told"),
+    [
+        ("pytest -q", "handrail check run --session ses_1 -- pytest -q"),
+        ("cd web && npm test", "handrail check run --session ses_1 -- sh -c 'cd web && npm test'"),
+        ("FOO=1 pytest", "handrail check run --session ses_1 -- sh -c 'FOO=1 pytest'"),
+        ("tests", "handrail check run tests --session ses_1"),
+        ("handrail check run tests", "handrail check run tests"),
+    ],
+)
+def test_the_command_that_is_told_can_be_pasted(claimed: str, told: str) -> None:
+    pinned = PinnedCheck(name="tests", argv=("pytest",), argv_digest="sha256:0")
+
+    assert suggest_command(Witnessed(session_id="ses_1", checks=(pinned,)), claimed) == told
+
+
+@pytest.mark.promise("evidence.ran")
+def test_an_old_failure_is_stale_and_one_that_is_shown_on_purpose_holds() -> None:
+    red = receipt(outcome=Exited(status=1), tree=BEFORE, name="rcp_red")
+    known = Witnessed(sighting=seeing(), receipts=(red,))
+    on_purpose = {"command": "pytest -q", "exitCode": 1, "summary": "Fails without the fix."}
+
+    old = weighed(CHANGED, known)
+    shown = weighed(CHANGED | {"checks": [on_purpose | {"receiptId": "rcp_red"}]}, known)
+
+    assert [one[2] for one in of(old, "ran") + of(shown, "ran")] == ["stale", "holds"]
+    assert shown.reasons == ()
+
+
+def test_a_step_whose_check_nobody_declared_leaves_a_gap() -> None:
+    result = weigh(place(check="tests"), [], Witnessed(sighting=seeing()))
+
+    assert ["the project declared no check tests" in gap.summary for gap in result.gaps] == [True]
+
+
+@pytest.mark.parametrize(
+    ("ref", "line"), [("a.py:4-900", 900), ("a.py:7", 7), ("a.py#L3", 3), ("a.py:2:9", 2)]
+)
+def test_the_last_line_of_a_place_is_looked_for(ref: str, line: int) -> None:
+    finding = {"evidence": [{"source": "file", "ref": ref}]}
+    look = plan_look(
+        place("wr.contracts.review_findings"), [{"kind": "wr.review_findings", "findings": [finding]}]
+    )
+
+    assert look.places == (AskedPlace(path="a.py", line=line),)

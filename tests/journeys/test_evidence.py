@@ -234,7 +234,8 @@ def test_a_command_is_believed_by_its_receipt_and_stale_after_the_next_edit(tmp_
     (blocker,) = stale["blockers"]
     assert blocker["code"] == "MISSING_REQUIRED_OUTPUT"
     assert "true ran (exit 0) before files changed: a.py" in blocker["message"]
-    assert "handrail check run -- true" in blocker["suggestedFix"]
+    session = first["session"]["sessionId"]
+    assert f"handrail check run --session {session} -- true" in blocker["suggestedFix"]
     assert fresh["kind"] == "ok"
     claims = {one["check"]: one for one in work.events(first, "evidence_recorded")[-1]["data"]["claims"]}
     assert (claims["ran"]["level"], claims["ran"]["fact"]) == ("ran", "exit 0")

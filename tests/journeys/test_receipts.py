@@ -341,6 +341,8 @@ def test_no_secret_is_in_the_log_the_answer_the_audit_or_the_terminal(
 def test_a_token_of_ours_in_the_environment_is_cut_where_it_is_printed_and_told_to_its_owner(
     runtime: Runtime, tmp_path: Path
 ) -> None:
+    assert isinstance(runtime.workspace, GivenWorkspace)
+    runtime.workspace.directory = str(tmp_path / "project")
     first = start(runtime)
     place = Place(runtime, tmp_path, RUN_TOKEN=first["stateToken"])
     code = "import os; print(os.environ['RUN_TOKEN'])"
@@ -430,3 +432,18 @@ def test_a_session_tells_of_its_receipts_and_a_copy_of_it_has_them(place: Place)
     assert all("Programs that ran" in report and "started by Handrail" in report for report in reports)
     (copied,) = answer(place.runtime, "session.events", sessionId=moved, kinds=["receipt_recorded"])["items"]
     assert copied["data"]["receiptId"] == told["receiptId"]
+
+
+@pytest.mark.promise("receipt.one-run")
+def test_a_receipt_belongs_to_a_run_of_this_project(runtime: Runtime, tmp_path: Path) -> None:
+    place = Place(runtime, tmp_path)
+    first = start(place.runtime)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    words = ("--session", first["session"]["sessionId"], "--project", str(elsewhere))
+    status, document = command(place.runtime, "check", "run", *words, "--", "true")
+
+    assert (status, document["error"]["code"]) == (2, "E_VALIDATION")
+    assert "another project, so nothing was started" in document["error"]["message"]
+    assert receipts(place, first) == []

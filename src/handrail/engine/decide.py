@@ -281,7 +281,7 @@ def decide_checkpoint(
     verdict = _progress(history, workflow, node, work, sighting)
     is_over = isinstance(node.state, Complete)
     settled = settle_by_observation(partial(_gaps_on_the_way, history, node), verdict.observed)
-    if is_over:
+    if is_over and not verdict.reasons:
         settled += settle_by_verification(_gaps_on_the_way(history, node), verdict.artifacts)
     created = NodeCreated(
         node_kind="checkpoint",
@@ -327,6 +327,7 @@ def _witness(history: History, node: Node, sighting: Sighting | None) -> Witness
     instance = instance_of(history, node.node_id)
     refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
     return Witnessed(
+        session_id=history.session_id,
         sighting=sighting,
         receipts=tuple(receipt.fact for receipt in list_receipts(history, node.run_id)),
         checks=history.runs[node.run_id].checks,

@@ -67,6 +67,24 @@ def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
     return EvidenceSum(**counts)
 
 
+def is_contradicted(history: History, node_id: NodeId) -> bool:
+    """Whether the newest report under some contract says what the world contradicts.
+
+    No word of the agent settles that: only a later report under the same contract does.
+    """
+    if not history.evidence:
+        return False
+    seen: set[str] = set()
+    for node in reversed(way_to(history, node_id)):
+        if node.kind == "blocked_attempt":
+            continue
+        claims = [claim for claim in claims_at(history, node.node_id) if claim.contract_ref not in seen]
+        if any(claim.verdict == "contradicted" for claim in claims):
+            return True
+        seen |= {claim.contract_ref for claim in claims}
+    return False
+
+
 def is_verified(evidence: EvidenceSum | None) -> bool:
     """Whether somebody else than the agent has seen everything that was claimed."""
     return (

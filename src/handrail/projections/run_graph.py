@@ -12,6 +12,7 @@ from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
 from handrail.engine.events import Artifact, Capability, CapabilityObserved, DivergenceRecorded, GapRecorded
 from handrail.engine.history import Attached, Closing, History, Node, attached_to, path_to, way_to
 from handrail.engine.navigate import Complete, ExitedLoop, Running, SkippedStep, step_key
+from handrail.projections.evidence import is_contradicted
 
 # What holds at a node besides its context: outputs, gaps, capabilities, skipped steps
 #
@@ -202,7 +203,8 @@ def _is_closed(history: History, run_id: RunId, nodes: Sequence[Node]) -> bool:
 def status_at(history: History, node: Node) -> RunStatus:
     """How a run would stand if this node were its preferred tip."""
     if isinstance(node.state, Complete):
-        return "complete_with_gaps" if open_gaps(history, node.node_id) else "complete"
+        is_open = bool(open_gaps(history, node.node_id)) or is_contradicted(history, node.node_id)
+        return "complete_with_gaps" if is_open else "complete"
     return "blocked" if node.kind == "blocked_attempt" else "in_progress"
 
 

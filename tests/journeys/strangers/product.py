@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.conformance.forked import AT_THE_START, ForkServer
-from tests.filled_in import make_named_files
 from tests.surfaces.cli.tool import DEADLINE_SECONDS
 
 PROGRAM = str(Path(sys.executable).parent / "handrail")
@@ -37,7 +36,6 @@ class Product:
         self.home = place / "home"
         self.project = place / "project"
         self.project.mkdir(parents=True)
-        make_named_files(self.project)
         self.programs = programs
         self.environment = {
             "PATH": os.environ["PATH"],

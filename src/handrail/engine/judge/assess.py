@@ -174,7 +174,12 @@ def assess_progress(
     judged = sorted([*counted, *keep_unchecked(others)], key=lambda found: found.artifact.digest)
     told = _read_facts(place, judged)
     checks = find_reasons(unasked, Facts(), counted).checks
-    return msgspec.structs.replace(told, checks=checks, claims=weighed.claims if weighed else ())
+    return msgspec.structs.replace(
+        told,
+        checks=checks,
+        claims=weighed.claims if weighed else (),
+        reasons=(*told.reasons, *(weighed.reasons if weighed else ())),
+    )
 
 
 def _read_facts(place: Place, judged: list[JudgedArtifact]) -> Verdict:

@@ -33,6 +33,7 @@ from handrail.engine.judge.run_claims import (
     SeenPlace,
     Weighed,
     Witnessed,
+    find_check_receipts,
     judge_receipts,
     list_paths,
     match_red_then_green,
@@ -57,9 +58,7 @@ FACT_BYTES = 300
 MOST_PATHS_KEPT = 200
 LEAST_WORDS = 3
 """Words from which on a text is prose, which nobody writes twice by chance."""
-_PLACE = re.compile(r"(?P<path>.+?)(?:(?::|#L)(?P<line>\d{1,9})(?:[-:]L?\d{1,9})*)?")
-_PASSED = re.compile(r"(?<![\d.])(\d{1,9}) passed\b")
-_OWN_CHECK = ("handrail", "check", "run")
+_PLACE = re.compile(r"(?P<path>.+?)(?:(?::|#L)(?P<line>[1-9]\d{0,8})(?:-L?(?P<end>\d{1,9}))?(?::\d{1,9})?)?")
 _COPIED = "is the text of the printed example; report what you yourself did and saw"
 
 
@@ -158,7 +157,7 @@ def read_place(rule: PathExists | PlaceExists, spot: Spot) -> AskedPlace:
     if isinstance(rule, PlaceExists):
         found = _PLACE.fullmatch(path)
         if found is not None and found["line"]:
-            path, line = found["path"], int(found["line"])
+            path, line = found["path"], max(int(found["line"]), int(found["end"] or 0))
         beside = around.get(rule.line) if rule.line else None
         line = beside if isinstance(beside, int) and not isinstance(beside, bool) else line
         said = around.get(rule.quote) if rule.quote else None
@@ -191,6 +190,11 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
         claim, reason = _weigh_step(place.step.id, place.step.check, known)
         claims.append(claim)
         reasons += [] if reason is None else [reason]
+        if claim.verdict == "unknown" and not claim.refs:
+            said = f"This step asks for a check that nobody could run: {claim.fact}."
+            gaps.append(
+                GapRecorded(gap_id="", severity="warning", reason="reported", summary=shorten_message(said))
+            )
     return Weighed(judged=weighed, claims=tuple(claims), reasons=tuple(reasons), gaps=tuple(gaps))
 
 
@@ -405,7 +409,7 @@ def _weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reas
     if pinned is None:
         fact = f"the project declared no check {check} when this run began"
         return Claim(pointer="/", check="ran", verdict="unknown", fact=fact), None
-    own = tuple(one for one in known.receipts if one.argv_digest == pinned.argv_digest)
+    own = find_check_receipts(known, pinned)
     result = judge_receipts(known, own, 0, [], f"handrail check run {check}", check)
     claim = Claim(
         pointer="/",
@@ -540,5 +544,5 @@ def _paths_at(body: dict[str, Any], at: str) -> Iterator[tuple[tuple[str, ...], 
 
 
 def _covers(listed: str, path: str) -> bool:
-    """Whether a listed path is this one, or a directory above it."""
-    return path == listed or path.startswith(listed.rstrip("/") + "/")
+    """Whether a listed path is this one, as it is or as it is shown, or a directory above it."""
+    return listed in (path, make_readable(path)) or path.startswith(listed.rstrip("/") + "/")

@@ -7,7 +7,9 @@ tree is stale, and no receipt at all is missing. What nobody saw is never called
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -29,6 +31,7 @@ from handrail.engine.receipts import describe_outcome, digest_argv, has_passed, 
 MOST_PATHS_NAMED = 5
 _PASSED = re.compile(r"(?<![\d.])(\d{1,9}) passed\b")
 _OWN_CHECK = ("handrail", "check", "run")
+_SHELLS = ("sh", "bash")
 
 PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing", "quote_missing"]
 
@@ -83,6 +86,8 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[PinnedCheck, ...] = ()
     named_before: frozenset[str] = frozenset()
     """Paths that an attempt before was refused for leaving out."""
+    session_id: str = ""
+    """For commands that are told."""
     is_confirmed: bool = False
     """A person confirmed what is pending."""
 
@@ -122,7 +127,7 @@ def match_run(
     known: Witnessed, text: str, expected: int | None, receipt_id: Any, said: list[str]
 ) -> RunResult:
     """The receipt of a command line; `said` are the texts beside it, which may count tests."""
-    command = f"handrail check run -- {text.strip()}"
+    command = suggest_command(known, text)
     if isinstance(receipt_id, str) and receipt_id.strip():
         own = tuple(one for one in known.receipts if one.receipt_id == receipt_id.strip())
         if not own:
@@ -131,22 +136,57 @@ def match_run(
         if own[0].argv_digest not in _digests(known, text):
             fact = f"the receipt {own[0].receipt_id} is of another command: {_show_argv(own[0])}"
             return RunResult(verdict="contradicted", fact=fact, command=command)
+        if expected and _has_ended(own[0], expected):  # a failure that is shown on purpose may be older
+            fact = describe_outcome(own[0].outcome)
+            return RunResult(verdict="holds", fact=fact, refs=(own[0].receipt_id,))
     else:
-        digests = _digests(known, text)
-        own = tuple(one for one in known.receipts if one.argv_digest in digests)
+        own = _find_receipts(known, text)
     return judge_receipts(known, own, expected, said, command, make_readable(text.strip()))
 
 
+def _find_receipts(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
+    """The receipts of a command line. One from a folder of its own says nothing about the project's."""
+    digests = _digests(known, text)
+    return tuple(
+        one for one in known.receipts if one.argv_digest in digests and (one.check or one.directory == ".")
+    )
+
+
+def find_check_receipts(known: Witnessed, pinned: PinnedCheck) -> tuple[ReceiptRecorded, ...]:
+    """The receipts of a declared check: run by its name, or the same words in the project's own folder."""
+    return tuple(
+        one
+        for one in known.receipts
+        if one.argv_digest == pinned.argv_digest and (one.check == pinned.name or one.directory == ".")
+    )
+
+
 def _digests(known: Witnessed, text: str) -> set[str]:
-    """The commands that a text may mean: its words, or the declared check that it names."""
-    words = split_command(text)
-    found = {digest_argv(words)}
+    """The commands that a text may mean: its words, the same in a shell, or the declared check it names."""
+    line = text.strip()
+    words = split_command(line)
+    found = {digest_argv(words), *(digest_argv((shell, "-c", line)) for shell in _SHELLS)}
+    with suppress(ValueError):  # a quote that does not end: such a line is no list of words
+        found.add(digest_argv(shlex.split(line)))
     rest = words[len(_OWN_CHECK) :] if words[: len(_OWN_CHECK)] == _OWN_CHECK else words
     if rest[:1] == ("--",):
         found.add(digest_argv(rest[1:]))
     if len(rest) == 1:
         found |= {one.argv_digest for one in known.checks if one.name == rest[0]}
     return found
+
+
+def suggest_command(known: Witnessed, text: str) -> str:
+    """The line that brings the receipt, fit to be pasted into a shell."""
+    line = text.strip()
+    words = split_command(line)
+    session = f" --session {known.session_id}" if known.session_id else ""
+    if words[: len(_OWN_CHECK)] == _OWN_CHECK:
+        return line
+    if len(words) == 1 and any(one.name == words[0] for one in known.checks):
+        return f"handrail check run {words[0]}{session}"
+    is_plain = len(words) > 1 or words[0] == line.partition(" ")[0]
+    return f"handrail check run{session} -- {line if is_plain else 'sh -c ' + shlex.quote(line)}"
 
 
 def judge_receipts(
@@ -169,7 +209,8 @@ def judge_receipts(
         fact = "it ran, and nobody told how it ended"
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     ended = describe_outcome(newest.outcome)
-    wrong = _contradiction(newest, expected, said)
+    is_older = bool(tree and newest.tree_after and not current)
+    wrong = "" if is_older else _contradiction(newest, expected, said)
     if wrong:
         fact = f"{name}: {wrong} (receipt {newest.receipt_id})"
         return RunResult(verdict="contradicted", fact=fact, refs=refs, command=command)
@@ -188,7 +229,7 @@ def _contradiction(newest: ReceiptRecorded, expected: int | None, said: list[str
     if expected is not None:
         ended = newest.outcome
         if not isinstance(ended, Exited) or ended.status != expected:
-            return f"it ended with {describe_outcome(ended)}, not exit {expected}"
+            return f"it ended with {describe_outcome(ended)}, not exit {expected}; if that shows it, say so"
         if expected == 0 and not has_passed(ended, newest.counts):
             return "its report counts no test that passed, or one that failed"
     told = [int(number) for text in said for number in _PASSED.findall(text)]
@@ -197,11 +238,14 @@ def _contradiction(newest: ReceiptRecorded, expected: int | None, said: list[str
     return ""
 
 
+def _has_ended(receipt: ReceiptRecorded, status: int) -> bool:
+    return isinstance(receipt.outcome, Exited) and receipt.outcome.status == status
+
+
 def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     """A test guards something if it failed before and passes now."""
-    digests = _digests(known, text)
-    own = tuple(one for one in known.receipts if one.argv_digest in digests)
-    name, command = make_readable(text.strip()), f"handrail check run -- {text.strip()}"
+    own = _find_receipts(known, text)
+    name, command = make_readable(text.strip()), suggest_command(known, text)
     green = judge_receipts(known, own, 0, [], command, name)
     if green.verdict != "holds":
         return green

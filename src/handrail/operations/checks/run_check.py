@@ -38,6 +38,7 @@ from handrail.operations.checks.reports import UnreadableReport, count_tests
 from handrail.operations.declared_checks import find_check
 from handrail.operations.handles import mint_state_token
 from handrail.operations.pending_step import PendingStep, find_pending_step
+from handrail.operations.taking_trees import is_project_of
 from handrail.ports.checks import CheckPrograms, ProgramCall, ProgramEnd
 from handrail.ports.workspace import DeclaredCheck, ReportPlace
 from handrail.ports.worktree import Unseen
@@ -133,6 +134,14 @@ def run_check(rt: Runtime, request: RunCheck) -> Success:
     command = _command(rt, programs, request, project)
     target = find_pending_step(rt, request.state_token, request.session, project)
     require_healthy(target.session)
+    if not is_project_of(target.session.history, target.node.node_id, project):
+        problem = {"param": "project", "problem": "is not that of the run", "expected": "the run's project"}
+        raise Fault(
+            VALIDATION_ERROR,
+            "The run was begun in another project, so nothing was started.",
+            details={"problems": [problem]},
+            hint="Run it in the project of the run, or name that one with --project.",
+        )
     rt.keys.signing_key(WORKFLOW)  # the answer needs it: without one nothing is started
     programs.register_secrets()
     notices = _before(rt, programs, command, target.run, project)
@@ -172,7 +181,7 @@ def _command(rt: Runtime, programs: CheckPrograms, request: RunCheck, project: s
         argv=declared.command,
         directory=programs.directory_in(project, asked or declared.directory),
         seconds=_seconds(request, declared),
-        check=declared.name,
+        check=declared.name if asked in ("", declared.directory) else "",  # elsewhere it is another check
         report=declared.report,
     )
 
@@ -199,7 +208,7 @@ def _before(rt: Runtime, programs: CheckPrograms, command: _Command, run: Run, p
     if pinned is not None and pinned.argv_digest != argv_digest:
         message = (
             f"The check {command.check} is declared differently since the run began: it was "
-            f"{' '.join(pinned.argv)}. Only that command counts for this run; this one is: {shown}"
+            f"{' '.join(pinned.argv)}. Only that command counts as this check here; this one is: {shown}"
         )
         notices.append(Notice(type="check_changed", message=message[:1000], severity="warning"))
         rt.progress.say(f"handrail: {message}\n")

@@ -80,7 +80,7 @@ _EVIDENCE = _closed(
         "ref": _text(_PLACE),
         "result": _text(_PARAGRAPH),
     },
-    {"receiptId": _RECEIPT},
+    {"exitCode": _STATUS, "receiptId": _RECEIPT},
 )
 
 
@@ -91,6 +91,7 @@ def _check_sources(rows: str, passes: Term | None = None) -> tuple[Evidence, ...
         Ran(
             at=f"{rows}/ref",
             where={"source": ("command",)},
+            status="exitCode",
             receipt="receiptId",
             passes=passes,
         ),
@@ -267,7 +268,7 @@ _CHANGED_FILES = _contract(
     "changed_files",
     title="Changed files",
     summary="Every file that a step touched, why, and the checks that ran afterwards.",
-    guidance="List every file the version control status shows, and each check with its exit code.",
+    guidance="List every file that changed since the run began, and each check with its exit code.",
     required={
         "files": _some(
             _closed(

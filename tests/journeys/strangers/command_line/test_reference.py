@@ -235,6 +235,9 @@ def test_every_example_of_reference_runs_where_every_feature_is_on(product: Prod
         "code": {"snapshots": "always"},
     }
     settings.write_text(json.dumps(given), encoding="utf-8")
+    declared = product.project / ".handrail" / "config.json"
+    declared.parent.mkdir(exist_ok=True)
+    declared.write_text('{"checks": {"tests": {"command": ["true"]}}}', encoding="utf-8")
     told = reference(product)["commands"]
     examples = [
         line
