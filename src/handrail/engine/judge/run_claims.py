@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -166,14 +165,21 @@ def _digests(known: Witnessed, text: str) -> set[str]:
     line = text.strip()
     words = split_command(line)
     found = {digest_argv(words), *(digest_argv((shell, "-c", line)) for shell in _SHELLS)}
-    with suppress(ValueError):  # a quote that does not end: such a line is no list of words
-        found.add(digest_argv(shlex.split(line)))
+    found.add(digest_argv(_split_plainly(line)))
     rest = words[len(_OWN_CHECK) :] if words[: len(_OWN_CHECK)] == _OWN_CHECK else words
     if rest[:1] == ("--",):
         found.add(digest_argv(rest[1:]))
     if len(rest) == 1:
         found |= {one.argv_digest for one in known.checks if one.name == rest[0]}
     return found
+
+
+def _split_plainly(line: str) -> list[str]:
+    """The words of a line by its spaces and quotes alone; whole where a quote does not end."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return [line]
 
 
 def suggest_command(known: Witnessed, text: str) -> str:
