@@ -29,7 +29,7 @@ def test_the_client_of_the_page_follows_a_workflow(place: Path) -> None:
         env=environment(place),
         cwd=place,
     )
-    make_named_files(place)
+    make_named_files(place / "project")
     seen: list[str] = []
 
     async def work(reply: dict[str, Any]) -> dict[str, Any]:
