@@ -445,6 +445,6 @@ def test_a_program_that_ran_in_another_project_proves_nothing_here(runtime: Runt
     status, document = command(place.runtime, "check", "run", *words, "--", "true")
 
     assert (status, document["ok"]) == (0, True)
-    assert [one["type"] for one in document["meta"]["notices"]][-1] == "check_elsewhere"
+    assert "check_elsewhere" in [one["type"] for one in document["meta"]["notices"]]
     (fact,) = receipts(place, first)
     assert (fact["directory"], fact.get("check", "")) == ("outside the project of the run", "")
