@@ -164,7 +164,7 @@ def _answer(
 
 
 def _take_trees(runtime: "Runtime", process: "Process") -> None:
-    from handrail.operations.taking_trees import take_for_command
+    from handrail.operations.kept_trees import take_for_command
 
     for due in process.trees_due:
         why = take_for_command(runtime, due)
@@ -173,7 +173,7 @@ def _take_trees(runtime: "Runtime", process: "Process") -> None:
 
 
 def _take_tree_for_server(runtime: "Runtime", due: "TreeDue") -> None:
-    from handrail.operations.taking_trees import SERVER_SECONDS, take_due_tree
+    from handrail.operations.kept_trees import SERVER_SECONDS, take_due_tree
 
     take_due_tree(runtime, due, SERVER_SECONDS)
 

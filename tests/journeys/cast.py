@@ -20,7 +20,7 @@ from handrail.host.check_programs import LocalCheckPrograms
 from handrail.host.workspace import LocalWorkspace
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.operations.checks.run_check import RunCheck, run_check
-from handrail.operations.taking_trees import SERVER_SECONDS, take_due_tree
+from handrail.operations.kept_trees import SERVER_SECONDS, take_due_tree
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import find_contract
 from tests.conftest import memory_runtime

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.ids import SessionId
-from handrail.operations.taking_trees import record_tree
+from handrail.operations.kept_trees import record_tree
 from handrail.ports.program import (
     Fetched,
     IndexSource,

@@ -2,7 +2,7 @@
 
 An event names the tree; its list of files is a blob that says what differs from the list of an earlier tree,
 and contents that nobody else keeps are one more blob, a pack. Both may be absent: then the tree is known by
-its id alone, as in a session that came without its code. `operations/stored_trees.py` reads and makes
+its id alone, as in a session that came without its code. `operations/kept_trees.py` reads and makes
 them.
 """
 

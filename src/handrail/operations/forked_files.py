@@ -13,8 +13,13 @@ from handrail.engine.code_trees import find_nearest_tree
 from handrail.engine.events import NodeCreated, PlannedEvent
 from handrail.engine.history import History, Node
 from handrail.engine.reply import ReplyWarning
-from handrail.operations.stored_trees import PreparedTree, plan_tree_at
-from handrail.operations.taking_trees import is_project_of, load_tree, prepare_node_tree
+from handrail.operations.kept_trees import (
+    PreparedTree,
+    is_project_of,
+    load_tree,
+    plan_tree_at,
+    prepare_node_tree,
+)
 from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import Runtime, project_of
 

@@ -22,7 +22,7 @@ from handrail.engine.judge.run_claims import (
     SeenPlace,
     Sighting,
 )
-from handrail.operations.taking_trees import load_tree
+from handrail.operations.kept_trees import load_tree
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, Unseen, Worktree
 from handrail.runtime.runtime import Runtime, project_of
 

@@ -18,7 +18,7 @@ from handrail.engine.code_trees import (
 from handrail.engine.folding import fold
 from handrail.engine.history import MOST_TREES, Node
 from handrail.engine.history_cache import decode_history, encode_history
-from handrail.operations.stored_trees import (
+from handrail.operations.kept_trees import (
     KnownTree,
     PreparedTree,
     known_digests,

@@ -37,8 +37,8 @@ from handrail.engine.reply import ToolCall
 from handrail.operations.checks.reports import UnreadableReport, count_tests
 from handrail.operations.declared_checks import find_check
 from handrail.operations.handles import mint_state_token
+from handrail.operations.kept_trees import is_project_of
 from handrail.operations.pending_step import PendingStep, find_pending_step
-from handrail.operations.taking_trees import is_project_of
 from handrail.ports.checks import CheckPrograms, ProgramCall, ProgramEnd
 from handrail.ports.workspace import DeclaredCheck, ReportPlace
 from handrail.ports.worktree import Unseen

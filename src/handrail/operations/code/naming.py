@@ -14,9 +14,8 @@ from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.operations.finding import find_session
+from handrail.operations.kept_trees import StoredTree, load_optional, load_tree
 from handrail.operations.sessions.resume_session import find_work_in_progress
-from handrail.operations.stored_trees import StoredTree
-from handrail.operations.taking_trees import load_optional, load_tree
 from handrail.ports.worktree import Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import preferred_tip

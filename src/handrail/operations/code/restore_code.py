@@ -21,7 +21,7 @@ from handrail.engine.history import History, Node
 from handrail.operations.code.naming import NamedTree, find_run_here, look, read_named, read_tree_contents
 from handrail.operations.code.show_status import describe_change
 from handrail.operations.finding import find_session
-from handrail.operations.taking_trees import record_tree
+from handrail.operations.kept_trees import record_tree
 from handrail.ports.worktree import Difference, FileWrite, LeftOut, Tree, Unseen
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of

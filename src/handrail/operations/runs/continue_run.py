@@ -33,7 +33,7 @@ from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import Session
 
 if TYPE_CHECKING:
-    from handrail.operations.stored_trees import PreparedTree
+    from handrail.operations.kept_trees import PreparedTree
 
 
 class ContinueRun(Input, frozen=True, kw_only=True):
