@@ -85,7 +85,7 @@ def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
 
 
 def give_back_memory() -> None:
-    """Give back what a burst left: what only the collector finds, and what the allocator keeps. Never raises."""
+    """Give back what a burst left: what the collector finds, and what the allocator keeps. Never raises."""
     import ctypes
     import gc
 
