@@ -186,13 +186,13 @@ def suggest_command(known: Witnessed, text: str) -> str:
     """The line that brings the receipt, fit to be pasted into a shell."""
     line = text.strip()
     words = split_command(line)
-    session = f" --session {known.session_id}" if known.session_id else ""
+    session = ["--session", known.session_id] if known.session_id else []
     if words[: len(_OWN_CHECK)] == _OWN_CHECK:
         return line
     if len(words) == 1 and any(one.name == words[0] for one in known.checks):
-        return f"handrail check run {words[0]}{session}"
+        return " ".join([*_OWN_CHECK, words[0], *session])
     is_plain = len(words) > 1 or words[0] == line.partition(" ")[0]
-    return f"handrail check run{session} -- {line if is_plain else 'sh -c ' + shlex.quote(line)}"
+    return " ".join([*_OWN_CHECK, *session, "--", line if is_plain else f"sh -c {shlex.quote(line)}"])
 
 
 def judge_receipts(
