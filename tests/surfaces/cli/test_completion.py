@@ -42,9 +42,9 @@ CASES = [
     ("handrail hook PreCompact cu", "cursor"),
     ("handrail reference --domain led", "ledger"),
     # what holds a space, in every way to write it
-    ("handrail reference --command run\\ con", "run continue"),
-    ("handrail reference --command 'run con", "run continue"),
-    ('handrail reference --command "run con', "run continue"),
+    ("handrail reference --command run\\ cont", "run continue"),
+    ("handrail reference --command 'run cont", "run continue"),
+    ('handrail reference --command "run cont', "run continue"),
     # paths: files, folders, and files after `@`
     ("handrail run continue --notes-file no", "notes.md"),
     ("handrail run continue --notes-file=no", "--notes-file=notes.md"),
@@ -64,7 +64,7 @@ CASES = [
 ]
 FISH_MATCHES_INSIDE_WORDS = frozenset({"handrail run start no", "handrail run continue --notes run st"})
 LISTED = [
-    ("handrail run ", {"checkpoint", "close", "continue", "start"}),
+    ("handrail run ", {"checkpoint", "close", "confirm", "continue", "start"}),
     ("handrail workflow list --kind ", {"routine", "workflow"}),
     ("handrail --format=", {"json", "text", "raw", "human"}),
 ]
@@ -232,7 +232,7 @@ def test_every_script_names_every_command_and_flag(scripts: dict[str, str], shel
 def test_the_table_offers_groups_then_leaves_then_flags() -> None:
     words = command_words()
 
-    assert set(words.after["run"]) == {"checkpoint", "close", "continue", "start"}
+    assert set(words.after["run"]) == {"checkpoint", "close", "confirm", "continue", "start"}
     assert "--ack" in words.flags["run continue"]
     assert "--compact" in words.flags["run continue"]
     assert words.values[("", "--format")] == ("one", "json", "text", "raw", "human")
