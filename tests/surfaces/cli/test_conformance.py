@@ -174,6 +174,7 @@ CASES: list[tuple[list[str], str, str]] = [
     ),
     (["session", "list", "--status", "odd"], "E_VALIDATION", ""),
     (["session", "show", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
+    (["run", "confirm", "--session", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
     (["session", "export", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
     (["session", "import", "BUNDLE"], "E_CONFIRMATION_REQUIRED", ""),
     (["session", "show", "SESSION", "--field", "nope"], "E_VALIDATION", "FIELD_UNKNOWN"),
@@ -293,15 +294,15 @@ def test_the_lafs_dialect_conforms_at_the_complete_tier(
 
 def test_every_command_has_a_success_and_a_failure_here() -> None:
     """`mcp`, `hook` and `demo` have no document on success, a self-test takes long, a session without a run
-    needs a setting, `code` needs a tree, `setup` and `update` need clients and an index; a hook never fails
-    its client. Their own tests show them."""
+    needs a setting, `code` needs a tree, `run confirm` a person, `setup` and `update` need clients and an
+    index; a hook never fails its client. Their own tests show them."""
     seen: dict[bool, set[str]] = {True: set(), False: set()}
     for line, code, _ in CASES:
         seen[code == ""].add(path_of(line))
 
     assert set(_table.COMMANDS) - seen[True] == {
         *("mcp", "demo", "hook", "store selftest", "session start", "setup", "update"),
-        *("code status", "code diff", "code restore"),
+        *("code status", "code diff", "code restore", "run confirm"),
     }
     assert set(_table.COMMANDS) - seen[False] == {"hook", "setup", "update"}
 
