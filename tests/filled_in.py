@@ -40,7 +40,7 @@ def in_own_words(value: Any) -> Any:
 
 def make_named_files(project: str | Path) -> None:
     """The files that the printed examples speak of, so that a report may name them."""
-    for name in ("src/invoice.py", "tests/test_invoice.py"):
+    for name in ("src/a.py", "src/invoice.py", "tests/test_invoice.py"):
         path = Path(project, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"line = {number}\n" for number in range(60)), encoding="utf-8")

@@ -33,7 +33,7 @@ from handrail.runtime.sessions import read_session
 from handrail.workflows.catalog import Catalog, build_catalog
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 from tests.conftest import GivenFiles, memory_runtime
-from tests.filled_in import filled_in
+from tests.filled_in import filled_in, in_own_words
 from tests.operations.intended_files import FOREIGN, INTENDED
 from tests.workflows.test_corpus import FILES as CORPUS
 
@@ -209,7 +209,7 @@ def _run(runtime: Runtime, workflow: CompiledWorkflow, started: Success) -> str:
             made = valid_reports(workflow, leaf, state, notes)[0]
             params["output"] = {
                 "notesMarkdown": made.notes,
-                "artifacts": [filled_in(artifact) for artifact in made.artifacts],
+                "artifacts": [in_own_words(filled_in(artifact)) for artifact in made.artifacts],
             }
         else:
             params["output"] = {"notesMarkdown": "Ran it."}

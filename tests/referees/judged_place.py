@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import msgspec
 
+from tests.filled_in import make_named_files
 from tests.referees.equipment import ROOT
 
 WORKFLOW: dict[str, Any] = {
@@ -61,6 +62,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_place(folder: str) -> Place:
     workflows = os.path.join(folder, "project", ".handrail", "workflows")
+    make_named_files(os.path.join(folder, "project"))
     for each in (workflows, os.path.join(folder, "home")):
         os.makedirs(each)
     with open(os.path.join(workflows, "refereed.json"), "w", encoding="utf-8") as file:

@@ -21,6 +21,7 @@ from mcp import Client, MCPError, StdioServerParameters
 import handrail
 from handrail import __version__
 from handrail.surfaces.mcp.tools import tool_definitions
+from tests.filled_in import make_named_files
 
 COMMAND = [sys.executable, "-m", "handrail.main", "mcp"]
 ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
@@ -45,6 +46,7 @@ def place(tmp_path: Path) -> Path:
     workflows = tmp_path / "project" / ".handrail" / "workflows"
     workflows.mkdir(parents=True)
     (workflows / "three_steps.json").write_text(json.dumps(THREE_STEPS), encoding="utf-8")
+    make_named_files(tmp_path / "project")
     return tmp_path
 
 

@@ -348,7 +348,7 @@ def test_help_and_version_need_no_command(line: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [([], "one of details.commands"), (["run"], "one of start, continue, checkpoint, close")],
+    [([], "one of details.commands"), (["run"], "one of start, continue, checkpoint, confirm, close")],
 )
 def test_a_long_list_of_commands_is_told_once(line: list[str], expected: str) -> None:
     told = refusal(parse(line).problems, " ".join(line))
