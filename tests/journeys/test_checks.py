@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from handrail.operations.checks.reports import UnreadableReport, count_tests
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import start
 from tests.journeys.doors import command, events_of, of_kind
-from tests.journeys.test_receipts import Place, receipts
+from tests.journeys.test_receipts import SECRET, Place, receipts
 
 CHECKS = {
     "tests": {"command": [sys.executable, "-c", "print('ran')"], "description": "All of them."},
@@ -73,25 +74,87 @@ def test_a_declaration_that_is_wrong_is_named(place: Place, checks: dict[str, An
     assert refused["error"]["code"] == "E_CONFIG"
 
 
+FAILS = {"tests": {"command": [sys.executable, "-c", "raise SystemExit(9)"]}}
+
+
 @pytest.mark.promise("check.pinned")
-def test_a_start_pins_the_checks_and_a_change_is_told(place: Place) -> None:
+@pytest.mark.parametrize("later", [FAILS, {}])
+def test_the_command_of_the_start_runs_and_counts_whatever_is_declared_since(
+    place: Place, later: dict[str, Any]
+) -> None:
     place.declare(CHECKS)
     first = start(place.runtime)
     (begun,) = of_kind(events_of(place.runtime, first), "run_started")
 
     same = place.run("tests")
-    place.declare({"tests": {"command": ["true"]}})
-    other = place.run("tests")
+    place.declare(later)
+    changed = place.run("tests")
 
     (pinned,) = begun["data"]["checks"]
     assert (pinned["name"], pinned["argvDigest"]) == ("tests", digest_argv(CHECKS["tests"]["command"]))
     assert "check_changed" not in same["notices"]
-    assert "check_changed" in other["notices"]
-    one, two = receipts(place, first)
-    assert (one["argvDigest"] == pinned["argvDigest"], two["argvDigest"] == pinned["argvDigest"]) == (
-        True,
-        False,
-    )
+    assert "check_changed" in changed["notices"]
+    assert (changed["check"], changed["exitStatus"], changed["tail"]) == ("tests", 0, "ran\n")
+    assert [one["argvDigest"] for one in receipts(place, first)] == [pinned["argvDigest"]] * 2
+
+
+@pytest.mark.promise("check.pinned")
+def test_a_changed_declaration_is_told_with_both_commands(
+    place: Place, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place.declare({"tests": {"command": ["true", "one"]}})
+    start(place.runtime)
+    place.declare({"tests": {"command": ["true", "two"]}})
+
+    _, document = command(place.runtime, "check", "run", "tests")
+
+    (told,) = [one["message"] for one in document["meta"]["notices"] if one["type"] == "check_changed"]
+    assert told.endswith("is run, and counts: true one. Declared now: true two")
+    assert told in capfd.readouterr().err
+
+
+@pytest.mark.promise("check.pinned")
+def test_directory_time_limit_and_report_are_pinned_too(place: Place) -> None:
+    (place.project / "inner").mkdir()
+    code = "import os; print(os.path.basename(os.getcwd()))"
+    here = {"command": [sys.executable, "-c", code], "directory": "inner", "timeoutSeconds": 50}
+    place.declare({"tests": {**here, "report": {"path": "r.xml", "format": "junit"}}})
+    first = start(place.runtime)
+    place.declare({"tests": {"command": here["command"]}})
+
+    told = place.run("tests")
+
+    (begun,) = of_kind(events_of(place.runtime, first), "run_started")
+    (pinned,) = begun["data"]["checks"]
+    assert (pinned["directory"], pinned["timeoutSeconds"]) == ("inner", 50)
+    assert (pinned["reportPath"], pinned["reportFormat"]) == ("r.xml", "junit")
+    assert (told["directory"], told["tail"]) == ("inner", "inner\n")
+    assert {"check_changed", "report_not_read"} <= set(told["notices"])
+
+
+@pytest.mark.promise("check.pinned")
+def test_a_command_whose_words_are_not_stored_is_not_replaced_by_another(place: Place) -> None:
+    place.declare({"tests": {"command": ["true", "--password", SECRET]}})
+    first = start(place.runtime)
+    place.declare(FAILS)
+
+    status, refused = command(place.runtime, "check", "run", "tests")
+
+    assert (status, refused["error"]["code"]) == (2, "E_VALIDATION")
+    assert "true --password [redacted]" in refused["error"]["message"]
+    assert SECRET not in json.dumps(refused)
+    assert receipts(place, first) == []
+
+
+@pytest.mark.promise("check.pinned")
+def test_a_check_that_is_declared_later_runs_and_says_so(place: Place) -> None:
+    first = start(place.runtime)
+    place.declare(CHECKS)
+
+    told = place.run("tests")
+
+    assert "check_changed" in told["notices"]
+    assert [one["check"] for one in receipts(place, first)] == ["tests"]
 
 
 @pytest.mark.promise("check.pinned")
@@ -112,7 +175,8 @@ def test_the_first_run_of_a_projects_check_warns_with_its_command(
 
     first, second = place.run("tests"), place.run("tests")
     place.declare({"tests": {"command": ["true"]}})
-    changed = place.run("tests")
+    later = start(place.runtime, requestId="later")
+    changed = place.run("tests", "--session", later["session"]["sessionId"])
 
     assert ["check_first_use" in told["notices"] for told in (first, second, changed)] == [True, False, True]
     assert "print('ran')" in capfd.readouterr().err

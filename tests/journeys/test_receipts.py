@@ -448,3 +448,30 @@ def test_a_program_that_ran_in_another_project_proves_nothing_here(runtime: Runt
     assert "check_elsewhere" in [one["type"] for one in document["meta"]["notices"]]
     (fact,) = receipts(place, first)
     assert (fact["directory"], fact.get("check", "")) == ("outside the project of the run", "")
+
+
+class CountedProgress:
+    """`ports.Progress` that keeps what it is told, and how often."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def tell(self, done: int, total: int, what: str) -> None:
+        raise AssertionError(f"nothing is counted here: {done} of {total} {what}")
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
+
+
+@pytest.mark.promise("receipt.long-output")
+def test_many_lines_are_passed_on_a_chunk_at_a_time(place: Place) -> None:
+    start(place.runtime)
+    progress = CountedProgress()
+    whole = "".join(f"line {number}\n" for number in range(20_000))
+    code = "import sys; sys.stdout.write(''.join(f'line {number}\\n' for number in range(20_000)))"
+    runtime = msgspec.structs.replace(place.runtime, progress=progress)
+
+    answer(runtime, "check.run", argv=[sys.executable, "-c", code])
+
+    assert "".join(progress.said) == whole
+    assert len(progress.said) <= len(whole) // 4_000

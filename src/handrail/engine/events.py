@@ -86,14 +86,19 @@ class ObservationRecorded(Fact, frozen=True, kw_only=True):
     confidence: Literal["low", "med", "high"] = "high"
 
 
-class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A check that the project declared when a run began: this command counts under this name."""
 
     name: str
     argv: tuple[str, ...]
-    """Redacted and bounded, for readers."""
+    """Redacted and bounded, for readers; where that changed nothing, these are the words to start."""
     argv_digest: str
     """Of the words as they are declared (`engine.receipts.digest_argv`)."""
+    directory: str = ""
+    """Relative to the project; empty: logs of older versions do not tell it, nor what follows."""
+    timeout_seconds: int = 0
+    report_path: str = ""
+    report_format: Literal["", "junit", "jest"] = ""
 
 
 class RunStarted(Fact, frozen=True, kw_only=True):

@@ -105,7 +105,7 @@ class LocalCheckPrograms:
         if ended_by == "deadline":
             return ProgramEnd(is_timed_out=True, duration_ms=duration_ms)
         if ended_by == "signal":
-            return ProgramEnd(signal="SIGINT", duration_ms=duration_ms)
+            return ProgramEnd(signal="SIGINT", is_interrupted=True, duration_ms=duration_ms)
         if child.returncode < 0:
             return ProgramEnd(signal=_signal_name(-child.returncode), duration_ms=duration_ms)
         return ProgramEnd(status=child.returncode, duration_ms=duration_ms)

@@ -1,6 +1,10 @@
-"""The checks that a project declares: finding one by name, and pinning all of them when a run starts."""
+"""The checks that a project declares: pinning all of them when a run starts, and finding one by name."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
 
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.outcome import Fault, NextCall
@@ -10,35 +14,114 @@ from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.engine.events import PinnedCheck
 from handrail.engine.receipts import digest_argv
-from handrail.ports.workspace import DeclaredCheck, Settings
+from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
 
 
-def find_check(settings: Settings, name: str) -> DeclaredCheck:
-    """The declared check of this name. Raises Fault VALIDATION_ERROR."""
-    for check in settings.checks:
-        if check.name == name:
-            return check
-    names = [check.name for check in settings.checks]
+class NamedCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """The check that a name means for a run."""
+
+    check: DeclaredCheck
+    told: str = ""
+    """How it differs from what the project declares now; empty: it does not."""
+
+
+def pin_checks(settings: Settings, secrets: Secrets) -> tuple[PinnedCheck, ...]:
+    """What a run keeps of the declared checks: from now on these count under these names."""
+    return tuple(
+        PinnedCheck(
+            name=check.name,
+            argv=redact_argv(check.command, secrets),
+            argv_digest=digest_argv(check.command),
+            directory=check.directory,
+            timeout_seconds=check.timeout_seconds,
+            report_path="" if check.report is None else check.report.path,
+            report_format="" if check.report is None else check.report.format,
+        )
+        for check in settings.checks
+    )
+
+
+def find_check(
+    settings: Settings, pins: Sequence[PinnedCheck] | None, name: str, secrets: Secrets
+) -> NamedCheck:
+    """The check of this name as it was when the run began; without a pin of it, as it is declared now.
+
+    `pins` is None where the run belongs to another project. Raises Fault VALIDATION_ERROR.
+    """
+    declared = next((check for check in settings.checks if check.name == name), None)
+    pinned = next((check for check in pins or () if check.name == name), None)
+    if pinned is None:
+        if declared is None:
+            raise _not_declared(name, [check.name for check in settings.checks])
+        told = "" if pins is None else f"The project declared no check {name} when the run began."
+        return NamedCheck(check=declared, told=told)
+    check = _restore(pinned, declared)
+    return NamedCheck(check=check, told=_compare(check, declared, secrets))
+
+
+def _restore(pinned: PinnedCheck, declared: DeclaredCheck | None) -> DeclaredCheck:
+    """The declaration of the start; what older logs do not tell comes from the present one."""
+    now = declared or DeclaredCheck(name=pinned.name, command=())
+    if digest_argv(now.command) == pinned.argv_digest:
+        command = now.command
+    elif digest_argv(pinned.argv) == pinned.argv_digest:
+        command = pinned.argv
+    else:
+        raise _words_not_kept(pinned)
+    if not pinned.directory:
+        return msgspec.structs.replace(now, command=command)
+    report = None
+    if pinned.report_format:
+        report = ReportPlace(path=pinned.report_path, format=pinned.report_format)
+    return msgspec.structs.replace(
+        now,
+        command=command,
+        directory=pinned.directory,
+        timeout_seconds=pinned.timeout_seconds,
+        report=report,
+    )
+
+
+def _compare(check: DeclaredCheck, declared: DeclaredCheck | None, secrets: Secrets) -> str:
+    if declared == check:
+        return ""
+    counts = f"The check {check.name} of the start of the run is run, and counts"
+    if declared is None:
+        return f"{counts}: {_show(check, secrets)}. The project no longer declares it."
+    if declared.command != check.command:
+        return f"{counts}: {_show(check, secrets)}. Declared now: {_show(declared, secrets)}"
+    return f"{counts}. Its directory, time limit or report is declared differently now."
+
+
+def _show(check: DeclaredCheck, secrets: Secrets) -> str:
+    return " ".join(redact_argv(check.command, secrets))
+
+
+def _not_declared(name: str, names: Sequence[str]) -> Fault:
     known = f"declared are {', '.join(names)}" if names else "it declares none"
-    raise Fault(
+    return Fault(
         VALIDATION_ERROR,
         f"The project declares no check {quote(name)}; {known}. To run a command as it is, put -- before it.",
         details={
             "problems": [{"param": "name", "problem": "is not declared", "expected": known}],
-            "did_you_mean": find_nearest(name, names),
+            "did_you_mean": find_nearest(name, list(names)),
         },
         hint="Declare it under `checks` in .handrail/config.json, or run the command itself after --.",
         next_call=NextCall(operation="check.list", params={}),
     )
 
 
-def pin_checks(settings: Settings, secrets: Secrets) -> tuple[PinnedCheck, ...]:
-    """What a run keeps of the declared checks: from now on these commands count under these names."""
-    return tuple(
-        PinnedCheck(
-            name=check.name,
-            argv=redact_argv(check.command, secrets),
-            argv_digest=digest_argv(check.command),
-        )
-        for check in settings.checks
+def _words_not_kept(pinned: PinnedCheck) -> Fault:
+    shown = " ".join(pinned.argv)
+    return Fault(
+        VALIDATION_ERROR,
+        f"The check {pinned.name} is declared differently since the run began, and its words then held "
+        f"something that is not stored: {shown}"[:1000],
+        details={
+            "problems": [
+                {"param": "name", "problem": "cannot be run as it was declared", "expected": shown[:200]}
+            ]
+        },
+        hint="Declare it as it was in .handrail/config.json, or run the present command itself after --.",
+        next_call=NextCall(operation="check.list", params={}),
     )

@@ -24,6 +24,8 @@ class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):
     status: int | None = None
     signal: str = ""
     """As in SIGKILL; also where it was ended because the call was."""
+    is_interrupted: bool = False
+    """That signal came because the call was to end."""
     is_timed_out: bool = False
     trouble: str = ""
     """Why there was no process."""

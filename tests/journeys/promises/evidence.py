@@ -36,7 +36,8 @@ RECEIPTS: tuple[Promise, ...] = (
     Promise(
         "receipt.interrupted",
         source=_RECEIPTS,
-        says="A signal to the call ends the program and what it started; that is recorded, never as a pass.",
+        says="A signal to the call ends the program and what it started; that is recorded, never as a pass, "
+        "and the call ends with 130.",
     ),
     Promise(
         "receipt.no-shell",
@@ -47,6 +48,12 @@ RECEIPTS: tuple[Promise, ...] = (
         "receipt.no-secret",
         source=_MUST,
         says="No secret of the environment or of a known shape gets into log, answer, audit or terminal.",
+    ),
+    Promise(
+        "receipt.long-output",
+        source=_RECEIPTS,
+        says="What a program prints is passed on as it comes, many lines at once, and shown and kept the "
+        "same however it arrives.",
     ),
     Promise(
         "receipt.no-escape",
@@ -101,7 +108,8 @@ RECEIPTS: tuple[Promise, ...] = (
     Promise(
         "check.pinned",
         source=_RECEIPTS,
-        says="A start pins the declared checks; one that is declared otherwise since is told when it is run.",
+        says="A start pins the declared checks: what runs and counts under a name is what it was then, and a "
+        "change of the declaration since is told.",
     ),
     Promise(
         "check.first-use",

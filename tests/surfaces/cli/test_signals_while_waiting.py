@@ -173,7 +173,8 @@ def test_what_nohup_starts_outlives_its_terminal(tool: Tool) -> None:
 def test_while_a_check_runs_the_program_ends_and_that_is_recorded(
     tool: Tool, number: signal.Signals, tmp_path: Path
 ) -> None:
-    tool.run("run", "start", "wr.small_change", "--request-id", "check", "--goal", "Check it")
+    started = tool.run("run", "start", "wr.small_change", "--request-id", "check", "--goal", "Check it")
+    session = checked_document(started)["data"]["session"]["sessionId"]
     mark = tmp_path / "pid"
     code = f"import os, signal\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\nsignal.pause()"
     running = begun(tool, ["check", "run", "--quiet", "--", sys.executable, "-c", code])
@@ -181,14 +182,17 @@ def test_while_a_check_runs_the_program_ends_and_that_is_recorded(
     pid = int(mark.read_text(encoding="ascii"))
 
     running.send_signal(number)
-    told = checked_document(ended(running))["data"]
+    ran = ended(running)
 
-    assert (told["status"], told["hasPassed"], told["exitStatus"]) == ("ended by SIGINT", False, 130)
+    error = checked_document(ran)["error"]
+    assert (ran.status, error["code"], error["details"]["committed"]) == (130, "E_INTERRUPTED", True)
     assert _status(pid)["State"][0] in "XZ"
     events = checked_document(
-        tool.run("session", "events", told["sessionId"], "--input", '{"kinds": ["receipt_recorded"]}')
+        tool.run("session", "events", session, "--input", '{"kinds": ["receipt_recorded"]}')
     )
-    assert [one["data"]["outcome"]["kind"] for one in events["data"]["items"]][-1:] == ["signalled"]
+    recorded = events["data"]["items"][-1]["data"]
+    assert recorded["receiptId"] == error["details"]["receipt_id"]
+    assert recorded["outcome"] == {"kind": "signalled", "signal": "SIGINT"}
 
 
 @needs_proc

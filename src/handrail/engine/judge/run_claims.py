@@ -152,11 +152,12 @@ def _find_receipts(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
 
 
 def find_check_receipts(known: Witnessed, pinned: PinnedCheck) -> tuple[ReceiptRecorded, ...]:
-    """The receipts of a declared check: run by its name, or the same words in the project's own folder."""
+    """The receipts of a declared check: run by its name, or the same words in the same folder."""
+    folder = pinned.directory or "."
     return tuple(
         one
         for one in known.receipts
-        if one.argv_digest == pinned.argv_digest and (one.check == pinned.name or one.directory == ".")
+        if one.argv_digest == pinned.argv_digest and (one.check == pinned.name or one.directory == folder)
     )
 
 

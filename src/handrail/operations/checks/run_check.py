@@ -13,23 +13,28 @@ from typing import Annotated, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import CONTEXT_MISSING, INVARIANT_VIOLATION, VALIDATION_ERROR
+from handrail.contract.catalogue import (
+    CONTEXT_MISSING,
+    E_INTERRUPTED,
+    INVARIANT_VIOLATION,
+    VALIDATION_ERROR,
+)
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import receipt_id_for
-from handrail.contract.outcome import Fault, NextCall, Notice, Payload, Success
+from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success
 from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.engine.events import (
     Counts,
     Exited,
     NotStarted,
+    PinnedCheck,
     ReceiptRecorded,
     RunOutcome,
     Signalled,
     StatusUnknown,
     TimedOut,
 )
-from handrail.engine.history import Run
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import describe_outcome, digest_argv, has_passed
@@ -40,7 +45,7 @@ from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.ports.checks import CheckPrograms, ProgramCall, ProgramEnd
-from handrail.ports.workspace import DeclaredCheck, ReportPlace
+from handrail.ports.workspace import ReportPlace
 from handrail.ports.worktree import Unseen
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree, project_of
@@ -127,47 +132,76 @@ class _Command(msgspec.Struct, frozen=True, kw_only=True):
     seconds: int
     check: str = ""
     report: ReportPlace | None = None
+    change: str = ""
+    """How it differs from what is declared now."""
+
+
+class _Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    receipt: ReceiptRecorded
+    notices: list[Notice]
+    """What could not be found out about it."""
+    is_interrupted: bool
 
 
 def run_check(rt: Runtime, request: RunCheck) -> Success:
-    """Run it, record the receipt, and tell both. Raises Fault before anything was started."""
+    """Run it, record the receipt, and tell both.
+
+    Raises Fault before anything was started, and PartlyDone when a signal ended the program.
+    """
     project = project_of(rt, request.project)
     programs = rt.check_programs()
-    command = _command(rt, programs, request, project)
+    _require_one_command(request)
     target = find_pending_step(rt, request.state_token, request.session, project)
     require_healthy(target.session)
     is_here = is_project_of(target.session.history, target.node.node_id, project)
-    command = command if is_here else msgspec.structs.replace(command, check="")
+    command = _command(rt, programs, request, project, target.run.checks if is_here else None)
     rt.keys.signing_key(WORKFLOW)  # the answer needs it: without one nothing is started
     programs.register_secrets()
-    notices = _before(rt, programs, command, target.run, project)
-    receipt, trouble = _run(rt, programs, command, target, project)
+    notices = _before(rt, programs, command, project)
+    ran = _run(rt, programs, command, target, project)
+    receipt = ran.receipt
     if not is_here:
-        receipt = msgspec.structs.replace(receipt, directory=ELSEWHERE, tree_before="", tree_after="")
+        receipt = msgspec.structs.replace(
+            receipt, check="", directory=ELSEWHERE, tree_before="", tree_after=""
+        )
         message = "This is not the project of the run, so the receipt proves nothing about its files."
         notices.append(Notice(type="check_elsewhere", message=message, severity="warning"))
     recorded = _record(rt, target, receipt)
     leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt")
+    if ran.is_interrupted:
+        raise _stopped(receipt)
     told = _describe(rt, recorded, receipt)
-    return Success(data=msgspec.to_builtins(told), notices=(*notices, *trouble))
+    return Success(data=msgspec.to_builtins(told), notices=(*notices, *ran.notices))
 
 
 # Which command
 
 
-def _command(rt: Runtime, programs: CheckPrograms, request: RunCheck, project: str) -> _Command:
-    """Raises Fault CONTEXT_MISSING, VALIDATION_ERROR, E_CONFIG."""
-    if (request.name is UNSET) == (request.argv is UNSET):
-        is_missing = request.name is UNSET
-        raise Fault(
-            CONTEXT_MISSING if is_missing else VALIDATION_ERROR,
-            "Name a declared check, or give a command after --.",
-            details={"missing": ["name"]}
-            if is_missing
-            else {"problems": [{"param": "argv", "problem": "is given beside a name", "expected": "one"}]},
-            hint="Write handrail check run NAME, or handrail check run -- pytest -q.",
-            next_call=NextCall(operation="check.list", params={}),
-        )
+def _require_one_command(request: RunCheck) -> None:
+    if (request.name is UNSET) != (request.argv is UNSET):
+        return
+    is_missing = request.name is UNSET
+    raise Fault(
+        CONTEXT_MISSING if is_missing else VALIDATION_ERROR,
+        "Name a declared check, or give a command after --.",
+        details={"missing": ["name"]}
+        if is_missing
+        else {"problems": [{"param": "argv", "problem": "is given beside a name", "expected": "one"}]},
+        hint="Write handrail check run NAME, or handrail check run -- pytest -q.",
+        next_call=NextCall(operation="check.list", params={}),
+    )
+
+
+def _command(
+    rt: Runtime,
+    programs: CheckPrograms,
+    request: RunCheck,
+    project: str,
+    pins: tuple[PinnedCheck, ...] | None,
+) -> _Command:
+    """Raises Fault VALIDATION_ERROR, E_CONFIG."""
     asked = "" if request.directory is UNSET else request.directory
     if request.argv is not UNSET:
         return _Command(
@@ -176,54 +210,43 @@ def _command(rt: Runtime, programs: CheckPrograms, request: RunCheck, project: s
             seconds=DEFAULT_SECONDS if request.time_limit is UNSET else request.time_limit,
         )
     assert request.name is not UNSET, "one of the two is given"
-    declared = find_check(rt.settings.of(project), request.name)
+    found = find_check(rt.settings.of(project), pins, request.name, rt.secrets)
+    check = found.check
     return _Command(
-        argv=declared.command,
-        directory=programs.directory_in(project, asked or declared.directory),
-        seconds=_seconds(request, declared),
-        check=declared.name if asked in ("", declared.directory) else "",  # elsewhere it is another check
-        report=declared.report,
+        argv=check.command,
+        directory=programs.directory_in(project, asked or check.directory),
+        seconds=check.timeout_seconds if request.time_limit is UNSET else request.time_limit,
+        check=check.name if asked in ("", check.directory) else "",  # elsewhere it is another check
+        report=check.report,
+        change=found.told,
     )
-
-
-def _seconds(request: RunCheck, declared: DeclaredCheck) -> int:
-    return declared.timeout_seconds if request.time_limit is UNSET else request.time_limit
 
 
 # Running it
 
 
-def _before(rt: Runtime, programs: CheckPrograms, command: _Command, run: Run, project: str) -> list[Notice]:
+def _before(rt: Runtime, programs: CheckPrograms, command: _Command, project: str) -> list[Notice]:
     """What a caller should know about a declared check before its receipt counts for something."""
     if not command.check:
         return []
-    argv_digest = digest_argv(command.argv)
-    shown = " ".join(redact_argv(command.argv, rt.secrets))
     notices = []
-    if programs.is_first_use(project, command.check, argv_digest):
+    if programs.is_first_use(project, command.check, digest_argv(command.argv)):
+        shown = " ".join(redact_argv(command.argv, rt.secrets))
         message = f"The first run of this project's check {command.check} on this machine. It starts: {shown}"
         notices.append(Notice(type="check_first_use", message=message[:1000], severity="warning"))
-        rt.progress.say(f"handrail: {message}\n")
-    pinned = next((one for one in run.checks if one.name == command.check), None)
-    if pinned is not None and pinned.argv_digest != argv_digest:
-        message = (
-            f"The check {command.check} is declared differently since the run began: it was "
-            f"{' '.join(pinned.argv)}. Only that command counts as this check here; this one is: {shown}"
-        )
-        notices.append(Notice(type="check_changed", message=message[:1000], severity="warning"))
-        rt.progress.say(f"handrail: {message}\n")
+    if command.change:
+        notices.append(Notice(type="check_changed", message=command.change[:1000], severity="warning"))
+    for notice in notices:
+        rt.progress.say(f"handrail: {notice.message}\n")
     return notices
 
 
-def _run(
-    rt: Runtime, programs: CheckPrograms, command: _Command, target: PendingStep, project: str
-) -> tuple[ReceiptRecorded, list[Notice]]:
-    """The receipt of one run of the program, and what could not be found out about it."""
+def _run(rt: Runtime, programs: CheckPrograms, command: _Command, target: PendingStep, project: str) -> _Ran:
     printed = PrintedText(rt.secrets)
 
-    def take(chunk: bytes) -> None:
-        for line in printed.take(chunk):
-            rt.progress.say(line + "\n")
+    def show(lines: list[str]) -> None:
+        if lines:
+            rt.progress.say("".join(f"{line}\n" for line in lines))
 
     report_before = "" if command.report is None else programs.look_at_report(project, command.report.path)
     tree_before = _take_tree(rt, project)
@@ -231,9 +254,8 @@ def _run(
         argv=command.argv, directory=command.directory, project=project, seconds=command.seconds
     )
     with rt.interruptions.defer():
-        ended = programs.run(call, rt.interruptions.stop_reason, take)
-    for line in printed.finish():
-        rt.progress.say(line + "\n")
+        ended = programs.run(call, rt.interruptions.stop_reason, lambda chunk: show(printed.take(chunk)))
+    show(printed.finish())
     counts, notices = _count(programs, command, project, report_before, ended)
     key = rt.randomness.bytes(16).hex()
     receipt = ReceiptRecorded(
@@ -254,7 +276,7 @@ def _run(
         tree_after=_take_tree(rt, project),
         counts=counts,
     )
-    return receipt, notices
+    return _Ran(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted)
 
 
 def _take_tree(rt: Runtime, project: str) -> str:
@@ -310,6 +332,16 @@ def _record(rt: Runtime, target: PendingStep, receipt: ReceiptRecorded) -> Sessi
         INVARIANT_VIOLATION,
         "The log kept changing during this call.",
         details={"session_id": session.history.session_id},
+    )
+
+
+def _stopped(receipt: ReceiptRecorded) -> PartlyDone:
+    """The call was to end, and so it does; that its program ran is recorded all the same."""
+    return PartlyDone(
+        E_INTERRUPTED,
+        f"A signal ended the check; receipt {receipt.receipt_id} says so and proves nothing.",
+        details={"committed": True, "receipt_id": receipt.receipt_id},
+        hint="Run it again if the step needs it.",
     )
 
 

@@ -1,0 +1,53 @@
+"""Which check a name means for a run: the one of its start, as far as the log tells it."""
+
+from __future__ import annotations
+
+from handrail.contract.ids import NodeId, ReceiptId
+from handrail.contract.redaction import Secrets
+from handrail.engine.events import Exited, PinnedCheck, ReceiptRecorded
+from handrail.engine.judge.run_claims import Witnessed, find_check_receipts
+from handrail.engine.receipts import digest_argv
+from handrail.operations.declared_checks import find_check
+from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
+
+OLD_PIN = PinnedCheck(name="tests", argv=("make", "test"), argv_digest=digest_argv(("make", "test")))
+
+
+def test_what_an_older_log_does_not_tell_comes_from_the_present_declaration() -> None:
+    report = ReportPlace(path="r.xml", format="junit")
+    now = DeclaredCheck(name="tests", command=("true",), directory="inner", timeout_seconds=9, report=report)
+
+    found = find_check(Settings(checks=(now,)), (OLD_PIN,), "tests", Secrets())
+
+    assert found.check == DeclaredCheck(
+        name="tests", command=("make", "test"), directory="inner", timeout_seconds=9, report=report
+    )
+    assert "make test" in found.told
+
+
+def test_a_check_that_is_gone_runs_with_the_usual_limits() -> None:
+    found = find_check(Settings(), (OLD_PIN,), "tests", Secrets())
+
+    assert found.check == DeclaredCheck(name="tests", command=("make", "test"))
+    assert found.told.endswith("The project no longer declares it.")
+
+
+def test_the_same_words_in_another_folder_are_another_check() -> None:
+    words = OLD_PIN.argv_digest
+    pinned = PinnedCheck(name="tests", argv=("make", "test"), argv_digest=words, directory="inner")
+    typed = [
+        ReceiptRecorded(
+            receipt_id=ReceiptId(f"rcp_{folder}"),
+            node_id=NodeId("n"),
+            by="handrail",
+            argv=(),
+            argv_digest=words,
+            directory=folder,
+            outcome=Exited(status=0),
+        )
+        for folder in (".", "inner")
+    ]
+
+    found = find_check_receipts(Witnessed(receipts=tuple(typed)), pinned)
+
+    assert [one.directory for one in found] == ["inner"]
