@@ -30,7 +30,7 @@ def flatten_text(text: str) -> str:
 
 def drop_invisible(text: str) -> str:
     """The text without control, bidi and zero-width characters; lines stay lines."""
-    if text.isprintable():
+    if text.replace("\t", " ").replace("\n", " ").isprintable():
         return text
     unified = _LINE_ENDS.sub("\n", text)
     return "".join(

@@ -46,6 +46,11 @@ _TELLING_NAME = (
 _CREDENTIALS = r"(://)[^/?#\s\"'<>]*@"
 _TELLING_QUERY = rf"(?i)([?&][^=&#\s\"'<>]{{0,64}}(?:{_TELLING_NAME[4:]})[^=&#\s\"'<>]{{0,64}}=)[^&#\s\"'<>]+"
 _MINTED = r"(?i)(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_)[0-9A-Za-z_.-]{16,}"
+MINTED_BEGINNINGS = (
+    *(f"{kind}{version}" for kind in ("st", "ak", "ck", "ch", "cu") for version in range(10)),
+    "ct_",
+)
+"""What tokens of ours begin with, in small letters."""
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 

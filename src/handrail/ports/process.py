@@ -73,7 +73,7 @@ class Progress(Protocol):
         """`done` of `total` (0: unknown) are finished. Cheap: most calls print nothing. Never raises."""
 
     def say(self, line: str) -> None:
-        """Pass on a line of another program, for people. Never raises."""
+        """Pass on whole lines of another program, for people. Never raises."""
 
 
 class Terminal(Protocol):
