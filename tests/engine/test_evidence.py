@@ -8,13 +8,7 @@ import pytest
 
 from handrail.contract.ids import NodeId, ReceiptId
 from handrail.engine.events import (
-    Counts,
-    Exited,
-    PinnedCheck,
     ReceiptRecorded,
-    RunOutcome,
-    StatusUnknown,
-    TimedOut,
 )
 from handrail.engine.judge.artifacts import Place, judge_report
 from handrail.engine.judge.evidence import find_copied, find_inconsistent, plan_look, weigh
@@ -25,6 +19,14 @@ from handrail.engine.judge.run_claims import (
     Weighed,
     Witnessed,
     suggest_command,
+)
+from handrail.engine.program_runs import (
+    Counts,
+    Exited,
+    PinnedCheck,
+    RunOutcome,
+    StatusUnknown,
+    TimedOut,
 )
 from handrail.engine.receipts import digest_argv
 from handrail.workflows.builtins.registry import find_contract

@@ -7,19 +7,21 @@ import pytest
 from handrail.contract.ids import receipt_id_for
 from handrail.engine.events import (
     MOST_RECEIPTS,
-    Counts,
-    Exited,
     ReceiptRecorded,
     ReceiptSource,
-    RunOutcome,
-    Signalled,
-    StatusUnknown,
-    TimedOut,
 )
 from handrail.engine.folding import fold
 from handrail.engine.history import Node, list_receipts
 from handrail.engine.history_cache import decode_history, encode_history
 from handrail.engine.plans import plan_receipt
+from handrail.engine.program_runs import (
+    Counts,
+    Exited,
+    RunOutcome,
+    Signalled,
+    StatusUnknown,
+    TimedOut,
+)
 from handrail.engine.receipts import describe_outcome, digest_argv, has_passed, split_command
 from handrail.projections.run_graph import preferred_tip
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from handrail.contract.ids import NodeId, ReceiptId
 from handrail.contract.redaction import Secrets
-from handrail.engine.events import Exited, PinnedCheck, ReceiptRecorded
+from handrail.engine.events import (
+    ReceiptRecorded,
+)
 from handrail.engine.judge.run_claims import Witnessed, find_check_receipts
+from handrail.engine.program_runs import (
+    Exited,
+    PinnedCheck,
+)
 from handrail.engine.receipts import digest_argv
 from handrail.operations.declared_checks import find_check
 from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings

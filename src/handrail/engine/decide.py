@@ -36,7 +36,6 @@ from handrail.engine.events import (
     GapRecorded,
     NodeCreated,
     ObservationRecorded,
-    PinnedCheck,
     PlannedEvent,
     PreferencesChanged,
     PreferencesDelta,
@@ -98,6 +97,9 @@ from handrail.engine.plans import (
     plan_trace,
     plan_validations,
     plan_work,
+)
+from handrail.engine.program_runs import (
+    PinnedCheck,
 )
 from handrail.engine.reasons import Block, ContextKey, Proceed, shorten_message
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf

@@ -34,7 +34,6 @@ from handrail.engine.events import (
     EvidenceRecorded,
     GapRecorded,
     NodeKind,
-    PinnedCheck,
     Preferences,
     Project,
     ReceiptRecorded,
@@ -42,6 +41,9 @@ from handrail.engine.events import (
     ValidationPerformed,
 )
 from handrail.engine.navigate import LoopFrame, State, TraceEntry
+from handrail.engine.program_runs import (
+    PinnedCheck,
+)
 
 # What a node inherits from its ancestors, kept up to date while the log is folded
 #

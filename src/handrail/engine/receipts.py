@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from handrail.contract.json.canonical import digest
-from handrail.engine.events import (
+from handrail.engine.program_runs import (
     Counts,
     Exited,
     NotStarted,

@@ -12,7 +12,9 @@ from handrail.contract.printed_text import redact_argv
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.engine.events import PinnedCheck
+from handrail.engine.program_runs import (
+    PinnedCheck,
+)
 from handrail.engine.receipts import digest_argv
 from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
 

@@ -17,13 +17,15 @@ from handrail.contract.wording import make_readable
 from handrail.engine.events import (
     Claim,
     EvidenceVerdict,
-    Exited,
     GapRecorded,
-    PinnedCheck,
     ReceiptRecorded,
-    StatusUnknown,
 )
 from handrail.engine.judge.artifacts import JudgedArtifact
+from handrail.engine.program_runs import (
+    Exited,
+    PinnedCheck,
+    StatusUnknown,
+)
 from handrail.engine.reasons import Reason
 from handrail.engine.receipts import describe_outcome, digest_argv, has_passed, split_command
 

@@ -14,10 +14,18 @@ from handrail.contract.catalogue import INVARIANT_VIOLATION
 from handrail.contract.ids import ReceiptId, RunId, receipt_id_for
 from handrail.contract.outcome import Fault, Payload
 from handrail.contract.printed_text import redact_line, strip_escapes
-from handrail.engine.events import Exited, PlannedEvent, ReceiptRecorded, RunOutcome, StatusUnknown
+from handrail.engine.events import (
+    PlannedEvent,
+    ReceiptRecorded,
+)
 from handrail.engine.history import Node, list_receipts
 from handrail.engine.navigate import Running
 from handrail.engine.plans import plan_receipt
+from handrail.engine.program_runs import (
+    Exited,
+    RunOutcome,
+    StatusUnknown,
+)
 from handrail.engine.receipts import digest_argv, split_command
 from handrail.operations.finding import find_session
 from handrail.operations.sessions.resume_session import find_work_in_progress

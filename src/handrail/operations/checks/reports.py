@@ -10,7 +10,9 @@ from xml.parsers import expat
 
 import msgspec
 
-from handrail.engine.events import Counts
+from handrail.engine.program_runs import (
+    Counts,
+)
 
 MOST_CASES = 200_000
 DEEPEST = 64

@@ -25,18 +25,20 @@ from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Paylo
 from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.engine.events import (
+    ReceiptRecorded,
+)
+from handrail.engine.navigate import Running, step_key
+from handrail.engine.plans import plan_receipt
+from handrail.engine.program_runs import (
     Counts,
     Exited,
     NotStarted,
     PinnedCheck,
-    ReceiptRecorded,
     RunOutcome,
     Signalled,
     StatusUnknown,
     TimedOut,
 )
-from handrail.engine.navigate import Running, step_key
-from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import describe_outcome, digest_argv, has_passed
 from handrail.engine.reply import ToolCall
 from handrail.operations.checks.reports import UnreadableReport, count_tests
