@@ -47,6 +47,12 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         os.sched_yield()
 
 
+def is_marked(running: subprocess.Popen[bytes], mark: Path) -> bool:
+    """Whether the program that it started has written its mark."""
+    assert running.poll() is None, running.communicate(timeout=DEADLINE_SECONDS)
+    return mark.exists() and mark.read_text(encoding="ascii") != ""
+
+
 def is_waiting(running: subprocess.Popen[bytes]) -> bool:
     """Whether it has its own answer to the signals and sleeps in the kernel."""
     status = _status(running.pid)
@@ -171,14 +177,14 @@ def test_what_nohup_starts_outlives_its_terminal(tool: Tool) -> None:
 @pytest.mark.promise("receipt.interrupted")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_while_a_check_runs_the_program_ends_and_that_is_recorded(
-    tool: Tool, number: signal.Signals, tmp_path: Path
+    fresh_tool: Tool, number: signal.Signals, tmp_path: Path
 ) -> None:
-    started = tool.run("run", "start", "wr.small_change", "--request-id", "check", "--goal", "Check it")
+    started = fresh_tool.run("run", "start", "wr.small_change", "--request-id", "check", "--goal", "Check it")
     session = checked_document(started)["data"]["session"]["sessionId"]
     mark = tmp_path / "pid"
     code = f"import os, signal\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\nsignal.pause()"
-    running = begun(tool, ["check", "run", "--quiet", "--", sys.executable, "-c", code])
-    wait_until(lambda: mark.exists() and mark.read_text(encoding="ascii") != "")
+    running = begun(fresh_tool, ["check", "run", "--quiet", "--", sys.executable, "-c", code])
+    wait_until(lambda: is_marked(running, mark))
     pid = int(mark.read_text(encoding="ascii"))
 
     running.send_signal(number)
@@ -188,7 +194,7 @@ def test_while_a_check_runs_the_program_ends_and_that_is_recorded(
     assert (ran.status, error["code"], error["details"]["committed"]) == (130, "E_INTERRUPTED", True)
     assert _status(pid)["State"][0] in "XZ"
     events = checked_document(
-        tool.run("session", "events", session, "--input", '{"kinds": ["receipt_recorded"]}')
+        fresh_tool.run("session", "events", session, "--input", '{"kinds": ["receipt_recorded"]}')
     )
     recorded = events["data"]["items"][-1]["data"]
     assert recorded["receiptId"] == error["details"]["receipt_id"]
@@ -197,15 +203,15 @@ def test_while_a_check_runs_the_program_ends_and_that_is_recorded(
 
 @needs_proc
 @pytest.mark.promise("receipt.interrupted")
-def test_a_second_signal_leaves_no_program_behind(tool: Tool, tmp_path: Path) -> None:
-    tool.run("run", "start", "wr.small_change", "--request-id", "check", "--goal", "Check it")
+def test_a_second_signal_leaves_no_program_behind(fresh_tool: Tool, tmp_path: Path) -> None:
+    fresh_tool.run("run", "start", "wr.small_change", "--request-id", "check", "--goal", "Check it")
     mark = tmp_path / "pid"
     code = (
         "import os, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         f"open({str(mark)!r}, 'w').write(str(os.getpid()))\nwhile True: signal.pause()"
     )
-    running = begun(tool, ["check", "run", "--quiet", "--", sys.executable, "-c", code])
-    wait_until(lambda: mark.exists() and mark.read_text(encoding="ascii") != "")
+    running = begun(fresh_tool, ["check", "run", "--quiet", "--", sys.executable, "-c", code])
+    wait_until(lambda: is_marked(running, mark))
     pid = int(mark.read_text(encoding="ascii"))
 
     running.send_signal(signal.SIGINT)

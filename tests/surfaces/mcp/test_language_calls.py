@@ -122,7 +122,7 @@ def test_an_agent_that_sees_only_text_gets_past_a_block_and_a_choice(runtime: Ru
         shown = [line.removeprefix(EXAMPLE_LINE) for line in lines if line.startswith(EXAMPLE_LINE)]
         params["output"] = {"notesMarkdown": "did it"}
         if shown:
-            params["output"]["artifacts"] = [json.loads(shown[0])]
+            params["output"]["artifacts"] = [in_own_words(json.loads(shown[0]))]
         text = call(runtime, tool, params, mvi).text
 
     assert firsts == [
