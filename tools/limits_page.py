@@ -401,9 +401,10 @@ CHAPTERS = {
 
 INSIDE = {
     "engine.judge.evidence": ("FACT_BYTES", "MOST_PATHS_KEPT", "LEAST_WORDS"),
+    "engine.judge.named_places": ("LEAST_QUOTED_WORDS", "LEAST_QUOTED_LETTERS"),
     "engine.judge.run_claims": ("MOST_PATHS_NAMED",),
     "engine.plans": ("MOST_CLAIMS",),
-    "operations.looking": ("MOST_BRANCHES", "MOST_RECEIPT_TREES"),
+    "operations.looking": ("MOST_BRANCHES", "MOST_LISTED", "MOST_RECEIPT_TREES"),
     "workflows.contracts.evidence_rules": ("MOST_RULES",),
     "contract.disclosure.disclose": ("MAX_EXPANSION_DEPTH",),
     "contract.disclosure.estimate": ("MAX_DEPTH",),

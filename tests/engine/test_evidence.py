@@ -127,6 +127,64 @@ def test_a_command_counts_by_its_newest_receipt_on_the_present_files(
     assert (found_level, found) == (level, verdict)
 
 
+@pytest.mark.promise("evidence.counted-words")
+@pytest.mark.parametrize(
+    ("summary", "verdict"),
+    [
+        ("412 passed", "holds"),
+        ("412 passed, 3 failed", "holds"),
+        ("3 failed", "holds"),
+        ("412 tests passed; 3 tests failed.", "holds"),
+        ("412 of 415 passed", "holds"),
+        ("412/415 passed in 3.20s", "holds"),
+        ("400 passed; 12 passed; 3 failed", "holds"),
+        ("about 400 passed", "holds"),
+        ("more than 400 passed", "holds"),
+        ("~400 passed", "holds"),
+        ("412 passed (900 failed before the fix)", "holds"),
+        ("it was 7 failed, it is 3 failed", "holds"),
+        ("2 xfailed, 9 files passed the linter", "holds"),
+        ("Ran v1.5 passed", "holds"),
+        ("All of them.", "holds"),
+        ("413 passed", "contradicted"),
+        ("1,412 passed", "contradicted"),
+        ("412 passed, 900 failed", "contradicted"),
+        ("412 passed, 0 failed", "contradicted"),
+        ("415 of 415 passed", "contradicted"),
+    ],
+)
+def test_numbers_of_tests_are_held_against_a_receipt_that_counted(summary: str, verdict: str) -> None:
+    check = {"command": "pytest -q", "exitCode": 1, "summary": summary}
+    counted = receipt(outcome=Exited(status=1), counts=Counts(passed=412, failed=3))
+
+    result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=(counted,)))
+
+    assert [one[2] for one in of(result, "ran")] == [verdict]
+
+
+@pytest.mark.promise("evidence.counted-words")
+@pytest.mark.parametrize(
+    ("summary", "doubted"),
+    [
+        ("3 failed", True),
+        ("1 failed, 40 passed", True),
+        ("40 passed", False),
+        ("0 failed", False),
+        ("1 failed before the fix", False),
+    ],
+)
+def test_failures_beside_exit_0_are_unverified_where_nothing_counted(summary: str, doubted: bool) -> None:
+    check = CHANGED["checks"][0] | {"summary": summary}
+
+    for receipts in ((), (receipt(),)):
+        result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=receipts))
+        words = [one for one in of(result, "ran") if one[0] == "/checks/0/summary"]
+        assert result.judged[0].is_good
+        assert [(level, verdict) for _, level, verdict, _ in words] == (
+            [("claimed", "unknown")] if doubted else []
+        )
+
+
 @pytest.mark.promise("evidence.ran")
 def test_a_missing_or_stale_receipt_is_refused_with_the_command_only_where_receipts_are_expected() -> None:
     nothing_known = weighed(CHANGED, Witnessed(sighting=seeing()))
@@ -239,7 +297,10 @@ def test_only_what_a_report_names_is_looked_at() -> None:
         place("wr.contracts.review_findings"), [{"kind": "wr.review_findings", "findings": [finding]}]
     )
 
-    assert look.places == (AskedPlace(path="a.py", line=7), AskedPlace(path="b.py", line=9))
+    assert look.places == (
+        AskedPlace(path="a.py", line=7),
+        AskedPlace(path="b.py", line=3, end=9, written="b.py:3-9"),
+    )
     assert look.wants_tree is False
     assert plan_look(place(), [CHANGED]).wants_tree is True
 
@@ -346,12 +407,26 @@ def test_a_step_whose_check_nobody_declared_leaves_a_gap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ref", "line"), [("a.py:4-900", 900), ("a.py:7", 7), ("a.py#L3", 3), ("a.py:2:9", 2)]
+    ("ref", "line", "end"),
+    [
+        ("a.py:4-900", 4, 900),
+        ("a.py:4–9", 4, 9),
+        ("a.py:7", 7, 0),
+        ("a.py:L7", 7, 0),
+        ("a.py#L3", 3, 0),
+        ("a.py#L3-L8", 3, 8),
+        ("a.py:2:9", 2, 0),
+        ("a.py:2:9-14", 2, 0),
+        ("a.py(12,5)", 12, 0),
+        ("a.py line 4", 4, 0),
+        ("a.py, lines 4-6", 4, 6),
+        ("`a.py:7`", 7, 0),
+    ],
 )
-def test_the_last_line_of_a_place_is_looked_for(ref: str, line: int) -> None:
+def test_a_place_is_read_as_editors_compilers_and_people_write_it(ref: str, line: int, end: int) -> None:
     finding = {"evidence": [{"source": "file", "ref": ref}]}
     look = plan_look(
         place("wr.contracts.review_findings"), [{"kind": "wr.review_findings", "findings": [finding]}]
     )
 
-    assert look.places == (AskedPlace(path="a.py", line=line),)
+    assert look.places == (AskedPlace(path="a.py", line=line, end=end, written=ref),)

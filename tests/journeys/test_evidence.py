@@ -87,6 +87,131 @@ def test_a_place_that_is_not_there_is_refused_by_name_and_one_corrected_call_pas
     assert done["evidence"] == {"verified": 1, "unverified": 0, "contradicted": 0, "stale": 0}
 
 
+QUOTING = (
+    """# The bill.
+
+def total(rows, tax):
+    # Adds up, and rounds
+    # once, at the end.
+    amount = sum(row.price for row in rows)
+
+    return round(amount * (1 + tax), 2)
+# far down
+"""
+    + "pass\n" * 20
+    + "last = 'the very last line'\n"
+)
+
+
+@pytest.mark.promise("evidence.quotation")
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        ("8", "`return round(amount * (1 + tax), 2)`"),
+        ("8", "It reads `return round(amount * (1 + tax), 2)`."),
+        ("6", "`return   round(amount*(1+tax), 2)`"),
+        ("3-8", '"def total(rows, tax): ... return round(amount * (1 + tax), 2)"'),
+        ("3-8", "```python\n3: def total(rows, tax):\n4:     # Adds up, and rounds\n```"),
+        ("4", "“Adds up, and rounds once, at the end.”"),
+        ("4", "Line 4 says: “adds up […] at the end”"),
+        ("8", "It returns `round(other, 3)` and never `floor(amount)`."),
+        ("8", "`total(rows, tax, discount)`"),
+        ("8", "`Invoice.total`"),
+        ("8", "Was `return round(amount, 3)` before the fix."),
+        ("8", "```diff\n-    return round(amount, 3)\n+    return round(amount, 2)\n```"),
+        ("8", "total() rounds each line before adding them up"),
+    ],
+)
+def test_a_quotation_is_never_refused_for_how_it_is_written(
+    looking: Runtime, project: Path, line: str, result: str
+) -> None:
+    write(project, "src/bill.py", QUOTING)
+    first = begun(looking, step("check", **VERIFY))
+
+    place = PLACE | {"ref": f"src/bill.py:{line}", "result": result}
+    done = sent(looking, first["ackToken"], REPORT | {"claims": [CLAIM | {"evidence": [place]}]})
+
+    assert done["evidence"] == {"verified": 1, "unverified": 0, "contradicted": 0, "stale": 0}
+
+
+@pytest.mark.promise("evidence.quotation")
+@pytest.mark.parametrize(
+    ("line", "result", "fact"),
+    [
+        ("8", "`return floor(amount * (1 + tax), 2)`", "near line 8; quote what is there"),
+        ("8", "It reads: “the amount is never rounded”", "near line 8; quote what is there"),
+        ("3", "```\nlast = 'the very last line'\n```", "near line 3: it stands at line 30"),
+    ],
+)
+def test_a_text_that_does_not_stand_there_is_refused_as_a_quotation(
+    looking: Runtime, project: Path, line: str, result: str, fact: str
+) -> None:
+    write(project, "src/bill.py", QUOTING)
+    first = begun(looking, step("check", **VERIFY))
+
+    place = PLACE | {"ref": f"src/bill.py:{line}", "result": result}
+    blocked = sent(looking, first["ackToken"], REPORT | {"claims": [CLAIM | {"evidence": [place]}]})
+
+    assert f"the quoted text does not stand in src/bill.py {fact}" in blocked["blockers"][0]["message"]
+
+
+@pytest.mark.promise("evidence.odd-but-true")
+@pytest.mark.parametrize(
+    ("ref", "verdict", "fact"),
+    [
+        ("./src/bill.py:2", "holds", ""),
+        ("`src/bill.py:2`", "holds", ""),
+        ("src\\bill.py:2", "holds", ""),
+        ("src/bill.py#L1-L2", "holds", ""),
+        ("src/bill.py:2:5", "holds", ""),
+        ("src/bill.py, lines 1-2", "holds", ""),
+        ("empty.py:1", "holds", ""),
+        ("crlf.txt:3", "holds", ""),
+        ("old-mac.txt:3", "holds", ""),
+        ("odd:3", "holds", ""),
+        ("src/bill.py::test_total[1]", "unknown", "only the path src/bill.py in it could be looked for"),
+        ("src/bill.py (total)", "unknown", "only the path src/bill.py in it could be looked for"),
+        ("HEAD~1:src/bill.py", "unknown", "only the path src/bill.py in it could be looked for"),
+        ("src/bill.py and crlf.txt", "unknown", "only the path src/bill.py in it could be looked for"),
+        ("src/*.py", "unknown", "it is a pattern, and not a path"),
+        ("https://example.org/x", "unknown", "it is an address, and not a path"),
+    ],
+)
+def test_a_place_is_understood_or_unknown_however_it_is_written(
+    looking: Runtime, project: Path, ref: str, verdict: str, fact: str
+) -> None:
+    write(project, "empty.py", "")
+    write(project, "crlf.txt", "1\r\n2\r\n3\r\n")
+    write(project, "old-mac.txt", "1\r2\r3\r")
+    write(project, "odd:3", "one line\n")
+    first = begun(looking, step("check", **VERIFY))
+
+    done = sent(looking, first["ackToken"], naming(ref))
+
+    (claim,) = of_kind(events_of(looking, done), "evidence_recorded")[-1]["data"]["claims"]
+    assert (claim.get("verdict", "holds"), claim.get("fact", "")) == (verdict, fact)
+
+
+@pytest.mark.promise("evidence.odd-but-true")
+def test_a_file_that_this_run_deleted_may_be_named(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    first = work.tool.data("run", "continue", "--ack", work.start()["ackToken"], "--notes", "Planned.")
+    (work.root / "a.py").unlink()
+    deleted = msgspec.json.decode(changed_files("a.py"))
+    deleted[0]["files"][0]["change"] = "deleted"
+    words = ("--notes", "n", "--artifacts", msgspec.json.encode(deleted).decode())
+    second = work.tool.data("run", "continue", "--ack", first["ackToken"], *words)
+
+    report = msgspec.json.encode([naming("a.py:1")]).decode()
+    done = work.tool.data(
+        "run", "continue", "--ack", second["ackToken"], "--notes", "n", "--artifacts", report
+    )
+
+    assert (done["kind"], done["isComplete"]) == ("ok", True)
+    claim = work.events(first, "evidence_recorded")[-1]["data"]["claims"][0]
+    assert (claim["verdict"], claim["fact"]) == ("unknown", "a.py was deleted in this run")
+
+
 @pytest.mark.promise("evidence.contradicted")
 def test_a_run_that_never_stops_records_the_contradiction_as_a_critical_gap(looking: Runtime) -> None:
     first = begun(looking, step("check", **VERIFY), preferences=NEVER_STOP)

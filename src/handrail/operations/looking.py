@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from msgspec import UnsetType
 
 from handrail.contract.outcome import Fault
-from handrail.engine.code_trees import find_baseline, find_tree
+from handrail.engine.code_trees import find_baseline, find_tree, find_tree_of
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
+from handrail.engine.judge.changed_claims import is_covered
 from handrail.engine.judge.run_claims import (
     MOST_PATHS_NAMED,
     AskedPlace,
     ChangedPaths,
+    LocatedPath,
     Look,
     SeenPlace,
     Sighting,
@@ -29,6 +31,9 @@ from handrail.runtime.runtime import Runtime, project_of
 MOST_BRANCHES = 20
 """Other branches whose files are looked at."""
 MOST_RECEIPT_TREES = 3
+MOST_LISTED = 2_000
+"""Texts that are located as files."""
+_TAKEN_BACK = "it changed in this run and is as it was again"
 
 ELSEWHERE = "this call does not come from the project of the run"
 
@@ -45,20 +50,28 @@ def look(rt: Runtime, history: History, node: Node, wanted: Look, project: str |
         return Sighting(trouble=ELSEWHERE)
     worktree = rt.worktree()
     places = _see_places(worktree, directory, wanted.places)
-    if not wanted.wants_tree:
+    missing = [one.path for one in places if places[one].state == "missing"]
+    if not wanted.wants_tree and not missing:  # what is missing may have been deleted in this run
         return Sighting(places=places)
     tree = worktree.take_tree(directory)
     if isinstance(tree, Unseen):
         return Sighting(places=places, trouble=tree.reason)
     files = _Files(rt, history, directory, tree)
+    since = files.name_changes_since_receipts(node)
     changes = files.compare_with_start(node)
+    if isinstance(changes, Unseen):
+        return Sighting(places=places, tree=tree.tree_id, since=since, trouble=changes.reason)
+    changes = files.drop_unlisted(changes)
+    named = files.locate([*wanted.files, *missing])
     return Sighting(
         places=places,
         tree=tree.tree_id,
-        changes=changes if isinstance(changes, ChangedPaths) else None,
-        elsewhere=files.find_of_other_branches(node) if isinstance(changes, ChangedPaths) else frozenset(),
-        since=files.name_changes_since_receipts(node),
-        trouble="" if isinstance(changes, ChangedPaths) else changes.reason,
+        changes=changes,
+        files=named,
+        doubts=files.find_doubts(node, changes, named),
+        made_before=files.find_made_before(node, changes, named),
+        elsewhere=files.find_of_other_branches(node),
+        since=since,
     )
 
 
@@ -91,7 +104,83 @@ class _Files:
         found = self._rt.worktree().compare(self._directory, stored.tree, self._tree)
         if isinstance(found, Unseen):
             return found
-        return ChangedPaths(changed=found.changed, arrived=found.arrived)
+        return ChangedPaths(
+            changed=found.changed, arrived=found.arrived, added=found.added, deleted=found.deleted
+        )
+
+    def drop_unlisted(self, changes: ChangedPaths) -> ChangedPaths:
+        """Without files that only left the list: one that is ignored now, and is still there."""
+        named = changes.deleted[:MOST_PLACES]
+        located = self._rt.worktree().locate_files(self._directory, named)
+        kept = {path for path, one in zip(named, located, strict=True) if one.is_there and path in one.paths}
+        if not kept:
+            return changes
+        return ChangedPaths(
+            changed=tuple(path for path in changes.changed if path not in kept),
+            arrived=tuple(path for path in changes.arrived if path not in kept),
+            added=changes.added,
+            deleted=tuple(path for path in changes.deleted if path not in kept),
+        )
+
+    def locate(self, named: Sequence[str]) -> dict[str, LocatedPath]:
+        """The files that a report names, by its texts."""
+        found = self._rt.worktree().locate_files(self._directory, named[:MOST_LISTED])
+        return {
+            text: LocatedPath(paths=one.paths, is_inside=one.is_inside, is_there=one.is_there)
+            for text, one in zip(named[:MOST_LISTED], found, strict=True)
+        }
+
+    def find_doubts(self, node: Node, changes: ChangedPaths, named: dict[str, LocatedPath]) -> dict[str, str]:
+        """Of files that did not change by the trees: why they may have, all the same."""
+        every = (*changes.changed, *changes.arrived)
+        still = {
+            text: one.paths
+            for text, one in named.items()
+            if one.paths and not any(is_covered(path, one) for path in every)
+        }
+        if not still:
+            return {}
+        paths = sorted({path for held in still.values() for path in held})
+        reasons = dict(self._rt.worktree().explain_unlisted(self._directory, paths))
+        reasons |= dict.fromkeys(self._find_taken_back(node, set(paths) - set(reasons)), _TAKEN_BACK)
+        found = {
+            text: next((reasons[one] for one in held if one in reasons), "") for text, held in still.items()
+        }
+        return {text: why for text, why in found.items() if why}
+
+    def _find_taken_back(self, node: Node, paths: set[str]) -> set[str]:
+        """Those that differed from the start of the run in a tree since, and do not any more."""
+        baseline = find_baseline(self._history, node.node_id)
+        begun = None if baseline is None else load_tree(self._rt.log, self._history, baseline)
+        if not paths or begun is None or isinstance(begun, Unseen):
+            return set()
+        trees = self._history.trees
+        way = path_to(self._history, node.node_id)
+        lineage = [held for one in way for held in trees.get(one.node_id, ())]
+        found: set[str] = set()
+        for recorded in lineage[-MOST_BRANCHES:]:
+            stored = load_tree(self._rt.log, self._history, recorded)
+            if isinstance(stored, Unseen):
+                continue
+            then = self._rt.worktree().compare(self._directory, begun.tree, stored.tree)
+            found |= set() if isinstance(then, Unseen) else {*then.changed, *then.arrived} & paths
+        return found
+
+    def find_made_before(
+        self, node: Node, changes: ChangedPaths, named: dict[str, LocatedPath]
+    ) -> frozenset[str]:
+        """Listed files that the run added, as far as an earlier step may have done it."""
+        listed = {path for one in named.values() for path in one.paths} & set(changes.added)
+        step = node
+        while step.kind != "step" and step.parent is not None:
+            step = self._history.nodes[step.parent]
+        first = find_tree_of(self._history, step.node_id)
+        if not listed or step.parent is None:
+            return frozenset()
+        if first is None or first.fact.cause == "receipt":
+            return frozenset(listed)
+        since = self.compare_with(first)
+        return frozenset(listed if isinstance(since, Unseen) else listed - set(since.added))
 
     def find_of_other_branches(self, node: Node) -> frozenset[str]:
         """Paths that are as another branch of the run left them: the rewind did not bring them back."""
@@ -135,7 +224,11 @@ def _see_places(
 ) -> dict[AskedPlace, SeenPlace]:
     asked = wanted[:MOST_PLACES]
     seen = worktree.see_places(
-        directory, [PlaceAsked(path=one.path, line=one.line, quote=one.quote) for one in asked]
+        directory,
+        [
+            PlaceAsked(path=one.path, line=one.line, end=one.end, quote=one.quote, written=one.written)
+            for one in asked
+        ],
     )
     return {
         one: SeenPlace(path=found.path, line=found.line, state=found.state, note=found.note)

@@ -37,7 +37,11 @@ class PlaceAsked(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     line: int = 0
+    end: int = 0
+    """The last line, where several are named."""
     quote: str = ""
+    written: str = ""
+    """The text that path and line were read from: a file of that name comes first."""
 
 
 class PlaceSeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +51,15 @@ class PlaceSeen(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
     state: PlaceState
     note: str = ""
+
+
+class LocatedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that somebody names, as trees name it."""
+
+    paths: tuple[str, ...] = ()
+    """The file, and where it leads to if it is a link; none for the project itself, or outside."""
+    is_inside: bool = True
+    is_there: bool = False
 
 
 class TreeEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +107,10 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     """They differ from the commit that is checked out now."""
     arrived: tuple[str, ...]
     """They are as the commit that is checked out now has them: a commit, pull or switch brought them."""
+    added: tuple[str, ...] = ()
+    """Those of both lists that the first tree does not have."""
+    deleted: tuple[str, ...] = ()
+    """Those of both lists that the second tree does not have."""
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,9 +163,16 @@ class Worktree(Protocol):
         """One answer per place, in the same order. Looks at the named paths and at nothing else.
 
         Confined to the project: a path or link that leads out of it is `outside`, and is not opened. A
-        directory is `here` for line 0. Without a line, the quote may stand anywhere in the file. White space
-        around the lines of a quote does not count.
+        directory is `here` for line 0. Without a line, the quote may stand anywhere in the file. Only letters
+        and digits of a quote count, and an ellipsis stands for anything. A text that is no plain path but
+        holds the path of something that is there is `unreadable`.
         """
+
+    def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
+        """What these texts mean, however they are spelt; one answer each, in the same order."""
+
+    def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
+        """Which of these paths no tree tells about, and why: ignored, of another repository, too large."""
 
     def take_tree(self, project: str, seconds: float = 10.0) -> Tree | Unseen:
         """All files now. What was digested before the seconds ran out is not read again next time."""
@@ -204,6 +228,14 @@ class UnseenWorktree:
             PlaceSeen(path=place.path, line=place.line, state="unreadable", note=self._REASON)
             for place in asked
         )
+
+    def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
+        del project
+        return tuple(LocatedFile() for _ in named)
+
+    def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
+        del project
+        return dict.fromkeys(paths, self._REASON)
 
     def take_tree(self, project: str, seconds: float = 10.0) -> Tree | Unseen:
         del project, seconds

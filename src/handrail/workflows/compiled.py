@@ -348,6 +348,8 @@ class PlaceExists(EvidenceShape, frozen=True, kw_only=True, tag="place_exists"):
     where: dict[str, tuple[str, ...]] = {}
     line: str = ""
     quote: str = ""
+    quoted_in: str = ""
+    """A member beside it that may quote the place: compared where it is nothing but a quotation."""
     demand: Demand = "required"
 
 
@@ -355,6 +357,8 @@ class ChangedInRun(EvidenceShape, frozen=True, kw_only=True, tag="changed_in_run
     """The paths are those that changed since the run began."""
 
     at: str
+    change: str = ""
+    """The member beside it that says added, modified, deleted or renamed."""
     also: str = ""
     """Paths that count as listed too: where a renamed file was."""
     left_out: str = ""

@@ -135,7 +135,7 @@ def test_what_a_moved_head_brought_is_told_apart(worktree: LocalWorktree, root: 
     after = take(worktree, root)
 
     assert changes(worktree, root, before, after) == Changes(
-        changed=("src/a.py",), arrived=("pulled.py", "src/b.py")
+        changed=("src/a.py",), arrived=("pulled.py", "src/b.py"), added=("pulled.py",)
     )
 
 

@@ -93,7 +93,9 @@ def test_every_file_is_listed_and_changes_are_found(tmp_path: Path, worktree: Lo
 
     assert modes(before) == {"a.py": "file", "b.py": "file", "link": "link"}
     assert before.head == ""
-    assert worktree.compare(str(root), before, after) == Changes(changed=("a.py", "b.py", "c.py"), arrived=())
+    assert worktree.compare(str(root), before, after) == Changes(
+        changed=("a.py", "b.py", "c.py"), arrived=(), added=("c.py",), deleted=("b.py",)
+    )
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -44,6 +44,36 @@ PROMISES: tuple[Promise, ...] = (
         "refused, and one that is left out is named once.",
     ),
     Promise(
+        "evidence.odd-but-true",
+        "evidence, 2 and 7.1",
+        "An honest report is never refused for how it names a file: renamed, deleted, committed, quoted, "
+        "absolute, through a link, with other separators or other Unicode.",
+    ),
+    Promise(
+        "evidence.unlisted",
+        "evidence, 1",
+        "A listed file that trees do not tell about (ignored, of another repository, too large, taken back) "
+        "is unknown with the reason, and never called unchanged.",
+    ),
+    Promise(
+        "evidence.change-word",
+        "evidence, 2",
+        "Added, modified, deleted and renamed are held against both trees; a false word is refused with what "
+        "happened.",
+    ),
+    Promise(
+        "evidence.counted-words",
+        "evidence, 3",
+        "Numbers of passed and failed tests in a report are held against a receipt that counted them; "
+        "failures beside exit status 0 that nothing counted are shown as unverified.",
+    ),
+    Promise(
+        "evidence.quotation",
+        "evidence, 2",
+        "A report that quotes a place is held against the text there, within a few lines; how people quote "
+        "(elisions, line numbers, other white space) is never refused.",
+    ),
+    Promise(
         "evidence.cast",
         "evidence, 7.1",
         "No lie of a dishonest agent ends as verified in any bundled workflow and mode: each is named by the "

@@ -16,7 +16,6 @@ belongs to, so that no reader looks again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, assert_never
 
@@ -26,10 +25,20 @@ from handrail.contract.wording import make_readable
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
 from handrail.engine.judge.arrival import LET_CONFIRM, NOT_CONFIRMED
 from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
+from handrail.engine.judge.changed_claims import (
+    clean_path,
+    is_covered,
+    judge_listed,
+    locate,
+    read_listed,
+)
+from handrail.engine.judge.counted_words import count_failed
+from handrail.engine.judge.named_places import read_place
 from handrail.engine.judge.requirements import INVALID, MISSING
 from handrail.engine.judge.run_claims import (
     AskedPlace,
     Look,
+    RunResult,
     SeenPlace,
     Weighed,
     Witnessed,
@@ -58,7 +67,6 @@ FACT_BYTES = 300
 MOST_PATHS_KEPT = 200
 LEAST_WORDS = 3
 """Words from which on a text is prose, which nobody writes twice by chance."""
-_PLACE = re.compile(r"(?P<path>.+?)(?:(?::|#L)(?P<line>[1-9]\d{0,8})(?:-L?(?P<end>\d{1,9}))?(?::\d{1,9})?)?")
 _COPIED = "is the text of the printed example; report what you yourself did and saw"
 
 
@@ -131,6 +139,7 @@ def _rows(rule: PathExists | PlaceExists | Ran | RedThenGreen, body: Any) -> lis
 def plan_look(place: Place, bodies: Iterable[dict[str, Any]]) -> Look:
     """The places that a report names, and whether its contracts ask about the whole tree."""
     asked: dict[AskedPlace, None] = {}
+    named: dict[str, None] = {}
     wants_tree = place.step is not None and bool(place.step.check)
     for body in bodies:
         kind = full_kind(str(body.get("kind", "")))
@@ -138,31 +147,25 @@ def plan_look(place: Place, bodies: Iterable[dict[str, Any]]) -> Look:
         for rule in () if held is None else held.contract.evidence:
             match rule:
                 case PathExists() | PlaceExists():
-                    asked |= dict.fromkeys(read_place(rule, spot) for spot in _rows(rule, body))
+                    asked |= dict.fromkeys(read_place(rule, *spot[1:]) for spot in _rows(rule, body))
                 case Ran() | RedThenGreen():
                     wants_tree = wants_tree or bool(_rows(rule, body))
                 case ChangedInRun():
                     wants_tree = True
+                    named |= dict.fromkeys(_named_files(rule, body))
                 case Consistent() | Person():
                     pass
                 case never:
                     assert_never(never)
-    return Look(places=tuple(asked), wants_tree=wants_tree)
+    return Look(places=tuple(asked), files=tuple(named), wants_tree=wants_tree)
 
 
-def read_place(rule: PathExists | PlaceExists, spot: Spot) -> AskedPlace:
-    """The place that a text means, with the line and the quote that stand beside it."""
-    _, text, around = spot
-    path, line, quoted = text.strip().removeprefix("./"), 0, ""
-    if isinstance(rule, PlaceExists):
-        found = _PLACE.fullmatch(path)
-        if found is not None and found["line"]:
-            path, line = found["path"], max(int(found["line"]), int(found["end"] or 0))
-        beside = around.get(rule.line) if rule.line else None
-        line = beside if isinstance(beside, int) and not isinstance(beside, bool) else line
-        said = around.get(rule.quote) if rule.quote else None
-        quoted = said if isinstance(said, str) else ""
-    return AskedPlace(path=path, line=line, quote=quoted)
+def _named_files(rule: ChangedInRun, body: dict[str, Any]) -> Iterator[str]:
+    """Every path that a list of changed files names, in each of its places."""
+    for at in filter(None, (rule.at, rule.also, rule.left_out)):
+        for _, value, _ in find_spots(body, at):
+            if isinstance(value, str):
+                yield clean_path(value)
 
 
 # Weighing a report
@@ -276,17 +279,36 @@ class _Weighing:
 
     def _weigh_place(self, rule: PathExists | PlaceExists, spot: Spot) -> None:
         check: EvidenceCheck = "path_exists" if isinstance(rule, PathExists) else "place_exists"
-        pointer, asked = _pointer(spot[0]), read_place(rule, spot)
+        pointer, asked = _pointer(spot[0]), read_place(rule, *spot[1:])
         seen = self._known.sighting.places.get(asked)
-        if seen is None or seen.state == "unreadable":
+        if isinstance(rule, PathExists) and self._is_in_tree(asked.path):
+            self._claim(check, pointer, level="observed")
+        elif seen is None or seen.state == "unreadable":
             why = "" if seen is None else seen.note
             self._claim(check, pointer, verdict="unknown", fact=why)
         elif seen.state == "here":
             self._claim(check, pointer, level="observed")
+        elif seen.state == "missing" and self._was_deleted(asked.path):
+            fact = f"{make_readable(asked.path)} was deleted in this run"
+            self._claim(check, pointer, verdict="unknown", fact=fact)
         elif rule.demand == "shown":
             self._claim(check, pointer, verdict="missing", fact=_describe_place(seen))
         else:
             self._refute(check, pointer, rule.demand, _describe_place(seen) + self._name_changes())
+
+    def _is_in_tree(self, path: str) -> bool:
+        """Whether the present tree has it as a change: a link counts as itself, wherever it leads."""
+        changes, located = self._known.sighting.changes, self._known.sighting.files.get(path)
+        if changes is None or located is None:
+            return False
+        present = set(changes.changed) - set(changes.deleted)
+        return any(one in present for one in located.paths)
+
+    def _was_deleted(self, path: str) -> bool:
+        changes, located = self._known.sighting.changes, self._known.sighting.files.get(path)
+        if changes is None or located is None:
+            return False
+        return any(is_covered(one, located) for one in changes.deleted)
 
     def _name_changes(self) -> str:
         changes = self._known.sighting.changes
@@ -294,28 +316,28 @@ class _Weighing:
         return f"; changed in this run: {list_paths(named)}" if named else ""
 
     def _weigh_changes(self, rule: ChangedInRun) -> None:
-        listed = list(_paths_at(self._body, rule.at))
-        changes = self._known.sighting.changes
+        sighting = self._known.sighting
+        listed = [spot for spot in find_spots(self._body, rule.at) if isinstance(spot[1], str)]
+        changes = sighting.changes
         if changes is None:
-            for way, _ in listed:
-                self._claim(
-                    "changed_in_run", _pointer(way), verdict="unknown", fact=self._known.sighting.trouble
-                )
+            for way, _, _ in listed:
+                self._claim("changed_in_run", _pointer(way), verdict="unknown", fact=sighting.trouble)
             return
-        every = (*changes.changed, *changes.arrived)
-        for way, path in listed:
-            if any(_covers(path, one) for one in every):
-                self._claim("changed_in_run", _pointer(way), level="observed")
-            else:
-                fact = f"{make_readable(path)} did not change in this run" + self._name_changes()
+        for way, path, around in listed:
+            result = judge_listed(read_listed(rule, path, around), changes, sighting)
+            if result.verdict == "contradicted":
+                fact = result.fact + self._name_changes()
                 self._refute("changed_in_run", _pointer(way), rule.demand, fact)
-        named = [path for _, path in listed]
-        for beside in filter(None, (rule.also, rule.left_out)):
-            named += [path for _, path in _paths_at(self._body, beside)]
+            else:
+                level = "observed" if result.verdict == "holds" else "claimed"
+                self._claim(
+                    "changed_in_run", _pointer(way), level=level, verdict=result.verdict, fact=result.fact
+                )
+        named = [locate(sighting, path) for path in _named_files(rule, self._body)]
         unlisted = [
             path
             for path in changes.changed
-            if path not in self._known.sighting.elsewhere and not any(_covers(one, path) for one in named)
+            if path not in sighting.elsewhere and not any(is_covered(path, one) for one in named)
         ]
         if unlisted:
             self._tell_unlisted(rule, unlisted)
@@ -344,6 +366,8 @@ class _Weighing:
                 said = [value for value in around.values() if isinstance(value, str)]
                 result = match_run(self._known, text, expected, receipt_id, said)
                 check: EvidenceCheck = "ran"
+                if expected == 0:
+                    self._doubt_words(way, around, result)
             case RedThenGreen():
                 result = match_red_then_green(self._known, text)
                 check = "red_then_green"
@@ -366,6 +390,17 @@ class _Weighing:
                     fix=shorten_message(f"Run {result.command} and make the call in nextCall again."),
                 )
             )
+
+    def _doubt_words(self, way: tuple[str, ...], around: dict[str, Any], result: RunResult) -> None:
+        """Words that speak of failures beside exit status 0, where nothing counted: shown as unverified."""
+        counted = {one.receipt_id for one in self._known.receipts if one.counts is not None}
+        if result.verdict == "contradicted" or counted & set(result.refs):
+            return
+        for name, told in around.items():
+            failed = count_failed(told) if isinstance(told, str) and name != way[-1] else 0
+            if failed:
+                fact = f"it says {failed} failed beside exit 0, and no receipt counts them"
+                self._claim("ran", _pointer((*way[:-1], name)), verdict="unknown", fact=fact)
 
     def _expected_status(self, rule: Ran, way: tuple[str, ...], around: dict[str, Any]) -> int | None:
         told = around.get(rule.status) if rule.status else None
@@ -530,19 +565,10 @@ def _describe_place(seen: SeenPlace) -> str:
         case "line_missing":
             return f"{path} has no line {seen.line}"
         case "quote_missing":
-            return f"the quoted text does not stand in {path}{f' near line {seen.line}' if seen.line else ''}"
+            place = f"{path} near line {seen.line}" if seen.line else path
+            found = f": {seen.note}" if seen.note else "; quote what is there, or use your own words"
+            return f"the quoted text does not stand in {place}{found}"
         case "here" | "unreadable":
             return ""
         case never:
             assert_never(never)
-
-
-def _paths_at(body: dict[str, Any], at: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    for way, value, _ in find_spots(body, at):
-        if isinstance(value, str):
-            yield way, value.strip().removeprefix("./")
-
-
-def _covers(listed: str, path: str) -> bool:
-    """Whether a listed path is this one, as it is or as it is shown, or a directory above it."""
-    return listed in (path, make_readable(path)) or path.startswith(listed.rstrip("/") + "/")

@@ -6,7 +6,6 @@ tree is stale, and no receipt at all is missing. What nobody saw is never called
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
@@ -21,6 +20,7 @@ from handrail.engine.events import (
     ReceiptRecorded,
 )
 from handrail.engine.judge.artifacts import JudgedArtifact
+from handrail.engine.judge.counted_words import find_miscount
 from handrail.engine.program_runs import (
     Exited,
     PinnedCheck,
@@ -30,7 +30,6 @@ from handrail.engine.reasons import Reason
 from handrail.engine.receipts import describe_outcome, digest_argv, has_passed, split_command
 
 MOST_PATHS_NAMED = 5
-_PASSED = re.compile(r"(?<![\d.])(\d{1,9}) passed\b")
 _OWN_CHECK = ("handrail", "check", "run")
 _SHELLS = ("sh", "bash")
 
@@ -42,7 +41,11 @@ class AskedPlace(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     line: int = 0
+    end: int = 0
+    """The last line, where several are named."""
     quote: str = ""
+    written: str = ""
+    """The text that path and line were read from, where it differs."""
 
 
 class SeenPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +63,18 @@ class ChangedPaths(msgspec.Struct, frozen=True, kw_only=True):
     changed: tuple[str, ...] = ()
     arrived: tuple[str, ...] = ()
     """As the commit that is checked out now has them."""
+    added: tuple[str, ...] = ()
+    """Those of both that the run did not begin with."""
+    deleted: tuple[str, ...] = ()
+
+
+class LocatedPath(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a report names, as trees name it; the second path is where a link leads to."""
+
+    paths: tuple[str, ...] = ()
+    """Empty: it is outside of the project, or no file."""
+    is_inside: bool = True
+    is_there: bool = False
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +85,12 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """The id of the whole tree; empty: not looked at, or not seen."""
     changes: ChangedPaths | None = None
     """Since the run began; None: unknown."""
+    files: Mapping[str, LocatedPath] = {}
+    """By the text of a list of changed files, or of a place that is missing."""
+    doubts: Mapping[str, str] = {}
+    """Of those: why trees do not tell whether it changed."""
+    made_before: frozenset[str] = frozenset()
+    """Added paths that this step found, or may have found, when it began."""
     elsewhere: frozenset[str] = frozenset()
     """Changed paths that are as another branch of the run left them."""
     since: Mapping[str, tuple[str, ...]] = {}
@@ -102,6 +123,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """What must be looked at before a report can be weighed."""
 
     places: tuple[AskedPlace, ...] = ()
+    files: tuple[str, ...] = ()
+    """What lists of changed files name."""
     wants_tree: bool = False
 
 
@@ -241,10 +264,7 @@ def _contradiction(newest: ReceiptRecorded, expected: int | None, said: list[str
             return f"it ended with {describe_outcome(ended)}, not exit {expected}; if that shows it, say so"
         if expected == 0 and not has_passed(ended, newest.counts):
             return "its report counts no test that passed, or one that failed"
-    told = [int(number) for text in said for number in _PASSED.findall(text)]
-    if newest.counts is not None and told and newest.counts.passed not in told:
-        return f"its report counts {newest.counts.passed} passed, not {told[0]}"
-    return ""
+    return "" if newest.counts is None else find_miscount(said, newest.counts)
 
 
 def _has_ended(receipt: ReceiptRecorded, status: int) -> bool:

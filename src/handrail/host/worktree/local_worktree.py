@@ -11,6 +11,7 @@ from handrail.contract.wording import make_readable, quote
 from handrail.host.worktree import packs, places
 from handrail.host.worktree.repository import Files, Repository
 from handrail.host.worktree.restore import Journals, absent, find_obstacles
+from handrail.host.worktree.spelling import find_named
 from handrail.host.worktree.stat_cache import WORTH_SAVING, CacheFiles, StatCache
 from handrail.host.worktree.trees import (
     BARE,
@@ -19,16 +20,19 @@ from handrail.host.worktree.trees import (
     NotReadableError,
     OutOfTimeError,
     effective_entries,
+    read_path,
     show_path,
     take_with_git,
     take_without_git,
 )
+from handrail.host.worktree.unlisted import explain_unlisted
 from handrail.ports.worktree import (
     MOST_PACK_BYTES,
     Changes,
     Difference,
     FileWrite,
     LeftOut,
+    LocatedFile,
     Packed,
     PlaceAsked,
     PlaceSeen,
@@ -58,6 +62,17 @@ class LocalWorktree:
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
         return places.see_places(project, asked)
 
+    def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
+        root = os.path.realpath(project)
+        return tuple(_locate(root, text) for text in named)
+
+    def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
+        root = os.path.realpath(project)
+        repository = (
+            Repository(root, self._environment, _READING_SECONDS) if _is_in_repository(root) else None
+        )
+        return explain_unlisted(root, paths, repository)
+
     def take_tree(self, project: str, seconds: float = _READING_SECONDS) -> Tree | Unseen:
         with self._one_at_a_time:
             root = os.path.realpath(project)
@@ -71,7 +86,16 @@ class LocalWorktree:
     def compare(self, project: str, before: Tree, after: Tree) -> Changes | Unseen:
         is_one_commit = before.head == after.head and before.tree_id != after.tree_id
         if is_one_commit and _are_comparable(before, after):
-            return Changes(changed=_compare_lists(before, after), arrived=())
+            changed = _compare_lists(before, after)
+            committed = self._find_committed(os.path.realpath(project), after.head, changed)
+            if committed is None:
+                return Unseen(reason=_COMMIT_GONE)
+            return Changes(
+                changed=changed,
+                arrived=(),
+                added=_find_absent(before, committed, changed),
+                deleted=_find_absent(after, committed, changed),
+            )
         differing = self.list_differences(project, before, after)
         if isinstance(differing, Unseen):
             return differing
@@ -79,7 +103,23 @@ class LocalWorktree:
         is_moved = before.head != after.head
         arrived = tuple(one.path for one in differing if is_moved and one.path not in listed)
         came = set(arrived)
-        return Changes(changed=tuple(one.path for one in differing if one.path not in came), arrived=arrived)
+        return Changes(
+            changed=tuple(one.path for one in differing if one.path not in came),
+            arrived=arrived,
+            added=tuple(one.path for one in differing if one.before.mode == "absent"),
+            deleted=tuple(one.path for one in differing if one.after.mode == "absent"),
+        )
+
+    def _find_committed(self, root: str, commit: str, paths: Sequence[str]) -> frozenset[str] | None:
+        """Which of these the commit has, from what the last look remembers if it was of this one."""
+        if not commit or not paths:
+            return frozenset()
+        cache = self._remembered.get(root)
+        table = None if cache is None else cache.head
+        if table is not None and table.head == commit:
+            return frozenset(path for path in paths if table.find(read_path(path)) is not None)
+        files = Repository(root, self._environment, _READING_SECONDS).find_commit_files(commit)
+        return None if files is None else frozenset(path for path in paths if read_path(path) in files)
 
     def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:
         if before.tree_id == after.tree_id:
@@ -201,6 +241,25 @@ def _compare_lists(before: Tree, after: Tree) -> tuple[str, ...]:
     old = {entry.path: _facts(entry) for entry in before.entries}
     new = {entry.path: _facts(entry) for entry in after.entries}
     return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
+
+
+def _find_absent(tree: Tree, committed: frozenset[str], paths: Sequence[str]) -> tuple[str, ...]:
+    """Those that are not in the tree: what it does not list is as the commit has it."""
+    listed = {entry.path: entry.mode for entry in tree.entries}
+    return tuple(
+        path for path in paths if listed.get(path, "file" if path in committed else "absent") == "absent"
+    )
+
+
+def _locate(root: str, text: str) -> LocatedFile:
+    named = find_named(root, text)
+    if named.state in ("outside", "impossible"):
+        return LocatedFile(is_inside=named.state == "impossible")
+    paths = [named.path, os.path.relpath(named.real, root) if named.real not in ("", root) else ""]
+    return LocatedFile(
+        paths=tuple(dict.fromkeys(path for path in paths if path)),
+        is_there=bool(named.path) and os.path.lexists(os.path.join(root, named.path)),
+    )
 
 
 def _find_differences(

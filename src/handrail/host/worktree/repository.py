@@ -104,6 +104,15 @@ class Repository:
                 (sparse if facts[:1] == b"S" else paths).add(path)
         return Tracked(paths=sorted(paths), sparse=sorted(sparse - paths), submodules=submodules)
 
+    def find_listed(self, paths: Iterable[bytes]) -> list[tuple[bytes, bytes]] | None:
+        """Which of these, or of the files below them, git lists, with the letter that it gives them."""
+        asked = [os.fsdecode(b":(literal)" + path) for path in paths]
+        printed = self._git.run("ls-files", "-t", "-z", "-c", "-o", "--exclude-standard", "--", *asked)
+        if printed is None:
+            return None
+        rows = (line.partition(b" ") for line in printed.split(b"\0")[:-1])
+        return [(path, letter) for letter, _, path in rows]
+
     def find_commit_files(self, commit: str) -> Files | None:
         """The files of a commit below the project; None when the repository does not have it."""
         if not commit:

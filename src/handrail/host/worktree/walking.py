@@ -72,6 +72,26 @@ def walk_files(project: str, check_time: Callable[[], None]) -> Walked | None:
     return Walked(paths=sorted(paths), skipped=skipped)
 
 
+def is_ignored_below(project: str, path: bytes) -> bool:
+    """Whether an ignore file of the project names this path or a folder above it, be it there or not.
+
+    Git's own file for one checkout counts too; those of the user do not.
+    """
+    root = os.fsencode(project)
+    own = _load(root, os.path.join(b".git", b"info"), b"exclude")
+    rules: _Rules = ((b"", own),) if own else ()
+    names = path.split(b"/")
+    for depth in range(len(names)):
+        folder = b"/".join(names[:depth])
+        found = tuple(rule for name in FILE_NAMES for rule in _load(root, folder, name))
+        rules = (*rules, (folder, found)) if found else rules
+        here = b"/".join(names[: depth + 1])
+        is_folder = here != path or os.path.isdir(os.path.join(root, path))
+        if names[depth] in NEVER_ENTERED or _is_ignored(rules, here, is_directory=is_folder):
+            return True
+    return False
+
+
 def _is_ignored(rules: _Rules, path: bytes, *, is_directory: bool) -> bool:
     """The nearest file that says something decides."""
     for folder, own in reversed(rules):

@@ -87,7 +87,7 @@ _EVIDENCE = _closed(
 def _check_sources(rows: str, passes: Term | None = None) -> tuple[Evidence, ...]:
     """Evidence of source `file` is looked at, and evidence of source `command` needs a receipt."""
     return (
-        PlaceExists(at=f"{rows}/ref", where={"source": ("file",)}),
+        PlaceExists(at=f"{rows}/ref", where={"source": ("file",)}, quoted_in="result"),
         Ran(
             at=f"{rows}/ref",
             where={"source": ("command",)},
@@ -304,7 +304,7 @@ _CHANGED_FILES = _contract(
             when=Term(at="/files/*/change", equals="renamed"), then=Term(at="/files/*/from", exists=True)
         ),
         PathExists(at="/files/*/path", where={"change": ("added", "modified", "renamed")}),
-        ChangedInRun(at="/files/*/path", also="/files/*/from", left_out="/leftOut/*/path"),
+        ChangedInRun(at="/files/*/path", change="change", also="/files/*/from", left_out="/leftOut/*/path"),
         Ran(at="/checks/*/command", status="exitCode", receipt="receiptId"),
     ),
 )

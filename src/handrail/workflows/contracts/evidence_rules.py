@@ -89,22 +89,23 @@ def _check_places(rule: Evidence, pointer: str, schema: Schema) -> Iterator[Prob
         case Consistent(when=when, then=then):
             for key, term in (("when", when), ("then", then)):
                 yield from _check_term(term, f"{pointer}/{key}", schema)
-        case ChangedInRun(at=at, also=also, left_out=left_out):
+        case ChangedInRun(at=at, change=change, also=also, left_out=left_out):
             yield from _check_path(at, f"{pointer}/at", schema)
-            for key, path in (("also", also), ("leftOut", left_out)):
+            beside = f"{at.rpartition('/')[0]}/{change}" if change else ""
+            for key, path in (("change", beside), ("also", also), ("leftOut", left_out)):
                 yield from _check_path(path, f"{pointer}/{key}", schema) if path else ()
         case Person():
             return
         case rows:
             yield from _check_path(rows.at, f"{pointer}/at", schema)
-            beside = list(rows.where)
+            members = list(rows.where)
             if isinstance(rows, PlaceExists):
-                beside += [rows.line, rows.quote]
+                members += [rows.line, rows.quote, rows.quoted_in]
             if isinstance(rows, Ran):
-                beside += [rows.status, rows.receipt]
+                members += [rows.status, rows.receipt]
                 yield from _check_term(rows.passes, f"{pointer}/passes", schema) if rows.passes else ()
             row = rows.at.rpartition("/")[0]
-            for name in beside:
+            for name in members:
                 yield from _check_path(f"{row}/{name}", pointer, schema) if name else ()
 
 

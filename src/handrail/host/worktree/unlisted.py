@@ -1,0 +1,88 @@
+"""Why no tree tells about a path: it is ignored, belongs to another repository, or could not be read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+
+from handrail.host.worktree.repository import Repository
+from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, read_path, show_path
+from handrail.host.worktree.walking import is_ignored_below, walk_files
+
+_IGNORED = "it is ignored, so it is not compared"
+_NOT_LISTED = "git does not list it"
+_OF_ANOTHER = "it belongs to another repository"
+_NO_FILE = "it is not a regular file"
+_UNREADABLE = "it may not be read"
+_SPARSE = "it is left out of the sparse checkout"
+_UNKNOWN = "git could not be asked about it"
+_TOO_LARGE = f"it is larger than {MOST_DIGESTED_BYTES:,} bytes, so only its size is known".replace(",", " ")
+_SKIPPED = b"S"
+
+
+def explain_unlisted(root: str, paths: Sequence[str], repository: Repository | None) -> dict[str, str]:
+    """The paths of which trees say nothing, with the reason; without git, of the walk."""
+    found: dict[str, str] = {}
+    plain: list[str] = []
+    for path in paths:
+        why = _explain_file(root, path)
+        if why:
+            found[path] = why
+        else:
+            plain.append(path)
+    listed = _find_listed(root, plain, repository) if plain else {}
+    for path in plain:
+        if listed is None:
+            found[path] = _UNKNOWN
+        elif path not in listed:
+            why = _explain_absence(root, path)
+            found |= {path: why} if why else {}
+        elif listed[path] == _SKIPPED:
+            found[path] = _SPARSE
+    return found
+
+
+def _explain_file(root: str, path: str) -> str:
+    """What the file itself tells."""
+    above = path
+    while above:
+        if os.path.lexists(os.path.join(root, above, ".git")):
+            return _OF_ANOTHER
+        above = os.path.dirname(above)
+    try:
+        state = os.lstat(os.path.join(root, path))
+    except (OSError, ValueError):
+        return ""
+    if stat.S_ISDIR(state.st_mode) or stat.S_ISLNK(state.st_mode):
+        return ""
+    if not stat.S_ISREG(state.st_mode):
+        return _NO_FILE
+    if state.st_size > MOST_DIGESTED_BYTES:
+        return _TOO_LARGE
+    return "" if os.access(os.path.join(root, path), os.R_OK) else _UNREADABLE
+
+
+def _find_listed(root: str, paths: Sequence[str], repository: Repository | None) -> dict[str, bytes] | None:
+    """Those that are files of the project, or folders with some; with git's letter. None: nobody knows."""
+    if repository is not None:
+        printed = repository.find_listed([read_path(path) for path in paths])
+        every = None if printed is None else [(show_path(path), letter) for path, letter in printed]
+    else:
+        walked = walk_files(root, lambda: None)
+        every = None if walked is None else [(show_path(path), b"H") for path in walked.paths]
+    if every is None:
+        return None
+    exact = dict(every)
+    return {
+        path: exact.get(path, b"H")
+        for path in paths
+        if path in exact or any(one.startswith(path + "/") for one, _ in every)
+    }
+
+
+def _explain_absence(root: str, path: str) -> str:
+    """Of a path that is not listed: it is ignored, or would be. Empty: it is nowhere, and would be listed."""
+    if is_ignored_below(root, read_path(path)):
+        return _IGNORED
+    return _NOT_LISTED if os.path.lexists(os.path.join(root, path)) else ""
