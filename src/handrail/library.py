@@ -13,11 +13,15 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import payload_of
-from handrail.contract.outcome import Failure, Json, Outcome, Success
-from handrail.runtime.hub import DEFAULT_ASK, perform
+from handrail.contract.outcome import Failure, Json, Notice, Outcome, Success
+from handrail.operations.kept_trees import take_for_command
+from handrail.runtime.hub import DEFAULT_ASK, perform, try_afterwards
 from handrail.runtime.operation import OPERATION_NAMES
+from handrail.runtime.runtime import Runtime, TreeDue
 from handrail.wiring import build_runtime
 
 
@@ -55,7 +59,22 @@ class Handrail:
     def outcome(
         self, operation: str, params: dict[str, Json] | None = None, ask: Ask = DEFAULT_ASK
     ) -> Outcome:
-        """The whole outcome, for callers who want notices, paging or the failure as a value."""
+        """The whole outcome, for callers who want notices, paging or the failure as a value.
+
+        The files of a new step are kept before this returns, as after a command and within the same time.
+        """
         if operation not in OPERATION_NAMES:
             raise ValueError(f"{operation!r} is not an operation; choose from {', '.join(OPERATION_NAMES)}")
-        return perform(self._runtime, operation, params or {}, ask)
+        due: list[TreeDue] = []
+        runtime = msgspec.structs.replace(self._runtime, trees_due=due)
+        outcome = perform(runtime, operation, params or {}, ask)
+        skipped = [why for one in due if (why := _take_tree(runtime, one))]
+        if not skipped or isinstance(outcome, Failure):
+            return outcome
+        message = f"The files of this step were not kept: {skipped[0]}."
+        notice = Notice(type="tree_skipped", message=message[:1000], severity="info")
+        return msgspec.structs.replace(outcome, notices=(*outcome.notices, notice))
+
+
+def _take_tree(runtime: Runtime, due: TreeDue) -> str:
+    return try_afterwards(runtime, lambda: take_for_command(runtime, due))

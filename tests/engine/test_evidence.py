@@ -283,6 +283,18 @@ def test_a_file_that_is_left_out_again_is_disclosed_and_stops_nobody_twice() -> 
     assert [gap.summary for gap in again.gaps] == ["The report leaves out what changed: src/tax.py."]
 
 
+@pytest.mark.promise("evidence.late-baseline")
+def test_files_that_were_first_recorded_later_refute_no_claim_and_still_show_what_is_left_out() -> None:
+    unchanged = weighed(CHANGED, Witnessed(sighting=seeing((), is_partial=True)))
+    omitted = weighed(CHANGED, Witnessed(sighting=seeing(("src/bill.py", "src/tax.py"), is_partial=True)))
+
+    assert unchanged.judged[0].is_good
+    ((_, level, verdict, fact),) = of(unchanged, "changed_in_run")
+    assert (level, verdict) == ("claimed", "unknown")
+    assert fact == "unchanged since then; the files of this run were first recorded after it began"
+    assert [issue.pointer for issue in omitted.judged[0].issues] == ["/files"]
+
+
 @pytest.mark.promise("evidence.changed")
 def test_without_a_baseline_nothing_is_demanded_and_nothing_is_verified() -> None:
     result = weighed(CHANGED, Witnessed(sighting=Sighting(trouble="no repository")))

@@ -23,6 +23,7 @@ ALLOWED = {
     "src/handrail/runtime/runtime.py": "few calls look at the files of a project",
     "src/handrail/runtime/hub.py": "only a defect needs a traceback, only a cut list a cursor",
     "src/handrail/operations/runs/continue_run.py": "neither a reread nor a dry run is an advance",
+    "src/handrail/operations/runs/reread_run.py": "only an older step is compared with the present files",
     "src/handrail/operations/source_drift.py": "runs of bundled workflows do not pay for the compiler",
     "src/handrail/surfaces/mcp/calls.py": "only a refused call looks at workflow files",
     "src/handrail/operations/replies.py": "only a fork needs to know what lies beside it",

@@ -7,11 +7,18 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from handrail import Handrail
+from handrail.contract.outcome import Success
+from handrail.operations.kept_trees import take_for_command
+from handrail.runtime.runtime import TreeDue
+from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, picture, write
 from tests.hostile.repository.checkout import run_git
+from tests.journeys.conversation import answer
 from tests.surfaces.cli.tool import Tool
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -83,6 +90,59 @@ def test_a_receipt_leaves_the_tree_that_its_program_ran_on(work: Work) -> None:
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")
+def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = work.start()
+    planned = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")
+    write(work.root, "a.py", "a = 2\n")
+    due: list[TreeDue] = []
+    runtime = msgspec.structs.replace(
+        build_runtime(work.tool.environment, home=work.tool.home), trees_due=due
+    )
+    body = {"kind": "wr.changed_files", "checks": []}
+    files = [{"path": "a.py", "change": "modified", "why": "It counts from two now."}]
+    output = {"notesMarkdown": "Done.", "artifacts": [body | {"files": files}]}
+    answer(runtime, "run.continue", ackToken=planned["ackToken"], output=output, project=str(work.root))
+
+    monkeypatch.delattr("handrail.host.worktree.local_worktree.LocalWorktree.take_tree")
+    told = [take_for_command(runtime, one) for one in due]
+
+    assert told == [""]
+    last = work.events(started, "tree_recorded")[-1]["data"]
+    assert (last.get("cause", "advance"), last["listed"]) == ("advance", 1)
+
+
+@pytest.mark.promise("evidence.code.tree-of-a-node")
+def test_the_library_keeps_the_files_of_a_step_too(work: Work) -> None:
+    store = Handrail(home=work.tool.home, environment=work.tool.environment)
+    asked = {"workflowId": "wr.small_change", "goal": "g", "requestId": "k", "project": str(work.root)}
+
+    started = store.call("run.start", asked)
+    write(work.root, "a.py", "a = 2\n")
+    output = {"notesMarkdown": "Planned."}
+    store.call("run.continue", {"ackToken": started["ackToken"], "output": output, "project": str(work.root)})
+
+    told = [one["data"] for one in work.events(started, "tree_recorded")]
+    assert [(one.get("cause", "advance"), one.get("listed", 0)) for one in told] == [
+        ("start", 0),
+        ("advance", 1),
+    ]
+
+
+@pytest.mark.promise("evidence.code.odd-trees")
+def test_the_library_says_why_it_kept_nothing(work: Work) -> None:
+    write(work.root, ".git/config", "[core\nbroken")
+    store = Handrail(home=work.tool.home, environment=work.tool.environment)
+
+    outcome = store.outcome("run.start", {"workflowId": "wr.small_change", "project": str(work.root)})
+
+    assert isinstance(outcome, Success)
+    (notice,) = [one for one in outcome.notices if one.type == "tree_skipped"]
+    assert "refused to list the files" in notice.message
+
+
+@pytest.mark.promise("evidence.code.tree-of-a-node")
 @pytest.mark.parametrize("whose", ["user", "project"])
 def test_a_setting_turns_it_off(work: Work, whose: str) -> None:
     place = Path(work.tool.home) if whose == "user" else work.root / ".handrail"
@@ -139,6 +199,71 @@ def test_a_fork_on_the_same_files_says_nothing(work: Work) -> None:
     forked = work.tool.data("run", "continue", "--ack", again["ackToken"], "--notes", "Another way.")
 
     assert [one for one in forked.get("warnings", []) if one["code"] == "FILES_DIFFER"] == []
+
+
+def differing(reply: Any) -> list[int]:
+    return [one["details"]["differing"] for one in reply.get("warnings", []) if one["code"] == "FILES_DIFFER"]
+
+
+@pytest.mark.promise("evidence.code.reread")
+def test_an_older_step_that_is_read_again_says_how_many_files_differ_now(work: Work) -> None:
+    write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
+    started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
+    second = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "One.")
+    write(work.root, "a.py", "a = 2\n")
+    before = work.events(started, "tree_recorded")
+
+    older = work.tool.data("run", "continue", "--state", started["stateToken"])
+    newest = work.tool.data("run", "continue", "--state", second["stateToken"])
+    write(work.root, "a.py", "a = 1\n")
+    as_it_was = work.tool.data("run", "continue", "--state", started["stateToken"])
+
+    assert (differing(older), differing(newest), differing(as_it_was)) == ([1], [], [])
+    node = before[0]["data"]["nodeId"]
+    assert older["warnings"][-1]["message"] == (
+        "1 file of the project differs from what this step saw. "
+        f"To bring them back: handrail code restore {node} --dry-run"
+    )
+    assert work.events(started, "tree_recorded") == before
+
+
+@pytest.mark.promise("evidence.code.reread")
+def test_the_other_branch_is_older_too_when_read_and_when_continued(work: Work) -> None:
+    write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
+    started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
+    left = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "One way.")
+    again = work.tool.data("run", "continue", "--state", started["stateToken"])
+    write(work.root, "b.py", "b = 1\n")
+    work.tool.data("run", "continue", "--ack", again["ackToken"], "--notes", "Another way.")
+
+    read = work.tool.data("run", "continue", "--state", left["stateToken"])
+    continued = work.tool.data("run", "continue", "--ack", left["ackToken"], "--notes", "The first again.")
+    saved = work.save(continued, "Half way.")
+    write(work.root, "c.py", "c = 1\n")
+
+    assert (differing(read), differing(continued)) == ([1], [1])
+    assert differing(work.tool.data("run", "continue", "--state", saved["stateToken"])) == []
+
+
+@pytest.mark.promise("evidence.code.reread")
+def test_a_look_that_takes_too_long_or_fails_withholds_no_step(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
+    started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
+    work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "One.")
+    write(work.root, "a.py", "a = 2\n")
+    runtime = build_runtime(work.tool.environment, home=work.tool.home)
+    params = {"stateToken": started["stateToken"], "project": str(work.root)}
+
+    with_line = answer(runtime, "run.continue", **params)
+    monkeypatch.setattr("handrail.operations.other_files.REREAD_SECONDS", 0.0)
+    without = answer(build_runtime(work.tool.environment, home=work.tool.home), "run.continue", **params)
+    write(work.root, ".git/config", "[core\nbroken")
+    broken = answer(runtime, "run.continue", **params)
+
+    assert (differing(with_line), differing(without), differing(broken)) == ([1], [], [])
+    assert broken["pending"] == without["pending"] == with_line["pending"]
 
 
 @pytest.mark.promise("evidence.code.odd-trees")

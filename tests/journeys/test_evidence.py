@@ -343,6 +343,39 @@ def test_a_list_of_changed_files_is_held_against_the_files_of_the_start(tmp_path
     assert (told["kind"], told["pending"]["stepId"]) == ("ok", "verify")
 
 
+@pytest.mark.promise("evidence.late-baseline")
+def test_a_start_without_a_tree_leaves_the_next_one_to_compare_with(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    config = (work.root / ".git/config").read_bytes()
+    write(work.root, ".git/config", "[core\nbroken")
+    ran = work.tool.run("run", "start", "wr.small_change", "--goal", "g", "--request-id", "k")
+    started = msgspec.json.decode(ran.out)["data"]
+    write(work.root, ".git/config", config)
+    for name in ("a.py", "b.py"):
+        write(work.root, name, "early = 1\n")
+    first = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")
+    write(work.root, "b.py", "later = 1\n")
+
+    def report(token: str, artifacts: str) -> Any:
+        return work.tool.data("run", "continue", "--ack", token, "--notes", "n", "--artifacts", artifacts)
+
+    omitted = report(first["ackToken"], changed_files("a.py"))
+    told = report(omitted["retryAckToken"], changed_files("a.py", "b.py"))
+
+    assert b"tree: skipped" in ran.err
+    assert "changed in this run and not listed: b.py" in omitted["blockers"][0]["message"]
+    assert told["kind"] == "ok"
+    claims = work.events(started, "evidence_recorded")[-1]["data"]["claims"]
+    assert {
+        one["pointer"]: (one.get("verdict", "holds"), one.get("fact", "")[:21])
+        for one in claims
+        if one["check"] == "changed_in_run"
+    } == {
+        "/files/0/path": ("unknown", "unchanged since then;"),
+        "/files/1/path": ("holds", ""),
+    }
+
+
 @pytest.mark.promise("evidence.ran")
 def test_a_command_is_believed_by_its_receipt_and_stale_after_the_next_edit(tmp_path: Path) -> None:
     work = Work(tmp_path)

@@ -26,6 +26,7 @@ from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.surfaces.cli.here import run_here
+from tests.surfaces.cli.test_signals_while_waiting import wait_until
 
 SECRET = "correct-horse-battery-staple"
 
@@ -160,7 +161,7 @@ def test_a_program_out_of_time_is_ended_with_all_that_it_started(place: Place) -
     assert fact["outcome"] == {"kind": "timed_out", "seconds": 1}
     assert (told["hasPassed"], told["exitStatus"]) == (False, 124)
     pid = int(fact["head"].strip())
-    assert not _is_alive(pid)
+    wait_until(lambda: not _is_alive(pid))
 
 
 def _is_alive(pid: int) -> bool:

@@ -403,6 +403,16 @@ def steps_after(history: History, node_id: NodeId) -> tuple[Node, ...]:
     return tuple(sorted(found, key=lambda node: node.index))
 
 
+def is_older(history: History, node: Node) -> bool:
+    """Whether another step of its run was made since, after this node or on another branch."""
+    if history.anchors[node.run_id][-1] < node.index:
+        return False  # nothing of the run was accepted since
+    return any(
+        other.kind == "step" and other.index > node.index and other.run_id == node.run_id
+        for other in history.nodes.values()
+    )
+
+
 def is_fork(history: History, node: Node) -> bool:
     """Whether another step had already followed the same instance, whatever cause was recorded."""
     if node.kind != "step" or node.parent is None:

@@ -1,7 +1,8 @@
 """The trees of nodes: how one is kept, and how it is taken after a reply.
 
-The list of a tree is a change of an earlier list, and new contents are one pack. A tree is taken when the
-reply is sent, as a commit of its own: it delays nothing, and whatever goes wrong here changes no answer.
+The list of a tree is a change of an earlier list, and new contents are one pack. A tree is kept when the
+reply is sent, as a commit of its own: it delays nothing, and whatever goes wrong here changes no answer. A
+call that had to look at all files anyway hands on what it saw, and nobody looks twice.
 """
 
 from __future__ import annotations
@@ -240,7 +241,7 @@ def take_due_tree(rt: Runtime, due: TreeDue, seconds: float, most_bytes: int = M
         return "the session is gone"
     if not is_project_of(session.history, due.node_id, due.project):
         return "the run belongs to another project"
-    tree = rt.worktree().take_tree(due.project, seconds)
+    tree = rt.worktree().take_tree(due.project, seconds) if due.tree is None else due.tree
     if isinstance(tree, Unseen):
         return tree.reason
     return record_tree(rt, session.history, due.node_id, due.project, tree, due.cause, most_bytes)

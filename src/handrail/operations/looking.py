@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 from msgspec import UnsetType
 
 from handrail.contract.outcome import Fault
@@ -38,32 +39,40 @@ _TAKEN_BACK = "it changed in this run and is as it was again"
 ELSEWHERE = "this call does not come from the project of the run"
 
 
-def look(rt: Runtime, history: History, node: Node, wanted: Look, project: str | UnsetType) -> Sighting:
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report is held against, and the whole tree where it was looked at."""
+
+    sighting: Sighting
+    tree: Tree | None = None
+
+
+def look(rt: Runtime, history: History, node: Node, wanted: Look, project: str | UnsetType) -> Seen:
     """What the working tree says to a report. Never raises for what is odd about the tree."""
     if not wanted.places and not wanted.wants_tree:
-        return Sighting()
+        return Seen(sighting=Sighting())
     try:
         directory = project_of(rt, project)
     except Fault as fault:
-        return Sighting(trouble=fault.message)
+        return Seen(sighting=Sighting(trouble=fault.message))
     if not _is_here(history, node, directory):
-        return Sighting(trouble=ELSEWHERE)
+        return Seen(sighting=Sighting(trouble=ELSEWHERE))
     worktree = rt.worktree()
     places = _see_places(worktree, directory, wanted.places)
     missing = [one.path for one in places if places[one].state == "missing"]
     if not wanted.wants_tree and not missing:  # what is missing may have been deleted in this run
-        return Sighting(places=places)
+        return Seen(sighting=Sighting(places=places))
     tree = worktree.take_tree(directory)
     if isinstance(tree, Unseen):
-        return Sighting(places=places, trouble=tree.reason)
+        return Seen(sighting=Sighting(places=places, trouble=tree.reason))
     files = _Files(rt, history, directory, tree)
     since = files.name_changes_since_receipts(node)
-    changes = files.compare_with_start(node)
+    changes = files.compare_with_first(node)
     if isinstance(changes, Unseen):
-        return Sighting(places=places, tree=tree.tree_id, since=since, trouble=changes.reason)
+        unknown = Sighting(places=places, tree=tree.tree_id, since=since, trouble=changes.reason)
+        return Seen(sighting=unknown, tree=tree)
     changes = files.drop_unlisted(changes)
     named = files.locate([*wanted.files, *missing])
-    return Sighting(
+    sighting = Sighting(
         places=places,
         tree=tree.tree_id,
         changes=changes,
@@ -73,6 +82,7 @@ def look(rt: Runtime, history: History, node: Node, wanted: Look, project: str |
         elsewhere=files.find_of_other_branches(node),
         since=since,
     )
+    return Seen(sighting=sighting, tree=tree)
 
 
 class _Files:
@@ -84,15 +94,18 @@ class _Files:
         self._directory = directory
         self._tree = tree
 
-    def compare_with_start(self, node: Node) -> ChangedPaths | Unseen:
-        """What differs from the files that the run began with.
+    def compare_with_first(self, node: Node) -> ChangedPaths | Unseen:
+        """What differs from the first files that the run has recorded on the way to this node.
 
-        A first tree that was taken later may hold work of the run already, so it says nothing about it.
+        A first tree that was taken later may hold work of the run already.
         """
         baseline = find_baseline(self._history, node.node_id)
-        if baseline is None or baseline.fact.cause != "start":
+        if baseline is None:
             return Unseen(reason="the files that the run began with were not recorded")
-        return self.compare_with(baseline)
+        found = self.compare_with(baseline)
+        if isinstance(found, Unseen) or baseline.fact.cause == "start":
+            return found
+        return msgspec.structs.replace(found, is_partial=True)
 
     def compare_with(self, recorded: RecordedTree | None) -> ChangedPaths | Unseen:
         """What differs from a recorded tree."""
@@ -115,10 +128,10 @@ class _Files:
         kept = {path for path, one in zip(named, located, strict=True) if one.is_there and path in one.paths}
         if not kept:
             return changes
-        return ChangedPaths(
+        return msgspec.structs.replace(
+            changes,
             changed=tuple(path for path in changes.changed if path not in kept),
             arrived=tuple(path for path in changes.arrived if path not in kept),
-            added=changes.added,
             deleted=tuple(path for path in changes.deleted if path not in kept),
         )
 

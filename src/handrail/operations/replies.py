@@ -88,9 +88,9 @@ def reply_to_answer(
     tokens = mint_new_node_tokens(keys, history.session_id, node, standing.leaf)
     recap = _branches_before(reader, keys, session.history, recorded, workflow)
     if any(held.fact.differing for held in history.trees.get(node.node_id, ())[:1]):
-        from handrail.operations.forked_files import warn_of_other_files
+        from handrail.operations.other_files import warn_of_recorded
 
-        warnings = (*warnings, *warn_of_other_files(history, node))
+        warnings = (*warnings, *warn_of_recorded(history, node))
     if recorded.input_digest != input_digest:
         from handrail.operations.position import add_current_place, warn_of_other_input, warn_of_other_start
 

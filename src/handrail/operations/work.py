@@ -33,6 +33,7 @@ from handrail.workflows.compiled import CompiledWorkflow, Step
 
 if TYPE_CHECKING:
     from handrail.engine.judge.run_claims import Sighting
+    from handrail.ports.worktree import Tree
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 
@@ -55,6 +56,8 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
 
     workflow: CompiledWorkflow
     sighting: "Sighting | None"
+    tree: "Tree | None" = None
+    """All files, where a contract asks about them."""
     confirmations: Confirmations = "claimed"
 
 
@@ -73,8 +76,8 @@ def look_for_attempt(
         return Looked(workflow=workflow, sighting=None, confirmations=confirmations)
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
 
-    sighting = look(rt, session.history, node, wanted, project)
-    return Looked(workflow=workflow, sighting=sighting, confirmations=confirmations)
+    seen = look(rt, session.history, node, wanted, project)
+    return Looked(workflow=workflow, sighting=seen.sighting, tree=seen.tree, confirmations=confirmations)
 
 
 def _confirmations(

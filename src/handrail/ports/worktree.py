@@ -156,7 +156,17 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...] = ()
 
 
-class Worktree(Protocol):
+class TreeLook(Protocol):
+    """Looks at all files of a project, and has no way to change one."""
+
+    def take_tree(self, project: str, seconds: float = 10.0) -> Tree | Unseen:
+        """All files now. What was digested before the seconds ran out is not read again next time."""
+
+    def compare(self, project: str, before: Tree, after: Tree, seconds: float = 10.0) -> Changes | Unseen:
+        """What differs; reads commits of the repository if another one was checked out in between."""
+
+
+class Worktree(TreeLook, Protocol):
     """Looks at the files of a project. The limits above hold for every method."""
 
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
@@ -173,12 +183,6 @@ class Worktree(Protocol):
 
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
         """Which of these paths no tree tells about, and why: ignored, of another repository, too large."""
-
-    def take_tree(self, project: str, seconds: float = 10.0) -> Tree | Unseen:
-        """All files now. What was digested before the seconds ran out is not read again next time."""
-
-    def compare(self, project: str, before: Tree, after: Tree) -> Changes | Unseen:
-        """What differs; reads commits of the repository if another one was checked out in between."""
 
     def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:
         """Every path that differs, with both states; sorted by path."""
@@ -241,8 +245,8 @@ class UnseenWorktree:
         del project, seconds
         return Unseen(reason=self._REASON)
 
-    def compare(self, project: str, before: Tree, after: Tree) -> Changes | Unseen:
-        del project, before, after
+    def compare(self, project: str, before: Tree, after: Tree, seconds: float = 10.0) -> Changes | Unseen:
+        del project, before, after, seconds
         return Unseen(reason=self._REASON)
 
     def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:

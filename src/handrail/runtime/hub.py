@@ -414,6 +414,14 @@ def _audit_outcome(
     return msgspec.structs.replace(outcome, notices=(*outcome.notices, notice))
 
 
+def try_afterwards(runtime: Runtime, work: Callable[[], str]) -> str:
+    """Why work that follows a call did not succeed, empty when it did. Never raises: the call is over."""
+    done = _try_work(work, lambda: _record_incident(runtime))
+    if not isinstance(done, _Trouble):
+        return done
+    return "an internal error" if done.fault is None else done.fault.message
+
+
 class _Trouble(msgspec.Struct, frozen=True, kw_only=True):
     """Why a piece of work did not finish."""
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
-    from handrail.ports.worktree import Worktree
+    from handrail.ports.worktree import Tree, TreeLook, Worktree
 
 
 # Defaults: what a runtime has unless a surface provides more
@@ -183,6 +183,8 @@ class TreeDue(msgspec.Struct, frozen=True, kw_only=True):
     node_id: NodeId
     project: str
     cause: Literal["start", "advance", "checkpoint", "receipt"]
+    tree: Tree | None = None
+    """What the call itself has seen; None: nobody has looked yet."""
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,6 +195,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     randomness: Randomness
     library: WorkflowLibrary
     workspace: Workspace
+    worktree: Callable[[], TreeLook]
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
@@ -244,6 +247,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
             randomness=self.randomness,
             library=self.library,
             workspace=self.workspace,
+            worktree=self.worktree,
         )
 
 
@@ -253,8 +257,9 @@ def leave_tree(
     node_id: NodeId,
     asked: str | UnsetType,
     cause: Literal["start", "advance", "checkpoint", "receipt"],
+    tree: Tree | None = None,
 ) -> None:
-    """Have the tree of a new node taken after the reply; a replay made no node, and leaves none."""
+    """Have the tree of a new node kept after the reply; a replay made no node, and leaves none."""
     if rt.trees_due is None or not rt.commits.is_made:
         return
     try:
@@ -263,7 +268,8 @@ def leave_tree(
         return
     if not keeps_code(rt, project):
         return
-    rt.trees_due.append(TreeDue(session_id=session_id, node_id=node_id, project=project, cause=cause))
+    due = TreeDue(session_id=session_id, node_id=node_id, project=project, cause=cause, tree=tree)
+    rt.trees_due.append(due)
 
 
 def keeps_code(rt: Runtime, project: str) -> bool:

@@ -23,6 +23,12 @@ PROMISES: tuple[Promise, ...] = (
         "commit of its own after the reply; a setting of the user or the project turns that off.",
     ),
     Promise(
+        "evidence.late-baseline",
+        "evidence, section 4",
+        "A start whose files could not be looked at in time is made up for by the next tree: what changed "
+        "since is held against reports, and what may have changed before is unknown.",
+    ),
+    Promise(
         "evidence.code.optional",
         "evidence, section 4",
         "A bundle without code imports and continues; its trees are unknown, and nothing is called damaged.",
@@ -54,5 +60,11 @@ PROMISES: tuple[Promise, ...] = (
         "evidence, section 4",
         "A reply that forks says in one line how many files differ from what the step saw, and the command "
         "that brings them back; a replay says the same whatever the files are by then.",
+    ),
+    Promise(
+        "evidence.code.reread",
+        "evidence, section 4",
+        "An older step, of the same or of another branch, says the same when it is read or continued again; "
+        "the newest one does not, nor does one whose files cannot be seen in time.",
     ),
 )

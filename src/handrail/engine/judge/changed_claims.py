@@ -16,6 +16,9 @@ from handrail.contract.wording import make_readable
 from handrail.engine.judge.run_claims import ChangedPaths, LocatedPath, Sighting
 from handrail.workflows.compiled import ChangedInRun
 
+_FIRST_FILES = "the files of this run were first recorded after it began"
+_NOT_SINCE = f"unchanged since then; {_FIRST_FILES}"
+
 
 class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of the list, as it is written."""
@@ -68,6 +71,8 @@ def judge_listed(file: ListedFile, changes: ChangedPaths, sighting: Sighting) ->
     doubt = sighting.doubts.get(clean_path(file.path), "")
     if doubt or file.before.casefold() == file.path.casefold():
         return ListedResult(verdict="unknown", fact=f"{shown}: {doubt}" if doubt else "")
+    if changes.is_partial:
+        return ListedResult(verdict="unknown", fact=_NOT_SINCE)
     return ListedResult(verdict="contradicted", fact=f"{shown} did not change in this run")
 
 
@@ -86,6 +91,10 @@ def _judge_word(file: ListedFile, own: str, changes: ChangedPaths, sighting: Sig
     """Words of a project's own contract that are none of these four are not compared."""
     shown = make_readable(own)
     is_added, is_deleted = own in changes.added, own in changes.deleted
+    if changes.is_partial and not is_deleted and file.change == ("modified" if is_added else "added"):
+        return ListedResult(
+            verdict="unknown", fact=_FIRST_FILES
+        )  # the run may have begun without it, or with
     fact = ""
     match file.change:
         case "added" if is_deleted:

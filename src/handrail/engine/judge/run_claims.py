@@ -66,6 +66,8 @@ class ChangedPaths(msgspec.Struct, frozen=True, kw_only=True):
     added: tuple[str, ...] = ()
     """Those of both that the run did not begin with."""
     deleted: tuple[str, ...] = ()
+    is_partial: bool = False
+    """Only since the files were first recorded, later than the run began: more may have changed."""
 
 
 class LocatedPath(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +86,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     tree: str = ""
     """The id of the whole tree; empty: not looked at, or not seen."""
     changes: ChangedPaths | None = None
-    """Since the run began; None: unknown."""
+    """In this run, as far as it is recorded; None: unknown."""
     files: Mapping[str, LocatedPath] = {}
     """By the text of a list of changed files, or of a place that is missing."""
     doubts: Mapping[str, str] = {}

@@ -83,11 +83,13 @@ class LocalWorktree:
             except OSError as trouble:
                 return Unseen(reason=f"the disk refused to be read: {trouble.strerror}")
 
-    def compare(self, project: str, before: Tree, after: Tree) -> Changes | Unseen:
+    def compare(
+        self, project: str, before: Tree, after: Tree, seconds: float = _READING_SECONDS
+    ) -> Changes | Unseen:
         is_one_commit = before.head == after.head and before.tree_id != after.tree_id
         if is_one_commit and _are_comparable(before, after):
             changed = _compare_lists(before, after)
-            committed = self._find_committed(os.path.realpath(project), after.head, changed)
+            committed = self._find_committed(os.path.realpath(project), after.head, changed, seconds)
             if committed is None:
                 return Unseen(reason=_COMMIT_GONE)
             return Changes(
@@ -96,7 +98,7 @@ class LocalWorktree:
                 added=_find_absent(before, committed, changed),
                 deleted=_find_absent(after, committed, changed),
             )
-        differing = self.list_differences(project, before, after)
+        differing = self._list_differences(project, before, after, seconds)
         if isinstance(differing, Unseen):
             return differing
         listed = {entry.path for entry in after.entries}
@@ -110,7 +112,9 @@ class LocalWorktree:
             deleted=tuple(one.path for one in differing if one.after.mode == "absent"),
         )
 
-    def _find_committed(self, root: str, commit: str, paths: Sequence[str]) -> frozenset[str] | None:
+    def _find_committed(
+        self, root: str, commit: str, paths: Sequence[str], seconds: float
+    ) -> frozenset[str] | None:
         """Which of these the commit has, from what the last look remembers if it was of this one."""
         if not commit or not paths:
             return frozenset()
@@ -118,15 +122,20 @@ class LocalWorktree:
         table = None if cache is None else cache.head
         if table is not None and table.head == commit:
             return frozenset(path for path in paths if table.find(read_path(path)) is not None)
-        files = Repository(root, self._environment, _READING_SECONDS).find_commit_files(commit)
+        files = Repository(root, self._environment, seconds).find_commit_files(commit)
         return None if files is None else frozenset(path for path in paths if read_path(path) in files)
 
     def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:
+        return self._list_differences(project, before, after, _READING_SECONDS)
+
+    def _list_differences(
+        self, project: str, before: Tree, after: Tree, seconds: float
+    ) -> tuple[Difference, ...] | Unseen:
         if before.tree_id == after.tree_id:
             return ()
         if not _are_comparable(before, after):
             return Unseen(reason="the project was put under git, or taken out of it, in between")
-        repository = Repository(os.path.realpath(project), self._environment, _READING_SECONDS)
+        repository = Repository(os.path.realpath(project), self._environment, seconds)
         before_files = repository.find_commit_files(before.head)
         after_files = before_files if before.head == after.head else repository.find_commit_files(after.head)
         if before_files is None or after_files is None:

@@ -48,7 +48,7 @@ from handrail.operations.kept_trees import is_project_of
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.ports.checks import CheckPrograms, ProgramCall, ProgramEnd
 from handrail.ports.workspace import ReportPlace
-from handrail.ports.worktree import Unseen
+from handrail.ports.worktree import Tree, Unseen
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session, require_healthy
@@ -145,6 +145,8 @@ class _Ran(msgspec.Struct, frozen=True, kw_only=True):
     notices: list[Notice]
     """What could not be found out about it."""
     is_interrupted: bool
+    tree: Tree | None
+    """The files after it; None: they cannot be seen."""
 
 
 def run_check(rt: Runtime, request: RunCheck) -> Success:
@@ -171,7 +173,7 @@ def run_check(rt: Runtime, request: RunCheck) -> Success:
         message = "This is not the project of the run, so the receipt proves nothing about its files."
         notices.append(Notice(type="check_elsewhere", message=message, severity="warning"))
     recorded = _record(rt, target, receipt)
-    leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt")
+    leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt", ran.tree)
     if ran.is_interrupted:
         raise _stopped(receipt)
     told = _describe(rt, recorded, receipt)
@@ -251,13 +253,14 @@ def _run(rt: Runtime, programs: CheckPrograms, command: _Command, target: Pendin
             rt.progress.say("".join(f"{line}\n" for line in lines))
 
     report_before = "" if command.report is None else programs.look_at_report(project, command.report.path)
-    tree_before = _take_tree(rt, project)
+    before = _take_tree(rt, project)
     call = ProgramCall(
         argv=command.argv, directory=command.directory, project=project, seconds=command.seconds
     )
     with rt.interruptions.defer():
         ended = programs.run(call, rt.interruptions.stop_reason, lambda chunk: show(printed.take(chunk)))
     show(printed.finish())
+    after = _take_tree(rt, project)
     counts, notices = _count(programs, command, project, report_before, ended)
     key = rt.randomness.bytes(16).hex()
     receipt = ReceiptRecorded(
@@ -274,17 +277,17 @@ def _run(rt: Runtime, programs: CheckPrograms, command: _Command, target: Pendin
         output_bytes=printed.size,
         head=printed.head,
         tail=printed.tail,
-        tree_before=tree_before,
-        tree_after=_take_tree(rt, project),
+        tree_before="" if before is None else before.tree_id,
+        tree_after="" if after is None else after.tree_id,
         counts=counts,
     )
-    return _Ran(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted)
+    return _Ran(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted, tree=after)
 
 
-def _take_tree(rt: Runtime, project: str) -> str:
-    """The id of the project's files now; empty when they cannot be seen."""
+def _take_tree(rt: Runtime, project: str) -> Tree | None:
+    """The project's files now; None when they cannot be seen."""
     tree = rt.worktree().take_tree(project, TREE_SECONDS)
-    return "" if isinstance(tree, Unseen) else tree.tree_id
+    return None if isinstance(tree, Unseen) else tree
 
 
 def _inside(project: str, directory: str) -> str:

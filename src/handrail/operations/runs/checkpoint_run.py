@@ -158,7 +158,8 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
     if request.dry_run is True:
         return predict_outcome(rt, handle.claims, "checkpoint", decide, look)
     session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work), look)
-    leave_tree(rt, handle.claims.session_id, recorded.to_node_id, request.project, "checkpoint")
+    seen = None if looked is None else looked.tree
+    leave_tree(rt, handle.claims.session_id, recorded.to_node_id, request.project, "checkpoint", seen)
     return reply_to_answer(
         rt.log,
         rt.keys,

@@ -12,7 +12,7 @@ from handrail.contract.outcome import Fault, Success
 from handrail.contract.tokens.workflow import ChoiceClaims
 from handrail.engine.decide import decide_advance
 from handrail.engine.events import PlannedEvent
-from handrail.engine.history import Node, steps_after
+from handrail.engine.history import Node, is_older, steps_after
 from handrail.engine.reply import Reply
 from handrail.operations.handles import TokenCall, answer_attempt, read_ack
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer
@@ -86,10 +86,11 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
     def look(session: Session, node: Node) -> None:
         nonlocal looked, other_files
         looked = look_for_attempt(rt, session, node, work.artifacts, request.project)
-        if session.history.trees and steps_after(session.history, node.node_id):
-            from handrail.operations.forked_files import look_at_fork
+        history = session.history
+        if history.trees and (steps_after(history, node.node_id) or is_older(history, node)):
+            from handrail.operations.other_files import look_at_present
 
-            other_files = look_at_fork(rt, session.history, node, request.project)
+            other_files = look_at_present(rt, history, node, request.project)
             blobs.extend(() if other_files is None else other_files.blobs)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
@@ -110,16 +111,17 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
         )
         if other_files is None:
             return plan
-        from handrail.operations.forked_files import plan_fork_tree
+        from handrail.operations.other_files import plan_other_files
 
-        return [*plan, *plan_fork_tree(plan, other_files)]
+        return [*plan, *plan_other_files(plan, other_files)]
 
     if request.dry_run is True:
         from handrail.operations.handles import predict_outcome
 
         return predict_outcome(rt, claims, "advance", decide, look)
     session, recorded = answer_attempt(rt, claims, "advance", decide, blobs, look)
-    leave_tree(rt, claims.session_id, recorded.to_node_id, request.project, "advance")
+    seen = None if looked is None else looked.tree
+    leave_tree(rt, claims.session_id, recorded.to_node_id, request.project, "advance", seen)
     return reply_to_answer(
         rt.log,
         rt.keys,

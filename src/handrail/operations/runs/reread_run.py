@@ -12,8 +12,8 @@ from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.tokens.workflow import StateClaims
 from handrail.engine.facts import is_same_place, place_of, run_place
-from handrail.engine.history import History, Run, closing_of, is_session_point
-from handrail.engine.reply import ClosedPlace, reply_at
+from handrail.engine.history import History, Node, Run, closing_of, is_older, is_session_point
+from handrail.engine.reply import ClosedPlace, ReplyWarning, reply_at
 from handrail.engine.standing import standing_at
 from handrail.operations.handles import Handle, mint_fresh_tokens, node_of, read_state, session_of
 from handrail.operations.position import add_current_place
@@ -75,6 +75,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
             *session.warnings,
             *handle.warnings,
             *warn_of_drift(reading.library, reading.workspace, request.project, standing.run, workflow),
+            *_warn_of_other_files(reading, request, history, node),
         ),
         project=place.project,
         is_healthy=session.is_sound,
@@ -82,6 +83,16 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         evidence=show_evidence(history, node),
     )
     return success_of(reply, current_ledger(history, node.run_id))
+
+
+def _warn_of_other_files(
+    reading: Reading, request: ContinueRun, history: History, node: Node
+) -> tuple[ReplyWarning, ...]:
+    if not history.trees or not is_older(history, node):
+        return ()
+    from handrail.operations.other_files import warn_of_present  # noqa: PLC0415 - few steps are older ones
+
+    return warn_of_present(reading, history, node, request.project)
 
 
 def _closed(history: History, run_id: RunId) -> ClosedPlace | None:

@@ -1,0 +1,123 @@
+"""An older step that is read or continued again: how many files differ from those that it saw.
+
+A step that is read again is compared with the present files. A reply to an attempt tells what was recorded
+with it, so that its replay tells the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.outcome import Fault
+from handrail.contract.wording import format_count
+from handrail.engine.code_trees import find_nearest_tree
+from handrail.engine.events import NodeCreated, PlannedEvent
+from handrail.engine.history import History, Node
+from handrail.engine.reply import ReplyWarning
+from handrail.operations.kept_trees import (
+    PreparedTree,
+    is_project_of,
+    load_tree,
+    plan_tree_at,
+    prepare_node_tree,
+)
+from handrail.ports.log import EventReader
+from handrail.ports.workspace import Workspace
+from handrail.ports.worktree import Tree, TreeLook, Unseen
+from handrail.runtime.runtime import Reading, Runtime
+
+ADVANCE_SECONDS = 2.0
+"""How long an attempt that may fork looks at the files; longer, and nothing is said of them."""
+REREAD_SECONDS = 0.5
+"""The same for a step that is only read again."""
+
+
+class _Differing(msgspec.Struct, frozen=True, kw_only=True):
+    seen_at: str
+    """The node whose tree the step saw."""
+    count: int
+    project: str
+    tree: Tree
+    """The present files."""
+
+
+def look_at_present(rt: Runtime, history: History, node: Node, asked: str | UnsetType) -> PreparedTree | None:
+    """The present files with the count of those that differ; None when none does, or nothing can be said."""
+    found = _compare(rt.log, rt.worktree, rt.workspace, history, node, asked, ADVANCE_SECONDS)
+    if found is None:
+        return None
+    prepared = prepare_node_tree(rt, history, node.node_id, found.project, found.tree, "look")
+    fact = msgspec.structs.replace(prepared.fact, differs_from=found.seen_at, differing=found.count)
+    return msgspec.structs.replace(prepared, fact=fact)
+
+
+def plan_other_files(plan: Sequence[PlannedEvent], prepared: PreparedTree) -> list[PlannedEvent]:
+    """The event for the node that a plan makes."""
+    return [
+        plan_tree_at(event.scope.run_id, event.scope.node_id, prepared)
+        for event in plan
+        if isinstance(event.data, NodeCreated)
+        and event.scope.run_id is not None
+        and event.scope.node_id is not None
+    ]
+
+
+def warn_of_recorded(history: History, node: Node) -> tuple[ReplyWarning, ...]:
+    """What the reply to an attempt says, from what was recorded with it."""
+    held = history.trees.get(node.node_id, ())
+    if not held or held[0].fact.differs_from is None:
+        return ()
+    return (_warn(held[0].fact.differs_from, held[0].fact.differing),)
+
+
+def warn_of_present(
+    reading: Reading, history: History, node: Node, asked: str | UnsetType
+) -> tuple[ReplyWarning, ...]:
+    """What an older step that is read again says, from a look at the files."""
+    found = _compare(
+        reading.reader, reading.worktree, reading.workspace, history, node, asked, REREAD_SECONDS
+    )
+    return () if found is None else (_warn(found.seen_at, found.count),)
+
+
+def _compare(
+    reader: EventReader,
+    worktree: Callable[[], TreeLook],
+    workspace: Workspace,
+    history: History,
+    node: Node,
+    asked: str | UnsetType,
+    seconds: float,
+) -> _Differing | None:
+    recorded = find_nearest_tree(history, node.node_id)
+    if recorded is None:
+        return None
+    try:
+        project = workspace.project("" if asked is UNSET else asked)
+        if not is_project_of(history, node.node_id, project):
+            return None
+        stored = load_tree(reader, history, recorded)
+    except Fault:  # no directory, or a store that refuses: neither withholds the reply
+        return None
+    tree = worktree().take_tree(project, seconds)
+    if isinstance(stored, Unseen) or isinstance(tree, Unseen):
+        return None
+    changes = worktree().compare(project, stored.tree, tree, seconds)
+    if isinstance(changes, Unseen) or not (changes.changed or changes.arrived):
+        return None
+    count = len(changes.changed) + len(changes.arrived)
+    return _Differing(seen_at=recorded.fact.node_id, count=count, project=project, tree=tree)
+
+
+def _warn(seen_at: str, count: int) -> ReplyWarning:
+    command = f"handrail code restore {seen_at} --dry-run"
+    differ = "differs" if count == 1 else "differ"
+    message = (
+        f"{format_count(count, 'file')} of the project {differ} from what this step saw. "
+        f"To bring them back: {command}"
+    )
+    details = {"differing": count, "nodeId": seen_at, "command": command}
+    return ReplyWarning(code="FILES_DIFFER", message=message, details=details)
