@@ -23,6 +23,8 @@ REPORTS: Rows = (
     ("operations.runs.confirm_run", "LONGEST_NOTE", "Characters of the note with which a step is confirmed."),
     ("projections.asked_person", "PROMPT_BYTES", "Of a step's prompt, what a person is shown."),
     ("projections.asked_person", "REPORT_BYTES", "Of the last notes, what a person is shown."),
+    ("projections.asked_person", "FORM_PROMPT_BYTES", "Of a step's prompt, what the form of a client shows."),
+    ("projections.asked_person", "FORM_REPORT_BYTES", "Of the last notes, what the form of a client shows."),
     ("projections.asked_person", "MOST_ARTIFACTS", "Artifacts of the last attempt that a person is shown."),
     ("operations.checks.run_check", "DEFAULT_SECONDS", "Seconds of a check, unless it says otherwise."),
     ("operations.checks.run_check", "MOST_SECONDS", "Seconds that a check may ask for."),
@@ -287,6 +289,7 @@ MCP: Rows = (
     ("surfaces.mcp.prompts", "MOST_VALUES", "Completions in one answer."),
     ("surfaces.mcp.prompts", "LOOKED_AT", "Names that are looked at for them."),
     ("surfaces.mcp.ask", "MOST_ENUM", "Words to choose from in a question to a person."),
+    ("surfaces.mcp.adapter", "MOST_QUESTIONS", "Questions to a person in one call."),
 )
 WORKFLOWS: Rows = (
     ("workflows.limits", "MAX_SOURCE_BYTES", "A workflow file."),

@@ -186,13 +186,14 @@ def decide_advance(
     kept_notes: str = "",
     sighting: Sighting | None = None,
     confirmations: Confirmations = "claimed",
+    can_ask: bool = False,
 ) -> list[PlannedEvent]:
     """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked.
 
     `kept_notes` are the whole notes of the blocked attempt before, where an event holds only their
     beginning; `seen` is what can be observed around the caller now; `sighting` is what was seen in the
     working tree, and without it no evidence is weighed; `confirmations` is whose word the user wants where a
-    step asks for a confirmation.
+    step asks for a confirmation; `can_ask` is whether the caller's client can ask a person.
     """
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
@@ -201,7 +202,9 @@ def decide_advance(
     kept = collect_kept(history, node, partial(subject_of, place), kept_notes, asked_kinds(place))
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    word = PersonsWord(is_given=_is_confirmed(history, node), is_due=confirmations == "person")
+    word = msgspec.structs.replace(
+        _last_word(history, node), is_due=confirmations == "person", can_be_asked=can_ask
+    )
     answer = answer_report(
         workflow,
         node.state,
@@ -327,6 +330,7 @@ def _witness(history: History, node: Node, sighting: Sighting | None) -> Witness
     from handrail.engine.judge.run_claims import Witnessed  # noqa: PLC0415 - a simulation weighs nothing
 
     instance = instance_of(history, node.node_id)
+    word = _last_word(history, node)
     refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
     return Witnessed(
         session_id=history.session_id,
@@ -336,14 +340,18 @@ def _witness(history: History, node: Node, sighting: Sighting | None) -> Witness
         named_before=frozenset(
             path for held in refused for claim in claims_at(history, held.node_id) for path in claim.paths
         ),
-        is_confirmed=_is_confirmed(history, node),
+        is_confirmed=word.is_given,
+        is_declined=word.is_declined,
     )
 
 
-def _is_confirmed(history: History, node: Node) -> bool:
-    """Whether the last answer of a person about the pending step was a yes."""
+def _last_word(history: History, node: Node) -> PersonsWord:
+    """The last answer of a person about the pending step."""
     said = confirmation_of(history, node.node_id)
-    return said is not None and said.fact.answer == "confirmed"
+    if said is None:
+        return PersonsWord()
+    is_yes = said.fact.answer == "confirmed"
+    return PersonsWord(is_given=is_yes, is_declined=not is_yes, option_id=said.fact.option_id)
 
 
 def _progress(

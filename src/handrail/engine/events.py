@@ -333,6 +333,7 @@ class ConfirmationRecorded(Fact, frozen=True, kw_only=True):
     """Of what the person was shown."""
     answer: ConfirmationAnswer
     note: str = ""
+    option_id: str = ""  # of a choice: the one that the person took
 
 
 EvidenceCheck: TypeAlias = Literal[

@@ -197,6 +197,17 @@ class ClosedPlace(Payload, frozen=True, kw_only=True):
     at: str
 
 
+class PersonSaid(Payload, frozen=True, kw_only=True):
+    """The last answer of a person about the pending step."""
+
+    answer: str
+    door: str
+    at: str
+    note: str = ""
+    option_id: str = ""
+    """Of a choice: the option that they took."""
+
+
 class Recap(Payload, frozen=True, kw_only=True):
     """Entries oldest first; `children` and `downstream` only where branches left this step before.
 
@@ -225,6 +236,8 @@ class Recap(Payload, frozen=True, kw_only=True):
     """The session that this one was copied from, in a bundle; empty: it was begun here."""
     closed: ClosedPlace | None = None
     """Where the run was closed: why. Continuing reopens it."""
+    person_said: PersonSaid | None = None
+    """Where a person answered for the step: what. A report counts only with their yes once they said no."""
     read_in: str = ""
     """The project of this call, where it is not that of the run."""
     example: dict[str, Any] | None = None

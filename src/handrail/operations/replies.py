@@ -53,6 +53,7 @@ RUN_SHAPE = Shape(
         "recap.children.notes",
         "recap.downstream.notes",
         "recap.closed.note",
+        "recap.personSaid.note",
         "session.goal",
     ),
 )

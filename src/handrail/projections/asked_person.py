@@ -1,61 +1,99 @@
-"""What a person is shown before they confirm a step: where the run stands, and what was reported. Pure.
+"""What a person is shown before they answer for a step: where the run stands, and what was reported. Pure.
 
-The text goes to a terminal or a form, and most of it comes from elsewhere: it is fenced, cut, and without
-anything that could steer a terminal.
+The text goes to a terminal or a form, and most of it comes from elsewhere: it is fenced, cut, without what
+looks like a secret, and without anything that could steer a terminal.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from handrail.contract.fence import fence_text, flatten_text
+from handrail.contract.redaction import redact_secrets, redact_shapes
 from handrail.engine.facts import excerpt
 from handrail.engine.history import History, Node, attached_to, instance_of, kept_in_instance
 from handrail.engine.standing import standing_at
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import Choice, CompiledWorkflow
 
 PROMPT_BYTES = 1_500
 REPORT_BYTES = 1_500
+FORM_PROMPT_BYTES = 600
+FORM_REPORT_BYTES = 1_000
 MOST_ARTIFACTS = 5
 """Artifacts of the last attempt that a person is shown, each as far as there is room."""
-_ARTIFACT_BYTES = 600
+_ABOUT_BYTES = 200
+"""Of the description of one option."""
 
 
-def show_to_person(history: History, workflow: CompiledWorkflow, node: Node) -> str:
+class Room(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of each part that a place can show."""
+
+    prompt: int
+    notes: int
+    artifact: int
+
+
+TERMINAL: Final = Room(prompt=PROMPT_BYTES, notes=REPORT_BYTES, artifact=600)
+FORM: Final = Room(prompt=FORM_PROMPT_BYTES, notes=FORM_REPORT_BYTES, artifact=300)
+"""A dialog of a client, which may not scroll."""
+
+
+def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, room: Room = TERMINAL) -> str:
     """The step that is pending at a node, and what the agent has brought for it so far."""
     standing = standing_at(history, workflow, node, "rehydrate")
-    assert standing.leaf is not None, "only a pending step is confirmed"
-    title = flatten_text(standing.leaf.title)
+    leaf = standing.leaf
+    assert leaf is not None, "only a pending step is confirmed"
     parts = [
         f"Workflow: {flatten_text(workflow.name)} ({node.run_id} in {history.session_id})\n"
-        f"Step: {title} ({flatten_text(standing.leaf.id)})",
-        fence_text(_cut(standing.prompt, PROMPT_BYTES), "what the step asks of the agent"),
+        f"Step: {flatten_text(leaf.title)} ({flatten_text(leaf.id)})",
+        fence_text(_cut(standing.prompt, room.prompt), "what the step asks of the agent"),
     ]
-    report = _last_report(history, node)
+    if isinstance(leaf, Choice):
+        parts.append("\n".join(["The options:", *_options(leaf)]))
+    report = _last_report(history, node, room)
     parts.append(
         fence_text(report, "what the agent last reported for it")
         if report
         else "The agent has reported nothing for it yet."
     )
-    return "\n\n".join(parts)
+    return redact_shapes("\n\n".join(parts))
 
 
-def _last_report(history: History, node: Node) -> str:
-    """The newest notes and artifacts that blocked attempts and checkpoints of this step brought."""
+def _options(choice: Choice) -> list[str]:
+    return [
+        f"- {flatten_text(option.id)}: {flatten_text(option.label)}"
+        + (f" ({flatten_text(excerpt(option.description, _ABOUT_BYTES))})" if option.description else "")
+        for option in choice.options
+    ]
+
+
+def _last_report(history: History, node: Node, room: Room) -> str:
+    """The newest notes and artifacts that blocked attempts and checkpoints of this step brought.
+
+    Who is asked about one attempt is shown nothing that came after it.
+    """
     kept = kept_in_instance(history, instance_of(history, node.node_id))
+    if node.kind == "blocked_attempt":
+        kept = [held for held in kept if held.index <= node.index]
     for held in sorted(kept, key=lambda one: one.index, reverse=True):
         notes = history.notes.get(held.node_id)
         artifacts = attached_to(history, held.node_id).artifacts
         if notes is None and not artifacts:
             continue
-        told = [] if notes is None else [_cut(notes.text, REPORT_BYTES)]
+        told = [] if notes is None else [_cut(notes.text, room.notes)]
         told += [
-            _cut(msgspec.json.encode(one.artifact.body).decode(), _ARTIFACT_BYTES)
+            _cut(msgspec.json.encode(_redact(one.artifact.body)).decode(), room.artifact)
             for one in artifacts[:MOST_ARTIFACTS]
         ]
         more = len(artifacts) - MOST_ARTIFACTS
         return "\n".join([*told, *([f"(and {more} more artifacts)"] if more > 0 else [])])
     return ""
+
+
+def _redact(body: dict[str, object]) -> object:
+    return redact_secrets({"body": body})["body"]
 
 
 def _cut(text: str, limit: int) -> str:

@@ -11,7 +11,7 @@ from typing import assert_never
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.engine.events import Claim, EvidenceVerdict
+from handrail.engine.events import Claim, ConfirmationDoor, ConfirmationRecorded, EvidenceVerdict
 from handrail.engine.history import History, claims_at, way_to
 
 _WORST_FIRST: tuple[EvidenceVerdict, ...] = ("contradicted", "stale", "missing", "unknown", "holds")
@@ -70,7 +70,8 @@ def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
 def is_contradicted(history: History, node_id: NodeId) -> bool:
     """Whether the newest report under some contract says what the world contradicts.
 
-    No word of the agent settles that: only a later report under the same contract does.
+    No word of the agent settles that: only a later report under the same contract does. What was passed
+    against the word of a person stays so.
     """
     if not history.evidence:
         return False
@@ -78,7 +79,11 @@ def is_contradicted(history: History, node_id: NodeId) -> bool:
     for node in reversed(way_to(history, node_id)):
         if node.kind == "blocked_attempt":
             continue
-        claims = [claim for claim in claims_at(history, node.node_id) if claim.contract_ref not in seen]
+        claims = [
+            claim
+            for claim in claims_at(history, node.node_id)
+            if claim.check == "person" or claim.contract_ref not in seen
+        ]
         if any(claim.verdict == "contradicted" for claim in claims):
             return True
         seen |= {claim.contract_ref for claim in claims}
@@ -128,6 +133,20 @@ def describe_level(claim: Claim) -> str:
                     assert_never(never)
         case never:
             assert_never(never)
+
+
+_DOORS: dict[ConfirmationDoor, str] = {
+    "terminal": "at a terminal",
+    "elicitation": "in the form of the client",
+    "console": "in the console",
+}
+
+
+def describe_answer(said: ConfirmationRecorded) -> str:
+    """What a person answered, where, and under which account."""
+    what = f"chose {said.option_id}" if said.option_id else f"{said.answer} it"
+    note = f": {said.note}" if said.note else ""
+    return f"A person {what} {_DOORS[said.door]}, as {said.who}{note}"
 
 
 def _rank(claim: Claim) -> int:

@@ -167,8 +167,9 @@ class _Walk:
             case RunClosed(reason=reason, note=note):
                 self._is_closed = True
                 self._decide(f"closed.{index}", {"reason": reason} | ({"note": note} if note else {}))
-            case ConfirmationRecorded(node_id=asked, door=door, who=who, answer=answer):
-                self._decide(f"{answer}.{index}", {"node": asked, "door": door, "who": who})
+            case ConfirmationRecorded(node_id=asked, door=door, who=who, answer=answer, option_id=option):
+                chosen = {"option": option} if option else {}
+                self._decide(f"{answer}.{index}", {"node": asked, "door": door, "who": who} | chosen)
             case NodeCreated() as created if node_id is not None:
                 self._create(node_id, created, index)
             case AdvanceRecorded() as answered if node_id is not None:

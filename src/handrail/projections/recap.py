@@ -14,9 +14,26 @@ from handrail.contract.disclosure.newest import FENCE_BYTES, encoded_size, take_
 from handrail.contract.ids import NodeId
 from handrail.engine.events import Blocked
 from handrail.engine.facts import facts_at
-from handrail.engine.history import History, Node, instance_of, kept_in_instance, path_to, steps_after, way_to
+from handrail.engine.history import (
+    History,
+    Node,
+    confirmation_of,
+    instance_of,
+    kept_in_instance,
+    path_to,
+    steps_after,
+    way_to,
+)
 from handrail.engine.navigate import Running, leaves_of, step_key
-from handrail.engine.reply import BranchSummary, Recap, RecapArtifact, RecapEntry, RecapInput, SkippedPart
+from handrail.engine.reply import (
+    BranchSummary,
+    PersonSaid,
+    Recap,
+    RecapArtifact,
+    RecapEntry,
+    RecapInput,
+    SkippedPart,
+)
 from handrail.projections.overview import imported_from
 from handrail.projections.run_graph import (
     RunGraph,
@@ -98,8 +115,20 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
         issues=list(blocked.every_issue) if blocked else [],
         example=blocked.example if blocked else None,
         imported_from=imported_from(history),
+        person_said=person_said(history, node_id),
     )
     return _with_notes(recap, history, workflow, node_id, way)
+
+
+def person_said(history: History, node_id: NodeId) -> PersonSaid | None:
+    """What a person last answered about the pending step of a node; None where nobody was asked."""
+    said = confirmation_of(history, node_id)
+    if said is None:
+        return None
+    fact = said.fact
+    return PersonSaid(
+        answer=fact.answer, door=fact.door, at=said.at, note=fact.note, option_id=fact.option_id
+    )
 
 
 def lost_branch(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:

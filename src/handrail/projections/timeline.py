@@ -9,7 +9,7 @@ import msgspec
 
 from handrail.contract.ids import SessionId, event_id
 from handrail.contract.outcome import Payload
-from handrail.engine.history import History
+from handrail.engine.history import History, Node
 from handrail.engine.navigate import Running, step_key
 from handrail.projections.run_graph import completed_step
 
@@ -84,10 +84,11 @@ class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     lane: str
     what: str
-    """A kind of node, `receipt` of a check, or `closed`; in the lane of the session `notes` or `imported`."""
+    """A kind of node, `receipt` of a check, what a person answered (`confirmed`, `declined`), or `closed`; in
+    the lane of the session `notes` or `imported`."""
     node_id: str = ""
     step_id: str = ""
-    """The step that was acknowledged, or that a check was run for; empty at the start of a run."""
+    """The step that was acknowledged, or that a check or a person was asked about; empty at the start."""
 
 
 def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
@@ -114,6 +115,17 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
         for run_id, closings in history.closings.items()
         for held in closings[-most:]
     ]
+    entries += [
+        TimelineEntry(
+            index=said.index,
+            at=said.at,
+            lane=history.nodes[node_id].run_id,
+            what=said.fact.answer,
+            node_id=node_id,
+            step_id=_pending_at(history.nodes[node_id]),
+        )
+        for node_id, said in tuple(history.confirmations.items())[-most:]
+    ]
     entries += _receipts(history)[-most:]
     if history.imported is not None:
         label = history.imported
@@ -121,12 +133,15 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.index)[-most:])
 
 
+def _pending_at(node: Node) -> str:
+    return step_key(node.state) if isinstance(node.state, Running) else ""
+
+
 def _receipts(history: History) -> list[TimelineEntry]:
     """The checks that Handrail itself ran; what hooks tell of is in the log, and too much for here."""
     found = []
     for node_id, held in history.receipts.items():
         node = history.nodes[node_id]
-        step_id = step_key(node.state) if isinstance(node.state, Running) else ""
         found += [
             TimelineEntry(
                 index=receipt.index,
@@ -134,7 +149,7 @@ def _receipts(history: History) -> list[TimelineEntry]:
                 lane=node.run_id,
                 what="receipt",
                 node_id=node_id,
-                step_id=step_id,
+                step_id=_pending_at(node),
             )
             for receipt in held
             if receipt.fact.by == "handrail"

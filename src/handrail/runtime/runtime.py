@@ -218,6 +218,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     check_programs: Callable[[], CheckPrograms] = no_check_programs
     terminal: Callable[[], Terminal] = NoTerminal
     """Where a person can be asked; servers have none."""
+    can_ask: bool = False
+    """The client of this call can show a person a form."""
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof

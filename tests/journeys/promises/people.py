@@ -34,6 +34,41 @@ PROMISES: tuple[Promise, ...] = (
         says="A project may ask for a person's word, and cannot take back that its user does.",
     ),
     Promise(
+        "people.asked",
+        source=_PEOPLE,
+        says="A client that can ask shows the person a form about the step: a yes lets the same call go on.",
+    ),
+    Promise(
+        "people.asked-once",
+        source=_PEOPLE,
+        says="A form that nobody answers records nothing, and the agent's next report counts as its word.",
+    ),
+    Promise(
+        "people.asked-unheld",
+        source=_PEOPLE,
+        says="While a person is asked, no lock and no call slot is held, and the blocked reply is safe.",
+    ),
+    Promise(
+        "people.asked-same-bytes",
+        source=_PEOPLE,
+        says="A repeat of an answered call asks nobody and gets the same bytes, in both eras and transports.",
+    ),
+    Promise(
+        "people.form-safe",
+        source=_PEOPLE,
+        says="A form holds no secret and nothing that steers it; an answer counts for what was shown alone.",
+    ),
+    Promise(
+        "people.no-counts",
+        source=_PEOPLE,
+        says="A person's no refuses the report until there is a yes, is told, or leaves a critical gap.",
+    ),
+    Promise(
+        "people.chosen",
+        source=_PEOPLE,
+        says="A choice that belongs to the user is asked in the form; the run takes the person's option.",
+    ),
+    Promise(
         "people.recorded",
         source=_LOG,
         says="Who answered, when, at which door and what they were shown is in the log and the ledger.",

@@ -17,6 +17,7 @@ Turn: TypeAlias = Message | Callable[[list[Message]], Message]
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 PREFIX = "io.modelcontextprotocol/"
 WORKFLOW = "project.three_steps"
+CHOOSES = "project.chooses"
 
 
 class Conversation(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,6 +182,52 @@ def asking(wrap: Callable[[Message], Message], *answers: Callable[[list[Message]
     return [request(20, "tools/call", wrap(tool("start_workflow", workflowId=ASKS))), report, *answers]
 
 
+Arguments: TypeAlias = Callable[[list[Message]], Message]
+"""The arguments of a call, from what was heard."""
+
+
+def shown(heard: list[Message], step_id: str) -> Message:
+    """The reply that showed this step first."""
+    told = [one["result"].get("structuredContent") or {} for one in heard if "result" in one]
+    content: Message = next(one for one in told if (one.get("pending") or {}).get("stepId") == step_id)
+    return content
+
+
+def report_on(step_id: str) -> Arguments:
+    return lambda heard: {"ackToken": shown(heard, step_id)["ackToken"], "output": REPORT}
+
+
+def choose_first(heard: list[Message]) -> Message:
+    call: Message = shown(heard, "way")["nextCall"]["options"][0]["params"]
+    return call
+
+
+def asked_about(
+    wrap: Callable[[Message], Message],
+    workflow_id: str,
+    before: list[Arguments],
+    arguments: Arguments,
+    *answers: Turn,
+) -> list[Turn]:
+    """Reports up to one that a person is asked about, what the client says then, and the same again."""
+
+    def report(number: int, told: Arguments) -> Turn:
+        return lambda heard: request(number, "tools/call", wrap(tool("continue_workflow", **told(heard))))
+
+    begin = request(20, "tools/call", wrap(tool("start_workflow", workflowId=workflow_id)))
+    reports = [report(30 + number, told) for number, told in enumerate([*before, arguments])]
+    return [begin, *reports, *answers, report(40, arguments)]
+
+
+def confirming(wrap: Callable[[Message], Message], *answers: Turn) -> list[Turn]:
+    before = [report_on("first"), report_on("second")]
+    return asked_about(wrap, WORKFLOW, before, report_on("third"), *answers)
+
+
+def choosing(wrap: Callable[[Message], Message], *answers: Turn) -> list[Turn]:
+    return asked_about(wrap, CHOOSES, [], choose_first, *answers)
+
+
 def form(action: str, content: Any = None) -> Message:
     return {"action": action, **({} if content is None else {"content": content})}
 
@@ -188,6 +235,18 @@ def form(action: str, content: Any = None) -> Message:
 def answered(result: Message) -> Callable[[list[Message]], Message]:
     """The client's answer to the question that it heard last."""
     return lambda heard: {"jsonrpc": "2.0", "id": heard[-1]["id"], "result": result}
+
+
+def brought_with(arguments: Arguments, name: str, result: Message) -> Callable[[list[Message]], Message]:
+    """Any other call again, with the answer to the question about it."""
+
+    def turn(heard: list[Message]) -> Message:
+        call = tool("continue_workflow", **arguments(heard))
+        state = heard[-1]["result"]["requestState"]
+        call |= {"requestState": state, "inputResponses": {name: result}}
+        return request(24, "tools/call", enveloped(call, {"elicitation": {}}))
+
+    return turn
 
 
 def brought(result: Message, state: str | None = None) -> Callable[[list[Message]], Message]:
@@ -246,6 +305,12 @@ NOISE: list[Turn] = [
 FORMS: list[Any] = [{"elicitation": {}}, {"elicitation": {"form": {}}}, {"elicitation": {"url": {}}}]
 
 
+WORDS = [form("accept", {"confirm": True}), form("accept", {"confirm": False}), form("decline")]
+NO_WORDS = [form("cancel"), form("accept", {"confirm": "yes"})]
+OPTIONS = [form("accept", {"choice": "right"})]
+NO_OPTIONS = [form("decline"), form("accept", {"choice": "up"})]
+
+
 def _plain(params: Any) -> Any:
     return params
 
@@ -298,6 +363,14 @@ def handshakes() -> Iterator[Conversation]:
         yield _talk(
             f"asked by handshake, {result}", opening(capabilities=FORMS[0]), asking(_plain, answered(result))
         )
+    for result in [*WORDS, *NO_WORDS]:
+        talk = confirming(_plain, answered(result))  # without an answer, the repeat would ask again
+        said = talk if result in WORDS else talk[:-1]
+        yield _talk(f"confirmed by handshake, {result}", opening(capabilities=FORMS[0]), said)
+    for result in [*OPTIONS, *NO_OPTIONS]:
+        talk = choosing(_plain, answered(result))
+        said = talk if result in OPTIONS else talk[:-1]
+        yield _talk(f"chosen by handshake, {result}", opening(capabilities=FORMS[0]), said)
     for results in ("text", "structured"):
         yield _talk(
             f"handshake, {results}",
@@ -335,6 +408,12 @@ def stateless() -> Iterator[Conversation]:
     )
     for result in (form("accept", {"region": "eu"}), form("decline"), form("accept", {"region": 7})):
         yield _talk(f"asked statelessly, {result}", asking(_asking_envelope, brought(result)))
+    for result in [*WORDS, *NO_WORDS]:
+        told = brought_with(report_on("third"), "confirm", result)
+        yield _talk(f"confirmed statelessly, {result}", confirming(_asking_envelope, told))
+    for result in [*OPTIONS, *NO_OPTIONS]:
+        told = brought_with(choose_first, "choice", result)
+        yield _talk(f"chosen statelessly, {result}", choosing(_asking_envelope, told))
     yield _talk(
         "asked statelessly, a foreign state",
         asking(_asking_envelope, brought(form("accept"), "ak1" + "0" * 53)),

@@ -24,7 +24,14 @@ REGION = {"type": "string", "enum": ["eu", "us"], "description": "Where it runs.
 REPORT = {"notesMarkdown": "Looked at both."}
 
 
-def give(runtime: Runtime, spec: dict[str, Any], name: str = "region", **user_only: Any) -> None:
+def give(
+    runtime: Runtime,
+    spec: dict[str, Any],
+    name: str = "region",
+    *,
+    is_confirmed: bool = False,
+    **user_only: Any,
+) -> None:
     """A workflow whose first step waits for one input of the user."""
     needs = {"reason": "needs_user_artifact", "input": name} | user_only
     document = {
@@ -38,6 +45,7 @@ def give(runtime: Runtime, spec: dict[str, Any], name: str = "region", **user_on
                 "title": "Pick",
                 "prompt": "Pick one.",
                 "userOnly": {key: held for key, held in needs.items() if held},
+                "requireConfirmation": is_confirmed,
             },
             {"id": "go", "title": "Go", "prompt": "Go."},
         ],

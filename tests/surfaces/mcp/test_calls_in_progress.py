@@ -285,6 +285,132 @@ def test_a_client_that_cannot_ask_leaves_the_blocked_reply(runtime: Runtime, ans
     assert asked_and(runtime, reply) == b""
 
 
+# A person who is asked to confirm a step
+
+CONFIRMED = {"action": "accept", "content": {"confirm": True}}
+
+
+def at_confirmation(adapter: Adapter) -> dict[str, Any]:
+    """The reply of a run whose pending step asks for a confirmation."""
+    with opened(adapter) as client:
+        reply = client.ask(call(1, "start_workflow", workflowId=WORKFLOW))
+        for number in (2, 3):
+            reply = client.ask(
+                call(number, "continue_workflow", **_ack(reply["result"]["structuredContent"]))
+            )
+    content: dict[str, Any] = reply["result"]["structuredContent"]
+    return content
+
+
+def _ack(reply: dict[str, Any]) -> dict[str, Any]:
+    return {"ackToken": reply["nextCall"]["params"]["ackToken"], "output": REPORT}
+
+
+def answers_of(runtime: Runtime, reply: dict[str, Any]) -> list[str]:
+    loaded = runtime.log.load(reply["session"]["sessionId"])
+    assert loaded is not None
+    stored = [json.loads(record.body)["data"] for record in loaded.records]
+    return [fact["answer"] for fact in stored if fact["kind"] == "confirmation_recorded"]
+
+
+@pytest.mark.promise("people.asked-unheld")
+def test_while_a_person_is_asked_the_same_session_and_others_go_on(runtime: Runtime) -> None:
+    adapter = Adapter(runtime)
+    third = at_confirmation(adapter)
+    limits = msgspec.structs.replace(LIMITS, calls_at_once=1, hanging_calls=0)
+    with opened(adapter, limits, {"elicitation": {}}) as client:
+        asked = client.ask(call(1, "continue_workflow", **_ack(third)))
+        assert asked["method"] == "elicitation/create"
+
+        saved = client.ask(
+            call(2, "checkpoint_workflow", checkpointToken=third["checkpointToken"], output=REPORT)
+        )
+        other = client.ask(call(3, "start_workflow", workflowId=WORKFLOW, goal="something else"))
+
+        assert (saved["id"], saved["result"]["isError"]) == (2, False)
+        assert (other["id"], other["result"]["isError"]) == (3, False)
+        reply = client.ask({"jsonrpc": "2.0", "id": asked["id"], "result": CONFIRMED})
+    assert reply["result"]["structuredContent"]["isComplete"] is True
+
+
+@pytest.mark.promise("people.asked-unheld")
+def test_many_questions_take_no_slot(runtime: Runtime) -> None:
+    adapter = Adapter(runtime)
+    waiting = [at_confirmation(adapter) for _ in range(12)]
+    limits = msgspec.structs.replace(LIMITS, calls_at_once=2, hanging_calls=0)
+    with opened(adapter, limits, {"elicitation": {}}) as client:
+        client.send(
+            *(call(number, "continue_workflow", **_ack(reply)) for number, reply in enumerate(waiting))
+        )
+        questions = [client.heard() for _ in waiting]
+        assert {question["method"] for question in questions} == {"elicitation/create"}
+
+        assert client.ask(call("free", "list_workflows"))["id"] == "free"
+
+        client.send(
+            *({"jsonrpc": "2.0", "id": one["id"], "result": CONFIRMED} for one in reversed(questions))
+        )
+        replies = [client.heard() for _ in waiting]
+    assert sorted(reply["id"] for reply in replies) == list(range(12))
+    assert all(reply["result"]["structuredContent"]["isComplete"] for reply in replies)
+
+
+@pytest.mark.promise("people.asked-unheld")
+def test_a_cancelled_question_records_nothing_and_a_repeat_asks_again(runtime: Runtime) -> None:
+    adapter = Adapter(runtime)
+    third = at_confirmation(adapter)
+    with opened(adapter, LIMITS, {"elicitation": {}}) as client:
+        asked = client.ask(call(1, "continue_workflow", **_ack(third)))
+        client.send(notice("notifications/cancelled", requestId=1))
+        assert client.heard()["method"] == "notifications/cancelled"
+        client.send({"jsonrpc": "2.0", "id": asked["id"], "result": CONFIRMED})
+        assert client.ask(request("p", "ping"))["id"] == "p"
+        assert answers_of(runtime, third) == []
+
+        again = client.ask(call(2, "continue_workflow", **_ack(third)))
+        reply = client.ask({"jsonrpc": "2.0", "id": again["id"], "result": CONFIRMED})
+
+    assert again["params"] == asked["params"]
+    assert reply["result"]["structuredContent"]["isComplete"] is True
+    assert answers_of(runtime, third) == ["confirmed"]
+
+
+@pytest.mark.promise("people.asked-unheld")
+@pytest.mark.parametrize("limits", [{"answer_seconds": 0.02}, {}], ids=["nobody in time", "end of input"])
+def test_a_question_that_ends_unanswered_leaves_the_blocked_reply(
+    runtime: Runtime, limits: dict[str, float]
+) -> None:
+    adapter = Adapter(runtime)
+    third = at_confirmation(adapter)
+    with opened(adapter, msgspec.structs.replace(LIMITS, **limits), {"elicitation": {}}) as client:
+        client.ask(call(1, "continue_workflow", **_ack(third)))
+        heard = [client.heard(), client.heard()] if limits else []
+        client.hang_up()
+        heard += [json.loads(line) for line in client.rest().splitlines()]
+
+    (reply,) = [each["result"]["structuredContent"] for each in heard if "result" in each]
+    assert reply["kind"] == "blocked"
+    assert answers_of(runtime, third) == []
+
+
+@pytest.mark.promise("people.asked-unheld")
+def test_a_second_question_that_comes_after_the_end_of_input_is_not_asked(runtime: Runtime) -> None:
+    give(runtime, REGION, is_confirmed=True)
+    adapter = Adapter(runtime)
+    token = started(adapter, ASKS)
+    with opened(adapter, LIMITS, {"elicitation": {}}) as client:
+        asked = client.ask(call(1, "continue_workflow", ackToken=token, output=REPORT))
+        assert "region" in asked["params"]["requestedSchema"]["properties"]
+        answer = {"action": "accept", "content": {"region": "eu"}}
+        client.send({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
+        client.hang_up()
+        heard = [json.loads(line) for line in client.rest().splitlines()]
+
+    (reply,) = [each["result"]["structuredContent"] for each in heard if "result" in each]
+    assert reply["kind"] == "blocked"
+    assert reply["blockers"][0]["pointer"] == {"kind": "workflow_step", "stepId": "pick"}
+
+
 @pytest.mark.promise("door.last-answers")
 def test_everything_is_answered_though_little_is_read_ahead(runtime: Runtime) -> None:
     """With room for one answer at a time a flood only waits; notifications take no room at all."""

@@ -7,7 +7,7 @@ the door serves (fractional ids, halves of surrogate pairs, a logging level) is 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.lowlevel
@@ -18,9 +18,10 @@ from mcp.shared.message import SessionMessage
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.over_http import HttpApp, build_server
-from tests.conftest import memory_runtime
+from tests.conftest import GivenFiles, memory_runtime
 from tests.surfaces.mcp.conversations import (
     ASKED,
+    CHOOSES,
     Conversation,
     Message,
     conversations,
@@ -37,12 +38,30 @@ LIMIT_SECONDS = 120
 SETTLING_STEPS = 20
 """Turns of the event loop after which the library has taken a notification in."""
 TALKS = conversations()
+CHOICE = {
+    "id": CHOOSES,
+    "name": "Chooses",
+    "description": "The user decides.",
+    "steps": [
+        {
+            "type": "choice",
+            "id": "way",
+            "title": "Way",
+            "prompt": "Which way?",
+            "options": [{"id": "left", "label": "Left"}, {"id": "right", "label": "Größe 🚀"}],
+            "nonAssumable": "scope_boundary",
+        },
+        {"id": "go", "title": "Go", "prompt": "Go."},
+    ],
+}
 
 
 def fresh_runtime() -> Runtime:
     """Two of them give the same ids, tokens and times."""
     runtime = memory_runtime()
     give(runtime, REGION)
+    library = cast(GivenFiles, runtime.library)
+    library.add(json.dumps(CHOICE).encode(), "chooses.json")
     return runtime
 
 
@@ -100,6 +119,7 @@ def through_the_library(conversation: Conversation) -> list[bytes]:
 
 
 @pytest.mark.promise("door.same-bytes")
+@pytest.mark.promise("people.asked-same-bytes")
 @pytest.mark.parametrize("conversation", TALKS, ids=lambda each: each.name[:70])
 def test_both_doors_send_the_same_bytes(conversation: Conversation) -> None:
     ours, theirs = through_our_door(conversation), through_the_library(conversation)

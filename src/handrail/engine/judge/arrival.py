@@ -25,7 +25,14 @@ from handrail.engine.navigate import (
     TraceEntry,
     find_loop,
 )
-from handrail.engine.reasons import ContextKey, Reason, ReasonName, WorkflowStep, shorten_message
+from handrail.engine.reasons import (
+    Blocker,
+    ContextKey,
+    Reason,
+    ReasonName,
+    WorkflowStep,
+    shorten_message,
+)
 from handrail.workflows.compiled import (
     Choice,
     CompiledWorkflow,
@@ -60,6 +67,8 @@ from handrail.workflows.prompt_sections import (
 
 CONFIRMATION = "/requireConfirmation"
 """The place of a claim about the step itself: whether the user confirmed it."""
+CHOSEN = "/choice"
+"""The place of a claim about a choice: whether a person took this option."""
 MOST_WORDS = 200
 """Characters of the reason why one part was skipped."""
 
@@ -271,16 +280,52 @@ def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> 
 
 
 class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a person has confirmed the pending step, and whether an agent's word is not enough."""
+    """The newest answer of a person about the pending step, and what else the word of a person is worth."""
 
     is_given: bool = False
+    is_declined: bool = False
+    option_id: str = ""
+    """The option of a choice that a person took."""
     is_due: bool = False
+    """An agent's word is not enough."""
+    can_be_asked: bool = False
+    """The client of this call can ask a person."""
 
 
 NOT_CONFIRMED = "no person has confirmed it"
+DECLINED = "a person declined it"
 LET_CONFIRM = (
     "Ask the user to run `handrail run confirm` in a terminal, then make the call in nextCall again."
 )
+_SHOW_AND_ASK = "Show the user what you did and ask for the confirmation, then make the call in nextCall."
+_ASK_YOURSELF = "Ask the user yourself; if they agree, make the call in nextCall, which counts as your word."
+_CHANGE_AND_ASK = (
+    "Ask the user what to change, and change it; then make the call in nextCall. If it is refused again, the "
+    "user says yes with `handrail run confirm` in a terminal first."
+)
+_CONFIRMING = frozenset({LET_CONFIRM, _SHOW_AND_ASK, _ASK_YOURSELF, _CHANGE_AND_ASK})
+_LET_CHOOSE = "Ask the user yourself, then make the call of the option that they take."
+
+
+def waits_for_confirmation(blocker: Blocker) -> bool:
+    """Whether the yes of a person is what stands in the way."""
+    return blocker.suggested_fix in _CONFIRMING
+
+
+def waits_for_choice(blocker: Blocker) -> bool:
+    """Whether it is the option that a person takes."""
+    return blocker.suggested_fix == _LET_CHOOSE
+
+
+def refuse_declined(leaf: Leaf) -> tuple[Claim, Reason]:
+    """What a report is worth where the last word of a person about its step was no, whatever it says."""
+    claim = Claim(pointer=CONFIRMATION, check="person", verdict="contradicted", fact=DECLINED)
+    return claim, Reason(
+        name="user_only_dependency:needs_user_approval",
+        pointer=WorkflowStep(step_id=leaf.id),
+        message=f"The step {leaf.id} does not pass: {DECLINED}.",
+        fix=_CHANGE_AND_ASK,
+    )
 
 
 def weigh_confirmation(
@@ -306,22 +351,54 @@ def weigh_confirmation(
 
 
 def find_unasked_confirmation(
-    workflow: CompiledWorkflow, leaf: Leaf, before: Facts, after: Facts
+    workflow: CompiledWorkflow, leaf: Leaf, before: Facts, after: Facts, word: PersonsWord
 ) -> list[Reason]:
-    """Find a confirmation that only the report makes necessary: nobody knew of it when the step was shown.
+    """Find a confirmation that nobody was asked for: one that only the report makes necessary, because nobody
+    knew of it when the step was shown, and any other where the client can ask a person.
 
     Both facts include the loops' values; those after it have the whole report applied.
     """
-    if needs_confirmation(workflow, leaf, before) or not needs_confirmation(workflow, leaf, after):
+    if needs_confirmation(workflow, leaf, before):
+        message = f"The user must confirm {leaf.id}, and has not answered."
+        fix = _ASK_YOURSELF if word.can_be_asked else ""
+    else:
+        message = f"Because of this report the user must confirm {leaf.id}; nobody asked yet."
+        fix = _SHOW_AND_ASK if needs_confirmation(workflow, leaf, after) else ""
+    if not fix:
         return []
     return [
         Reason(
             name="user_only_dependency:needs_user_approval",
             pointer=WorkflowStep(step_id=leaf.id),
-            message=f"Because of this report the user must confirm {leaf.id}; nobody asked yet.",
-            fix="Show the user what you did and ask for the confirmation, then make the call in nextCall.",
+            message=message,
+            fix=fix,
         )
     ]
+
+
+def weigh_choice(choice: Choice, option_id: str, word: PersonsWord) -> tuple[Claim | None, Reason | None]:
+    """What the option of a choice that belongs to the user is worth: whether it is the one a person took."""
+    if not word.option_id:
+        return None, None
+    if word.option_id == option_id:
+        return Claim(pointer=CHOSEN, check="person", level="confirmed"), None
+    fact = f"a person chose {word.option_id}"
+    return Claim(pointer=CHOSEN, check="person", verdict="contradicted", fact=fact), Reason(
+        name="user_only_dependency:needs_user_choice",
+        pointer=WorkflowStep(step_id=choice.id),
+        message=shorten_message(f"This call takes {option_id} for {choice.id}, but {fact}."),
+        fix=shorten_message(f"Make the call of the option {word.option_id}."),
+    )
+
+
+def find_unasked_choice(choice: Choice) -> Reason:
+    """The reason to ask a person which option they take, where the client can."""
+    return Reason(
+        name="user_only_dependency:needs_user_choice",
+        pointer=WorkflowStep(step_id=choice.id),
+        message=f"The choice {choice.id} belongs to the user, who has not answered.",
+        fix=_LET_CHOOSE,
+    )
 
 
 def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arrival:
@@ -381,7 +458,7 @@ def list_unasked_gaps(
     if autonomy != "full_auto_never_stop" or not isinstance(leaf, Step):
         return ()
     gaps: list[tuple[ReasonName, str]] = []
-    is_open = not (word.is_given or word.is_due)
+    is_open = not (word.is_given or word.is_declined or word.is_due)
     if is_open and any(needs_confirmation(workflow, leaf, facts) for facts in (before, after)):
         summary = f"The user did not confirm {leaf.id}."
         gaps.append(("user_only_dependency:needs_user_approval", summary))

@@ -11,8 +11,8 @@ decides by the mode: they block, or they become gaps. `assess` answers the first
 `answer_report` adds the third, and `find_way` asks it about the way to the next step.
 
 The invariants:
-- `assess` does not know the mode: a report has the same verdict in every one. `answer_report` adds the two
-  reasons that depend on it: a confirmation that nobody was asked for, a choice made without the user.
+- `assess` does not know the mode: a report has the same verdict in every one. `answer_report` adds what
+  depends on it and on people: what a person said, a confirmation or a choice that nobody was asked for.
 - Every reason is found at once, so one corrected call is enough.
 - Only an artifact that fits its whole contract has a `contract_ref`, and conditions read no other.
 - What blocked attempts brought is judged again with the next report; it is never accepted unseen.
@@ -54,7 +54,10 @@ from handrail.engine.facts import NOTHING_KEPT, KeptWork, add_loop_values, apply
 from handrail.engine.judge.arrival import (
     PersonsWord,
     assess_arrival,
+    find_unasked_choice,
     find_unasked_confirmation,
+    refuse_declined,
+    weigh_choice,
     weigh_confirmation,
 )
 from handrail.engine.judge.artifacts import JudgedArtifact, Place, full_kind, judge_report, keep_unchecked
@@ -338,11 +341,10 @@ def answer_report(
     place = place_of(workflow, state, leaf, gaps)
     verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts, known)
     reasons = verdict.reasons
-    if shown is not None and isinstance(leaf, Step) and leaf.require_confirmation is not False:
-        after = apply_report(workflow, facts, state, {}, verdict.artifacts)
-        claim, unconfirmed = _judge_confirmation(workflow, state, leaf, autonomy, shown, after)
-        reasons = (*reasons, *unconfirmed)
-        verdict = msgspec.structs.replace(verdict, claims=(*verdict.claims, *claim))
+    if shown is not None:
+        claims, added = _judge_word(workflow, state, leaf, autonomy, shown, facts, verdict, option)
+        reasons = (*reasons, *added)
+        verdict = msgspec.structs.replace(verdict, claims=(*verdict.claims, *claims)) if claims else verdict
     outcome = consequence(reasons, autonomy)
     match leaf:
         case Step() | Action():
@@ -352,7 +354,8 @@ def answer_report(
             if isinstance(outcome, Block):
                 return Answer(verdict=verdict, outcome=outcome, context=context)
             chosen = leaf.options[option]
-            unasked = _choice_gaps(leaf) if autonomy == "full_auto_never_stop" else ()
+            is_unasked = autonomy == "full_auto_never_stop" and not (shown and shown.word.option_id)
+            unasked = _choice_gaps(leaf) if is_unasked else ()
             return Answer(
                 verdict=verdict,
                 outcome=Proceed(gaps=(*outcome.gaps, *unasked)),
@@ -363,6 +366,51 @@ def answer_report(
             assert_never(never)
 
 
+def _judge_word(
+    workflow: CompiledWorkflow,
+    state: Running,
+    leaf: Leaf,
+    autonomy: Autonomy,
+    shown: ShownState,
+    facts: Facts,
+    verdict: Verdict,
+    option: int | None,
+) -> tuple[list[Claim], list[Reason]]:
+    """What a person said to the step itself, and what stands in the way.
+
+    What only a person's answer can add is asked for once, about a report that is enough otherwise.
+    """
+    if shown.word.is_declined:
+        claim, reason = refuse_declined(leaf)
+        return [claim], [reason]
+    claims: list[Claim] = []
+    due: list[Reason] = []
+    once: list[Reason] = []
+    match leaf:
+        case Step() if leaf.require_confirmation is not False:
+            after = apply_report(workflow, facts, state, {}, verdict.artifacts)
+            claims, due, once = _judge_confirmation(workflow, state, leaf, autonomy, shown, after)
+        case Choice() if leaf.non_assumable is not None and option is not None:
+            claims, due, once = _judge_choice(leaf, leaf.options[option].id, autonomy, shown.word)
+        case Step() | Choice() | Action():
+            pass
+        case never:
+            assert_never(never)
+    if shown.word.can_be_asked and (verdict.reasons or due):
+        once = []
+    return claims, [*due, *(reason for reason in once if blocker_of(reason) not in shown.blockers)]
+
+
+def _judge_choice(
+    choice: Choice, option_id: str, autonomy: Autonomy, word: PersonsWord
+) -> tuple[list[Claim], list[Reason], list[Reason]]:
+    """Whether a person took this option; the last reasons block once."""
+    claim, reason = weigh_choice(choice, option_id, word)
+    is_asked = word.can_be_asked and not word.option_id and autonomy != "full_auto_never_stop"
+    once = [find_unasked_choice(choice)] if is_asked else []
+    return [] if claim is None else [claim], [] if reason is None else [reason], once
+
+
 def _judge_confirmation(
     workflow: CompiledWorkflow,
     state: Running,
@@ -370,21 +418,19 @@ def _judge_confirmation(
     autonomy: Autonomy,
     shown: ShownState,
     after: Facts,
-) -> tuple[list[Claim], list[Reason]]:
-    """Whether the user confirmed the step, and what stands in the way.
+) -> tuple[list[Claim], list[Reason], list[Reason]]:
+    """Whether the user confirmed the step, and what stands in the way; the last reasons block once.
 
-    Without a person, an agent that was told to ask is believed; a confirmation that only the report makes
-    necessary blocks once.
+    Without a person, an agent that was told to ask is believed.
     """
     before, after = (add_loop_values(workflow, state, facts) for facts in (shown.facts, after))
     claim, reason = weigh_confirmation(workflow, leaf, before, after, shown.word)
     claims = [] if claim is None else [claim]
     if reason is not None:
-        return claims, [reason]
+        return claims, [reason], []
     if shown.word.is_given or autonomy != "guided":
-        return claims, []
-    found = find_unasked_confirmation(workflow, leaf, before, after)
-    return claims, [reason for reason in found if blocker_of(reason) not in shown.blockers]
+        return claims, [], []
+    return claims, [], find_unasked_confirmation(workflow, leaf, before, after, shown.word)
 
 
 def place_of(

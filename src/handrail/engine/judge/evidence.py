@@ -23,7 +23,7 @@ import msgspec
 
 from handrail.contract.wording import make_readable
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
-from handrail.engine.judge.arrival import LET_CONFIRM, NOT_CONFIRMED
+from handrail.engine.judge.arrival import DECLINED, LET_CONFIRM, NOT_CONFIRMED
 from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
 from handrail.engine.judge.changed_claims import (
     clean_path,
@@ -414,6 +414,9 @@ class _Weighing:
     def _weigh_person(self, rule: Person) -> None:
         if self._known.is_confirmed:
             self._claim("person", "/", level="confirmed")
+            return
+        if self._known.is_declined:
+            self._claim("person", "/", verdict="contradicted", fact=DECLINED)
             return
         self._claim("person", "/", verdict="missing", fact=NOT_CONFIRMED)
         if rule.demand != "shown":

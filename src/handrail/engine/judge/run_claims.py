@@ -114,6 +114,8 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     """For commands that are told."""
     is_confirmed: bool = False
     """A person confirmed what is pending."""
+    is_declined: bool = False
+    """Their last word was no, which refuses the report as a whole."""
 
     @property
     def expects_receipts(self) -> bool:

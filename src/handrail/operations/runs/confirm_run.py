@@ -128,6 +128,7 @@ def record_answer(
     door: ConfirmationDoor,
     shown: str,
     note: str = "",
+    option_id: str = "",
 ) -> ConfirmedRun:
     """Append what a person answered to the run as it stands now, at the node that they were asked about."""
     fact = ConfirmationRecorded(
@@ -137,6 +138,7 @@ def record_answer(
         what_digest=digest(shown),
         answer=answer,
         note=note,
+        option_id=option_id,
     )
     session = pending.session
     for _ in range(COMMIT_TRIES):

@@ -108,6 +108,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
             kept_notes=load_kept_notes(rt.log, session.history, node),
             sighting=looked.sighting,
             confirmations=looked.confirmations,
+            can_ask=rt.can_ask,
         )
         if other_files is None:
             return plan

@@ -19,6 +19,7 @@ from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_sessi
 from handrail.contract.outcome import Fault, Page, Payload, Success
 from handrail.contract.wording import format_count
 from handrail.engine.facts import Place, is_same_place, place_of, run_place
+from handrail.engine.history import Confirmation, confirmation_of
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.finding import find_session
 from handrail.operations.handles import mint_session_token, mint_state_token
@@ -86,6 +87,8 @@ class Candidate(Payload, frozen=True, kw_only=True):
     why_matched: list[str]
     snippet: str = ""
     imported_from: str = ""
+    person_said: str = ""
+    """What a person last answered about the pending step: `confirmed` or `declined`."""
     evidence: dict[str, int] | None = None
     """How many places of its reports are verified, unverified, contradicted, stale; None: none yet."""
     warnings: list[ReplyWarning] = []
@@ -283,6 +286,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
     history = session.history
     warnings: tuple[ReplyWarning, ...] = ()
     evidence: EvidenceSum | None = None
+    said: Confirmation | None = None
     if subject.run_id is None:
         title, token = "", mint_session_token(rt.keys, history)
     else:
@@ -292,6 +296,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         title = title_at(workflow, tip)
         token = mint_state_token(rt.keys, history.session_id, tip)
         evidence = sum_evidence(history, tip.node_id)
+        said = confirmation_of(history, tip.node_id)
         if found.is_here:
             warnings = warn_of_drift(rt.library, rt.workspace, project, run, workflow)
     return Candidate(
@@ -305,6 +310,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         pending_title=title,
         why_matched=list(found.why),
         imported_from=imported_from(history),
+        person_said="" if said is None else said.fact.answer,
         snippet=found.snippet,
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),

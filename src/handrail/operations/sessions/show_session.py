@@ -17,7 +17,7 @@ from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
 from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.facts import preferences_at
-from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, way_to
+from handrail.engine.history import Confirmation, History, Node, Notes, SessionNotes, attached_to, way_to
 from handrail.engine.navigate import ExitedLoop, Running, SkippedStep, leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
@@ -129,6 +129,19 @@ class ClaimRow(Answer, frozen=True, kw_only=True):
     refs: list[str]
 
 
+class ConfirmationRow(Answer, frozen=True, kw_only=True):
+    """What a person answered about a step: the newest answer at each node where one was asked."""
+
+    step_id: str
+    answer: str
+    option_id: str = ""
+    """Of a choice: the option that they took."""
+    door: str
+    who: str
+    at: str
+    note: str = ""
+
+
 class SkippedRow(Answer, frozen=True, kw_only=True):
     """A step or loop that was passed by."""
 
@@ -184,6 +197,8 @@ class RunRow(Answer, frozen=True, kw_only=True):
     """How many places of its reports are verified, unverified, contradicted and stale."""
     claims: list[ClaimRow]
     """The newest, oldest first."""
+    confirmations: list[ConfirmationRow] = []
+    """Of people, about steps of any branch."""
     divergences: list[DivergenceRow]
     skipped: list[SkippedRow]
     loops: list[LoopRow]
@@ -349,6 +364,9 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
     artifacts = take_newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
     evidence = sum_evidence(history, tip) or EvidenceSum()
     claims = take_newest_rows(list_claims(history, tip), partial(_claim_row, history), LIST_BYTES)
+    said = [held for held in history.confirmations.values() if _run_of(history, held) == run.run_id]
+    said.sort(key=lambda held: held.index)
+    confirmations = take_newest_rows(said, partial(_confirmation_row, history), LIST_BYTES)
     divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
     skipped = take_newest_rows(skipped_at(history, tip), _skipped_row, LIST_BYTES)
     loops = take_newest_rows(loop_exits_at(history, tip), _loop_row, LIST_BYTES)
@@ -360,6 +378,7 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
         "gaps": gaps[1],
         "artifacts": artifacts[1],
         "claims": claims[1],
+        "confirmations": confirmations[1],
         "divergences": divergences[1],
         "skipped": skipped[1],
         "loops": loops[1],
@@ -384,6 +403,7 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
         artifacts=artifacts[0],
         evidence=msgspec.structs.asdict(evidence),
         claims=claims[0],
+        confirmations=confirmations[0],
         divergences=divergences[0],
         skipped=skipped[0],
         loops=loops[0],
@@ -413,6 +433,23 @@ def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
         verdict=claim.verdict,
         fact=claim.fact,
         refs=list(claim.refs),
+    )
+
+
+def _run_of(history: History, said: Confirmation) -> RunId:
+    return history.nodes[said.fact.node_id].run_id
+
+
+def _confirmation_row(history: History, said: Confirmation) -> ConfirmationRow:
+    fact = said.fact
+    return ConfirmationRow(
+        step_id=pending_step(history.nodes[fact.node_id]) or "",
+        answer=fact.answer,
+        option_id=fact.option_id,
+        door=fact.door,
+        who=fact.who,
+        at=said.at,
+        note=fact.note,
     )
 
 
@@ -494,6 +531,7 @@ OPERATION = Operation(
         untrusted=(
             *("goal", "project", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
             *("runs.notes.text", "runs.closed.note", "runs.gaps.summary", "runs.divergences.summary"),
+            "runs.confirmations.note",
         ),
     ),
     errors=(

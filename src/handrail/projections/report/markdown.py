@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import mark_hidden
+from handrail.projections.evidence import describe_answer
 from handrail.projections.report.phrases import (
     STATUS_WORDS,
     artifact_lines,
@@ -111,6 +112,7 @@ def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
     facts += [f"Blocked by {one.code}: {_inline(one.message)}" for one in moment.blockers]
     facts += [f"Gap ({gap.severity}): {_inline(gap.summary)}" for gap in moment.gaps]
     facts += [f"Evidence: {_inline(describe_claim(claim))}" for claim in moment.claims]
+    facts += [_inline(f"{describe_answer(moment.answer)}.")] if moment.answer is not None else []
     facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]
     if moment.preferences is not None:
         facts.append(f"Preferences from here: {describe_preferences(moment.preferences)}")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.engine.events import Artifact
-from handrail.projections.evidence import is_verified
+from handrail.projections.evidence import describe_answer, is_verified
 from handrail.projections.html.elements import (
     Child,
     Html,
@@ -324,6 +324,9 @@ def _describe_events(moment: Moment) -> Child:
         element("li", f"Evidence: {describe_claim(claim)}", class_=_CLAIM_CLASSES.get(claim.verdict, ""))
         for claim in moment.claims
     ]
+    if moment.answer is not None:
+        look = "stop" if moment.answer.answer == "declined" else ""
+        rows.append(element("li", f"{describe_answer(moment.answer)}.", class_=look))
     rows += [
         element("li", f"Left the instructions ({one.reason}): {one.summary}") for one in moment.divergences
     ]

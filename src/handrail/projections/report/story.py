@@ -14,6 +14,7 @@ from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
     Claim,
+    ConfirmationRecorded,
     DivergenceRecorded,
     GapRecorded,
     NodeKind,
@@ -87,6 +88,8 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     validations: tuple[ValidationPerformed, ...] = ()
     claims: tuple[Claim, ...] = ()
     """What its report was worth, each place once."""
+    answer: ConfirmationRecorded | None = None
+    """What a person last answered while this node was pending."""
     preferences: Preferences | None = None
     """Set where they changed."""
     trace: tuple[TraceEntry, ...] = ()
@@ -257,6 +260,7 @@ class _Telling:
         whole, is_cut = _read_notes(self._history.notes.get(node.node_id), self._whole_notes)
         attached = attached_to(self._history, node.node_id)
         answer = self._answers.get(node.node_id)
+        said = self._history.confirmations.get(node.node_id)
         done = self._done(node)
         branches, omitted = self._branches(node) if with_branches else ((), 0)
         return Moment(
@@ -276,6 +280,7 @@ class _Telling:
             capabilities=attached.capabilities,
             validations=attached.validations,
             claims=tuple(worst_of_each_place(claims_at(self._history, node.node_id))),
+            answer=None if said is None else said.fact,
             preferences=attached.preferences,
             trace=attached.trace,
             branches=branches,

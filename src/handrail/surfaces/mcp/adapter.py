@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from msgspec import UNSET, UnsetType
+import msgspec
+from msgspec import UNSET
 
 from handrail.contract.catalogue import E_NOT_FOUND, E_TIMEOUT
 from handrail.contract.disclosure.fields import Level
@@ -17,7 +18,7 @@ from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.ask import build_answered_call, find_question, is_taken
+from handrail.surfaces.mcp.ask import find_question, is_taken, take_answer
 from handrail.surfaces.mcp.calls import answer_call, refusal_of, run_guarded
 from handrail.surfaces.mcp.messages import INVALID_PARAMS, Asking, Refusal, ResultOrRefusal, Results
 from handrail.surfaces.mcp.prompts import (
@@ -28,12 +29,22 @@ from handrail.surfaces.mcp.prompts import (
     list_prompts,
     prompt_text,
 )
-from handrail.surfaces.mcp.questions import Question, ToolCall, Waiting, input_required, read_brought_value
+from handrail.surfaces.mcp.questions import (
+    Question,
+    ToolCall,
+    Waiting,
+    answers_question,
+    input_required,
+    read_brought_value,
+)
 from handrail.surfaces.mcp.resources import LONGEST_URI, TEMPLATES, ResourceRow, list_resources, read_resource
 from handrail.surfaces.mcp.results import Rendered, render
 from handrail.surfaces.mcp.tools import Tool, offered_tools, spell_call
 
 _T = TypeVar("_T")
+
+MOST_QUESTIONS = 5
+"""That a person is asked in one call: a value, then a yes to what became of it."""
 
 
 class Adapter:
@@ -54,21 +65,11 @@ class Adapter:
         tool = self.tools.get(call.name)
         if tool is None:
             return _unknown_tool(call.name, list(self.tools))
+        if asking == "never":
+            return self._result(answer_call(runtime, self.tools, tool, call.arguments, self._mvi))
+        runtime = msgspec.structs.replace(runtime, can_ask=True)
         reply = answer_call(runtime, self.tools, tool, call.arguments, self._mvi)
-        question = None if asking == "never" else find_question(runtime, tool, reply)
-        if question is None:
-            return self._result(reply)
-        waiting = Waiting(
-            question=question,
-            go_on=lambda rt, value: self._go_on(rt, tool, call.arguments, question, reply, value),
-        )
-        if question.given is not UNSET:
-            return waiting.go_on(runtime, question.given)
-        if asking == "now":
-            return waiting
-        if call.request_state is None:
-            return input_required(question)
-        return waiting.go_on(runtime, read_brought_value(call, question))
+        return self._ask_or_answer(runtime, tool, call, asking, reply)
 
     def overdue(self, name: str | None, seconds: float) -> ResultOrRefusal:
         """The answer to a call whose time is over: a result for a tool, else a refusal."""
@@ -132,18 +133,49 @@ class Adapter:
         """The failure as a protocol error, with the text that a tool result would have."""
         return refusal_of(failure, lambda call: spell_call(self.tools, call))
 
+    def _ask_or_answer(
+        self, runtime: Runtime, tool: Tool, call: ToolCall, asking: Asking, reply: Rendered, asked: int = 0
+    ) -> ResultOrRefusal | Waiting:
+        """The reply, or the question that it waits for; answers that were recorded before are taken at once.
+
+        In the stateless era the client brings the answer with the same call, which finds its question anew.
+        """
+        is_brought = call.request_state is not None
+        for number in range(asked, MOST_QUESTIONS):
+            question = find_question(runtime, tool, reply)
+            if question is None:
+                break
+            value = question.given
+            if value is UNSET and asking == "now":
+                return self._wait(tool, call, question, reply, number + 1)
+            if value is UNSET and not is_brought:
+                return input_required(question)
+            if value is UNSET:
+                value = read_brought_value(call, question)
+            is_brought = is_brought and not answers_question(call, question)
+            again = None if value is UNSET else self._go_on(runtime, tool, call, question, value)
+            if again is None:
+                break
+            reply = again
+        return self._result(reply)
+
+    def _wait(self, tool: Tool, call: ToolCall, question: Question, reply: Rendered, asked: int) -> Waiting:
+        def go_on(runtime: Runtime, value: Json) -> ResultOrRefusal | Waiting:
+            runtime = msgspec.structs.replace(runtime, can_ask=True)
+            again = self._go_on(runtime, tool, call, question, value)
+            if again is None:
+                return self._result(reply)
+            return self._ask_or_answer(runtime, tool, call, "now", again, asked)
+
+        return Waiting(question=question, unanswered=self._result(reply), go_on=go_on)
+
     def _go_on(
-        self,
-        runtime: Runtime,
-        tool: Tool,
-        arguments: dict[str, Json],
-        question: Question,
-        reply: Rendered,
-        value: Json | UnsetType,
-    ) -> ResultOrRefusal:
-        retry = None if value is UNSET else build_answered_call(tool, arguments, question, value)
-        again = reply if retry is None else answer_call(runtime, self.tools, tool, retry, self._mvi)
-        return self._result(again if is_taken(again) else reply)
+        self, runtime: Runtime, tool: Tool, call: ToolCall, question: Question, value: Json
+    ) -> Rendered | None:
+        """The reply to the call with a person's answer; None where it changes nothing."""
+        retry = take_answer(runtime, tool, call.arguments, question, value)
+        again = None if retry is None else answer_call(runtime, self.tools, tool, retry, self._mvi)
+        return again if again is not None and is_taken(again) else None
 
     def _run_or_refuse(self, runtime: Runtime, work: Callable[[], _T]) -> _T | Refusal:
         answered = run_guarded(runtime, work)

@@ -260,7 +260,7 @@ class CallsInProgress:
             asked = list(self._asked.values())
             self._asked.clear()
         for call in asked:
-            self._settle(call, self._reply_without_asking(call))
+            self._settle_unanswered(call)
         with self._changed:
             self._changed.wait_for(
                 lambda: not (self._owed or self._trees) or self._outlet.trouble is not None,
@@ -317,10 +317,14 @@ class CallsInProgress:
                 return
             waiting = call.waiting
             value = UNSET if response.result is None else read_value(waiting.question, response.result)
-            call.work = msgspec.structs.replace(call.work, perform=lambda _, rt: waiting.go_on(rt, value))
+            call.question = 0
+            call.work = msgspec.structs.replace(
+                call.work,
+                perform=lambda _, rt: waiting.unanswered if value is UNSET else waiting.go_on(rt, value),
+            )
             is_begun = self._enqueue(call)
         if not is_begun:
-            self._settle(call, self._reply_without_asking(call))
+            self._settle(call, waiting.unanswered)
 
     def _enqueue(self, call: Call) -> bool:
         """Hand the call to a worker, a new one if all are busy; False when there is none.
@@ -423,11 +427,11 @@ class CallsInProgress:
             form = elicitation(waiting.question)
             self._outlet.send(request_line(call.question, "elicitation/create", form))
         else:
-            self._settle(call, self._reply_without_asking(call))
+            self._settle(call, waiting.unanswered)
 
-    def _reply_without_asking(self, call: Call) -> ResultOrRefusal:
+    def _settle_unanswered(self, call: Call) -> None:
         assert call.waiting is not None, "only a call that asked goes on without an answer"
-        return call.waiting.go_on(self._runtime, UNSET)
+        self._settle(call, call.waiting.unanswered)
 
     def _cancel(self, key: Key | None) -> None:
         """The client no longer wants the answer, and gets none."""
@@ -539,7 +543,7 @@ class CallsInProgress:
             self._reply(call, answer_line(call.id, told))
         for call in unanswered:
             self._say_no_longer(call, "nobody answered")
-            self._settle(call, self._reply_without_asking(call))
+            self._settle_unanswered(call)
 
     def _no_worker(self) -> ResultOrRefusal:
         return refusal_of(

@@ -224,10 +224,12 @@ async def _call_tool(
     found = await threaded.in_thread(
         lambda: threaded.adapter.call_tool(threaded.runtime, call, _asking(context))
     )
-    if not isinstance(found, Waiting):
-        return _result(context, found)
-    value = await _ask_now(context, found.question)
-    return await threaded.answer(context, lambda: found.go_on(threaded.runtime, value))
+    while isinstance(found, Waiting):
+        value = await _ask_now(context, found.question)
+        if value is UNSET:
+            return _result(context, found.unanswered)
+        found = await threaded.in_thread(partial(found.go_on, threaded.runtime, value))
+    return _result(context, found)
 
 
 def _asking(context: Context) -> Asking:

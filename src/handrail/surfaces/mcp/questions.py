@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -12,6 +12,9 @@ from msgspec import UNSET, UnsetType
 from handrail.contract.outcome import Json
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.messages import ResultOrRefusal
+
+if TYPE_CHECKING:  # the first question loads it; every connection loads this module
+    from handrail.operations.runs.needed_answer import NeededAnswer
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,16 +33,26 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     schema: dict[str, Any]
     input: str
     state: str
-    """The token of the attempt: signed by us, so it proves that we asked exactly this."""
-    given: Json | UnsetType = UNSET
-    """The answer that was recorded before."""
+    """The token of the attempt: signed by us, so it proves that we asked for it. Where it is recorded what
+    the person saw, a digest of the text follows."""
+    answers: NeededAnswer
+    tokens: tuple[str, ...]
+    """The ack of the attempt; of a choice, the token of each option."""
+    declined: Json | UnsetType = UNSET
+    """What it means if the person declines; UNSET: nothing."""
+
+    @property
+    def given(self) -> Json | UnsetType:
+        """The answer that was recorded before."""
+        return self.answers.given
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that continues when a person has answered; without a usable answer the reply stays as it is."""
+    """A call that continues when a person has answered; without an answer, `unanswered` is its result."""
 
     question: Question
-    go_on: Callable[[Runtime, Json | UnsetType], ResultOrRefusal]
+    unanswered: ResultOrRefusal
+    go_on: Callable[[Runtime, Json], ResultOrRefusal | Waiting]
 
 
 class _Form(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,9 +78,14 @@ def input_required(question: Question) -> dict[str, Json]:
     }
 
 
+def answers_question(call: ToolCall, question: Question) -> bool:
+    """Whether a repeated call brings the answer to this question."""
+    return hmac.compare_digest((call.request_state or "").encode(), question.state.encode())
+
+
 def read_brought_value(call: ToolCall, question: Question) -> Json | UnsetType:
     """The value in a repeated call; UNSET if it answers another question."""
-    if not hmac.compare_digest((call.request_state or "").encode(), question.state.encode()):
+    if not answers_question(call, question):
         return UNSET  # not our state: nobody was asked this
     return read_value(question, call.input_responses.get(question.input))
 
@@ -82,7 +100,9 @@ def read_value(question: Question, brought: Json) -> Json | UnsetType:
 
 
 def read_answer(question: Question, action: str, content: dict[str, Any] | None) -> Json | UnsetType:
-    """The value that a person gave; UNSET when they declined, left, or sent something else."""
+    """The value that a person gave; UNSET when they left, or the client sent something else."""
+    if action == "decline":
+        return question.declined
     if action != "accept" or not isinstance(content, dict):
         return UNSET
     value = content.get(question.input, UNSET)

@@ -220,6 +220,8 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
         held = recap["closed"]
         note = f' (data) "{flatten_text(held["note"])}"' if "note" in held else ""
         yield f"\nThis run was closed as {held['reason']}{note}. Continuing reopens it: ask the user first."
+    if recap.get("personSaid"):
+        yield f"\n{_person_said(recap['personSaid'])}"
     if recap.get("importedFrom"):
         yield f"\nThis session was imported from {recap['importedFrom']}: its notes were written elsewhere."
     if recap.get("blockedBy"):
@@ -240,6 +242,14 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
     yield from _branches(recap)
     if recap.get("omitted"):
         yield f"Omitted {recap['omitted']} earlier entries, {recap['policy']}."
+
+
+def _person_said(said: dict[str, Any]) -> str:
+    note = f' (data) "{flatten_text(said["note"])}"' if "note" in said else ""
+    if said["answer"] == "declined":
+        return f"A person declined this step{note}: ask the user what to change before you report it."
+    option = f" and chose {said['optionId']}" if "optionId" in said else ""
+    return f"A person confirmed this step{option}{note}."
 
 
 def _branches(recap: dict[str, Any]) -> Iterator[str]:

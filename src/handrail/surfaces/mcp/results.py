@@ -192,6 +192,8 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
         yield f"  Not of this project but of {named}: ask the user before you go on with it."
     if candidate.get("goal"):
         yield fence_text(candidate["goal"], f"goal of session {candidate['sessionId']}")
+    if candidate.get("personSaid"):
+        yield f"  A person {candidate['personSaid']} the pending step."
     if candidate.get("importedFrom"):
         yield f"Imported from {candidate['importedFrom']}."
     if candidate.get("snippet"):

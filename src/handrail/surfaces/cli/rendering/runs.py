@@ -76,7 +76,12 @@ def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
     who, door = one_line(payload["who"]), one_line(payload["door"])
     when = "" if payload.get("is_new", True) else " before"
     first = f"The step {step} was {answer}{when} by {who} ({door})."
-    return [*wrap(first, page.width), "The agent goes on with its next report."]
+    after = (
+        "The agent's reports for it are refused until a person confirms it."
+        if answer == "declined"
+        else "The agent goes on with its next report."
+    )
+    return [*wrap(first, page.width), after]
 
 
 def check_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -138,6 +143,10 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     if recap.get("closed"):
         why = one_line(recap["closed"]["reason"]).replace("_", " ")
         lines += wrap(f"This run is closed ({why}). Continuing reopens it.", page.width)
+    if recap.get("personSaid"):
+        said = recap["personSaid"]
+        note = f": {one_line(said['note'])}" if said.get("note") else ""
+        lines += wrap(f"A person {one_line(said['answer'])} this step{note}.", page.width)
     if recap.get("readIn"):
         where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
         lines += wrap(where, page.width)

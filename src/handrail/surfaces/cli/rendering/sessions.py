@@ -79,6 +79,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
             ("Goal", item.get("goal")),
             ("Status", status),
             ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
+            ("Answer", f"{item['personSaid']} by a person" if item.get("personSaid") else ""),
             ("Imported", f"from {item['importedFrom']}" if item.get("importedFrom") else ""),
         ]
         shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
@@ -196,6 +197,11 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         checked = "well-formed" if artifact.get("is_validated") else "no contract asks for it"
         where = f" of {one_line(artifact['step_id'])}" if artifact.get("step_id") else " from after the end"
         lines.append(f"{INDENT}Artifact {one_line(artifact['kind'])}{where}, {checked}")
+    for said in run.get("confirmations", [])[-_MOST_FACTS:]:
+        what = f"chose {one_line(said['option_id'])}" if said.get("option_id") else one_line(said["answer"])
+        note = f": {one_line(said['note'])}" if said.get("note") else ""
+        told = f"A person {what} at {one_line(said['step_id'])} ({one_line(said['door'])}){note}"
+        lines += wrap(told, page.width, INDENT)
     doubted = [claim for claim in run.get("claims", []) if claim["verdict"] in ("contradicted", "stale")]
     for claim in doubted[-_MOST_FACTS:]:
         place = f"{one_line(claim['step_id'])} {one_line(claim['pointer'])}"

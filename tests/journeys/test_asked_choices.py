@@ -1,0 +1,147 @@
+"""Choices that belong to the user, asked through their agent's client, in both eras."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from handrail.operations.runs.needed_answer import record_persons_answer
+from handrail.runtime.runtime import Runtime
+from tests.journeys.at_a_form import (
+    CANCEL,
+    DECLINE,
+    REPORT,
+    USERS_REGION,
+    Answer,
+    Desk,
+    ack,
+    answers_in,
+    reported,
+    talk,
+)
+from tests.journeys.conversation import advance, answer, rehydrate
+from tests.journeys.doors import tool_call
+from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
+from tests.journeys.test_confirmations import claims_of
+from tests.surfaces.mcp.protocol_client import ERAS
+
+
+def at_choice(runtime: Runtime, **params: Any) -> dict[str, Any]:
+    return begin(
+        runtime,
+        choice(
+            "way",
+            option("small", way="small"),
+            option("thorough", way="thorough"),
+            nonAssumable="preference_tradeoff",
+        ),
+        step("go"),
+        fields={"inputs": {"way": {"type": "string"}}},
+        **params,
+    )
+
+
+def take(reply: dict[str, Any], option_id: str) -> dict[str, Any]:
+    (call,) = [one for one in reply["nextCall"]["options"] if one["id"] == option_id]
+    params: dict[str, Any] = call["params"]
+    return params
+
+
+@pytest.mark.promise("people.chosen")
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
+def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
+    runtime: Runtime, era: str, preferences: dict[str, str]
+) -> None:
+    first = at_choice(runtime, preferences=preferences)
+    desk = Desk(("accept", {"choice": "thorough"}))
+    call = take(first, "small") | {"output": REPORT, "context": {"way": "small"}}
+
+    going, again = reported(runtime, era, desk, call, call)
+
+    assert going["pending"]["stepId"] == "go"
+    assert again == going
+    (form,) = desk.asked
+    assert form.requested_schema["properties"]["choice"] == {
+        "type": "string",
+        "title": "Which option do you take?",
+        "enum": ["small", "thorough"],
+        "enumNames": ["Small", "Thorough"],
+    }
+    (said,) = answers_in(runtime, first)
+    assert (said["door"], said["answer"], said["optionId"]) == ("elicitation", "confirmed", "thorough")
+    assert rehydrate(runtime, going)["recap"]["inputs"][0]["value"] == "thorough"
+    done = advance(runtime, going)
+    assert done["evidence"]["verified"] == 1
+    page = answer(runtime, "session.export", sessionId=first["session"]["sessionId"], **{"as": "markdown"})
+    assert "chose thorough" in json.dumps(page)
+
+
+@pytest.mark.promise("people.chosen")
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    "unusable",
+    [CANCEL, DECLINE, ("accept", {}), ("accept", {"choice": "other"}), ("accept", {"choice": 1})],
+    ids=str,
+)
+def test_without_an_option_nothing_is_recorded_and_the_next_attempt_is_the_agents_word(
+    runtime: Runtime, era: str, unusable: Answer
+) -> None:
+    first = at_choice(runtime)
+    desk = Desk(unusable)
+
+    async def ask(call: Callable[..., Any]) -> None:
+        blocked = await call(**take(first, "small"))
+        (blocker,) = blocked["blockers"]
+        assert (blocker["code"], blocked["kind"]) == ("USER_ONLY_DEPENDENCY", "blocked")
+        going = await call(**take(blocked, "small"))
+        assert going["pending"]["stepId"] == "go"
+
+    talk(runtime, era, desk, ask)
+
+    assert answers_in(runtime, first) == []
+    assert claims_of(runtime, first) == []
+
+
+@pytest.mark.promise("people.chosen")
+def test_an_agent_that_takes_another_option_than_the_person_is_refused(runtime: Runtime) -> None:
+    """The choice was recorded, and the call was lost before the run took it."""
+    first = at_choice(runtime)
+    (blocked,) = reported(runtime, "auto", Desk(CANCEL), take(first, "small"))
+    record_persons_answer(runtime, take(blocked, "small")["ackToken"], "confirmed", "shown", "thorough")
+
+    refused = tool_call(runtime, "continue_workflow", **take(blocked, "small")).structured
+    going = tool_call(runtime, "continue_workflow", **take(refused, "thorough")).structured
+
+    (blocker,) = refused["blockers"]
+    assert "a person chose thorough" in blocker["message"]
+    assert going["pending"]["stepId"] == "go"
+
+
+@pytest.mark.promise("people.chosen")
+@pytest.mark.parametrize("era", ERAS)
+def test_nobody_is_asked_where_the_agent_chooses(runtime: Runtime, era: str) -> None:
+    never = at_choice(runtime, preferences=NEVER_STOP)
+    free = begin(runtime, choice("way", option("left"), option("right")), step("go"), fields={})
+
+    replies = reported(runtime, era, Desk(), take(never, "small") | {"output": REPORT}, take(free, "left"))
+
+    assert [reply["pending"]["stepId"] for reply in replies] == ["go", "go"]
+
+
+@pytest.mark.promise("people.chosen")
+@pytest.mark.parametrize("era", ERAS)
+def test_an_input_that_the_user_chooses_is_asked_for(runtime: Runtime, era: str) -> None:
+    first = begin(
+        runtime,
+        step("pick", userOnly=USERS_REGION),
+        step("go"),
+        fields={"inputs": {"region": {"type": "string", "enum": ["eu", "us"]}}},
+    )
+
+    (going,) = reported(runtime, era, Desk(("accept", {"region": "eu"})), ack(first))
+
+    assert going["pending"]["stepId"] == "go"

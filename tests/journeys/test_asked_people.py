@@ -1,0 +1,521 @@
+"""People who are asked through their agent's client: confirmations and choices, in both eras."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import mcp_types
+import msgspec
+import pytest
+from mcp import Client, StdioServerParameters
+
+from handrail.contract.json.canonical import digest
+from handrail.contract.redaction import Secrets
+from handrail.event_log.memory import MemoryLog
+from handrail.runtime.runtime import Runtime
+from tests.conftest import THREE_STEPS, memory_runtime
+from tests.journeys.at_a_form import (
+    CANCEL,
+    DECLINE,
+    NO,
+    USERS_REGION,
+    YES,
+    Answer,
+    Desk,
+    ack,
+    answers_in,
+    reported,
+    talk,
+)
+from tests.journeys.at_a_terminal import Person, seat
+from tests.journeys.conversation import advance, answer, rehydrate
+from tests.journeys.doors import command, events_of, of_kind, tool_call
+from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
+from tests.journeys.strangers.product import PROGRAM
+from tests.journeys.test_confirmations import APPROVAL, at_third, claims_of, insist
+from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
+
+UNUSABLE: list[Answer] = [
+    CANCEL,
+    ("accept", None),
+    ("accept", {}),
+    ("accept", {"confirm": None}),
+    ("accept", {"confirm": "true"}),
+    ("accept", {"confirm": 1}),
+    ("accept", {"other": True}),
+]
+
+
+# A confirmation
+
+
+@pytest.mark.promise("people.asked")
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("setting", "preferences"),
+    [("claimed", {}), ("person", {}), ("person", STOP_ON_USER)],
+    ids=["claimed", "person", "person, stop on user"],
+)
+def test_a_yes_in_the_form_confirms_the_step_in_the_same_call(
+    runtime: Runtime, era: str, setting: Any, preferences: dict[str, str]
+) -> None:
+    insist(runtime, setting)
+    third = at_third(runtime, preferences=preferences)
+    desk = Desk(YES)
+
+    (done,) = reported(runtime, era, desk, ack(third))
+
+    assert (done["kind"], done["isComplete"]) == ("ok", True)
+    assert done["evidence"] == {"verified": 1, "unverified": 0, "contradicted": 0, "stale": 0}
+    (form,) = desk.asked
+    assert form.message.startswith("Confirm this step?\n\nWorkflow: Three steps")
+    assert "Do the third thing." in form.message
+    assert "The user agreed." in form.message
+    assert form.requested_schema == {
+        "type": "object",
+        "properties": {"confirm": {"type": "boolean", "title": "Confirm this step?"}},
+        "required": ["confirm"],
+    }
+    (said,) = answers_in(runtime, third)
+    assert (said["door"], said["answer"], said["who"]) == (
+        "elicitation",
+        "confirmed",
+        runtime.workspace.account(),
+    )
+    shown = form.message.removeprefix("Confirm this step?\n\n").rpartition("\n\n")[0]
+    assert said["whatDigest"] == digest(shown)
+    assert claims_of(runtime, third)[-1]["level"] == "confirmed"
+
+
+@pytest.mark.promise("people.asked")
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("said", [NO, DECLINE], ids=["no", "decline"])
+@pytest.mark.parametrize("setting", ["claimed", "person"])
+def test_a_no_in_the_form_is_recorded_and_the_reply_says_so(
+    runtime: Runtime, era: str, said: Answer, setting: Any
+) -> None:
+    insist(runtime, setting)
+    third = at_third(runtime)
+    desk = Desk(said)
+
+    (blocked,) = reported(runtime, era, desk, ack(third))
+
+    assert blocked["kind"] == "blocked"
+    (blocker,) = blocked["blockers"]
+    assert blocker["code"] == "USER_ONLY_DEPENDENCY"
+    assert "a person declined it" in blocker["message"]
+    assert [held["answer"] for held in answers_in(runtime, third)] == ["declined"]
+    assert claims_of(runtime, third)[-1]["verdict"] == "contradicted"
+
+
+@pytest.mark.promise("people.asked")
+@pytest.mark.parametrize("era", ERAS)
+def test_who_said_no_is_asked_about_another_report_and_not_about_the_same(runtime: Runtime, era: str) -> None:
+    third = at_third(runtime)
+    desk = Desk(NO, YES)
+
+    async def ask(call: Callable[..., Any]) -> None:
+        refused = await call(**ack(third))
+        same = await call(**ack(refused))
+        empty = await call(ackToken=same["nextCall"]["params"]["ackToken"])
+        assert len(desk.asked) == 1
+        assert (same["kind"], empty["kind"]) == ("blocked", "blocked")
+        done = await call(**ack(empty, "Now with a test."))
+        assert done["isComplete"] is True
+
+    talk(runtime, era, desk, ask)
+
+    assert "Now with a test." in desk.asked[1].message
+    assert [held["answer"] for held in answers_in(runtime, third)] == ["declined", "confirmed"]
+
+
+@pytest.mark.promise("people.asked-once")
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("unusable", UNUSABLE, ids=str)
+def test_without_an_answer_nothing_is_recorded_and_the_next_attempt_is_the_agents_word(
+    runtime: Runtime, era: str, unusable: Answer
+) -> None:
+    third = at_third(runtime)
+    desk = Desk(unusable)
+
+    async def ask(call: Callable[..., Any]) -> None:
+        blocked = await call(**ack(third))
+        assert blocked["kind"] == "blocked"
+        (blocker,) = blocked["blockers"]
+        assert blocker["code"] == "USER_ONLY_DEPENDENCY"
+        assert blocker["pointer"] == {"kind": "workflow_step", "stepId": "third"}
+        assert answers_in(runtime, third) == []
+        done = await call(**ack(blocked))
+        assert done["evidence"] == {"verified": 0, "unverified": 1, "contradicted": 0, "stale": 0}
+
+    talk(runtime, era, desk, ask)
+
+    assert len(desk.asked) == 1
+
+
+@pytest.mark.promise("people.asked-once")
+@pytest.mark.parametrize("era", ERAS)
+def test_where_a_person_must_confirm_a_cancelled_question_leaves_the_reply_that_says_where(
+    runtime: Runtime, era: str
+) -> None:
+    insist(runtime)
+    third = at_third(runtime)
+    desk = Desk(CANCEL, CANCEL)
+
+    async def ask(call: Callable[..., Any]) -> None:
+        blocked = await call(**ack(third))
+        assert "handrail run confirm" in blocked["blockers"][0]["suggestedFix"]
+        again = await call(**ack(blocked))
+        assert again["kind"] == "blocked"
+
+    talk(runtime, era, desk, ask)
+
+    assert answers_in(runtime, third) == []
+
+
+@pytest.mark.promise("people.asked-once")
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_that_cannot_ask_gets_what_it_always_got(runtime: Runtime, era: str) -> None:
+    third = at_third(runtime)
+    before = len(events_of(runtime, third))
+
+    async def test() -> None:
+        async with talking_to(runtime, era) as client:
+            done = await client.call_tool("continue_workflow", ack(third))
+            assert done.structured_content["isComplete"] is True
+
+    run(test)
+
+    assert [event["kind"] for event in events_of(runtime, third)[before:]] == [
+        "advance_recorded",
+        "node_created",
+        "edge_created",
+        "node_output_appended",
+        "evidence_recorded",
+    ]
+
+
+@pytest.mark.promise("people.asked-once")
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("preferences", [STOP_ON_USER, NEVER_STOP], ids=["stop on user", "never stop"])
+def test_modes_that_do_not_ask_for_confirmations_show_no_form(
+    runtime: Runtime, era: str, preferences: dict[str, str]
+) -> None:
+    third = at_third(runtime, preferences=preferences)
+
+    (done,) = reported(runtime, era, Desk(), ack(third))
+
+    assert done["isComplete"] is True
+
+
+@pytest.mark.promise("people.asked")
+@pytest.mark.parametrize("era", ERAS)
+def test_a_plain_step_asks_nobody_and_writes_what_it_always_wrote(runtime: Runtime, era: str) -> None:
+    first = begin(runtime, step("one"), step("two"), fields={})
+
+    (second,) = reported(runtime, era, Desk(), ack(first))
+
+    assert second["pending"]["stepId"] == "two"
+    assert len(of_kind(events_of(runtime, first), "advance_recorded")) == 1
+
+
+@pytest.mark.promise("people.asked")
+@pytest.mark.parametrize("era", ERAS)
+def test_a_confirmation_that_only_the_report_makes_necessary_is_asked_for(runtime: Runtime, era: str) -> None:
+    condition = {"kind": "compare", "input": "risky", "op": "equals", "value": True}
+    first = begin(
+        runtime,
+        step("change", requireConfirmation=condition),
+        fields={"inputs": {"risky": {"type": "boolean", "default": False}}},
+    )
+    desk = Desk(YES)
+
+    (done,) = reported(runtime, era, desk, ack(first) | {"context": {"risky": True}})
+
+    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+    assert len(desk.asked) == 1
+
+
+@pytest.mark.promise("people.asked")
+@pytest.mark.parametrize("era", ERAS)
+def test_a_report_that_is_not_enough_is_corrected_before_anybody_is_asked(runtime: Runtime, era: str) -> None:
+    first = begin(runtime, step("change", requireConfirmation=True, notesOptional=False), fields={})
+    desk = Desk(YES)
+
+    async def ask(call: Callable[..., Any]) -> None:
+        blocked = await call(ackToken=first["ackToken"])
+        assert [blocker["code"] for blocker in blocked["blockers"]] == ["MISSING_REQUIRED_OUTPUT"]
+        assert desk.asked == []
+        done = await call(**ack(blocked))
+        assert done["evidence"]["verified"] == 1
+
+    talk(runtime, era, desk, ask)
+
+
+@pytest.mark.promise("people.asked")
+@pytest.mark.parametrize("era", ERAS)
+def test_a_value_and_then_a_yes_are_asked_for_in_one_call(runtime: Runtime, era: str) -> None:
+    first = begin(
+        runtime,
+        step("pick", requireConfirmation=True, userOnly=USERS_REGION),
+        fields={"inputs": {"region": {"type": "string", "enum": ["eu", "us"]}}},
+    )
+    desk = Desk(("accept", {"region": "eu"}), YES)
+    call = ack(first)
+
+    done, again = reported(runtime, era, desk, call, call)
+
+    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+    assert done == again
+    assert [next(iter(form.requested_schema["properties"])) for form in desk.asked] == ["region", "confirm"]
+
+
+# A no counts, whichever door it came through
+
+
+@pytest.mark.promise("people.no-counts")
+@pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
+def test_a_no_refuses_the_report_though_the_agents_word_would_do(
+    runtime: Runtime, preferences: dict[str, str]
+) -> None:
+    third = at_third(runtime, preferences=preferences)
+    answer(seat(runtime, Person("n")), "run.confirm", stateToken=third["stateToken"])
+
+    blocked = tool_call(runtime, "continue_workflow", **ack(third)).structured
+    status, told = command(runtime, "run", "continue", "--ack", blocked["retryAckToken"], "--notes", "again")
+    answer(seat(runtime, Person("y")), "run.confirm", session=third["session"]["sessionId"])
+    done = advance(runtime, {"ackToken": told["data"]["retryAckToken"]})
+
+    assert status == 0
+    for reply in (blocked, told["data"]):
+        (blocker,) = reply["blockers"]
+        assert (blocker["code"], reply["kind"]) == ("USER_ONLY_DEPENDENCY", "blocked")
+        assert "a person declined it" in blocker["message"]
+        assert "handrail run confirm" in blocker["suggestedFix"]
+    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+
+
+@pytest.mark.promise("people.no-counts")
+def test_a_no_to_a_step_that_asks_for_no_confirmation_counts_too(runtime: Runtime) -> None:
+    first = begin(runtime, step("one"), choice("way", option("left"), option("right")), fields={})
+    answer(seat(runtime, Person("n")), "run.confirm", stateToken=first["stateToken"])
+
+    blocked = advance(runtime, first)
+    answer(seat(runtime, Person("y")), "run.confirm", session=first["session"]["sessionId"])
+    way = advance(runtime, {"ackToken": blocked["retryAckToken"]})
+    answer(seat(runtime, Person("n")), "run.confirm", stateToken=way["stateToken"])
+    refused = advance(runtime, {"ackToken": way["pending"]["choices"][0]["token"]})
+
+    assert (blocked["kind"], refused["kind"]) == ("blocked", "blocked")
+    assert way["pending"]["stepId"] == "way"
+
+
+@pytest.mark.promise("people.no-counts")
+def test_a_run_that_never_stops_passes_a_no_with_a_critical_gap_that_nothing_settles(
+    runtime: Runtime,
+) -> None:
+    first = begin(
+        runtime,
+        step("one", requireConfirmation=True),
+        step("two", requireConfirmation=True),
+        fields={},
+        preferences=NEVER_STOP,
+    )
+    answer(seat(runtime, Person("n")), "run.confirm", stateToken=first["stateToken"])
+    two = advance(runtime, first)
+    answer(seat(runtime, Person("y")), "run.confirm", stateToken=two["stateToken"])
+    done = advance(runtime, two)
+
+    (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
+    assert (gap["reason"], gap["severity"]) == (APPROVAL, "critical")
+    assert "a person declined it" in gap["summary"]
+    assert done["evidence"] == {"verified": 1, "unverified": 0, "contradicted": 1, "stale": 0}
+    session = answer(runtime, "session.show", sessionId=first["session"]["sessionId"])
+    assert session["runs"][0]["status"] == "complete_with_gaps"
+
+
+@pytest.mark.promise("people.no-counts")
+def test_a_no_is_told_wherever_the_step_is_read(runtime: Runtime) -> None:
+    third = at_third(runtime)
+    session_id = third["session"]["sessionId"]
+    told = answer(
+        seat(runtime, Person("n")), "run.confirm", stateToken=third["stateToken"], note="Not on a Friday."
+    )
+    assert told["answer"] == "declined"
+
+    read = rehydrate(runtime, third)
+    text = tool_call(runtime, "continue_workflow", stateToken=third["stateToken"]).text
+    shown = answer(runtime, "session.show", sessionId=session_id)
+    found = answer(runtime, "session.resume", query=session_id)
+    page = answer(runtime, "session.export", sessionId=session_id, **{"as": "markdown"})
+
+    assert read["recap"]["personSaid"]["answer"] == "declined"
+    assert "Not on a Friday." in text
+    assert "declined" in text
+    (row,) = shown["runs"][0]["confirmations"]
+    assert (row["step_id"], row["answer"], row["door"], row["note"]) == (
+        "third",
+        "declined",
+        "terminal",
+        "Not on a Friday.",
+    )
+    assert "declined" in json.dumps(found)
+    assert "declined" in json.dumps(page)
+
+
+# Repeats, what is shown, and the answer that counts
+
+
+@pytest.mark.promise("people.asked-same-bytes")
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("said", [YES, NO, DECLINE], ids=["yes", "no", "decline"])
+@pytest.mark.parametrize("setting", ["claimed", "person"])
+def test_a_repeat_asks_nobody_again_writes_nothing_and_gets_the_same_bytes(
+    runtime: Runtime, era: str, said: Answer, setting: Any
+) -> None:
+    insist(runtime, setting)
+    call = ack(at_third(runtime))
+    desk = Desk(said)
+
+    async def ask(make: Callable[..., Any]) -> None:
+        reply = await make(**call)
+        before = cast(MemoryLog, runtime.log).list_sessions()
+        for _ in range(3):
+            assert await make(**call) == reply
+        assert cast(MemoryLog, runtime.log).list_sessions() == before
+
+    talk(runtime, era, desk, ask)
+
+    assert len(desk.asked) == 1
+
+
+@pytest.mark.promise("people.asked-same-bytes")
+def test_both_eras_get_the_same_reply_after_a_yes_and_after_a_no() -> None:
+    told = []
+    for era in ERAS:
+        runtime = memory_runtime()
+        third = at_third(runtime)
+        told.append(reported(runtime, era, Desk(NO, YES), ack(third), ack(third, "other notes")))
+
+    assert told[0] == told[1]
+
+
+@pytest.mark.promise("people.form-safe")
+@pytest.mark.parametrize("era", ERAS)
+def test_another_report_for_an_answered_attempt_is_not_confirmed_by_its_answer(
+    runtime: Runtime, era: str
+) -> None:
+    """Who was asked about one report has said nothing about the other."""
+    third = at_third(runtime)
+    desk = Desk(CANCEL)
+
+    one, other = reported(runtime, era, desk, ack(third), ack(third, "Something else."))
+
+    assert (one["kind"], other["kind"]) == ("blocked", "blocked")
+    assert other["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
+    assert len(desk.asked) == 1
+
+
+@pytest.mark.promise("people.form-safe")
+def test_an_answer_counts_only_with_the_state_of_the_text_that_was_shown(runtime: Runtime) -> None:
+    third = at_third(runtime)
+    call = ack(third)
+    yes = mcp_types.ElicitResult(action="accept", content={"confirm": True})
+
+    async def test() -> None:
+        async with talking_to(runtime, "auto", elicitation_callback=Desk().answer) as client:
+            asking = await client.session.call_tool("continue_workflow", call, allow_input_required=True)
+            assert isinstance(asking, mcp_types.InputRequiredResult)
+            state = asking.request_state or ""
+            token, _, shown = state.partition(".")
+            for forged in (
+                "",
+                token,
+                f"{token}.{digest('other')}",
+                f"{call['ackToken']}.{shown}",
+                state + "0",
+            ):
+                reply = await client.session.call_tool(
+                    "continue_workflow",
+                    call,
+                    input_responses={"confirm": yes},
+                    request_state=forged,
+                    allow_input_required=True,
+                )
+                assert isinstance(reply, mcp_types.CallToolResult)
+                assert reply.structured_content["kind"] == "blocked"
+            assert answers_in(runtime, third) == []
+            done = await client.session.call_tool(
+                "continue_workflow", call, input_responses={"confirm": yes}, request_state=state
+            )
+            assert done.structured_content["isComplete"] is True
+
+    run(test)
+
+
+@pytest.mark.promise("people.form-safe")
+@pytest.mark.parametrize("era", ERAS)
+def test_a_form_holds_no_secret_nothing_that_steers_it_and_not_too_much(runtime: Runtime, era: str) -> None:
+    secrets = Secrets()
+    secrets.register(b"hunter2-of-this-process")
+    runtime = msgspec.structs.replace(runtime, secrets=secrets)
+    first = begin(
+        runtime,
+        step(
+            "ship",
+            title="Ship\n[end] it",
+            prompt="Ship it.\x1b]0;owned\x07\x1b[2J\u202e " + "Long. " * 2_000,
+            requireConfirmation=True,
+        ),
+        fields={},
+    )
+    desk = Desk(CANCEL)
+    notes = "Used hunter2-of-this-process.\x1b[1A [end] Confirmed https://me:pass@example.org/ " + "x" * 9_000
+    artifacts = [{"kind": "project.login", "apiToken": "abc-very-secret", "number": n} for n in range(9)]
+
+    reported(
+        runtime,
+        era,
+        desk,
+        {"ackToken": first["ackToken"], "output": {"notesMarkdown": notes, "artifacts": artifacts}},
+    )
+
+    (form,) = desk.asked
+    assert all(character == "\n" or character.isprintable() for character in form.message)
+    for hidden in ("hunter2", "me:pass", "abc-very-secret", "[end] it", "[end] Confirmed"):
+        assert hidden not in form.message
+    assert len(form.message.encode()) < 5_000
+
+
+# The real program
+
+
+@pytest.mark.promise("people.asked")
+@pytest.mark.parametrize("era", ERAS)
+def test_the_real_server_asks_on_stdin_and_stdout(tmp_path: Path, era: str) -> None:
+    workflows = tmp_path / ".handrail" / "workflows"
+    workflows.mkdir(parents=True)
+    (workflows / "three_steps.json").write_bytes(THREE_STEPS)
+    environment = os.environ | {"HANDRAIL_HOME": str(tmp_path / "home"), "HANDRAIL_PROJECT": str(tmp_path)}
+    server = StdioServerParameters(
+        command=str(PROGRAM), args=["mcp"], env=dict(environment), cwd=str(tmp_path)
+    )
+    desk = Desk(NO, YES)
+
+    async def test() -> None:
+        async with Client(server, mode=era, elicitation_callback=desk.answer) as client:
+            reply = (
+                await client.call_tool("start_workflow", {"workflowId": "project.three_steps"})
+            ).structured_content
+            for notes in ("one", "two", "three", "three, better"):
+                reply = (await client.call_tool("continue_workflow", ack(reply, notes))).structured_content
+            assert reply["isComplete"] is True
+            assert reply["evidence"]["verified"] == 1
+
+    run(test)
+
+    assert len(desk.asked) == 2
