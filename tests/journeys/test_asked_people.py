@@ -35,8 +35,9 @@ from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
+from tests.journeys.rich_session import report
 from tests.journeys.strangers.product import PROGRAM
-from tests.journeys.test_confirmations import APPROVAL, at_third, claims_of, insist
+from tests.journeys.test_confirmations import APPROVAL, RELEASE, at_release, at_third, claims_of, insist
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
 
 UNUSABLE: list[Answer] = [
@@ -242,6 +243,26 @@ def test_a_confirmation_that_only_the_report_makes_necessary_is_asked_for(runtim
 
 @pytest.mark.promise("people.asked")
 @pytest.mark.parametrize("era", ERAS)
+def test_a_contract_that_wants_a_person_gets_the_answer_of_the_form(runtime: Runtime, era: str) -> None:
+    first = at_release(runtime)
+    desk = Desk(NO, YES)
+    call = {"ackToken": first["ackToken"], "output": {"notesMarkdown": "Ready.", "artifacts": [RELEASE]}}
+
+    async def ask(make: Callable[..., Any]) -> None:
+        refused = await make(**call)
+        assert [blocker["message"] for blocker in refused["blockers"]] == [
+            "The step release does not pass: a person declined it."
+        ]
+        done = await make(**ack(refused, "Ready now."))
+        assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+
+    talk(runtime, era, desk, ask)
+
+    assert '"version":"2.0.0"' in desk.asked[0].message
+
+
+@pytest.mark.promise("people.asked")
+@pytest.mark.parametrize("era", ERAS)
 def test_a_report_that_is_not_enough_is_corrected_before_anybody_is_asked(runtime: Runtime, era: str) -> None:
     first = begin(runtime, step("change", requireConfirmation=True, notesOptional=False), fields={})
     desk = Desk(YES)
@@ -328,12 +349,18 @@ def test_a_run_that_never_stops_passes_a_no_with_a_critical_gap_that_nothing_set
     answer(seat(runtime, Person("n")), "run.confirm", stateToken=first["stateToken"])
     two = advance(runtime, first)
     answer(seat(runtime, Person("y")), "run.confirm", stateToken=two["stateToken"])
-    done = advance(runtime, two)
-
     (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
+    settling = {
+        "kind": "wr.gap",
+        "severity": "info",
+        "summary": "The user agreed later.",
+        "resolvesGapId": gap["gapId"],
+    }
+    done = report(runtime, two["ackToken"], settling)
+
     assert (gap["reason"], gap["severity"]) == (APPROVAL, "critical")
     assert "a person declined it" in gap["summary"]
-    assert done["evidence"] == {"verified": 1, "unverified": 0, "contradicted": 1, "stale": 0}
+    assert done["evidence"]["contradicted"] == 1
     session = answer(runtime, "session.show", sessionId=first["session"]["sessionId"])
     assert session["runs"][0]["status"] == "complete_with_gaps"
 

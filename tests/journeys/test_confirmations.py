@@ -171,8 +171,8 @@ def test_a_run_that_never_stops_has_no_gap_where_a_person_did_confirm(runtime: R
     assert of_kind(events_of(runtime, third), "gap_recorded") == []
 
 
-@pytest.mark.promise("people.insisted-on")
-def test_a_contract_that_wants_a_person_takes_no_other_word(runtime: Runtime) -> None:
+def at_release(runtime: Runtime) -> dict[str, Any]:
+    """A step whose contract wants the word of a person."""
     contract = {
         "id": "project.contracts.release",
         "schema": {
@@ -191,12 +191,19 @@ def test_a_contract_that_wants_a_person_takes_no_other_word(runtime: Runtime) ->
         holds="contract",
     )
     runtime.library.held.append(file)
-    first = begin(runtime, step("release", output={"contractRef": "project.contracts.release"}), fields={})
-    release = {"kind": "project.release", "version": "2.0.0"}
+    return begin(runtime, step("release", output={"contractRef": "project.contracts.release"}), fields={})
 
-    blocked = report(runtime, first["ackToken"], release)
+
+RELEASE = {"kind": "project.release", "version": "2.0.0"}
+
+
+@pytest.mark.promise("people.insisted-on")
+def test_a_contract_that_wants_a_person_takes_no_other_word(runtime: Runtime) -> None:
+    first = at_release(runtime)
+
+    blocked = report(runtime, first["ackToken"], RELEASE)
     answer(seat(runtime, Person("y")), "run.confirm", session=first["session"]["sessionId"])
-    done = report(runtime, blocked["retryAckToken"], release)
+    done = report(runtime, blocked["retryAckToken"], RELEASE)
 
     (blocker,) = blocked["blockers"]
     assert blocker["code"] == "USER_ONLY_DEPENDENCY"
