@@ -283,6 +283,11 @@ MCP: Rows = (
         "LAST_ANSWERS_SECONDS",
         "How long answers may take after the input closed.",
     ),
+    (
+        "surfaces.mcp.calls_in_progress",
+        "MOST_TREES_WAITING",
+        "Looks at a project's files that wait for their turn.",
+    ),
     ("surfaces.mcp.resources", "LONGEST_URI", "Characters of an address."),
     ("surfaces.mcp.prompts", "LONGEST_ARGUMENT", "Characters of an argument of a prompt."),
     ("surfaces.mcp.prompts", "PROMPTS_PER_PAGE", "Prompts on a page."),

@@ -113,6 +113,26 @@ def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
     assert (last.get("cause", "advance"), last["listed"]) == ("advance", 1)
 
 
+@pytest.mark.promise("evidence.late-baseline")
+@pytest.mark.parametrize(("seconds_later", "cause"), [(1, "start"), (-1, "look")])
+def test_files_that_changed_after_the_reply_are_not_those_of_the_start(
+    work: Work, seconds_later: int, cause: str
+) -> None:
+    due: list[TreeDue] = []
+    runtime = msgspec.structs.replace(
+        build_runtime(work.tool.environment, home=work.tool.home), trees_due=due
+    )
+    started = answer(runtime, "run.start", workflowId="wr.small_change", goal="g", project=str(work.root))
+    write(work.root, "a.py", "a = 2\n")
+    changed_ns = (work.root / "a.py").stat().st_ctime_ns
+
+    left_ns = changed_ns + seconds_later * 1_000_000_000
+    why = take_for_command(runtime, msgspec.structs.replace(due[0], left_ns=left_ns))
+
+    (tree,) = work.events(started, "tree_recorded")
+    assert (why, tree["data"]["cause"]) == ("", cause)
+
+
 @pytest.mark.promise("evidence.code.tree-of-a-node")
 def test_the_library_keeps_the_files_of_a_step_too(work: Work) -> None:
     store = Handrail(home=work.tool.home, environment=work.tool.environment)

@@ -244,7 +244,13 @@ def take_due_tree(rt: Runtime, due: TreeDue, seconds: float, most_bytes: int = M
     tree = rt.worktree().take_tree(due.project, seconds) if due.tree is None else due.tree
     if isinstance(tree, Unseen):
         return tree.reason
-    return record_tree(rt, session.history, due.node_id, due.project, tree, due.cause, most_bytes)
+    return record_tree(rt, session.history, due.node_id, due.project, tree, _cause(due, tree), most_bytes)
+
+
+def _cause(due: TreeDue, tree: Tree) -> TreeCause:
+    """Files that changed after the reply are not those that a run began with: then it is only a look."""
+    is_late = due.cause == "start" and bool(due.left_ns) and tree.changed_ns > due.left_ns
+    return "look" if is_late else due.cause
 
 
 def take_for_command(rt: Runtime, due: TreeDue) -> str:

@@ -92,6 +92,8 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     """How many files the project has."""
     skipped: int = 0
     """Paths that are no files: submodules, pipes, sockets, devices."""
+    changed_ns: int = 0
+    """When the last of the entries changed, by the times of files; 0: not known."""
 
 
 class Unseen(msgspec.Struct, frozen=True, kw_only=True):

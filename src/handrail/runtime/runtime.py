@@ -183,6 +183,8 @@ class TreeDue(msgspec.Struct, frozen=True, kw_only=True):
     node_id: NodeId
     project: str
     cause: Literal["start", "advance", "checkpoint", "receipt"]
+    left_ns: int = 0
+    """When the call left it: a file that changed later was not there like that. Compared with files only."""
     tree: Tree | None = None
     """What the call itself has seen; None: nobody has looked yet."""
 
@@ -270,8 +272,16 @@ def leave_tree(
         return
     if not keeps_code(rt, project):
         return
-    due = TreeDue(session_id=session_id, node_id=node_id, project=project, cause=cause, tree=tree)
-    rt.trees_due.append(due)
+    rt.trees_due.append(
+        TreeDue(
+            session_id=session_id,
+            node_id=node_id,
+            project=project,
+            cause=cause,
+            left_ns=time.time_ns(),
+            tree=tree,
+        )
+    )
 
 
 def keeps_code(rt: Runtime, project: str) -> bool:

@@ -23,6 +23,12 @@ PROMISES: tuple[Promise, ...] = (
         "commit of its own after the reply; a setting of the user or the project turns that off.",
     ),
     Promise(
+        "evidence.code.after-the-reply",
+        "evidence, section 4",
+        "A running server looks at the files after its answer: no answer waits for a look, trouble with one "
+        "changes no answer, and a server whose input closes first finishes what it has begun.",
+    ),
+    Promise(
         "evidence.late-baseline",
         "evidence, section 4",
         "A start whose files could not be looked at in time is made up for by the next tree: what changed "

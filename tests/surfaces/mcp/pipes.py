@@ -6,28 +6,30 @@ import json
 import os
 import select
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
+from handrail.runtime.runtime import TreeDue
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.calls_in_progress import LIMITS, Limits, ServerParts
 from handrail.surfaces.mcp.stdio import serve
 
 BOUND_SECONDS = 120
+TakeTree: TypeAlias = Callable[[TreeDue], None]
 
 
 class Client:
     """The other ends of the pipes."""
 
-    def __init__(self, adapter: Adapter, limits: Limits) -> None:
+    def __init__(self, adapter: Adapter, limits: Limits, take_tree: TakeTree | None = None) -> None:
         incoming, self._writing = os.pipe()
         self._reading, outgoing = os.pipe()
         self.trouble: OSError | None = None
         self._rest = b""
         self.tidied = threading.Event()
 
-        door = ServerParts(offer=lambda: adapter, give_back_memory=self._note_tidying)
+        door = ServerParts(offer=lambda: adapter, give_back_memory=self._note_tidying, take_tree=take_tree)
 
         def work() -> None:
             try:
@@ -91,6 +93,9 @@ class Client:
                 return b"".join(parts)
             parts.append(chunk)
 
+    def is_serving(self) -> bool:
+        return self._server.is_alive()
+
     def ended(self) -> bool:
         """Whether the server has ended within the bound."""
         self._server.join(BOUND_SECONDS)
@@ -98,8 +103,10 @@ class Client:
 
 
 @contextmanager
-def connected(adapter: Adapter, limits: Limits = LIMITS) -> Iterator[Client]:
-    client = Client(adapter, limits)
+def connected(
+    adapter: Adapter, limits: Limits = LIMITS, take_tree: TakeTree | None = None
+) -> Iterator[Client]:
+    client = Client(adapter, limits, take_tree)
     try:
         yield client
     finally:

@@ -78,6 +78,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     mode: bytes
     digest: bytes
     size: int
+    changed_ns: int = 0
+    """When it last changed, as the file system tells it."""
 
 
 class Look:
@@ -158,7 +160,7 @@ class Look:
         known = table.find(at, stamp) if at >= 0 and table is not None else self.cache.find(path, stamp)
         digest = self._digest(path, at, stamp) if known is None else known
         mode = EXECUTABLE if found.st_mode & 0o100 else FILE
-        return State(mode=mode, digest=digest, size=found.st_size)
+        return State(mode=mode, digest=digest, size=found.st_size, changed_ns=found.st_ctime_ns)
 
     def _see_other_kind(self, path: bytes, found: os.stat_result) -> State | None:
         if not stat.S_ISLNK(found.st_mode):
@@ -169,7 +171,14 @@ class Look:
         except OSError:
             return None
         digest = digest_content(target, self.cache.algorithm)
-        return State(mode=LINK, digest=digest, size=len(target))
+        return State(mode=LINK, digest=digest, size=len(target), changed_ns=found.st_ctime_ns)
+
+    def see_removal(self, path: bytes) -> int:
+        """When something was last put into or taken out of the folder of a file that is gone."""
+        try:
+            return os.lstat(os.path.dirname(self.root + b"/" + path)).st_ctime_ns
+        except OSError:
+            return 0
 
     def _digest(self, path: bytes, at: int, stamp: Stamp) -> bytes:
         """The digest of the bytes on the disk; empty for a file that is too large or may not be read."""
@@ -228,6 +237,7 @@ def take_without_git(look: Look, excluded: bytes) -> Tree | Unseen:
         tree_id=_make_id(total),
         files=len(states),
         skipped=walked.skipped + look.skipped,
+        changed_ns=max((state.changed_ns for state in states.values()), default=0),
     )
 
 
@@ -280,8 +290,14 @@ def _make_tree(look: Look, head: HeadTable, present: Mapping[bytes, State], gone
         if known is not None:
             total -= weigh(path, *known, 0)
             differing[path] = None
+    times = (
+        look.see_removal(path) if state is None else state.changed_ns for path, state in differing.items()
+    )
     return Tree(
-        head=head.head, entries=_make_entries(differing, look.cache.algorithm), tree_id=_make_id(total)
+        head=head.head,
+        entries=_make_entries(differing, look.cache.algorithm),
+        tree_id=_make_id(total),
+        changed_ns=max(times, default=0),
     )
 
 

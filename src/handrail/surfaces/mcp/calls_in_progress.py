@@ -3,7 +3,7 @@
 The reading thread takes messages and writes nothing after the handshake. One thread, the desk, sends answers
 that are known at once and watches deadlines. Up to sixteen workers run operations. A worker whose call is
 over, because its client cancelled it or its time passed, no longer counts, so calls that hang block nobody.
-A question to a person keeps no thread.
+A question to a person keeps no thread. Files are looked at by one more thread, after the answers.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from io import FileIO
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Literal, assert_never
@@ -71,6 +72,8 @@ BURST_BYTES = 4 * 1024 * 1024
 CALL_SECONDS = 55
 """Less than the minute after which most clients give up, so that they still get an answer."""
 LAST_ANSWERS_SECONDS = 30
+MOST_TREES_WAITING = 64
+"""Trees that wait to be taken; of a further call, none is."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,8 +233,10 @@ class CallsInProgress:
         self._owed = self._owed_bytes = self._carried_bytes = 0
         self._workers = self._idle = self._queued = self._hanging = 0
         self._is_closing = False
+        self._due: SimpleQueue[TreeDue | None] = SimpleQueue()
         self._trees = 0
         """Trees that are still to be taken."""
+        self._is_looking = False
 
     def start(self) -> None:
         """Raises RuntimeError when no thread can be started."""
@@ -263,17 +268,21 @@ class CallsInProgress:
             self._settle_unanswered(call)
         with self._changed:
             self._changed.wait_for(
-                lambda: not (self._owed or self._trees) or self._outlet.trouble is not None,
+                lambda: not self._owed or self._outlet.trouble is not None,
                 self._limits.last_answers_seconds,
             )
 
     def stop(self) -> None:
+        """End, after the looks at files that answers have left; they need no client."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._trees, self._limits.last_answers_seconds)
         self._outlet.close()
         self._quick.put(None)
         with self._lock:
             workers = self._workers
         for _ in range(workers):
             self._jobs.put(None)
+        self._due.put(None)
 
     def _take_one(self, message: Message, size: int, batch: Batch | None = None) -> None:
         match message:
@@ -387,23 +396,37 @@ class CallsInProgress:
             trees_due=due if self._parts.take_tree is not None else None,
         )
         found = run_guarded(runtime, lambda: call.work.perform(self._adapter(), runtime))
-        with self._lock:
-            self._trees += len(due)
+        trees = self._expect_trees(due)
         if isinstance(found, Waiting):
             self._ask(call, found)
         else:
             self._settle(call, refusal_of(found) if isinstance(found, Failure) else found)
-        for one in due:
-            self._take_tree(one)
+        for one in trees:  # only now: the answer goes first
+            self._due.put(one)
 
-    def _take_tree(self, due: TreeDue) -> None:
-        """After the answer: trouble here is kept as an incident, and changes nothing that was said."""
+    def _expect_trees(self, due: list[TreeDue]) -> list[TreeDue]:
+        """Those that will be taken, by one thread of its own: no call waits for a look at files."""
+        with self._lock:
+            expected = due[: max(0, MOST_TREES_WAITING - self._trees)]
+            if expected and not self._is_looking:
+                try:
+                    threading.Thread(target=self._take_trees, name="trees", daemon=True).start()
+                except RuntimeError:  # no more threads: the next node brings its own tree
+                    return []
+                self._is_looking = True
+            self._trees += len(expected)
+        return expected
+
+    def _take_trees(self) -> None:
+        """Trouble here is kept as an incident, and changes nothing that was said."""
         take = self._parts.take_tree
-        if take is not None:
-            run_guarded(self._runtime, lambda: take(due))
-        with self._changed:
-            self._trees -= 1
-            self._changed.notify_all()
+        assert take is not None, "without it no call leaves a tree to be taken"
+        while (due := self._due.get()) is not None:
+            run_guarded(self._runtime, partial(take, due))
+            del due  # else an idle thread keeps the last tree in memory
+            with self._changed:
+                self._trees -= 1
+                self._changed.notify_all()
 
     def _adapter(self) -> Adapter:
         """Created once, by the first caller; the others wait."""

@@ -1,0 +1,128 @@
+"""A server on stdin and stdout in a git repository: the files of its steps, as `code` shows them."""
+
+from __future__ import annotations
+
+import json
+import select
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import THREE_STEPS
+from tests.host.worktree.project import picture, write
+from tests.journeys.test_code_of_nodes import Work
+from tests.surfaces.cli.test_signals_while_waiting import wait_until
+from tests.surfaces.mcp.conversations import opening, request, tool
+
+SECONDS = 60
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+class Server:
+    """A process that serves one client, which waits for each answer."""
+
+    def __init__(self, work: Work) -> None:
+        self._process = subprocess.Popen(
+            [*work.tool.command, "mcp"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=work.root,
+            env=work.tool.environment,
+        )
+        self._number = 0
+        hello, ready = opening()
+        self._send(hello)
+        self._hear()
+        self._send(ready)
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        self._number += 1
+        self._send(request(self._number, "tools/call", tool(name, **arguments)))
+        return self._hear()["result"]["structuredContent"]
+
+    def end(self) -> int:
+        """Close its input, as a client does that leaves; the exit status."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        return self._process.wait(SECONDS)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait(SECONDS)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _send(self, message: Any) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def _hear(self) -> Any:
+        assert self._process.stdout is not None
+        assert select.select([self._process.stdout], [], [], SECONDS)[0], "the server says nothing"
+        return json.loads(self._process.stdout.readline())
+
+
+@contextmanager
+def served(work: Work) -> Iterator[Server]:
+    server = Server(work)
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    prepared = Work(tmp_path)
+    write(prepared.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
+    return prepared
+
+
+@pytest.mark.promise("evidence.code.after-the-reply")
+def test_the_files_of_every_step_are_there_though_the_client_leaves_after_the_last_answer(work: Work) -> None:
+    repository = picture(work.root / ".git")
+    with served(work) as server:
+        started = server.call("start_workflow", workflowId="project.three_steps")
+        wait_until(lambda: len(work.events(started, "tree_recorded")) == 1)
+        write(work.root, "a.py", "a = 2\n")
+        output = {"notesMarkdown": "Done."}
+        server.call("continue_workflow", ackToken=started["ackToken"], output=output)
+        assert server.end() == 0
+
+    first, second = [one["data"]["nodeId"] for one in work.events(started, "tree_recorded")]
+    shown = work.tool.data("code", "diff", first, second)
+
+    assert [(file["path"], file["added"], file["removed"]) for file in shown["files"]] == [("a.py", 1, 1)]
+    assert "-a = 1\n+a = 2\n" in shown["diff"]
+    assert picture(work.root / ".git") == repository
+
+
+@pytest.mark.promise("evidence.code.reread")
+def test_an_agent_that_reads_an_older_step_again_is_told_of_its_files(work: Work) -> None:
+    with served(work) as server:
+        started = server.call("start_workflow", workflowId="project.three_steps")
+        output = {"notesMarkdown": "Done."}
+        second = server.call("continue_workflow", ackToken=started["ackToken"], output=output)
+        assert server.end() == 0
+    write(work.root, "a.py", "a = 2\n")
+
+    with served(work) as server:
+        older = server.call("continue_workflow", stateToken=started["stateToken"])
+        newest = server.call("continue_workflow", stateToken=second["stateToken"])
+
+    told = [one["message"] for one in older["warnings"] if one["code"] == "FILES_DIFFER"]
+    node = work.events(started, "tree_recorded")[0]["data"]["nodeId"]
+    assert told == [
+        "1 file of the project differs from what this step saw. "
+        f"To bring them back: handrail code restore {node} --dry-run"
+    ]
+    assert [one for one in newest.get("warnings", []) if one["code"] == "FILES_DIFFER"] == []
