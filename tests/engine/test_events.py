@@ -66,7 +66,8 @@ from handrail.engine.navigate import (
     SelectedStep,
     SkippedStep,
 )
-from handrail.engine.program_runs import (
+from handrail.engine.reasons import Blocker, OutputContract
+from handrail.engine.receipts import (
     Counts,
     Exited,
     NotStarted,
@@ -75,7 +76,6 @@ from handrail.engine.program_runs import (
     StatusUnknown,
     TimedOut,
 )
-from handrail.engine.reasons import Blocker, OutputContract
 
 AT = "2027-01-15T08:00:00.000Z"
 RUN = RunId("run_1")

@@ -20,15 +20,15 @@ from handrail.engine.judge.run_claims import (
     Witnessed,
     suggest_command,
 )
-from handrail.engine.program_runs import (
+from handrail.engine.receipts import (
     Counts,
     Exited,
     PinnedCheck,
     RunOutcome,
     StatusUnknown,
     TimedOut,
+    digest_argv,
 )
-from handrail.engine.receipts import digest_argv
 from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.compiled import Consistent, Evidence, RedThenGreen, Term
 from tests.engine.written_log import step, workflow_of

@@ -14,15 +14,18 @@ from handrail.engine.folding import fold
 from handrail.engine.history import Node, list_receipts
 from handrail.engine.history_cache import decode_history, encode_history
 from handrail.engine.plans import plan_receipt
-from handrail.engine.program_runs import (
+from handrail.engine.receipts import (
     Counts,
     Exited,
     RunOutcome,
     Signalled,
     StatusUnknown,
     TimedOut,
+    describe_outcome,
+    digest_argv,
+    has_passed,
+    split_command,
 )
-from handrail.engine.receipts import describe_outcome, digest_argv, has_passed, split_command
 from handrail.projections.run_graph import preferred_tip
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog
 

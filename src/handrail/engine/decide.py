@@ -98,10 +98,10 @@ from handrail.engine.plans import (
     plan_validations,
     plan_work,
 )
-from handrail.engine.program_runs import (
+from handrail.engine.reasons import Block, ContextKey, Proceed, shorten_message
+from handrail.engine.receipts import (
     PinnedCheck,
 )
-from handrail.engine.reasons import Block, ContextKey, Proceed, shorten_message
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf
 from handrail.workflows.conditions import Facts
 

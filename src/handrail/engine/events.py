@@ -25,8 +25,8 @@ from handrail.contract.ids import (
 )
 from handrail.contract.outcome import Fault
 from handrail.engine.navigate import State, TraceEntry
-from handrail.engine.program_runs import Counts, PinnedCheck, RunOutcome
 from handrail.engine.reasons import Blocker, Issue, ReasonName, issue_of
+from handrail.engine.receipts import Counts, PinnedCheck, RunOutcome
 
 EVENT_VERSION = 1
 MOST_TRACE_ENTRIES = 25

@@ -41,7 +41,7 @@ from handrail.engine.events import (
     ValidationPerformed,
 )
 from handrail.engine.navigate import LoopFrame, State, TraceEntry
-from handrail.engine.program_runs import (
+from handrail.engine.receipts import (
     PinnedCheck,
 )
 

@@ -12,10 +12,10 @@ from handrail.contract.printed_text import redact_argv
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.engine.program_runs import (
+from handrail.engine.receipts import (
     PinnedCheck,
+    digest_argv,
 )
-from handrail.engine.receipts import digest_argv
 from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
 
 

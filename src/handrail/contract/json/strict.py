@@ -62,7 +62,7 @@ def decode_json_at(
         raise explain_broken_syntax(text, error.pos, error.msg) from None
     except (ValueError, RecursionError):
         raise explain_refused_text(text, max_depth, at, depth) from None
-    left = max_depth - depth
+    left = max(max_depth - depth, 0)
     if text.count("[", at, end) + text.count("{", at, end) > left and is_deeper(value, left):
         raise explain_refused_text(text, max_depth, at, depth)
     if is_suspect and not _has_whole_characters(value):

@@ -14,7 +14,7 @@ import msgspec
 from handrail.contract.catalogue import REQUEST_TOO_LARGE
 from handrail.contract.ids import is_session_id
 from handrail.contract.json.strict import decode_json_at, has_half_escapes, utf8_text
-from handrail.contract.json.trouble import explain_broken_syntax, explain_broken_text
+from handrail.contract.json.trouble import explain_broken_syntax, explain_broken_text, explain_refused_text
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
 from handrail.engine.bundles import limits
@@ -45,7 +45,7 @@ class JsonWalk:
     def __init__(self, text: str, *, max_depth: int) -> None:
         self._text = text
         self._at = 0
-        self._depth = 0
+        self._depth = self._deepest = 0
         self._max_depth = max_depth
         self._is_suspect = has_half_escapes(text)
         self._skip()
@@ -92,10 +92,13 @@ class JsonWalk:
         """Nothing more may follow."""
         if self._at < len(self._text):
             raise self._broken("Extra data")
+        if self._deepest > self._max_depth:  # of the lists and objects that were entered
+            raise explain_refused_text(self._text, self._max_depth)
 
     def _parts(self, closing: str) -> Iterator[int]:
         self._step()
         self._depth += 1
+        self._deepest = max(self._deepest, self._depth)
         if not self.is_at(closing):
             yield 0
             count = 1

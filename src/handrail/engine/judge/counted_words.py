@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from handrail.engine.program_runs import Counts
+from handrail.engine.receipts import Counts
 
 _COUNTED = re.compile(
     r"(?P<about>(?:\b(?:about|almost|approximately|around|least|most|nearly|over|roughly|some|than|to|under)|[~≈<>])\s*)?"

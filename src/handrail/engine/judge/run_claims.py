@@ -21,13 +21,16 @@ from handrail.engine.events import (
 )
 from handrail.engine.judge.artifacts import JudgedArtifact
 from handrail.engine.judge.counted_words import find_miscount
-from handrail.engine.program_runs import (
+from handrail.engine.reasons import Reason
+from handrail.engine.receipts import (
     Exited,
     PinnedCheck,
     StatusUnknown,
+    describe_outcome,
+    digest_argv,
+    has_passed,
+    split_command,
 )
-from handrail.engine.reasons import Reason
-from handrail.engine.receipts import describe_outcome, digest_argv, has_passed, split_command
 
 MOST_PATHS_NAMED = 5
 _OWN_CHECK = ("handrail", "check", "run")

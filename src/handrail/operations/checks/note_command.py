@@ -21,12 +21,13 @@ from handrail.engine.events import (
 from handrail.engine.history import Node, list_receipts
 from handrail.engine.navigate import Running
 from handrail.engine.plans import plan_receipt
-from handrail.engine.program_runs import (
+from handrail.engine.receipts import (
     Exited,
     RunOutcome,
     StatusUnknown,
+    digest_argv,
+    split_command,
 )
-from handrail.engine.receipts import digest_argv, split_command
 from handrail.operations.finding import find_session
 from handrail.operations.sessions.resume_session import find_work_in_progress
 from handrail.ports.worktree import Tree, Unseen

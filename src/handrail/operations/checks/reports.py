@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 import msgspec
 
-from handrail.engine.program_runs import (
+from handrail.engine.receipts import (
     Counts,
 )
 

@@ -29,7 +29,7 @@ from handrail.engine.events import (
 )
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.plans import plan_receipt
-from handrail.engine.program_runs import (
+from handrail.engine.receipts import (
     Counts,
     Exited,
     NotStarted,
@@ -38,8 +38,10 @@ from handrail.engine.program_runs import (
     Signalled,
     StatusUnknown,
     TimedOut,
+    describe_outcome,
+    digest_argv,
+    has_passed,
 )
-from handrail.engine.receipts import describe_outcome, digest_argv, has_passed
 from handrail.engine.reply import ToolCall
 from handrail.operations.checks.reports import UnreadableReport, count_tests
 from handrail.operations.declared_checks import find_check
