@@ -1,4 +1,4 @@
-"""What an agent pays in tokens: the tool definitions once, and each step beside its prompt.
+"""What an agent pays in tokens: the tool definitions once, each step beside its prompt, and its evidence.
 
 Counts with the estimator of the contract (LAFS 9.5.4, which overstates JSON) and with real tokenizers
 whose vocabularies ship inside their packages, so nothing is downloaded while it runs: `bpe-openai`
@@ -13,10 +13,14 @@ import importlib.util
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
+
+import msgspec
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.disclosure.fields import Level
@@ -24,6 +28,7 @@ from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
+from handrail.workflows.builtins import registry
 
 DEFINITIONS_BOUND = 1_800
 STEP_BOUND = 165
@@ -32,6 +37,12 @@ STEP_WITH_TOKENS_BOUND = 290
 MINIMAL_BOUND = 100
 ARTIFACT_BOUND = 60
 """What the frame of an artifact may add to each of them."""
+EVIDENCE_BOUND = 25
+"""What evidence may add to a step of an honest agent."""
+EVIDENCE_END_BOUND = 40
+"""What its sum may add to the reply that ends a run."""
+OF_EVIDENCE = ("receiptId", "leftOut", "exitCode", "guard")
+"""Members of builtin contracts that are there to be checked."""
 WORKFLOWS = {"a step": "wr.bug_investigation", "a step with an artifact": "wr.small_change"}
 """By what their second step is."""
 GOAL = "Round the invoice total only once"
@@ -91,6 +102,92 @@ def measured(count: Count) -> Iterator[Row]:
                 else:
                     yield f"{what}, with token strings", count(whole), STEP_WITH_TOKENS_BOUND + more
                     yield f"{what}, without token strings", count(tokens_emptied(whole)), STEP_BOUND + more
+    with_evidence = play_small_change()
+    with without_evidence():
+        without = [forget_evidence(reply) for reply in play_small_change()]
+    added = [
+        count(tokens_emptied(one)) - count(tokens_emptied(other))
+        for one, other in zip(with_evidence, without, strict=True)
+    ]
+    yield "what evidence adds to a step, prompt included, at most", max(added[:-1]), EVIDENCE_BOUND
+    yield "what evidence adds to the reply that ends a run", added[-1], EVIDENCE_END_BOUND
+
+
+@contextmanager
+def without_evidence() -> Iterator[None]:
+    """Builtin contracts as they would be if nothing were checked beyond their schemas."""
+    held = dict(registry._CONTRACTS)
+    try:
+        for name, spec in held.items():
+            registry._CONTRACTS[name] = msgspec.structs.replace(
+                spec,
+                evidence=(),
+                schema=forget_members(spec.schema),
+                example={key: value for key, value in spec.example.items() if key not in OF_EVIDENCE},
+            )
+        yield
+    finally:
+        registry._CONTRACTS.update(held)
+
+
+def forget_members(schema: Any) -> Any:
+    """The schema without what is there only to be checked; what a program sends all the same is let in."""
+    if isinstance(schema, list):
+        return [forget_members(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    rest = {key: forget_members(value) for key, value in schema.items()}
+    required = rest.get("required", [])
+    gone = [
+        name
+        for name in OF_EVIDENCE
+        if name in rest.get("properties", {}) and (name == "guard" or name not in required)
+    ]
+    if gone:
+        rest["properties"] = {key: value for key, value in rest["properties"].items() if key not in gone}
+        rest["required"] = [name for name in required if name not in gone]
+        rest.pop("additionalProperties", None)
+    return rest
+
+
+def forget_evidence(reply: dict[str, Any]) -> dict[str, Any]:
+    """The reply without the sum of its evidence."""
+    rest = {key: value for key, value in reply.items() if key != "evidence"}
+    if "closing" in rest:
+        rest["closing"] = re.sub(r"; evidence: [^;.]*", "", rest["closing"])
+    return rest
+
+
+def play_small_change() -> list[dict[str, Any]]:
+    """The replies to an honest agent, from the start to the end, in a scratch repository."""
+    tools = offered_tools()
+    place = {"source": "file", "ref": "bill.py:1", "result": "It rounds once, at the end."}
+    claim = {"claim": "The total is rounded once.", "status": "confirmed", "evidence": [place]}
+    files = [{"path": "bill.py", "change": "added", "why": "Rounds the sum."}]
+    checks = [{"command": "true", "exitCode": 0, "summary": "It is fine."}]
+    reports: tuple[list[dict[str, Any]], ...] = (
+        [],
+        [{"kind": "wr.changed_files", "files": files, "checks": checks}],
+        [{"kind": "wr.verification_report", "verdict": "passed", "claims": [claim], "notChecked": []}],
+    )
+    with tempfile.TemporaryDirectory() as home:
+        project = os.path.join(home, "project")
+        subprocess.run(["git", "init", "-q", project], check=True)
+        surroundings = {**os.environ, "HANDRAIL_PROJECT": project, "AI_NATIVE_CLI_SECRET": "b" * 32}
+        runtime = build_runtime(surroundings, home=os.path.join(home, "store"))
+        start = {"workflowId": "wr.small_change", "goal": GOAL, "requestId": "bench"}
+        replies = [answer_call(runtime, tools, tools["start_workflow"], start, "standard").structured]
+        with open(os.path.join(project, "bill.py"), "w", encoding="utf-8") as file:
+            file.write("total = round(sum(rows), 2)\n")
+        for artifacts in reports:
+            following = replies[-1]["nextCall"]
+            output = {"notesMarkdown": "done"} | ({"artifacts": artifacts} if artifacts else {})
+            params = {**following["params"], "output": output}
+            replies.append(
+                answer_call(runtime, tools, tools[following["tool"]], params, "standard").structured
+            )
+        assert replies[-1]["isComplete"], replies[-1]
+        return [{**reply, "session": {**reply["session"], "project": ""}} for reply in replies]
 
 
 def channels(reply: Rendered) -> Iterator[tuple[str, Any]]:

@@ -203,7 +203,7 @@ def blocked(**changes: Any) -> Answer:
     told = {
         "kind": "blocked",
         "blockers": [{"code": "MISSING_REQUIRED_OUTPUT", "message": "None came."}],
-        "example": {"kind": "wr.changed_files"},
+        "example": {"kind": "wr.bug_fix"},
         "nextCall": {"tool": "continue_workflow", "params": {"ackToken": ACK}},
         "retryAckToken": ACK,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.contract.ids import NodeId, ReceiptId
@@ -241,8 +242,51 @@ def test_a_step_may_ask_for_a_declared_check_by_its_name() -> None:
     assert (undeclared.reasons, undeclared.claims[0].verdict) == ((), "unknown")
 
 
-@pytest.mark.promise("evidence.ran")
-def test_red_then_green_needs_a_failure_on_other_files_first() -> None:
+FIX: Body = CHANGED | {"kind": "wr.bug_fix", "guard": "pytest -k cents"}
+GUARDS = "pytest -k cents"
+RED = receipt(GUARDS, outcome=Exited(status=1), tree=BEFORE, name="rcp_red")
+GREEN = receipt(GUARDS, name="rcp_green")
+
+
+@pytest.mark.promise("evidence.red-then-green")
+@pytest.mark.parametrize(
+    ("receipts", "verdict", "is_refused"),
+    [
+        ((), "missing", False),
+        ((RED, GREEN), "holds", False),
+        ((GREEN,), "missing", True),
+        ((RED,), "stale", True),
+        ((receipt(GUARDS, outcome=Exited(status=1), name="rcp_red"), GREEN), "missing", True),
+        ((receipt(GUARDS, outcome=Exited(status=127), tree=BEFORE), GREEN), "missing", True),
+        ((msgspec.structs.replace(RED, counts=Counts()), GREEN), "missing", True),
+        ((msgspec.structs.replace(RED, counts=Counts(failed=1)), GREEN), "holds", False),
+        ((msgspec.structs.replace(GREEN, by="client_hook"),), "unknown", False),
+        (
+            (msgspec.structs.replace(GREEN, by="client_hook"), receipt("ruff", outcome=Exited(status=1))),
+            "missing",
+            True,
+        ),
+        ((msgspec.structs.replace(RED, by="client_hook"), GREEN), "holds", False),
+        ((receipt(GUARDS, outcome=StatusUnknown()),), "unknown", False),
+        ((RED, receipt(GUARDS, outcome=Exited(status=1))), "contradicted", True),
+    ],
+)
+def test_a_guard_must_have_failed_on_other_files_first(
+    receipts: tuple[ReceiptRecorded, ...], verdict: str, is_refused: bool
+) -> None:
+    checked = (receipt(name="rcp_check"),) if receipts else ()
+    known = Witnessed(sighting=seeing(), receipts=(*checked, *receipts), session_id="ses_1")
+
+    result = weighed(FIX, known, place("wr.contracts.bug_fix"))
+
+    assert [one[2] for one in of(result, "red_then_green")] == [verdict]
+    assert bool(result.reasons or not result.judged[0].is_good) is is_refused
+    for reason in result.reasons:
+        assert "handrail check run --session ses_1 -- pytest -k cents" in reason.fix
+
+
+@pytest.mark.promise("evidence.red-then-green")
+def test_both_receipts_are_named_and_the_refusal_says_how_to_get_the_first() -> None:
     where = place(evidence=(RedThenGreen(at="/checks/*/command"),))
     red = receipt(outcome=Exited(status=1), tree=BEFORE, name="rcp_red")
 
@@ -250,7 +294,10 @@ def test_red_then_green_needs_a_failure_on_other_files_first() -> None:
     green = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(receipt(),)), where)
 
     assert (both.claims[0].verdict, both.claims[0].refs, both.reasons) == ("holds", ("rcp_red", "rcp_1"), ())
-    assert (green.claims[0].verdict, len(green.reasons)) == ("missing", 1)
+    assert green.reasons[0].fix == (
+        "Run handrail check run -- pytest -q without the fix, then again with it, "
+        "and make the call in nextCall again."
+    )
 
 
 @pytest.mark.promise("evidence.changed")

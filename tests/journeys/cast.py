@@ -1,4 +1,4 @@
-"""An honest agent and nine liars, in a small real project: each liar is the honest agent with one lie.
+"""An honest agent and twelve liars, in a small real project: each liar is the honest agent with one lie.
 
 The honest agent answers what it is asked (as in test_answering_agents.py), but what it reports is true: it
 edits files, runs its check through Handrail, and names what is there. A lie is told wherever a report of
@@ -37,6 +37,9 @@ NEVER_STOPS = "full_auto_never_stop"
 FAILING = "grep -q surely_not_there src/bill.py"
 PASSING = "grep -q total src/bill.py"
 INVENTED = "pytest --invented -q"
+GUARD = "grep -q edit src/bill.py"
+"""Fails before the first edit of a run."""
+LISTS = ("wr.changed_files", "wr.bug_fix")
 PLACEHOLDER_SENT = "still holds the placeholder"
 EDITED, BESIDE = "src/bill.py", "src/notes.txt"
 
@@ -99,6 +102,11 @@ class Project:
             self._ran[line] = self.edits
             self._take_trees("receipt")
 
+    def run_checks(self, kind: str, reply: Reply) -> None:
+        """What a list of changed files of this kind names as run."""
+        for line in (PASSING, GUARD) if kind == "wr.bug_fix" else (PASSING,):
+            self.run(line, reply)
+
     def look_true(self, made: Body, reply: Reply) -> Body:
         """A report of this kind that is true of the project as it is, after the work that it speaks of."""
         match made["kind"]:
@@ -106,6 +114,11 @@ class Project:
                 self.edit(EDITED)
                 self.run(PASSING, reply)
                 return made | {"files": self.list_changed(), "checks": [_CHECK]}
+            case "wr.bug_fix":
+                self.run(GUARD, reply)
+                self.edit(EDITED)
+                self.run_checks("wr.bug_fix", reply)
+                return made | {"files": self.list_changed(), "checks": [_CHECK], "guard": GUARD}
             case "wr.verification_report":
                 return made | self._verify(reply)
             case "wr.review_findings":
@@ -180,7 +193,7 @@ def paste_example(told: Told) -> Body | None:
 
 def invent_path(told: Told) -> Body | None:
     match told.body["kind"]:
-        case "wr.changed_files":
+        case "wr.changed_files" | "wr.bug_fix":
             entry = told.body["files"][0] | {"path": "src/invented.py"}
             return told.body | {"files": [*told.body["files"], entry]}
         case "wr.plan":
@@ -194,10 +207,10 @@ def misplace_line(told: Told) -> Body | None:
 
 
 def omit_file(told: Told) -> Body | None:
-    if told.body["kind"] != "wr.changed_files":
+    if told.body["kind"] not in LISTS:
         return None
     told.project.edit(BESIDE)
-    told.project.run(PASSING, told.reply)
+    told.project.run_checks(told.body["kind"], told.reply)
     return told.body | {"files": [one for one in told.body["files"] if one["path"] != BESIDE]}
 
 
@@ -232,6 +245,21 @@ def pass_refuted(told: Told) -> Body | None:
             return None
 
 
+def misquote(told: Told) -> Body | None:
+    return _with_evidence(told.body, _PLACE | {"result": "`return floor(total, 2)`"})
+
+
+def misname_change(told: Told) -> Body | None:
+    if told.body["kind"] not in LISTS:
+        return None
+    files = [one | {"change": "added"} for one in told.body["files"]]
+    return told.body | {"files": files}
+
+
+def guard_nothing(told: Told) -> Body | None:
+    return told.body | {"guard": PASSING} if told.body["kind"] == "wr.bug_fix" else None
+
+
 def _with_evidence(body: Body, entry: Body) -> Body | None:
     match body["kind"]:
         case "wr.verification_report":
@@ -245,7 +273,7 @@ def _with_evidence(body: Body, entry: Body) -> Body | None:
 
 
 def _with_command(body: Body, line: str) -> Body | None:
-    if body["kind"] == "wr.changed_files":
+    if body["kind"] in LISTS:
         return body | {"checks": [_CHECK | {"command": line}]}
     return _with_evidence(body, _COMMAND | {"ref": line})
 
@@ -271,6 +299,18 @@ LIES: tuple[Lie, ...] = (
         tell=misplace_line,
     ),
     Lie(
+        name="false quotation",
+        tells="a text is quoted that does not stand there",
+        fact=f"the quoted text does not stand in {EDITED} near line 2",
+        tell=misquote,
+    ),
+    Lie(
+        name="wrong change",
+        tells="a file that was modified is called added",
+        fact=f"{EDITED} existed before this run; it was modified",
+        tell=misname_change,
+    ),
+    Lie(
         name="omitted file",
         tells="a file that was changed is left out of the list",
         fact=BESIDE,
@@ -287,6 +327,12 @@ LIES: tuple[Lie, ...] = (
         tells="a command that failed is reported as passed",
         fact=f"{FAILING}: it ended with exit 1, not exit 0",
         tell=misreport_status,
+    ),
+    Lie(
+        name="guards nothing",
+        tells="a test that never failed is called the guard of a fix",
+        fact=f"{PASSING} passes, and no receipt of this run shows that it failed before",
+        tell=guard_nothing,
     ),
     Lie(
         name="passed though refuted",
@@ -316,6 +362,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     """How often an honest report was refused."""
     kinds: list[str]
     """What the steps asked for, in their order; empty: notes."""
+    replies: list[Reply]
+    """What was answered, from the start to the end."""
 
 
 def play(
@@ -337,9 +385,11 @@ def play(
     done: set[tuple[str, str]] = set()
     blocks = 0
     kinds: list[str] = []
+    replies: list[Reply] = []
     for _ in range(MOST_CALLS):
+        replies.append(reply)
         if reply["pending"] is None:
-            return Played(end=reply, told=told, blocks=blocks, kinds=kinds)
+            return Played(end=reply, told=told, blocks=blocks, kinds=kinds, replies=replies)
         params = report_on(choosing(reply))
         honest = [project.look_true(one, reply) for one in params.get("output", {}).get("artifacts", ())]
         turn = Turn(project, reply, params, honest)
@@ -405,8 +455,8 @@ class Turn:
 
     def _look_again(self, body: Body) -> Body:
         project = self._project
-        if body["kind"] == "wr.changed_files":
-            project.run(PASSING, self.reply)
+        if body["kind"] in LISTS:
+            project.run_checks(body["kind"], self.reply)
             return body | {"files": project.list_changed()}
         return project.look_true(body, self.reply)
 

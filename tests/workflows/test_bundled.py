@@ -190,9 +190,11 @@ def test_no_word_lets_the_agent_off(workflow_id: str) -> None:
 
 
 @every
-def test_a_loop_that_asks_ends_with_the_step_that_decides(workflow_id: str) -> None:
+def test_a_loop_ends_with_the_step_that_decides_or_with_the_report_that_does(workflow_id: str) -> None:
     for loop in (part for part in parts_of(workflow_id) if "while" in part):
-        assert loop["body"][-1]["output"]["contractRef"] == LOOP_CONTROL, loop["loopId"]
+        asks = loop["while"]["conditionId"] == "keep_going"
+        decides = LOOP_CONTROL if asks else "wr.contracts.verification_report"
+        assert loop["body"][-1]["output"]["contractRef"] == decides, loop["loopId"]
         assert 2 <= loop["maxIterations"] <= 30, loop["loopId"]
 
 
@@ -218,11 +220,11 @@ def test_a_bug_investigation_begins_with_three_plain_steps() -> None:
     assert all(isinstance(part, Step) and not part.contract and not part.when for part in beginning)
 
 
-def test_a_small_change_is_three_steps_in_a_row() -> None:
+def test_a_small_change_is_three_steps_in_a_row_and_a_loop_of_repairs() -> None:
     steps = compiled("wr.small_change").steps
 
-    assert [part.id for part in steps] == ["plan", "change", "verify"]
-    assert all(isinstance(part, Step) and not part.when for part in steps)
+    assert [part.id for part in steps] == ["plan", "change", "verify", "repair"]
+    assert all(isinstance(part, Step) and not part.when for part in steps[:3])
 
 
 @pytest.mark.parametrize("workflow_id", ["wr.bug_investigation", "wr.code_review", "wr.small_change"])

@@ -25,14 +25,15 @@ FIX_AGAIN = "Prices are Decimal; test_half_cent failed before and passes now."
 VERIFY_AGAIN = "Report: binary floats lose half cents; prices are Decimal."
 
 
-def _changed_files(why: str) -> dict[str, Any]:
+def _bug_fix(why: str) -> dict[str, Any]:
     return {
-        "kind": "wr.changed_files",
+        "kind": "wr.bug_fix",
         "files": [
             {"path": "prices.py", "change": "modified", "why": why},
             {"path": "test_prices.py", "change": "added", "why": "test_half_cent shows the bug."},
         ],
         "checks": [{"command": "pytest test_prices.py -q", "exitCode": 0, "summary": "1 passed"}],
+        "guard": "pytest test_prices.py -q",
     }
 
 
@@ -52,9 +53,9 @@ FILES = {
     "def test_half_cent():\n    assert total([2.675]) == 2.68\n",
 }
 """What the agent writes; the list that it reports names exactly these."""
-CHANGED = _changed_files("Rounds half up by our own function.")
+CHANGED = _bug_fix("Rounds half up by our own function.")
 VERIFIED = _verification("With our own rounding the bill is right.")
-CHANGED_AGAIN = _changed_files("Prices are Decimal from the parser on.")
+CHANGED_AGAIN = _bug_fix("Prices are Decimal from the parser on.")
 VERIFIED_AGAIN = _verification("With Decimal prices the bill is right.")
 
 

@@ -74,6 +74,17 @@ PROMISES: tuple[Promise, ...] = (
         "(elisions, line numbers, other white space) is never refused.",
     ),
     Promise(
+        "evidence.cost",
+        "evidence, 7.2",
+        "Evidence adds at most 25 tokens to a step of an honest agent.",
+    ),
+    Promise(
+        "evidence.red-then-green",
+        "evidence, 2",
+        "A fix names the test that guards it: where the run has receipts, one of its failure before and one "
+        "of its success now; a client that tells only of successes stops nobody.",
+    ),
+    Promise(
         "evidence.cast",
         "evidence, 7.1",
         "No lie of a dishonest agent ends as verified in any bundled workflow and mode: each is named by the "
@@ -82,7 +93,7 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "evidence.unproven-end",
         "evidence, 1",
-        "A verification that failed or is incomplete leads into the repairs of a workflow that has them, and "
-        "a run that ends on one has the gap that says so.",
+        "A verification that failed or is incomplete leads into the bounded repairs of every bundled "
+        "workflow that is no routine, and a run that ends on one has the gap that says so.",
     ),
 )

@@ -31,7 +31,7 @@ IDS = {
         "subagent_guidance",
     ],
     "wr.contracts.": [
-        *("assessment", "capability_observation", "changed_files", "decision", "gap", "handoff"),
+        *("assessment", "bug_fix", "capability_observation", "changed_files", "decision", "gap", "handoff"),
         *("loop_control", "plan", "review_findings", "user_input", "verification_report"),
         "workflow_divergence",
     ],

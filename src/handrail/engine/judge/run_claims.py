@@ -35,6 +35,7 @@ from handrail.engine.receipts import (
 MOST_PATHS_NAMED = 5
 _OWN_CHECK = ("handrail", "check", "run")
 _SHELLS = ("sh", "bash")
+_NOT_STARTED_BY_SHELL = (126, 127)
 
 PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing", "quote_missing"]
 
@@ -283,21 +284,36 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     own = _find_receipts(known, text)
     name, command = make_readable(text.strip()), suggest_command(known, text)
     green = judge_receipts(known, own, 0, [], command, name)
+    if green.verdict in ("contradicted", "unknown"):
+        return green
+    red = [one for one in own if _has_failed(one) and one.tree_after != known.sighting.tree]
+    if not red:
+        if own and not _tells_failures(known, own):
+            fact = f"{name} passes, and the client tells only of commands that do"
+            return RunResult(verdict="unknown", fact=fact, refs=green.refs)
+        fact = f"{name} passes, and no receipt of this run shows that it failed before"
+        fact = green.fact if green.verdict == "missing" else fact
+        command += " without the fix, then again with it,"
+        return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command)
     if green.verdict != "holds":
         return green
-    red = [
-        one
-        for one in own
-        if isinstance(one.outcome, Exited)
-        and one.outcome.status != 0
-        and one.tree_after != known.sighting.tree
-    ]
-    if not red:
-        fact = f"{name} passes, and no receipt of this run shows that it failed before"
-        command += " on the files without the fix first"
-        return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command)
     return RunResult(
         verdict="holds", fact="failed before, passes now", refs=(red[-1].receipt_id, *green.refs)
+    )
+
+
+def _has_failed(receipt: ReceiptRecorded) -> bool:
+    """Whether tests failed: a command that a shell cannot find or start shows nothing."""
+    counts = receipt.counts
+    if not isinstance(receipt.outcome, Exited) or receipt.outcome.status in (0, *_NOT_STARTED_BY_SHELL):
+        return False
+    return counts is None or counts.failed > 0 or counts.errors > 0
+
+
+def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:
+    """Whether a failure would be known: some clients report only what succeeds."""
+    return any(one.by == "handrail" for one in own) or any(
+        not isinstance(one.outcome, Exited) or one.outcome.status != 0 for one in known.receipts
     )
 
 

@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from handrail.workflows.builtins.specs import ContractSpec
-from handrail.workflows.compiled import ChangedInRun, Consistent, Evidence, PathExists, PlaceExists, Ran, Term
+from handrail.workflows.compiled import (
+    ChangedInRun,
+    Consistent,
+    Evidence,
+    PathExists,
+    PlaceExists,
+    Ran,
+    RedThenGreen,
+    Term,
+)
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -264,49 +273,61 @@ _REVIEW_FINDINGS = _contract(
     ),
 )
 
+_FILE_LIST: dict[str, Schema] = {
+    "files": _some(
+        _closed(
+            {
+                "path": _text(_PLACE),
+                "change": _word("added", "modified", "deleted", "renamed"),
+                "why": _LINE,
+            },
+            {"from": _text(_PLACE)},
+        ),
+        least=1,
+        most=500,
+    ),
+    "checks": _some(
+        _closed({"command": _text(_PLACE), "exitCode": _STATUS, "summary": _LINE}, {"receiptId": _RECEIPT}),
+        least=1,
+    ),
+}
+_LEFT_OUT: dict[str, Schema] = {"leftOut": _some(_closed({"path": _text(_PLACE), "why": _LINE}), most=500)}
+_SOME_FILES = {
+    "files": [
+        {"path": "src/invoice.py", "change": "modified", "why": "Round once, after the sum."},
+        {"path": "tests/test_invoice.py", "change": "modified", "why": "Covers three lines of 0.333."},
+    ],
+    "checks": [
+        {"command": "pytest tests/test_invoice.py -q", "exitCode": 0, "summary": "4 passed, 0 failed"}
+    ],
+}
+_CHECK_FILE_LIST: tuple[Evidence, ...] = (
+    Consistent(when=Term(at="/files/*/change", equals="renamed"), then=Term(at="/files/*/from", exists=True)),
+    PathExists(at="/files/*/path", where={"change": ("added", "modified", "renamed")}),
+    ChangedInRun(at="/files/*/path", change="change", also="/files/*/from", left_out="/leftOut/*/path"),
+    Ran(at="/checks/*/command", status="exitCode", receipt="receiptId"),
+)
+
 _CHANGED_FILES = _contract(
     "changed_files",
     title="Changed files",
     summary="Every file that a step touched, why, and the checks that ran afterwards.",
     guidance="List every file that changed since the run began, and each check with its exit code.",
-    required={
-        "files": _some(
-            _closed(
-                {
-                    "path": _text(_PLACE),
-                    "change": _word("added", "modified", "deleted", "renamed"),
-                    "why": _LINE,
-                },
-                {"from": _text(_PLACE)},
-            ),
-            least=1,
-            most=500,
-        ),
-        "checks": _some(
-            _closed(
-                {"command": _text(_PLACE), "exitCode": _STATUS, "summary": _LINE}, {"receiptId": _RECEIPT}
-            ),
-            least=1,
-        ),
-    },
-    optional={"leftOut": _some(_closed({"path": _text(_PLACE), "why": _LINE}), most=500)},
-    example={
-        "files": [
-            {"path": "src/invoice.py", "change": "modified", "why": "Round once, after the sum."},
-            {"path": "tests/test_invoice.py", "change": "modified", "why": "Covers three lines of 0.333."},
-        ],
-        "checks": [
-            {"command": "pytest tests/test_invoice.py -q", "exitCode": 0, "summary": "4 passed, 0 failed"}
-        ],
-    },
-    evidence=(
-        Consistent(
-            when=Term(at="/files/*/change", equals="renamed"), then=Term(at="/files/*/from", exists=True)
-        ),
-        PathExists(at="/files/*/path", where={"change": ("added", "modified", "renamed")}),
-        ChangedInRun(at="/files/*/path", change="change", also="/files/*/from", left_out="/leftOut/*/path"),
-        Ran(at="/checks/*/command", status="exitCode", receipt="receiptId"),
-    ),
+    required=_FILE_LIST,
+    optional=_LEFT_OUT,
+    example=_SOME_FILES,
+    evidence=_CHECK_FILE_LIST,
+)
+
+_BUG_FIX = _contract(
+    "bug_fix",
+    title="Bug fix",
+    summary="The files of a fix, the checks that ran afterwards, and the test that failed without it.",
+    guidance="List every file that changed since the run began; guard failed before the fix and passes now.",
+    required=_FILE_LIST | {"guard": _text(_PLACE)},
+    optional=_LEFT_OUT,
+    example=_SOME_FILES | {"guard": "pytest -q"},
+    evidence=(*_CHECK_FILE_LIST, RedThenGreen(at="/guard", demand="where_possible")),
 )
 
 _DECISION = _contract(
@@ -458,6 +479,7 @@ _USER_INPUT = _contract(
 
 CONTRACTS: tuple[ContractSpec, ...] = (
     _ASSESSMENT,
+    _BUG_FIX,
     _CAPABILITY_OBSERVATION,
     _CHANGED_FILES,
     _DECISION,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -20,11 +21,23 @@ from handrail.workflows.prompt_sections import MAY_BE_LEFT_OUT
 
 
 def describe_fields(schema: Schema) -> list[str]:
-    """One line for each member with a closed set or a pattern, and for each that may be left out."""
-    return list(_lines(schema, schema, "", 0))
+    """One line for each member with a closed set or a pattern, and for each that may be left out.
+
+    Members of rows that may be left out share a line: there are several, and every prompt pays for it.
+    """
+    optional: list[tuple[str, str]] = []
+    lines = list(_lines(schema, schema, "", optional, 0))
+    if not optional:
+        return lines
+    rows = [("", ""), *optional]
+    names = [name if row == before else f"{row}.{name}" for (before, _), (row, name) in pairwise(rows)]
+    return [*lines, f"{', '.join(names)}: {MAY_BE_LEFT_OUT}"]
 
 
-def _lines(schema: Json, root: Schema, path: str, depth: int) -> Iterator[str]:
+def _lines(
+    schema: Json, root: Schema, path: str, optional: list[tuple[str, str]], depth: int
+) -> Iterator[str]:
+    """The lines of this part; `optional` gets what is told together."""
     schema = resolve_ref(schema, root)
     if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return
@@ -34,15 +47,17 @@ def _lines(schema: Json, root: Schema, path: str, depth: int) -> Iterator[str]:
         inner = resolve_ref(declared, root)
         here = f"{path}.{name}" if path else name
         said = _describe_field(inner, is_optional=name not in required)
-        if said:
+        if said == MAY_BE_LEFT_OUT and path:
+            optional.append((path, name))
+        elif said:
             yield f"{here}: {said}"
-        yield from _lines(inner, root, here, depth + 1)
+        yield from _lines(inner, root, here, optional, depth + 1)
     if "items" in schema:
         items = resolve_ref(schema["items"], root)
         values = _values(items)
         if values:
             yield f"{path}[]: {values}"
-        yield from _lines(items, root, path + "[]", depth + 1)
+        yield from _lines(items, root, path + "[]", optional, depth + 1)
 
 
 def _describe_field(schema: Json, *, is_optional: bool) -> str:
