@@ -30,6 +30,8 @@ def give(
     name: str = "region",
     *,
     is_confirmed: bool = False,
+    then: dict[str, Any] | None = None,
+    files: dict[str, Any] | None = None,
     **user_only: Any,
 ) -> None:
     """A workflow whose first step waits for one input of the user."""
@@ -38,7 +40,7 @@ def give(
         "id": WORKFLOW,
         "name": "Asks",
         "description": "Waits for the user.",
-        "inputs": {name: spec},
+        "inputs": {name: spec} | ({} if files is None else {"files": files}),
         "steps": [
             {
                 "id": "pick",
@@ -47,7 +49,7 @@ def give(
                 "userOnly": {key: held for key, held in needs.items() if held},
                 "requireConfirmation": is_confirmed,
             },
-            {"id": "go", "title": "Go", "prompt": "Go."},
+            then or {"id": "go", "title": "Go", "prompt": "Go."},
         ],
     }
     cast(GivenFiles, runtime.library).add(json.dumps(document).encode(), "asks.json")
@@ -153,6 +155,36 @@ def test_without_a_usable_answer_the_blocked_reply_stands_as_if_nobody_was_asked
         assert reply.structured_content["kind"] == "blocked"
         assert reply.structured_content == plain.structured_content
         assert text_of(reply) == text_of(plain)
+
+    run(test)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_what_stands_in_the_way_after_a_value_is_told_with_its_own_tokens(runtime: Runtime, era: str) -> None:
+    """The value was stored with the attempt, so the reply before it could not be used any more."""
+    loop = {
+        "type": "loop",
+        "loopId": "each",
+        "forEach": {"input": "files", "as": "file"},
+        "maxIterations": 3,
+        "body": [{"id": "go", "title": "Go", "prompt": "Go."}],
+    }
+    give(runtime, REGION, then=loop, files={})
+    asked: Asked = []
+
+    async def test() -> None:
+        async with talking_to(
+            runtime, era, elicitation_callback=person(asked, content={"region": "eu"})
+        ) as client:
+            reply, call = await report_first_step(client)
+            blocked = reply.structured_content
+            assert blocked["blockers"][0]["pointer"] == {"kind": "context_key", "key": "files"}
+            following = blocked["nextCall"]["params"] | {"context": {"files": ["a"]}, "output": REPORT}
+            done = await client.call_tool("continue_workflow", following)
+            assert done.structured_content["pending"]["stepId"] == "each@0::go"
+            again = await client.call_tool("continue_workflow", call)
+            assert again.structured_content == blocked
+        assert len(asked) == 1
 
     run(test)
 
