@@ -100,7 +100,8 @@ def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
     runtime = msgspec.structs.replace(
         build_runtime(work.tool.environment, home=work.tool.home), trees_due=due
     )
-    body = {"kind": "wr.changed_files", "checks": []}
+    checks = [{"command": "make test", "exitCode": 0, "summary": "It passed."}]
+    body = {"kind": "wr.changed_files", "checks": checks}
     files = [{"path": "a.py", "change": "modified", "why": "It counts from two now."}]
     output = {"notesMarkdown": "Done.", "artifacts": [body | {"files": files}]}
     answer(runtime, "run.continue", ackToken=planned["ackToken"], output=output, project=str(work.root))

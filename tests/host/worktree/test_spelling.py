@@ -17,6 +17,7 @@ def root(tmp_path: Path) -> Path:
     root = tmp_path / "project"
     write(root, "src/bill.py")
     write(root, 'src/"odd".py')
+    write(root, "src/caf\udce9.py")
     (root / "linked").symlink_to("src")
     (root / "out").symlink_to(tmp_path)
     return root
@@ -33,6 +34,7 @@ def root(tmp_path: Path) -> Path:
         ('src/"odd".py', "there", 'src/"odd".py'),
         ('"src/\\"odd\\".py"', "there", 'src/"odd".py'),
         ("src\\bill.py", "there", "src/bill.py"),
+        ("src/caf\\xe9.py", "there", "src/caf\udce9.py"),
         ("src/none.py", "absent", "src/none.py"),
         ('"src/none.py"', "absent", '"src/none.py"'),
         (".", "there", ""),

@@ -18,6 +18,8 @@ import msgspec
 _PAIRS = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "<": ">"}
 _ESCAPED = re.compile(r"\\([0-7]{3}|.)")
 _LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
+_SHOWN = re.compile(r"\\x([89a-f][0-9a-f])")
+"""As our own answers show a byte that is no UTF-8 (`contract.wording.make_readable`)."""
 _FILE_ADDRESS = "file://"
 _MOST_CHARACTERS = 4_096
 
@@ -99,6 +101,7 @@ def _read(text: str) -> Iterator[str]:
         readings += [_unescape(bare[1:-1])] if bare[0] == '"' and "\\" in bare else []
     if bare.startswith(_FILE_ADDRESS):
         readings.append(bare.removeprefix(_FILE_ADDRESS).replace("%20", " "))
+    readings += [_SHOWN.sub(_read_byte, one) for one in readings if _SHOWN.search(one)]
     readings += [one.replace("\\", "/") for one in readings if "\\" in one]
     readings += [one[2:] for one in readings if one.startswith(("a/", "b/"))]  # as a diff names them
     for one in readings:
@@ -118,3 +121,7 @@ def _read_escape(found: re.Match[str]) -> str:
     if len(code) == 3:
         return chr(int(code, 8) & 0xFF)
     return chr(_LETTERS[code]) if code in _LETTERS else code
+
+
+def _read_byte(found: re.Match[str]) -> str:
+    return bytes([int(found[1], 16)]).decode("utf-8", "surrogateescape")
