@@ -20,6 +20,8 @@ LEARNT = {
     "STATE_TOKEN": re.compile(r"\bst1[0-9a-z]{46}\b"),
     "CHECKPOINT_TOKEN": re.compile(r"\bck1[0-9a-z]{53}\b"),
     "CONFIRM_TOKEN": re.compile(r"\bct_[\w.-]+"),
+    "NODE_ID": re.compile(r"\bnod_[0-9a-z]{12}\b"),
+    "TREE_ID": re.compile(r"\bt1:[0-9a-f]{64}\b"),
 }
 """What a later line takes from the output of an earlier one, the newest of each kind."""
 IDS = {

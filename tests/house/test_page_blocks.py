@@ -130,7 +130,7 @@ def kind_of(document: Any) -> str:
         "settings": bool(
             set(document) & {"workflowSources", "plugins", "startSession", "maxEffect", "update"}
         ),
-        "project settings": "checks" in document,
+        "project settings": "checks" in document or "code" in document,
         "record": "dedupeKey" in document or "segment" in document,
     }
     return next((kind for kind, is_so in known.items() if is_so), "")

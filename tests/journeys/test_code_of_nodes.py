@@ -164,6 +164,18 @@ def test_the_library_says_why_it_kept_nothing(work: Work) -> None:
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")
+def test_what_is_kept_can_be_read_by_its_user_alone(work: Work) -> None:
+    write(work.root, ".env", "PASSWORD=correct-horse-battery-staple\n")
+    work.start()
+
+    home = Path(work.tool.home)
+    shared = [path for path in home.rglob("*") if path.stat().st_mode & 0o077]
+
+    assert [path.name for path in home.rglob("*") if path.parent.name == "blobs"] != []
+    assert shared == []
+
+
+@pytest.mark.promise("evidence.code.tree-of-a-node")
 @pytest.mark.parametrize("whose", ["user", "project"])
 def test_a_setting_turns_it_off(work: Work, whose: str) -> None:
     place = Path(work.tool.home) if whose == "user" else work.root / ".handrail"

@@ -130,3 +130,41 @@ def test_a_step_without_a_tree_is_named_as_such(work: Work) -> None:
 
     assert document["error"]["code"] == "E_NOT_FOUND"
     assert "no tree" in document["error"]["message"]
+
+
+@pytest.mark.promise("evidence.code.restore")
+def test_people_read_what_differs_and_the_commands_that_bring_it_back(work: Work) -> None:
+    started = work.start()
+    node = first_node(work, started)
+    write(work.root, "a.py", "a = '\x1b[31m'\n")
+    write(work.root, "n\x1bew.bin", b"\0")
+
+    def shown(*words: str) -> list[str]:
+        ran = work.tool.run("code", *words, "--human")
+        assert (ran.status, ran.err) == (0, b"")
+        text = ran.out.decode()
+        assert "\x1b" not in text
+        return text.splitlines()
+
+    status, diff = shown("status"), shown("diff", node)
+    preview = work.tool.data("code", "restore", node, "--dry-run")
+    restored = shown("restore", node, "--confirm", preview["confirm_token"])
+
+    assert status[:6] == [
+        "2 files differ from those that the step plan began with:",
+        "  changed  a.py",
+        "  added    n\ufffdew.bin",
+        "",
+        f"To see the lines: handrail code diff {node} --human",
+        f"To bring them back: handrail code restore {node} --dry-run --human",
+    ]
+    assert diff[:2] == ["2 files differ: 1 line added, 1 removed.", ""]
+    assert diff[-2:] == ["Without lines:", "  n\ufffdew.bin  it is not text"]
+    assert restored[:3] == [
+        f"2 files brought back to how the node {node} had them.",
+        "  a.py",
+        "  n\ufffdew.bin",
+    ]
+    assert restored[-1].startswith("  handrail code restore t1:")
+    assert shown("status")[0] == "The files are those that the step plan began with."
+    assert shown("diff", node) == ["The files are the same."]

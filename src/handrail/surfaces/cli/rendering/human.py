@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.rendering import gate, installation, runs, sessions, store, workflows
+from handrail.surfaces.cli.rendering import code, gate, installation, runs, sessions, store, workflows
 from handrail.surfaces.cli.rendering.text import Page, join_lines, text_of
 
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
@@ -22,6 +22,9 @@ _LOOKS: dict[str, Look] = {
     "run.close": runs.closed_lines,
     "run.confirm": runs.confirmed_lines,
     "check.run": runs.check_lines,
+    "code.status": code.status_lines,
+    "code.diff": code.diff_lines,
+    "code.restore": code.restored_lines,
     "session.list": sessions.list_lines,
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
