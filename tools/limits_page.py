@@ -21,6 +21,7 @@ REPORTS: Rows = (
     ("contract.tokens.workflow", "INPUT_LIMIT", "Characters of a text that is looked at for a token."),
     ("projections.report.story", "MOST_RECEIPTS_TOLD", "Programs that ran, in the report of a run."),
     ("operations.runs.confirm_run", "LONGEST_NOTE", "Characters of the note with which a step is confirmed."),
+    ("projections.recap", "MOST_PEOPLE", "Answers of people to earlier steps that a recap tells."),
     ("projections.asked_person", "PROMPT_BYTES", "Of a step's prompt, what a person is shown."),
     ("projections.asked_person", "REPORT_BYTES", "Of the last notes, what a person is shown."),
     ("projections.asked_person", "FORM_PROMPT_BYTES", "Of a step's prompt, what the form of a client shows."),

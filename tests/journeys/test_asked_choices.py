@@ -73,7 +73,11 @@ def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
     }
     (said,) = answers_in(runtime, first)
     assert (said["door"], said["answer"], said["optionId"]) == ("elicitation", "confirmed", "thorough")
-    assert rehydrate(runtime, going)["recap"]["inputs"][0]["value"] == "thorough"
+    recap = rehydrate(runtime, going)["recap"]
+    assert recap["inputs"][0]["value"] == "thorough"
+    assert [(one["stepId"], one["optionId"]) for one in recap["people"]] == [("way", "thorough")]
+    text = tool_call(runtime, "continue_workflow", stateToken=going["stateToken"]).text
+    assert "- way: answered with thorough by a person" in text
     done = advance(runtime, going)
     assert done["evidence"]["verified"] == 1
     page = answer(runtime, "session.export", sessionId=first["session"]["sessionId"], **{"as": "markdown"})

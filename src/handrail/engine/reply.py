@@ -198,8 +198,9 @@ class ClosedPlace(Payload, frozen=True, kw_only=True):
 
 
 class PersonSaid(Payload, frozen=True, kw_only=True):
-    """The last answer of a person about the pending step."""
+    """The last answer of a person about a step."""
 
+    step_id: str
     answer: str
     door: str
     at: str
@@ -237,7 +238,9 @@ class Recap(Payload, frozen=True, kw_only=True):
     closed: ClosedPlace | None = None
     """Where the run was closed: why. Continuing reopens it."""
     person_said: PersonSaid | None = None
-    """Where a person answered for the step: what. A report counts only with their yes once they said no."""
+    """Where a person answered for the pending step: what. After a no, a report counts only with their yes."""
+    people: list[PersonSaid] = []
+    """The same of the steps before, the newest, oldest first."""
     read_in: str = ""
     """The project of this call, where it is not that of the run."""
     example: dict[str, Any] | None = None

@@ -54,6 +54,7 @@ RUN_SHAPE = Shape(
         "recap.downstream.notes",
         "recap.closed.note",
         "recap.personSaid.note",
+        "recap.people.note",
         "session.goal",
     ),
 )

@@ -92,6 +92,8 @@ KEPT_MOST_RECENT = "kept the most recent entries"
 AFTER_THE_END = "After the end"
 """The title of notes that were kept when the run was finished."""
 
+MOST_PEOPLE = 10
+"""Answers of people to the steps before that a recap tells."""
 _LONGEST_ESCAPE = 6
 """Bytes that JSON may need for one byte of text."""
 
@@ -115,20 +117,37 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
         issues=list(blocked.every_issue) if blocked else [],
         example=blocked.example if blocked else None,
         imported_from=imported_from(history),
-        person_said=person_said(history, node_id),
+        person_said=_said_at(history, node_id),
+        people=_said_before(history, node_id, way),
     )
     return _with_notes(recap, history, workflow, node_id, way)
 
 
-def person_said(history: History, node_id: NodeId) -> PersonSaid | None:
+def _said_at(history: History, node_id: NodeId) -> PersonSaid | None:
     """What a person last answered about the pending step of a node; None where nobody was asked."""
     said = confirmation_of(history, node_id)
     if said is None:
         return None
     fact = said.fact
     return PersonSaid(
-        answer=fact.answer, door=fact.door, at=said.at, note=fact.note, option_id=fact.option_id
+        step_id=_pending_id(history.nodes[fact.node_id]) or "",
+        answer=fact.answer,
+        door=fact.door,
+        at=said.at,
+        note=fact.note,
+        option_id=fact.option_id,
     )
+
+
+def _said_before(history: History, node_id: NodeId, way: Sequence[Node]) -> list[PersonSaid]:
+    """What people answered about the steps on the way to a node."""
+    if not history.confirmations:
+        return []
+    here = instance_of(history, node_id)
+    asked = {instance_of(history, asked_at).node_id for asked_at in history.confirmations}
+    steps = [node for node in way if node.node_id in asked and node is not here][-MOST_PEOPLE:]
+    told = (_said_at(history, node.node_id) for node in steps)
+    return [said for said in told if said is not None]
 
 
 def lost_branch(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:

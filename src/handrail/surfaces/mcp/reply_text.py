@@ -222,6 +222,9 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
         yield f"\nThis run was closed as {held['reason']}{note}. Continuing reopens it: ask the user first."
     if recap.get("personSaid"):
         yield f"\n{_person_said(recap['personSaid'])}"
+    if recap.get("people"):
+        yield "\nWhat people answered before:"
+        yield from (f"- {one['stepId']}: {_answered(one)}" for one in recap["people"])
     if recap.get("importedFrom"):
         yield f"\nThis session was imported from {recap['importedFrom']}: its notes were written elsewhere."
     if recap.get("blockedBy"):
@@ -245,11 +248,15 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
 
 
 def _person_said(said: dict[str, Any]) -> str:
-    note = f' (data) "{flatten_text(said["note"])}"' if "note" in said else ""
     if said["answer"] == "declined":
-        return f"A person declined this step{note}: ask the user what to change before you report it."
-    option = f" and chose {said['optionId']}" if "optionId" in said else ""
-    return f"A person confirmed this step{option}{note}."
+        return f"This step was {_answered(said)}: ask the user what to change before you report it."
+    return f"This step was {_answered(said)}."
+
+
+def _answered(said: dict[str, Any]) -> str:
+    note = f' (data) "{flatten_text(said["note"])}"' if "note" in said else ""
+    what = f"answered with {said['optionId']}" if "optionId" in said else said["answer"]
+    return f"{what} by a person{note}"
 
 
 def _branches(recap: dict[str, Any]) -> Iterator[str]:
