@@ -95,12 +95,17 @@ class BareLog:
         self._head += len(plan)
 
 
-def grown(home: str, nodes: int, name: str = "walk") -> Walk:
-    """A session of this many nodes in the store of this home, which is made if need be."""
-    folder = os.path.join(home, ".handrail", "workflows")
+def write_workflow(project: str) -> None:
+    """The workflow of every walk, among those of the project."""
+    folder = os.path.join(project, ".handrail", "workflows")
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "twelve_steps.json"), "w", encoding="utf-8") as file:
         json.dump(_AUTHORED, file)
+
+
+def grown(home: str, nodes: int, name: str = "walk") -> Walk:
+    """A session of this many nodes in the store of this home, which is made if need be."""
+    write_workflow(home)
     runtime = build_runtime({}, home=home)
     log = runtime.log
     assert isinstance(log, HotLog), "the local runtime keeps sessions hot"
