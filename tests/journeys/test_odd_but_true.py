@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from handrail.host.workspace import LocalWorkspace
 from handrail.host.worktree.local_worktree import LocalWorktree
@@ -73,7 +75,7 @@ class Repository:
         checks = [{"command": "make check", "exitCode": 0, "summary": "It is fine."}]
         body = {"kind": "wr.changed_files", "files": list(files), "checks": checks} | more
         output = {"notesMarkdown": "done", "artifacts": [body]}
-        token = reply.get("retryAckToken", reply["ackToken"])
+        token = reply["retryAckToken" if reply["kind"] == "blocked" else "ackToken"]
         sent = tool_call(self.runtime, "continue_workflow", ackToken=token, output=output)
         assert not sent.is_error, sent.text
         return self.settled(sent.structured)
@@ -138,6 +140,7 @@ ODD: dict[str, tuple[Work, list[Body]]] = {
         [entry("src/new.py", "added"), entry("src/old.py", "deleted")],
     ),
     "deleted": (lambda root: remove(root / "src/old.py"), [entry("src/old.py", "deleted")]),
+    "deleted, in quotes": (lambda root: remove(root / "src/old.py"), [entry("`src\\old.py`", "deleted")]),
     "deleted and committed": (
         lambda root: (remove(root / "src/old.py"), commit(root)),
         [entry("src/old.py", "deleted")],
@@ -393,3 +396,85 @@ def test_a_file_that_an_earlier_step_added_may_be_called_modified_by_a_later_one
 
     assert done["isComplete"] is True
     assert repository.claims(done, "changed_in_run") == [("holds", "")]
+
+
+@pytest.mark.promise("evidence.change-word")
+def test_a_file_that_this_step_added_is_not_modified_in_a_later_step_either(repository: Repository) -> None:
+    first = repository.begin()
+    edit(repository.root, "README")
+    second = repository.send(first, entry("README"))
+    write(repository.root, "src/new.py")
+
+    blocked = repository.send(second, entry("README"), entry("src/new.py", "modified"))
+
+    assert "src/new.py was not there before this run; it was added" in told(blocked)
+
+
+NAMES = ("src/bill.py", "src/old.py", "src/with space.py", "src/ä.py", "new.py", "deep/er/new.py", "draft.py")
+ACTIONS = st.one_of(
+    st.tuples(st.sampled_from(["edit", "delete", "commit"]), st.sampled_from(NAMES), st.just("")),
+    st.tuples(st.just("rename"), st.sampled_from(NAMES), st.sampled_from(NAMES)),
+)
+SPELLINGS: tuple[Callable[[Path, str], str], ...] = (
+    lambda _, path: path,
+    lambda _, path: "./" + path,
+    lambda _, path: f"`{path}`",
+    lambda root, path: str(root / path),
+    lambda _, path: path.replace("/", "//"),
+)
+
+
+def act(root: Path, action: tuple[str, str, str]) -> None:
+    name, path, other = action
+    if name == "edit":
+        write(root, path, (root / path).read_bytes() + b"# more\n" if (root / path).exists() else b"new\n")
+    elif name == "commit":
+        run_git(root, "add", "-A")
+        run_git(root, "commit", "-q", "--allow-empty", "-m", "more")
+    elif (root / path).exists() and name == "delete":
+        remove(root / path)
+    elif (root / path).exists() and name == "rename":
+        (root / other).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).rename(root / other)
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """The oracle: every file that is not ignored, read plainly."""
+    files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    every = {str(path.relative_to(root)): path.read_bytes() for path in files}
+    return {path: held for path, held in every.items() if not path.startswith((".git/", "build/"))}
+
+
+def compare(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, str]:
+    words = {
+        path: "added" if path not in before else "deleted" if path not in after else "modified"
+        for path in before.keys() | after.keys()
+    }
+    return {path: words[path] for path in sorted(words) if before.get(path) != after.get(path)}
+
+
+@pytest.mark.promise("evidence.odd-but-true")
+@pytest.mark.promise("evidence.change-word")
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(actions=st.lists(ACTIONS, max_size=8), data=st.data())
+def test_whatever_was_done_the_true_list_passes_and_one_false_word_does_not(
+    tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, str]], data: st.DataObject
+) -> None:
+    repository = Repository(tmp_path_factory.mktemp("any"))
+    before = contents(repository.root)
+    first = repository.begin()
+    for action in [("edit", "README", ""), *actions]:
+        act(repository.root, action)
+    happened = compare(before, contents(repository.root))
+    lie = data.draw(st.sampled_from(sorted(happened)))
+    wrong = [one for one in ("added", "modified", "deleted") if one != happened[lie]]
+    false = happened | {lie: data.draw(st.sampled_from(wrong))}
+
+    blocked = repository.send(first, *(entry(path, word) for path, word in false.items()))
+    spelt = {path: data.draw(st.sampled_from(SPELLINGS))(repository.root, path) for path in happened}
+    passed = repository.send(blocked, *(entry(spelt[path], happened[path]) for path in happened))
+
+    assert blocked["kind"] == "blocked"
+    assert (told(passed), passed["kind"]) == ("", "ok")
+    verdicts = {verdict for verdict, _ in repository.claims(passed, "changed_in_run")}
+    assert verdicts == {"holds"}

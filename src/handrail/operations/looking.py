@@ -15,7 +15,7 @@ from handrail.contract.outcome import Fault
 from handrail.engine.code_trees import find_baseline, find_tree, find_tree_of
 from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
-from handrail.engine.judge.changed_claims import is_covered
+from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.run_claims import (
     MOST_PATHS_NAMED,
     AskedPlace,
@@ -145,11 +145,9 @@ class _Files:
 
     def find_doubts(self, node: Node, changes: ChangedPaths, named: dict[str, LocatedPath]) -> dict[str, str]:
         """Of files that did not change by the trees: why they may have, all the same."""
-        every = (*changes.changed, *changes.arrived)
+        changed = widen((*changes.changed, *changes.arrived))
         still = {
-            text: one.paths
-            for text, one in named.items()
-            if one.paths and not any(is_covered(path, one) for path in every)
+            text: one.paths for text, one in named.items() if one.paths and changed.isdisjoint(one.paths)
         }
         if not still:
             return {}

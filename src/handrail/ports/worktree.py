@@ -57,7 +57,10 @@ class LocatedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that somebody names, as trees name it."""
 
     paths: tuple[str, ...] = ()
-    """The file, and where it leads to if it is a link; none for the project itself, or outside."""
+    """The file, and where it leads to if it is a link; of one that is not there, every path it may mean.
+
+    None for the project itself, or outside.
+    """
     is_inside: bool = True
     is_there: bool = False
 

@@ -7,7 +7,7 @@ an earlier step of the run added also with those that the step began with.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -56,68 +56,92 @@ def locate(sighting: Sighting, text: str) -> LocatedPath:
     return LocatedPath(paths=(clean_path(text).rstrip("/"),)) if found is None else found
 
 
-def judge_listed(file: ListedFile, changes: ChangedPaths, sighting: Sighting) -> ListedResult:
-    """Whether the file changed, and in the way that the list says."""
-    shown, located = make_readable(clean_path(file.path)), locate(sighting, file.path)
-    if not located.is_inside:
-        return ListedResult(verdict="contradicted", fact=f"{shown} is not inside the project")
-    if not located.paths:
-        return ListedResult(verdict="unknown", fact=f"{shown} is not the path of a file")
-    own = next(_find_changed(located, changes), "")
-    if own:
-        return _judge_word(file, own, changes, sighting)
-    if any(is_covered(path, located) for path in (*changes.changed, *changes.arrived)):
-        return ListedResult(verdict="holds")  # a folder
-    doubt = sighting.doubts.get(clean_path(file.path), "")
-    if doubt or file.before.casefold() == file.path.casefold():
-        return ListedResult(verdict="unknown", fact=f"{shown}: {doubt}" if doubt else "")
-    if changes.is_partial:
-        return ListedResult(verdict="unknown", fact=_NOT_SINCE)
-    return ListedResult(verdict="contradicted", fact=f"{shown} did not change in this run")
+class Comparison:
+    """What changed, asked about each entry of a list; asking is quick however long both are."""
+
+    def __init__(self, changes: ChangedPaths, sighting: Sighting) -> None:
+        self._changes = changes
+        self._sighting = sighting
+        self._own = {one: path for path in (*changes.changed, *changes.arrived) for one in _spell(path)}
+        self._with_folders = widen(self._own)
+
+    def judge(self, file: ListedFile) -> ListedResult:
+        """Whether the file changed, and in the way that the list says."""
+        shown, located = make_readable(clean_path(file.path)), locate(self._sighting, file.path)
+        if not located.is_inside:
+            return ListedResult(verdict="contradicted", fact=f"{shown} is not inside the project")
+        if not located.paths:
+            return ListedResult(verdict="unknown", fact=f"{shown} is not the path of a file")
+        own = next((self._own[path] for path in located.paths if path in self._own), "")
+        if own:
+            return self._judge_word(file, own)
+        if self._has_changed(located):  # a folder
+            return ListedResult(verdict="holds")
+        doubt = self._sighting.doubts.get(clean_path(file.path), "")
+        if doubt or file.before.casefold() == file.path.casefold():
+            return ListedResult(verdict="unknown", fact=f"{shown}: {doubt}" if doubt else "")
+        if self._changes.is_partial:
+            return ListedResult(verdict="unknown", fact=_NOT_SINCE)
+        return ListedResult(verdict="contradicted", fact=f"{shown} did not change in this run")
+
+    def find_unlisted(self, named: Iterable[str]) -> list[str]:
+        """What changed, is no other branch's, and is neither named nor in a folder that is."""
+        listed = {path for text in named for path in locate(self._sighting, text).paths}
+        return [
+            path
+            for path in self._changes.changed
+            if path not in self._sighting.elsewhere and listed.isdisjoint(widen(_spell(path)))
+        ]
+
+    def _has_changed(self, located: LocatedPath) -> bool:
+        return not self._with_folders.isdisjoint(located.paths)
+
+    def _judge_word(self, file: ListedFile, own: str) -> ListedResult:
+        """Words of a project's own contract that are none of these four are not compared."""
+        shown, changes = make_readable(own), self._changes
+        is_added, is_deleted = own in changes.added, own in changes.deleted
+        if changes.is_partial and not is_deleted and file.change == ("modified" if is_added else "added"):
+            # The run may have begun without the file, or with it.
+            return ListedResult(verdict="unknown", fact=_FIRST_FILES)
+        fact = ""
+        match file.change:
+            case "added" if is_deleted:
+                fact = f"{shown} is not there any more; it was deleted"
+            case "added" if not is_added:
+                fact = f"{shown} existed before this run; it was modified"
+            case "modified" if is_deleted:
+                fact = f"{shown} is not there any more; it was deleted"
+            case "modified" if is_added and own not in self._sighting.made_before:
+                fact = f"{shown} was not there before this run; it was added"
+            case "deleted" if not is_deleted:
+                fact = f"{shown} is still there; it was {'added' if is_added else 'modified'}"
+            case "renamed" if file.before and not changes.is_partial:
+                fact = self._find_unmoved(file.before)
+            case _:
+                pass
+        return ListedResult(verdict="contradicted" if fact else "holds", fact=fact)
+
+    def _find_unmoved(self, before: str) -> str:
+        """A file was not renamed if it still stands where it was, unchanged."""
+        located = locate(self._sighting, before)
+        is_known = located.is_there and located.is_inside and clean_path(before) not in self._sighting.doubts
+        if not is_known or self._has_changed(located):
+            return ""
+        return f"{make_readable(clean_path(before))} is still there, unchanged"
 
 
-def is_covered(path: str, located: LocatedPath) -> bool:
-    """Whether a path is the located one, as it is or as it is shown, or in it."""
-    return any(one in (path, make_readable(path)) or path.startswith(one + "/") for one in located.paths)
+def widen(paths: Iterable[str]) -> set[str]:
+    """The paths, and every folder above them."""
+    found: set[str] = set()
+    for path in paths:
+        here = path
+        while here and here not in found:
+            found.add(here)
+            here = here.rpartition("/")[0]
+    return found
 
 
-def _find_changed(located: LocatedPath, changes: ChangedPaths) -> Iterator[str]:
-    for path in (*changes.changed, *changes.arrived):
-        if path in located.paths or make_readable(path) in located.paths:
-            yield path
-
-
-def _judge_word(file: ListedFile, own: str, changes: ChangedPaths, sighting: Sighting) -> ListedResult:
-    """Words of a project's own contract that are none of these four are not compared."""
-    shown = make_readable(own)
-    is_added, is_deleted = own in changes.added, own in changes.deleted
-    if changes.is_partial and not is_deleted and file.change == ("modified" if is_added else "added"):
-        return ListedResult(
-            verdict="unknown", fact=_FIRST_FILES
-        )  # the run may have begun without it, or with
-    fact = ""
-    match file.change:
-        case "added" if is_deleted:
-            fact = f"{shown} is not there any more; it was deleted"
-        case "added" if not is_added:
-            fact = f"{shown} existed before this run; it was modified"
-        case "modified" if is_deleted:
-            fact = f"{shown} is not there any more; it was deleted"
-        case "modified" if is_added and own not in sighting.made_before:
-            fact = f"{shown} was not there before this run; it was added"
-        case "deleted" if not is_deleted:
-            fact = f"{shown} is still there; it was {'added' if is_added else 'modified'}"
-        case "renamed" if file.before:
-            fact = _find_unmoved(file.before, changes, sighting)
-        case _:
-            pass
-    return ListedResult(verdict="contradicted" if fact else "holds", fact=fact)
-
-
-def _find_unmoved(before: str, changes: ChangedPaths, sighting: Sighting) -> str:
-    """A file was not renamed if it still stands where it was, unchanged."""
-    located = locate(sighting, before)
-    is_known = located.is_there and located.is_inside and clean_path(before) not in sighting.doubts
-    if not is_known or any(is_covered(path, located) for path in (*changes.changed, *changes.arrived)):
-        return ""
-    return f"{make_readable(clean_path(before))} is still there, unchanged"
+def _spell(path: str) -> tuple[str, ...]:
+    """The path as it is, and as it is shown where it holds what cannot be."""
+    shown = make_readable(path)
+    return (path,) if shown == path else (path, shown)

@@ -25,13 +25,7 @@ from handrail.contract.wording import make_readable
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
 from handrail.engine.judge.arrival import DECLINED, LET_CONFIRM, NOT_CONFIRMED
 from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
-from handrail.engine.judge.changed_claims import (
-    clean_path,
-    is_covered,
-    judge_listed,
-    locate,
-    read_listed,
-)
+from handrail.engine.judge.changed_claims import Comparison, clean_path, read_listed, widen
 from handrail.engine.judge.counted_words import count_failed
 from handrail.engine.judge.named_places import read_place
 from handrail.engine.judge.requirements import INVALID, MISSING
@@ -308,7 +302,7 @@ class _Weighing:
         changes, located = self._known.sighting.changes, self._known.sighting.files.get(path)
         if changes is None or located is None:
             return False
-        return any(is_covered(one, located) for one in changes.deleted)
+        return not widen(changes.deleted).isdisjoint(located.paths)
 
     def _name_changes(self) -> str:
         changes = self._known.sighting.changes
@@ -323,8 +317,9 @@ class _Weighing:
             for way, _, _ in listed:
                 self._claim("changed_in_run", _pointer(way), verdict="unknown", fact=sighting.trouble)
             return
+        compared = Comparison(changes, sighting)
         for way, path, around in listed:
-            result = judge_listed(read_listed(rule, path, around), changes, sighting)
+            result = compared.judge(read_listed(rule, path, around))
             if result.verdict == "contradicted":
                 fact = result.fact + self._name_changes()
                 self._refute("changed_in_run", _pointer(way), rule.demand, fact)
@@ -333,12 +328,7 @@ class _Weighing:
                 self._claim(
                     "changed_in_run", _pointer(way), level=level, verdict=result.verdict, fact=result.fact
                 )
-        named = [locate(sighting, path) for path in _named_files(rule, self._body)]
-        unlisted = [
-            path
-            for path in changes.changed
-            if path not in sighting.elsewhere and not any(is_covered(path, one) for one in named)
-        ]
+        unlisted = compared.find_unlisted(_named_files(rule, self._body))
         if unlisted:
             self._tell_unlisted(rule, unlisted)
 

@@ -75,7 +75,7 @@ class ChangedPaths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LocatedPath(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that a report names, as trees name it; the second path is where a link leads to."""
+    """A file that a report names, as trees name it: itself and what it leads to, or what it may have been."""
 
     paths: tuple[str, ...] = ()
     """Empty: it is outside of the project, or no file."""

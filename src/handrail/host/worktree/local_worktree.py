@@ -11,7 +11,7 @@ from handrail.contract.wording import make_readable, quote
 from handrail.host.worktree import packs, places
 from handrail.host.worktree.repository import Files, Repository
 from handrail.host.worktree.restore import Journals, absent, find_obstacles
-from handrail.host.worktree.spelling import find_named
+from handrail.host.worktree.spelling import find_named, list_readings
 from handrail.host.worktree.stat_cache import WORTH_SAVING, CacheFiles, StatCache
 from handrail.host.worktree.trees import (
     BARE,
@@ -264,11 +264,11 @@ def _locate(root: str, text: str) -> LocatedFile:
     named = find_named(root, text)
     if named.state in ("outside", "impossible"):
         return LocatedFile(is_inside=named.state == "impossible")
+    is_there = bool(named.path) and os.path.lexists(os.path.join(root, named.path))
+    if named.state == "absent" and not is_there:
+        return LocatedFile(paths=list_readings(root, text))
     paths = [named.path, os.path.relpath(named.real, root) if named.real not in ("", root) else ""]
-    return LocatedFile(
-        paths=tuple(dict.fromkeys(path for path in paths if path)),
-        is_there=bool(named.path) and os.path.lexists(os.path.join(root, named.path)),
-    )
+    return LocatedFile(paths=tuple(dict.fromkeys(path for path in paths if path)), is_there=is_there)
 
 
 def _find_differences(

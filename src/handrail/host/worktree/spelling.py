@@ -48,6 +48,12 @@ def find_named(root: str, text: str) -> Named:
     return first
 
 
+def list_readings(root: str, text: str) -> tuple[str, ...]:
+    """Every path below the project that the text may mean: of what is gone, nobody can tell which."""
+    found = (_find(root, written) for written in dict.fromkeys(_read(text)))
+    return tuple(dict.fromkeys(named.path for named in found if named.path))
+
+
 def is_below(path: str, root: str) -> bool:
     """Whether the path is the folder, or in it."""
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)

@@ -73,12 +73,14 @@ def _find_listed(root: str, paths: Sequence[str], repository: Repository | None)
         every = None if walked is None else [(show_path(path), b"H") for path in walked.paths]
     if every is None:
         return None
-    exact = dict(every)
-    return {
-        path: exact.get(path, b"H")
-        for path in paths
-        if path in exact or any(one.startswith(path + "/") for one, _ in every)
-    }
+    listed: dict[str, bytes] = {}
+    for path, letter in every:
+        above = os.path.dirname(path)
+        while above and above not in listed:
+            listed[above] = b""
+            above = os.path.dirname(above)
+        listed[path] = letter
+    return {path: listed[path] for path in paths if path in listed}
 
 
 def _explain_absence(root: str, path: str) -> str:
