@@ -6,6 +6,7 @@ What the client does not tell stays unknown: a status is never guessed from the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
@@ -29,12 +30,13 @@ from handrail.engine.receipts import (
     split_command,
 )
 from handrail.operations.finding import find_session
+from handrail.operations.kept_trees import COMMAND_PACK_BYTES, record_tree
 from handrail.operations.sessions.resume_session import find_work_in_progress
 from handrail.ports.worktree import Tree, Unseen
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Input
-from handrail.runtime.runtime import Runtime, project_of
-from handrail.runtime.sessions import COMMIT_TRIES, commit, healthy_session
+from handrail.runtime.runtime import Runtime, keeps_code, project_of
+from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
 
 LONGEST_LINE_SHOWN = 200
 TREE_SECONDS = 0.5
@@ -83,12 +85,21 @@ def note_command(rt: Runtime, request: NoteCommand) -> CommandNoted:
             plan = [plan_receipt(node, _receipt(rt, request, receipt_id, node, tree))]
             committed = commit(rt, witness, session, _as_it_is(plan))
         if committed is not None:
+            _keep_tree(rt, committed, node, project, tree)
             return CommandNoted(receipt_id=receipt_id)
     raise Fault(
         INVARIANT_VIOLATION,
         "The log kept changing during this call.",
         details={"session_id": session.history.session_id},
     )
+
+
+def _keep_tree(rt: Runtime, session: Session, node: Node, project: str, tree: Tree | Unseen) -> None:
+    """The files that the command left, so that what changes since can be named; trouble changes nothing."""
+    if isinstance(tree, Unseen) or not keeps_code(rt, project):
+        return
+    with suppress(Fault):
+        record_tree(rt, session.history, node.node_id, project, tree, "receipt", COMMAND_PACK_BYTES)
 
 
 def _receipt(
