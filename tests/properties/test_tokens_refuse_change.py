@@ -100,17 +100,26 @@ def test_every_token_reads_back_as_itself_and_only_under_its_key(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_single_edit_of_every_kind_is_put_right_to_the_identical_token(kind: TokenKind) -> None:
+    """Every character in every place of a state and an ack token.
+
+    The others are written as an ack token is: in each place a quarter of the characters, in turn.
+    """
     token = TOKENS[kind]
     places = range(len(token))
-    edits = {token[:at] + new + token[at + 1 :] for at in places for new in base32.ALPHABET}
-    edits |= {token[:at] + new + token[at:] for at in (*places, len(token)) for new in base32.ALPHABET}
+    stride = 1 if kind in ("state", "ack") else 4
+
+    def characters(at: int) -> str:
+        return base32.ALPHABET[at % stride :: stride]
+
+    edits = {token[:at] + new + token[at + 1 :] for at in places for new in characters(at)}
+    edits |= {token[:at] + new + token[at:] for at in (*places, len(token)) for new in characters(at)}
     edits |= {token[:at] + token[at + 1 :] for at in places}
     edits |= {token[:at] + token[at : at + 2][::-1] + token[at + 2 :] for at in places}
     edits.discard(token)
 
     wrong = {edit for edit in edits if repair([KEY], edit) != token}
 
-    assert len(edits) > 3000
+    assert len(edits) > 3000 // stride
     assert wrong == set()
 
 
