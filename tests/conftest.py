@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -19,12 +20,20 @@ from handrail.contract.tokens.workflow import purpose_key
 from handrail.event_log.memory import MemoryLog
 from handrail.host.program.installation import LocalInstallation
 from handrail.host.workflow_sources.directories import list_named_files, refuse_named_file
+from handrail.operations import source_drift, workflow_catalog
+from handrail.operations.workflows import examine_workflows
 from handrail.ports.process import AuditLine, Claim, KeyringFacts
 from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts, ProgramFacts
 from handrail.ports.workspace import FilePlace, SettingProblem, Settings, WorkflowFile
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
 from handrail.store_proof.scratch import find_memory_directory
+from handrail.workflows import catalog
+from handrail.workflows.catalog import Catalog, CatalogEntry
+from handrail.workflows.checking import whole_file
+from handrail.workflows.compiling.compilation import Compilation
+from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.reading.reader import Reading
 from tests.conformance.forked import ForkServer
 
 MEMORY_BYTES = 4 << 30
@@ -309,6 +318,35 @@ def pytest_collection_finish() -> None:
     """Thousands of collected tests stay: looking through them for garbage, again and again, finds none."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bundled_files_are_read_and_compiled_once() -> Iterator[None]:
+    """What that gives depends on the bytes of the files alone, so the starts of all tests share it."""
+    folder = Path(__file__).parents[1] / "src/handrail/host/bundled"
+    bundled = frozenset(path.read_bytes() for path in folder.glob("*.json"))
+    read_kept = cache(whole_file.read_checked)
+    compile_anew = workflow_catalog.compile_entry
+    compiled: dict[tuple[bytes, ...], Compilation] = {}
+
+    def read_checked(content: bytes) -> Reading:
+        return read_kept(content) if content in bundled else whole_file.read_checked(content)
+
+    def compile_entry(held: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
+        files = (entry.content, *(one.content for one in held.entries))
+        is_alone = not held.contracts and not held.broken_contracts
+        if not is_alone or any(one.source_kind != "bundled" for one in held.entries) or set(files) - bundled:
+            return compile_anew(held, entry, source)
+        if files not in compiled:
+            compiled[files] = compile_anew(held, entry, source)
+        return compiled[files]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (catalog, workflow_catalog, examine_workflows):
+            patch.setattr(module, "read_checked", read_checked)
+        for module in (workflow_catalog, source_drift, examine_workflows):
+            patch.setattr(module, "compile_entry", compile_entry)
+        yield
 
 
 @pytest.fixture
