@@ -27,8 +27,10 @@ from typing import Any, NoReturn
 
 import handrail
 from handrail.contract.outcome import Success
+from handrail.main import console, main
 from handrail.runtime.hub import perform
 from handrail.wiring import build_runtime
+from tests.conformance.fuzzed import run_lines, take_written
 from tests.conformance.planted import PLANTS
 
 LEFT_OUT = (
@@ -41,7 +43,7 @@ LEFT_OUT = (
 NOT_ENTERED = 99
 
 
-def main(path: str, parent: int) -> NoReturn:
+def serve(path: str, parent: int) -> NoReturn:
     for module in pkgutil.walk_packages(handrail.__path__, "handrail.", onerror=_unimportable):
         if not module.name.startswith(LEFT_OUT):
             importlib.import_module(module.name)
@@ -133,15 +135,37 @@ def _enter(asked: dict[str, Any], descriptors: list[int]) -> NoReturn:
         os.chdir(asked["directory"])
         if "lines" in asked:
             _run_lines(asked)
-        sys.argv = ["handrail", *(os.fsdecode(base64.b64decode(word)) for word in asked["arguments"])]
         if asked["plant"]:
             PLANTS[asked["plant"]]()
-        from handrail.main import console
-
+        if "stays" in asked:
+            _stay()
+        sys.argv = ["handrail", *(os.fsdecode(base64.b64decode(word)) for word in asked["arguments"])]
         console()
     except BaseException:  # noqa: BLE001 - whatever it is, the caller must hear of it
         os.write(2, traceback.format_exc().encode(errors="backslashreplace"))
         os._exit(NOT_ENTERED)
+
+
+def _stay() -> NoReturn:
+    """A line after the other in this process, each through the real entry, until nobody asks any more."""
+    with (
+        open(os.dup(0), "rb") as asks,
+        open(os.dup(1), "wb") as answers,
+        open(os.devnull, "rb") as nothing,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        for number, stream in enumerate((nothing, out, err)):
+            os.dup2(stream.fileno(), number)
+        for line in asks:
+            sys.argv = ["handrail", *(os.fsdecode(base64.b64decode(word)) for word in json.loads(line))]
+            status = main()
+            for written in (sys.stdout, sys.stderr):
+                written.flush()
+            told = [base64.b64encode(take_written(stream)).decode() for stream in (out, err)]
+            answers.write(json.dumps([status, *told]).encode() + b"\n")
+            answers.flush()
+    os._exit(0)
 
 
 def _run_lines(asked: dict[str, Any]) -> NoReturn:
@@ -149,8 +173,6 @@ def _run_lines(asked: dict[str, Any]) -> NoReturn:
     out = os.dup(1)
     for plant in ("sound proof", "index"):
         PLANTS[plant]()
-    from tests.conformance.fuzzed import run_lines
-
     told = run_lines(asked["seed"], asked["lines"], asked["names"])
     with open(out, "wb") as file:
         file.write(json.dumps(told).encode())
@@ -158,4 +180,4 @@ def _run_lines(asked: dict[str, Any]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    serve(sys.argv[1], int(sys.argv[2]))

@@ -104,6 +104,62 @@ class ForkedTool(StartedTool):
         return ran
 
 
+class StayingTool(ForkedTool):
+    """The same for many lines where only the answers matter: one forked process gives them all.
+
+    A line that brings stdin, variables or an end of its own still gets a process of its own.
+    """
+
+    def __init__(self, folder: str, server: ForkServer) -> None:
+        super().__init__(folder, server)
+        self._staying: dict[str, tuple[IO[bytes], IO[bytes]]] = {}
+
+    def run(
+        self,
+        *arguments: str | bytes,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        plant: str = "",
+        ending: Ending = "",
+    ) -> Ran:
+        if stdin or environment or ending:
+            return super().run(*arguments, stdin=stdin, environment=environment, plant=plant, ending=ending)
+        if plant not in self._staying:
+            self._staying[plant] = self._process_with(plant)
+        asks, answers = self._staying[plant]
+        asks.write(json.dumps([base64.b64encode(os.fsencode(word)).decode() for word in arguments]).encode())
+        asks.write(b"\n")
+        asks.flush()
+        ready, _, _ = select.select([answers], [], [], DEADLINE_SECONDS)
+        line = answers.readline() if ready else b""
+        assert line, f"no answer to {arguments}"
+        status, out, err = json.loads(line)
+        ran = Ran(status=status, out=base64.b64decode(out), err=base64.b64decode(err))
+        record(arguments, ran.status, ran.out, ran.err)
+        return ran
+
+    def _process_with(self, plant: str) -> tuple[IO[bytes], IO[bytes]]:
+        theirs_in, asks = os.pipe()
+        answers, theirs_out = os.pipe()
+        request = {
+            "environment": self.environment,
+            "directory": self.project,
+            "plant": plant,
+            "stays": True,
+        }
+        self.server.spawn(request, [theirs_in, theirs_out, 2])
+        for descriptor in (theirs_in, theirs_out):
+            os.close(descriptor)
+        return open(asks, "wb"), open(answers, "rb")
+
+    def close(self) -> None:
+        """Nobody asks any more, so the processes end."""
+        for ends in self._staying.values():
+            for stream in ends:
+                stream.close()
+        self._staying.clear()
+
+
 def _pumped(child: int, rest: bytes, ending: Ending, into: int, out: int, err: int) -> list[bytes]:
     """Feed stdin and read both outputs to their ends; a child that takes too long is killed."""
     is_fed, is_interrupted = False, ending == "signal"

@@ -167,12 +167,12 @@ def run_lines(seed: int, count: int, names: Mapping[str, str]) -> dict[str, Any]
                 wrong.append(f"{line!r}: raised {defect!r}")
                 continue
             exits[status] += 1
-            if told := judged(Ran(status=status, out=_taken(out), err=_taken(err)), line):
+            if told := judged(Ran(status=status, out=take_written(out), err=take_written(err)), line):
                 wrong.append(told)
     return {"wrong": wrong[:20], "exits": {str(status): many for status, many in sorted(exits.items())}}
 
 
-def _taken(stream: IO[bytes]) -> bytes:
+def take_written(stream: IO[bytes]) -> bytes:
     """What was written since the last time."""
     stream.seek(0)
     content = stream.read()
