@@ -25,6 +25,7 @@ NOT_MADE_HERE = {
     "data/cache/<session>": "needs 2 048 events: tests/event_log/conformance.py",
     **({} if find_spec("apsw") else {"data/cache/index/sessions.sqlite": "needs apsw"}),
     "data/cache/trees/<digest>": "needs a look at files: tests/host/worktree/test_stat_cache.py",
+    "data/cache/facts/<digest>": "needs sources: tests/host/worktree/test_fact_store.py",
     "data/cache/checks-run": "needs a project with checks: tests/journeys/test_checks.py",
     "data/restores/<digest>": "needs a restore: tests/host/worktree/test_restore.py",
     "data/cache/notices.json": "needs an index: tests/updates/test_update.py",

@@ -26,6 +26,11 @@ BREAKS: dict[str, tuple[Mapping[str, str], str]] = {
     "a clock in the engine": ({"engine/planted.py": "import time\n"}, PURE),
     "a file in the contract": ({"contract/planted.py": "import os\n"}, PURE),
     "the engine holding a port": ({"engine/planted.py": "import handrail.ports\n"}, PURE),
+    "a file in the code tools": ({"code_tools/facts/planted.py": "import pathlib\n"}, PURE),
+    "the code tools looking at projections": (
+        {"code_tools/planted.py": "import handrail.projections.recap\n"},
+        DOWN,
+    ),
     "an upward import": ({"engine/planted.py": "import handrail.runtime\n"}, DOWN),
     "the runtime naming an adapter": ({"runtime/planted.py": "import handrail.event_log.files.log\n"}, DOWN),
     "an undeclared room": ({"lobby/__init__.py": "", "lobby/desk.py": "x = 1\n"}, DOWN),

@@ -26,6 +26,7 @@ ALLOWED = {
     "src/handrail/operations/runs/reread_run.py": "only an older step is compared with the present files",
     "src/handrail/operations/source_drift.py": "runs of bundled workflows do not pay for the compiler",
     "src/handrail/surfaces/mcp/calls.py": "only a refused call looks at workflow files",
+    "src/handrail/operations/code/tools/project_source.py": "kept facts need no parser",
     "src/handrail/operations/replies.py": "only a fork needs to know what lies beside it",
     "src/handrail/operations/work.py": "only a refusal pays for saying where the trouble is",
     "src/handrail/contract/disclosure/disclose.py": "few calls name fields or a budget",

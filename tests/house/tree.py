@@ -14,7 +14,7 @@ import msgspec
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGE = "src/handrail/"
-PURE_ROOMS = ("contract", "workflows", "engine", "projections")
+PURE_ROOMS = ("contract", "workflows", "engine", "projections", "code_tools")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):

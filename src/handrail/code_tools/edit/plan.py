@@ -1,0 +1,84 @@
+"""Edits as values: what would be replaced where, in which state of which file. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail.code_tools.facts.join import Reference
+from handrail.code_tools.facts.slots import Trouble
+
+RefusalCode: TypeAlias = Literal[
+    "invalid_name",
+    "same_name",
+    "collision",
+    "shadowed",
+    "captured",
+    "parse_error",
+    "unreadable",
+    "member",
+    "external",
+    "dynamic",
+    "not_found",
+    "changed_meaning",
+    "stale",
+]
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    start: int
+    end: int
+    replacement: str
+    before_hash: str
+    """SHA-256 of the whole file that this edit was planned for."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    edits: tuple[Edit, ...]
+    """By path and place; no two overlap."""
+    untouched: tuple[Reference, ...] = ()
+    """What may mean the same and is left as it is."""
+    complete: bool = True
+    reasons: tuple[Trouble, ...] = ()
+
+    def digest(self) -> str:
+        """The same plan has the same digest in every process."""
+        return hashlib.sha256(msgspec.json.encode(self.edits)).hexdigest()
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    code: RefusalCode
+    message: str
+    path: str = ""
+    start: int = 0
+    end: int = 0
+
+
+def hash_text(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
+def apply_in_memory(plan: Plan, texts: Mapping[str, bytes]) -> dict[str, bytes] | Refusal:
+    """The changed files. Refused where a file is not the one that the plan was made for."""
+    by_path: dict[str, list[Edit]] = {}
+    for edit in plan.edits:
+        by_path.setdefault(edit.path, []).append(edit)
+    changed: dict[str, bytes] = {}
+    for path, edits in sorted(by_path.items()):
+        text = texts.get(path)
+        if text is None or any(hash_text(text) != edit.before_hash for edit in edits[:1]):
+            return Refusal(
+                code="stale", message="The file changed after the edit was planned; plan it again.", path=path
+            )
+        pieces: list[bytes] = []
+        at = 0
+        for edit in sorted(edits, key=lambda each: each.start):
+            assert at <= edit.start, "edits of one file do not overlap"
+            pieces += [text[at : edit.start], edit.replacement.encode()]
+            at = edit.end
+        changed[path] = b"".join([*pieces, text[at:]])
+    return changed

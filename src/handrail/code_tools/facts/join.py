@@ -1,0 +1,390 @@
+"""Questions about a whole project: what a place means, where a name is defined, and everything that uses it.
+
+Files are joined here, for one question, from facts that know only their own file. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail.code_tools.facts.model import NONE, Definition, FileFacts, Import, Kind, Role
+from handrail.code_tools.facts.resolution import External, Resolved, Unresolved
+from handrail.code_tools.facts.slots import MAX_STARS, Exported, Local, Shared, Slot, Slots, Token, Trouble
+from handrail.code_tools.facts.source import Source
+
+Level: TypeAlias = Literal["exact", "alias", "member", "possible"]
+Style: TypeAlias = Literal["follow", "keep"]
+"""`follow`: a name changes through all imports and exports that spell it the same. `keep`: it changes where
+it is declared and in importers; what was imported, or is exported in a clause, stays on the other side."""
+
+MAX_POSSIBLE = 200
+MAX_TROUBLES = 50
+
+
+class Symbol(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing with a name, told by the slot where it is declared."""
+
+    slot: Slot
+    name: str
+    kind: Kind
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    index: int
+    definition: Definition
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    start: int
+    end: int
+    role: Role | Literal["text"]
+    level: Level
+    definition: int = NONE
+    """The definition around it, in the facts of its file."""
+
+
+class References(msgspec.Struct, frozen=True, kw_only=True):
+    symbol: Symbol
+    items: tuple[Reference, ...]
+    complete: bool
+    reasons: tuple[Trouble, ...]
+
+
+class Component(msgspec.Struct, frozen=True, kw_only=True):
+    """Slots that are one name, and every token that spells it."""
+
+    slots: tuple[Slot, ...]
+    tokens: tuple[Token, ...]
+
+
+class Project:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.slots = Slots(source)
+
+    def facts(self, path: str) -> FileFacts | None:
+        return self.slots.facts(path)
+
+    def resolve_module(self, path: str, specifier: str) -> Resolved | External | Unresolved:
+        return self.slots.modules.resolve(path, specifier)
+
+    def find_definitions(self, name: str) -> list[Found]:
+        """Every definition of exactly this name, by path and place."""
+        found = []
+        for path in self.source.candidates(name):
+            facts = self.facts(path)
+            for index, definition in enumerate(facts.definitions if facts is not None else ()):
+                if definition.name == name:
+                    found.append(Found(path=path, index=index, definition=definition))
+        return found
+
+    def symbol_of(self, path: str, index: int) -> Symbol | None:
+        """The symbol of one definition; None for a method, a property or a key of an unknown object."""
+        facts = self.facts(path)
+        if facts is None:
+            return None
+        definition = facts.definitions[index]
+        if definition.binding != NONE:
+            return self._symbol(self.slots.slot_of_binding(path, definition.binding))
+        for export in facts.exports:
+            if export.definition == index and export.kind == "commonjs" and export.exported != "=":
+                return self._symbol(Exported(path=path, name=export.exported))
+        return None
+
+    def symbol_at(self, path: str, offset: int) -> Symbol | None:
+        """What the identifier at this offset means in its own file: an import means its local name."""
+        facts = self.facts(path)
+        if facts is None:
+            return None
+        for use in facts.uses:
+            if use.start <= offset < use.end or offset == use.start:
+                if use.binding != NONE:
+                    return self._symbol(self.slots.slot_of_binding(path, use.binding))
+                return self._global(use.name)
+        for found in facts.imports:
+            span = found.imported_span
+            if span is not None and span.start <= offset < span.end:
+                slot = self.slots.slot_of_import(path, found)
+                return None if slot is None else self._symbol(slot)
+        for export in facts.exports:
+            for span, slot in ((export.exported_span, Exported(path=path, name=export.exported)),):
+                if span is not None and span.start <= offset < span.end:
+                    return self._symbol(slot)
+        for member in facts.members:
+            if member.start <= offset < member.end:
+                there = self.slots.slot_of_member(path, facts, member)
+                return None if there is None else self._symbol(there)
+        return None
+
+    def home(self, symbol: Symbol) -> Symbol:
+        """The symbol that this one stands for, through imports and re-exports."""
+        return self._symbol(self.slots.home_of(symbol.slot)) or symbol
+
+    def _global(self, name: str) -> Symbol | None:
+        for path in self.source.candidates(name):
+            facts = self.facts(path)
+            for at, each in enumerate(facts.bindings if facts is not None else ()):
+                if each.name == name and isinstance(self.slots.slot_of_binding(path, at), Shared):
+                    return self._symbol(Shared(name=name))
+        return None
+
+    def _symbol(self, slot: Slot) -> Symbol | None:
+        if isinstance(slot, Local):
+            facts = self.facts(slot.path)
+            assert facts is not None, "a binding comes from facts"
+            binding = facts.bindings[slot.binding]
+            return Symbol(slot=slot, name=binding.name, kind=binding.kind)
+        if isinstance(slot, Exported):
+            below = self.slots.home_of(slot)
+            kind: Kind = "property"
+            if isinstance(below, Local):
+                facts = self.facts(below.path)
+                kind = facts.bindings[below.binding].kind if facts is not None else "property"
+            return Symbol(slot=slot, name=slot.name, kind=kind)
+        for path in self.source.candidates(slot.name):
+            facts = self.facts(path)
+            for at, each in enumerate(facts.bindings if facts is not None else ()):
+                if each.name == slot.name and self.slots.slot_of_binding(path, at) == slot:
+                    return Symbol(slot=slot, name=slot.name, kind=each.kind)
+        return None
+
+    def component(self, symbol: Symbol, style: Style) -> Component:
+        """Everything that is this name: through `export *` always, through ties where they are followed."""
+        waiting: list[Slot] = [symbol.slot]
+        seen: dict[Slot, None] = {symbol.slot: None}
+        tokens: dict[tuple[str, int], Token] = {}
+        while waiting:
+            slot = waiting.pop(0)
+            for token in self.slots.tokens(slot):
+                key = (token.path, token.start)
+                known = tokens.get(key)
+                if known is None or (known.tie is None and token.tie is not None):
+                    tokens[key] = token
+                if token.tie is None or token.tie in seen:
+                    continue
+                if _is_followed(token, style):
+                    seen[token.tie] = None
+                    waiting.append(token.tie)
+            for other in self.slots.same_default(slot, style == "follow"):
+                if other not in seen:
+                    seen[other] = None
+                    waiting.append(other)
+        ordered = sorted(tokens.values(), key=lambda each: (each.path, each.start))
+        return Component(slots=tuple(seen), tokens=tuple(ordered))
+
+    def references(self, symbol: Symbol) -> References:
+        """Every place that means this symbol, under whatever name, then what may mean it."""
+        slots = self._slots_that_mean(symbol)
+        items: dict[tuple[str, int], Reference] = {}
+        home = self.slots.home_of(symbol.slot)
+        for slot in slots:
+            level: Level = "exact" if slot == home else "alias"
+            for token in self.slots.tokens(slot):
+                items.setdefault(
+                    (token.path, token.start),
+                    Reference(
+                        path=token.path,
+                        start=token.start,
+                        end=token.end,
+                        role=token.role,
+                        level=level,
+                        definition=token.definition,
+                    ),
+                )
+        names = sorted({self._name_of(slot) for slot in slots} - {"default", "="})
+        candidates = sorted({path for name in names for path in self._candidates(slots, name)})
+        for reference in self._weaker(slots, names, candidates):
+            items.setdefault((reference.path, reference.start), reference)
+        reasons = self.troubles(candidates, slots)
+        return References(
+            symbol=symbol,
+            items=tuple(sorted(items.values(), key=lambda each: (each.path, each.start))),
+            complete=not reasons,
+            reasons=reasons,
+        )
+
+    def _slots_that_mean(self, symbol: Symbol) -> list[Slot]:
+        """The home, every export of it and every import of those, renamed or not."""
+        home = self.slots.home_of(symbol.slot)
+        waiting, seen = [home], {home: None}
+        while waiting:
+            slot = waiting.pop(0)
+            for other in [
+                *self._upwards(slot),
+                *(token.tie for token in self.slots.tokens(slot) if token.tie),
+            ]:
+                if other not in seen and self.slots.home_of(other) == home:
+                    seen[other] = None
+                    waiting.append(other)
+        return list(seen)
+
+    def _upwards(self, slot: Slot) -> Iterator[Slot]:
+        """Slots that stand for this one under any name."""
+        if isinstance(slot, Local):
+            facts = self.facts(slot.path)
+            for export in facts.exports if facts is not None else ():
+                if export.binding == slot.binding:
+                    yield Exported(path=slot.path, name=export.exported)
+        elif isinstance(slot, Exported):
+            for path in self._importing(slot):
+                facts = self.facts(path)
+                for found in facts.imports if facts is not None else ():
+                    if found.binding != NONE and self.slots.slot_of_import(path, found) == slot:
+                        yield self.slots.slot_of_binding(path, found.binding)
+                for export in facts.exports if facts is not None else ():
+                    if export.kind == "reexport":
+                        target = self.slots.module_of(path, export.module)
+                        if target is not None and self.slots.find_exported(target, export.imported) == slot:
+                            yield Exported(path=path, name=export.exported)
+
+    def _importing(self, slot: Exported) -> Sequence[str]:
+        """Files that may import this: those with its name; a default has none, so those with the module's."""
+        if slot.name in ("default", "="):
+            return self.importers_of(slot.path)
+        return self.source.candidates(slot.name)
+
+    def importers_of(self, path: str) -> Sequence[str]:
+        """At least every file that imports this module, by whatever name of it."""
+        spellings = self.slots.modules.spellings(path)
+        if "" in spellings:
+            return self.source.files()
+        found = {each for text in spellings for each in self.source.candidates(text)}
+        folder, _, name = path.rpartition("/")
+        if name.startswith("index."):  # its neighbours may call it `.` or `..`
+            found.update(each for each in self.source.files() if each.startswith(folder + "/"))
+        return sorted(found)
+
+    def _name_of(self, slot: Slot) -> str:
+        if isinstance(slot, Local):
+            facts = self.facts(slot.path)
+            return "" if facts is None else facts.bindings[slot.binding].name
+        return slot.name
+
+    def _candidates(self, slots: Sequence[Slot], name: str) -> Sequence[str]:
+        """Files that could mean this name: one file for a name that never leaves it."""
+        if len(slots) == 1 and isinstance(slots[0], Local):
+            facts = self.facts(slots[0].path)
+            binding = None if facts is None else facts.bindings[slots[0].binding]
+            if binding is not None and not binding.is_exported:
+                return [slots[0].path]
+        return self.source.candidates(name)
+
+    def _weaker(
+        self, slots: Sequence[Slot], names: Sequence[str], candidates: Sequence[str]
+    ) -> Iterator[Reference]:
+        """Members of this name with an unknown receiver, and the name in strings and comments."""
+        is_public = any(not isinstance(slot, Local) for slot in slots)
+        left = MAX_POSSIBLE
+        for path in candidates:
+            facts = self.facts(path)
+            text = self.source.text(path)
+            if facts is None or text is None:
+                continue
+            identifiers = {use.start for use in facts.uses}
+            for member in facts.members:
+                identifiers.add(member.start)
+                if is_public and member.name in names:
+                    yield Reference(
+                        path=path,
+                        start=member.start,
+                        end=member.end,
+                        role=member.role,
+                        level="member",
+                        definition=member.definition,
+                    )
+            for start, end in _words(text, names):
+                if start not in identifiers and left > 0:
+                    left -= 1
+                    yield Reference(path=path, start=start, end=end, role="text", level="possible")
+
+    def troubles(self, paths: Sequence[str], slots: Sequence[Slot]) -> tuple[Trouble, ...]:
+        """Why references to these slots may be missing from these files."""
+        found: list[Trouble] = []
+        is_public = any(not isinstance(slot, Local) for slot in slots)
+        for path in paths:
+            facts = self.facts(path)
+            if facts is None:
+                if self.slots.is_unreadable(path):
+                    found.append(Trouble(code="unreadable_file", path=path))
+                continue
+            found += [
+                Trouble(code="parse_error", path=path, start=each.start, end=each.end)
+                for each in facts.troubles[:1]
+            ]
+            for each in facts.dynamic:
+                code = DYNAMIC_CODES[each.kind]
+                if is_public or code in ("eval", "with"):
+                    found.append(Trouble(code=code, path=path, start=each.start, end=each.end))
+        for slot in slots:
+            if isinstance(slot, Exported):
+                found += self._leaks(slot)
+        if is_public:
+            found += [Trouble(code="skipped_file", path=each.path) for each in self.source.skipped()]
+        return tuple(found[:MAX_TROUBLES])
+
+    def _leaks(self, slot: Exported) -> Iterator[Trouble]:
+        """Places where the whole module goes somewhere that cannot be followed, and this name with it."""
+        waiting, seen = [slot.path], {slot.path}
+        while waiting and len(seen) <= MAX_STARS:
+            module = waiting.pop(0)
+            for path in self.importers_of(module):
+                facts = self.facts(path)
+                if facts is None:
+                    continue
+                for star in self.slots.exports_of(path).get("*", ()):
+                    if path not in seen and self.slots.module_of(path, star.module) == module:
+                        seen.add(path)
+                        waiting.append(path)
+                for found in facts.imports:
+                    if found.imported == "*" and self.slots.module_of(path, found.module) == module:
+                        for start, end in _leaking_uses(facts, found):
+                            yield Trouble(code="whole_module_used", path=path, start=start, end=end)
+
+
+DYNAMIC_CODES: dict[
+    str,
+    Literal["eval", "with", "dynamic_import", "dynamic_require", "computed_exports", "global_declaration"],
+] = {
+    "eval": "eval",
+    "with": "with",
+    "import": "dynamic_import",
+    "require": "dynamic_require",
+    "exports": "computed_exports",
+    "global": "global_declaration",
+}
+
+
+def _is_followed(token: Token, style: Style) -> bool:
+    """Whether the other slot of a token changes along with the first.
+
+    An exported name always carries its importers along. A local name carries what it was imported from, or
+    is exported as, only where names are followed; and never out into an object, whose shape others may know.
+    """
+    if token.split == "none" or (token.role == "import" and token.is_first):
+        return True
+    return style == "follow" and (token.split != "shorthand" or token.is_first)
+
+
+def _leaking_uses(facts: FileFacts, found: Import) -> Iterator[tuple[int, int]]:
+    """Uses of a whole module that are no receiver of a plain member."""
+    if found.binding == NONE:
+        return
+    received = {member.index for member in facts.members if member.receiver == "use"}
+    for at in facts.bindings[found.binding].uses:
+        use = facts.uses[at]
+        if use.role not in ("declaration", "doc", "type") and at not in received:
+            yield use.start, use.end
+
+
+def _words(text: bytes, names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    if not names:
+        return
+    joined = b"|".join(re.escape(name.encode()) for name in names)
+    for found in re.finditer(rb"(?<![\w$])(?:" + joined + rb")(?![\w$])", text):
+        yield found.start(), found.end()

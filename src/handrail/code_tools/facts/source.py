@@ -1,0 +1,129 @@
+"""Where a project's files and facts come from, and a source that holds everything in memory. Pure.
+
+A question asks for few files: `candidates` is the prefilter that keeps it so. What a source answers must not
+depend on how it found it: a cold and a warm store give the same facts for the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from handrail.code_tools.facts.jsonc import read_jsonc
+from handrail.code_tools.facts.model import ReadFile
+
+MANIFEST = "package.json"
+SettingsKind: TypeAlias = Literal["package.json", "tsconfig.json", "jsconfig.json"]
+
+
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that was left out, and why: answers are then perhaps not complete."""
+
+    path: str
+    reason: str
+
+
+class Source(Protocol):
+    """All paths are relative to the root of the project, with `/`, and sorted."""
+
+    def files(self) -> Sequence[str]:
+        """Every source file of a known language."""
+
+    def manifests(self) -> Sequence[str]:
+        """Every package.json outside of node_modules."""
+
+    def facts(self, path: str) -> ReadFile | None:
+        """None where there is no such file."""
+
+    def candidates(self, name: str) -> Sequence[str]:
+        """At least every file whose bytes contain this name."""
+
+    def text(self, path: str) -> bytes | None: ...
+
+    def settings(self, path: str) -> object | None:
+        """The parsed value of a package.json, tsconfig or jsconfig; None where absent or broken."""
+
+    def skipped(self) -> Sequence[Skipped]: ...
+
+
+class MemorySource:
+    """A project as a mapping from path to bytes; facts are read once, on first need."""
+
+    def __init__(
+        self,
+        texts: Mapping[str, bytes],
+        read: Callable[[str, bytes], ReadFile],
+        is_source: Callable[[str], bool],
+    ) -> None:
+        self._texts = dict(sorted(texts.items()))
+        self._read = read
+        self._files = [path for path in self._texts if is_source(path)]
+        self._facts: dict[str, ReadFile] = {}
+
+    def files(self) -> Sequence[str]:
+        return self._files
+
+    def manifests(self) -> Sequence[str]:
+        return [path for path in self._texts if path == MANIFEST or path.endswith("/" + MANIFEST)]
+
+    def facts(self, path: str) -> ReadFile | None:
+        if path not in self._facts:
+            if path not in self._texts:
+                return None
+            self._facts[path] = self._read(path, self._texts[path])
+        return self._facts[path]
+
+    def candidates(self, name: str) -> Sequence[str]:
+        wanted = name.encode()
+        return [path for path in self._files if wanted in self._texts[path]]
+
+    def text(self, path: str) -> bytes | None:
+        return self._texts.get(path)
+
+    def settings(self, path: str) -> object | None:
+        text = self._texts.get(path)
+        return None if text is None else read_jsonc(text.decode(errors="replace"))
+
+    def skipped(self) -> Sequence[Skipped]:
+        return ()
+
+
+class EditedSource:
+    """A source as it would be after an edit: changed texts lie over it, everything else comes from below."""
+
+    def __init__(
+        self, below: Source, changed: Mapping[str, bytes], read: Callable[[str, bytes], ReadFile]
+    ) -> None:
+        self._below = below
+        self._changed = dict(changed)
+        self._read = read
+        self._facts: dict[str, ReadFile] = {}
+
+    def files(self) -> Sequence[str]:
+        return sorted({*self._below.files(), *self._changed})
+
+    def manifests(self) -> Sequence[str]:
+        return self._below.manifests()
+
+    def facts(self, path: str) -> ReadFile | None:
+        if path not in self._changed:
+            return self._below.facts(path)
+        if path not in self._facts:
+            self._facts[path] = self._read(path, self._changed[path])
+        return self._facts[path]
+
+    def candidates(self, name: str) -> Sequence[str]:
+        wanted = name.encode()
+        found = {path for path in self._below.candidates(name) if path not in self._changed}
+        return sorted(found | {path for path, text in self._changed.items() if wanted in text})
+
+    def text(self, path: str) -> bytes | None:
+        return self._changed[path] if path in self._changed else self._below.text(path)
+
+    def settings(self, path: str) -> object | None:
+        return self._below.settings(path)
+
+    def skipped(self) -> Sequence[Skipped]:
+        return self._below.skipped()

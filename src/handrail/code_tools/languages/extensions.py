@@ -1,0 +1,26 @@
+"""Which language a file is in, told by its name. Pure."""
+
+from __future__ import annotations
+
+from handrail.code_tools.facts.model import Language
+
+LANGUAGES: dict[str, Language] = {
+    ".js": "javascript",
+    ".mjs": "javascript",
+    ".cjs": "javascript",
+    ".jsx": "jsx",
+    ".ts": "typescript",
+    ".mts": "typescript",
+    ".cts": "typescript",
+    ".tsx": "tsx",
+}
+DECLARATIONS = (".d.ts", ".d.mts", ".d.cts")
+
+
+def language_of(path: str) -> Language | None:
+    dot = path.rfind(".")
+    return LANGUAGES.get(path[dot:]) if dot > path.rfind("/") else None
+
+
+def is_declaration_file(path: str) -> bool:
+    return path.endswith(DECLARATIONS)

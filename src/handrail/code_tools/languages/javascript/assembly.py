@@ -1,0 +1,260 @@
+"""From a draft to facts: resolve every use, find what is exported, sort everything by position. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+
+from handrail.code_tools.facts.model import (
+    NONE,
+    Binding,
+    Definition,
+    Dynamic,
+    Export,
+    FileFacts,
+    Import,
+    Language,
+    Member,
+    ParseTrouble,
+    Scope,
+    Span,
+    Use,
+)
+from handrail.code_tools.languages.javascript.commonjs import read_commonjs
+from handrail.code_tools.languages.javascript.documentation import read_documentation
+from handrail.code_tools.languages.javascript.draft import Draft, DraftDefinition, DraftImport, DraftUse
+from handrail.code_tools.languages.javascript.statements import LABEL
+
+SIGNATURE_LENGTH = 200
+HASHED = frozenset({"function", "class", "method", "type", "enum", "namespace"})
+
+
+def assemble(
+    draft: Draft, language: Language, is_declaration: bool, troubles: tuple[ParseTrouble, ...]
+) -> FileFacts:
+    docs = read_documentation(draft, language)
+    for use in draft.uses:
+        if use.binding == NONE:
+            use.binding = resolve(draft, use)
+    _resolve_inner_members(draft)
+    _read_augmentations(draft)
+    is_script = language in ("javascript", "jsx") and not draft.is_module
+    is_commonjs = is_script and read_commonjs(draft)
+    use_order = sorted(range(len(draft.uses)), key=lambda at: (draft.uses[at].start, draft.uses[at].end))
+    use_place = _places(use_order)
+    member_order = sorted(range(len(draft.members)), key=lambda at: draft.members[at].start)
+    member_place = _places(member_order)
+    of_binding: list[list[int]] = [[] for _ in draft.bindings]
+    uses = []
+    for place, at in enumerate(use_order):
+        use = draft.uses[at]
+        if use.binding != NONE:
+            of_binding[use.binding].append(place)
+        uses.append(
+            Use(
+                name=use.name.removeprefix(LABEL),
+                start=use.start,
+                end=use.end,
+                role=use.role,
+                binding=use.binding,
+                meaning=use.meaning,
+                definition=use.definition,
+            )
+        )
+    return FileFacts(
+        language=language,
+        size=len(draft.text),
+        is_module=draft.is_module or is_commonjs,
+        is_commonjs=is_commonjs and not draft.is_module,
+        is_declaration=is_declaration,
+        scopes=tuple(
+            Scope(kind=each.kind, start=each.start, end=each.end, parent=each.parent) for each in draft.scopes
+        ),
+        bindings=tuple(
+            Binding(
+                name=each.name.removeprefix(LABEL),
+                kind=each.kind,
+                scope=each.scope,
+                meaning=each.meaning,
+                uses=tuple(of_binding[at]),
+                inner=each.inner,
+                is_exported=each.is_exported,
+            )
+            for at, each in enumerate(draft.bindings)
+        ),
+        definitions=tuple(
+            _definition(draft, each, docs.get(at, "")) for at, each in enumerate(draft.definitions)
+        ),
+        uses=tuple(uses),
+        members=_members(draft, member_order, use_place, member_place),
+        imports=_imports(draft, member_place),
+        exports=_exports(draft, member_place),
+        dynamic=tuple(
+            Dynamic(kind=kind, start=start, end=end)
+            for kind, start, end in sorted(set(draft.dynamic), key=_start)
+        ),
+        troubles=troubles,
+    )
+
+
+def _start(dynamic: tuple[str, int, int]) -> tuple[int, int]:
+    return dynamic[1], dynamic[2]
+
+
+def resolve(draft: Draft, use: DraftUse) -> int:
+    """The innermost binding of this name that has the wanted meaning, outwards."""
+    scopes, bindings = draft.scopes, draft.bindings
+    name, meaning, at = use.name, use.meaning, use.scope
+    while at != NONE:
+        scope = scopes[at]
+        found = scope.names.get(name)
+        if found is not None and bindings[found].meaning & meaning:
+            return found
+        at = scope.parent
+    return NONE
+
+
+def _resolve_inner_members(draft: Draft) -> None:
+    """`Enum.Member` and `Namespace.name`, where the enum or namespace is in this file, are proven uses."""
+    taken: set[int] = set()
+    inner_of: dict[int, int] = {}
+    for at, member in enumerate(draft.members):
+        if member.receiver == "use":
+            owner = draft.uses[member.index].binding
+        elif member.receiver == "member":
+            owner = inner_of.get(member.index, NONE)
+        else:
+            continue
+        if owner == NONE or draft.bindings[owner].inner == NONE:
+            continue
+        inner = draft.bindings[owner].inner
+        found = draft.scopes[inner].names.get(member.name)
+        if found is None:
+            continue
+        inner_of[at] = found
+        use = DraftUse(
+            member.name, member.start, member.end, member.role, inner, member.meaning, member.definition
+        )
+        use.binding = found
+        draft.uses.append(use)
+        taken.add(at)
+    draft.proven_members = taken
+
+
+def _read_augmentations(draft: Draft) -> None:
+    """Names in `declare module "x" {}` are names of that module."""
+    for at, use in enumerate(draft.uses):
+        if use.role != "declaration" or use.binding == NONE:
+            continue
+        augmented = draft.augmented.get(draft.bindings[use.binding].scope)
+        if augmented is not None:
+            module, module_span, statement = augmented
+            made = DraftImport("augmentation", module, module_span, statement)
+            made.imported, made.imported_span = use.name, (use.start, use.end)
+            made.binding_use, made.is_type_only, made.definition = at, True, use.definition
+            draft.imports.append(made)
+
+
+def _places(order: list[int]) -> list[int]:
+    places = [NONE] * len(order)
+    for place, at in enumerate(order):
+        places[at] = place
+    return places
+
+
+def _span(span: tuple[int, int] | None) -> Span | None:
+    return None if span is None else Span(start=span[0], end=span[1])
+
+
+def _definition(draft: Draft, each: DraftDefinition, doc: str) -> Definition:
+    start, end = each.extent
+    is_hashed = each.kind in HASHED or (each.kind == "variable" and each.start != start)
+    exported = each.binding != NONE and draft.bindings[each.binding].is_exported
+    return Definition(
+        name=each.name,
+        kind=each.kind,
+        start=each.start,
+        end=each.end,
+        extent_start=start,
+        extent_end=end,
+        binding=each.binding,
+        container=each.container,
+        exported=exported,
+        signature=_signature(draft.text, each) if is_hashed else "",
+        doc=doc,
+        complexity=each.complexity,
+        digest=hashlib.sha256(draft.text[start:end]).hexdigest() if is_hashed else "",
+    )
+
+
+def _signature(text: bytes, each: DraftDefinition) -> str:
+    start, end = each.extent
+    if each.head_end != NONE:
+        end = each.head_end
+    head = text[start : min(end, start + 4 * SIGNATURE_LENGTH)].decode(errors="ignore")
+    line = " ".join(head.split())
+    return line if len(line) <= SIGNATURE_LENGTH else line[: SIGNATURE_LENGTH - 1] + "…"
+
+
+def _members(
+    draft: Draft, order: list[int], use_place: list[int], member_place: list[int]
+) -> tuple[Member, ...]:
+    made = []
+    for at in order:
+        each = draft.members[at]
+        index = each.index
+        if each.receiver == "use":
+            index = use_place[index]
+        elif each.receiver == "member":
+            index = member_place[index]
+        made.append(
+            Member(
+                name=each.name,
+                start=each.start,
+                end=each.end,
+                role=each.role,
+                receiver=each.receiver,
+                index=index,
+                definition=each.definition,
+                meaning=each.meaning,
+                is_proven=at in draft.proven_members,
+            )
+        )
+    return tuple(made)
+
+
+def _imports(draft: Draft, member_place: list[int]) -> tuple[Import, ...]:
+    return tuple(
+        Import(
+            kind=each.kind,
+            module=each.module,
+            module_span=Span(start=each.module_span[0], end=each.module_span[1]),
+            imported=each.imported,
+            imported_span=_span(each.imported_span),
+            binding=NONE if each.binding_use == NONE else draft.uses[each.binding_use].binding,
+            is_type_only=each.is_type_only,
+            statement=Span(start=each.statement[0], end=each.statement[1]),
+            definition=each.definition,
+            member=NONE if each.member == NONE else member_place[each.member],
+        )
+        for each in draft.imports
+    )
+
+
+def _exports(draft: Draft, member_place: list[int]) -> tuple[Export, ...]:
+    return tuple(
+        Export(
+            kind=each.kind,
+            exported=each.exported,
+            exported_span=_span(each.exported_span),
+            binding=NONE if each.local_use == NONE else draft.uses[each.local_use].binding,
+            local_span=_span(each.local_span),
+            module=each.module,
+            module_span=_span(each.module_span),
+            imported=each.imported,
+            statement=Span(start=each.statement[0], end=each.statement[1]),
+            definition=each.definition,
+            member=NONE if each.member == NONE else member_place[each.member],
+            is_type_only=each.is_type_only,
+        )
+        for each in sorted(draft.exports, key=lambda each: (each.statement, each.local_span or (0, 0)))
+    )

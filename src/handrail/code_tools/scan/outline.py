@@ -1,0 +1,91 @@
+"""What one file defines, and what it takes from and gives to others. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from handrail.code_tools.facts.join import Found, Project
+from handrail.code_tools.facts.model import FileFacts
+from handrail.code_tools.facts.resolution import Resolved
+
+_LEFT_OUT = frozenset({"parameter", "type_parameter", "label", "import"})
+
+
+class Dependency(msgspec.Struct, frozen=True, kw_only=True):
+    """One module that a file takes something from."""
+
+    module: str
+    path: str
+    """Its file; empty for a package or what cannot be resolved."""
+    is_resolved: bool
+    names: tuple[str, ...]
+    start: int
+
+
+class Importer(msgspec.Struct, frozen=True, kw_only=True):
+    """One place that takes something from a file."""
+
+    path: str
+    start: int
+    names: tuple[str, ...]
+
+
+class ModuleGraph:
+    """Who imports whom, over all files: each is read once, when the first question needs it."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._importers: dict[str, list[Importer]] | None = None
+
+    def importers_of(self, path: str) -> list[Importer]:
+        if self._importers is None:
+            self._importers = {}
+            for importing in self._project.source.files():
+                facts = self._project.facts(importing)
+                if facts is None:
+                    continue
+                for one in list_dependencies(self._project, importing, facts):
+                    if one.path:
+                        importer = Importer(path=importing, start=one.start, names=one.names)
+                        self._importers.setdefault(one.path, []).append(importer)
+        return self._importers.get(path, [])
+
+
+def outline(path: str, facts: FileFacts) -> Iterator[Found]:
+    """The definitions of a file in their order, without parameters and imports."""
+    for index, definition in enumerate(facts.definitions):
+        if definition.kind not in _LEFT_OUT:
+            yield Found(path=path, index=index, definition=definition)
+
+
+def list_dependencies(project: Project, path: str, facts: FileFacts) -> list[Dependency]:
+    """The modules of a file's imports and re-exports, each once, in their order."""
+    taken: dict[str, tuple[int, list[str]]] = {}
+    for one in facts.imports:
+        if one.module:
+            taken.setdefault(one.module, (one.module_span.start, []))[1].append(one.imported)
+    for export in facts.exports:
+        if export.module and export.module_span is not None:
+            taken.setdefault(export.module, (export.module_span.start, []))[1].append(
+                export.imported or export.exported
+            )
+    dependencies = []
+    for module, (start, names) in taken.items():
+        found = project.resolve_module(path, module)
+        dependencies.append(
+            Dependency(
+                module=module,
+                path=found.path if isinstance(found, Resolved) else "",
+                is_resolved=isinstance(found, Resolved) or not module.startswith((".", "/", "#")),
+                names=tuple(sorted({name for name in names if name})),
+                start=start,
+            )
+        )
+    return sorted(dependencies, key=lambda one: (one.start, one.module))
+
+
+def list_exports(facts: FileFacts) -> list[str]:
+    """The names that a file gives to others."""
+    return sorted({one.exported for one in facts.exports})

@@ -1,0 +1,403 @@
+"""What a rename changes, what it keeps, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
+from handrail.code_tools.edit.rename import plan_rename
+from handrail.code_tools.facts.join import Style
+from tests.code_tools.reading import project_with_mark
+
+Files = Mapping[str, str]
+
+
+def rename(files: Files, new_name: str = "b", style: Style = "keep") -> dict[str, str] | Refusal:
+    """All texts after the rename of what stands after the mark."""
+    project, symbol, plain = project_with_mark(files)
+    assert symbol is not None, "the mark stands before a name"
+    plan = plan_rename(project, symbol, new_name, style)
+    if isinstance(plan, Refusal):
+        return plan
+    changed = apply_in_memory(plan, {path: text.encode() for path, text in plain.items()})
+    assert isinstance(changed, dict)
+    return plain | {path: text.decode() for path, text in changed.items()}
+
+
+ONE_FILE = {
+    "a local": ("let ^a = 1; f(a)", "let b = 1; f(b)"),
+    "from a use": ("let a = 1; f(^a)", "let b = 1; f(b)"),
+    "a shorthand keeps the property": ("let ^a; f({a})", "let b; f({a: b})"),
+    "a pattern keeps the property": ("const {^a} = x; a", "const {a: b} = x; b"),
+    "a pattern with a default": ("const {^a = 1} = x; a", "const {a: b = 1} = x; b"),
+    "an assigned pattern": ("let ^a; ({a} = x)", "let b; ({a: b} = x)"),
+    "a parameter in a pattern": ("function f({^a}) { return a }", "function f({a: b}) { return b }"),
+    "the inner of two": ("let a; { let ^a; a } a", "let a; { let b; b } a"),
+    "an export clause keeps the exported name": ("let ^a; export {a}", "let b; export {b as a}"),
+    "an export alias": ("let ^a; export {a as c}", "let b; export {b as c}"),
+    "a local import": ("import {^a} from 'x'; a", "import {a as b} from 'x'; b"),
+    "an aliased import": ("import {c as ^a} from 'x'; a", "import {c as b} from 'x'; b"),
+    "a default import": ("import ^a from 'x'; a", "import b from 'x'; b"),
+    "a namespace import": ("import * as ^a from 'x'; a.a", "import * as b from 'x'; b.a"),
+    "a required module": ("const ^a = require('x'); a.a()", "const b = require('x'); b.a()"),
+    "a required name": ("const {^a} = require('x'); a", "const {a: b} = require('x'); b"),
+    "an exported object keeps its keys": (
+        "const ^a = 1; module.exports = {a}",
+        "const b = 1; module.exports = {a: b}",
+    ),
+    "a label": ("^a: for (;;) break a", "b: for (;;) break b"),
+    "documentation": ("/** @param a x */ function f(^a) {}", "/** @param b x */ function f(b) {}"),
+    "letters of two bytes": ("let ä = 'ü', ^a = 1; f('ß', a)", "let ä = 'ü', b = 1; f('ß', b)"),
+    "a byte order mark": ("\ufefflet ^a; a", "\ufefflet b; b"),
+    "windows line ends": ("let ^a\r\na\r\n", "let b\r\nb\r\n"),
+}
+TYPES = {
+    "an interface with a value": (
+        "interface ^a {} const a = 1; let c: a",
+        "interface b {} const b = 1; let c: b",
+    ),
+    "a type parameter": ("function f<^a>(x: a): a {}", "function f<b>(x: b): b {}"),
+    "an enum": ("enum ^a { x } a.x", "enum b { x } b.x"),
+    "an enum's member": ("enum E { ^a, c = a } E.a", "enum E { b, c = b } E.b"),
+    "a namespace's member": ("namespace N { export let ^a } N.a", "namespace N { export let b } N.b"),
+    "overloads": ("function ^a(): 1; function a() {}", "function b(): 1; function b() {}"),
+}
+
+
+@pytest.mark.parametrize("case", ONE_FILE)
+def test_a_name_changes_within_its_file(case: str) -> None:
+    before, after = ONE_FILE[case]
+
+    assert rename({"m.js": before}) == {"m.js": after}
+
+
+@pytest.mark.parametrize("case", TYPES)
+def test_a_type_changes_within_its_file(case: str) -> None:
+    before, after = TYPES[case]
+
+    assert rename({"m.ts": before}) == {"m.ts": after}
+
+
+def test_a_private_name_keeps_its_hash() -> None:
+    files = {"m.js": "class X { ^#a = 1; m() { return this.#a } }"}
+
+    assert rename(files, "#b") == {"m.js": "class X { #b = 1; m() { return this.#b } }"}
+
+
+ACROSS: dict[str, tuple[Files, Files]] = {
+    "importers change along": (
+        {"m.js": "export function ^a() {}", "n.js": "import {a} from './m'; a()"},
+        {"m.js": "export function b() {}", "n.js": "import {b} from './m'; b()"},
+    ),
+    "an alias of an importer stays": (
+        {"m.js": "export let ^a", "n.js": "import {a as c} from './m'; c"},
+        {"m.js": "export let b", "n.js": "import {b as c} from './m'; c"},
+    ),
+    "a namespace's members change": (
+        {"m.js": "export let ^a", "n.js": "import * as m from './m'; m.a; x.a"},
+        {"m.js": "export let b", "n.js": "import * as m from './m'; m.b; x.a"},
+    ),
+    "a re-export keeps its name": (
+        {"m.js": "export let ^a", "n.js": "export {a} from './m'", "o.js": "import {a} from './n'"},
+        {"m.js": "export let b", "n.js": "export {b as a} from './m'", "o.js": "import {a} from './n'"},
+    ),
+    "export star has no name of its own": (
+        {"m.js": "export let ^a", "n.js": "export * from './m'", "o.js": "import {a} from './n'; a"},
+        {"m.js": "export let b", "n.js": "export * from './m'", "o.js": "import {b} from './n'; b"},
+    ),
+    "an import is renamed for itself": (
+        {"m.js": "export let a", "n.js": "import {^a} from './m'; a"},
+        {"m.js": "export let a", "n.js": "import {a as b} from './m'; b"},
+    ),
+    "a default that importers call by its name": (
+        {
+            "m.js": "export default function ^a() {}",
+            "n.js": "import a from './m'; a()",
+            "o.js": "import c from './m'",
+        },
+        {
+            "m.js": "export default function b() {}",
+            "n.js": "import b from './m'; b()",
+            "o.js": "import c from './m'",
+        },
+    ),
+    "an exported property": (
+        {
+            "m.js": "exports.^a = function () {}; exports.a()",
+            "n.js": "const {a} = require('./m'); a(); require('./m').a",
+        },
+        {
+            "m.js": "exports.b = function () {}; exports.b()",
+            "n.js": "const {b} = require('./m'); b(); require('./m').b",
+        },
+    ),
+    "a member of a required module": (
+        {"m.js": "exports.a = 1", "n.js": "const m = require('./m'); m.^a"},
+        {"m.js": "exports.b = 1", "n.js": "const m = require('./m'); m.b"},
+    ),
+    "an enum's member in another file": (
+        {"m.ts": "export enum E { ^a }", "n.ts": "import {E} from './m'; E.a"},
+        {"m.ts": "export enum E { b }", "n.ts": "import {E} from './m'; E.b"},
+    ),
+    "a type import": (
+        {
+            "m.ts": "export type ^a = 1",
+            "n.ts": "import type {a} from './m'; let x: a; let y: import('./m').a",
+        },
+        {"m.ts": "export type b = 1", "n.ts": "import type {b} from './m'; let x: b; let y: import('./m').b"},
+    ),
+    "a generic type import": (
+        {"m.ts": "export type ^a<T> = T", "n.ts": "let y: import('./m').a<1>"},
+        {"m.ts": "export type b<T> = T", "n.ts": "let y: import('./m').b<1>"},
+    ),
+    "scripts share their top level": (
+        {"m.js": "var ^a = 1", "n.js": "f(a)", "o.mjs": "let a; a; export {}"},
+        {"m.js": "var b = 1", "n.js": "f(b)", "o.mjs": "let a; a; export {}"},
+    ),
+    "a module that is another one": (
+        {"m.js": "exports.^a = 1", "n.js": "module.exports = require('./m')", "o.js": "require('./n').a"},
+        {"m.js": "exports.b = 1", "n.js": "module.exports = require('./m')", "o.js": "require('./n').b"},
+    ),
+    "a module that spreads another one": (
+        {
+            "m.js": "exports.^a = 1",
+            "n.js": "module.exports = {...require('./m')}",
+            "o.js": "const {a} = require('./n')",
+        },
+        {
+            "m.js": "exports.b = 1",
+            "n.js": "module.exports = {...require('./m')}",
+            "o.js": "const {b} = require('./n')",
+        },
+    ),
+    "an augmented module": (
+        {
+            "m.ts": "export interface ^a {}",
+            "n.ts": "import './m'; declare module './m' { interface a { x: a } }",
+        },
+        {
+            "m.ts": "export interface b {}",
+            "n.ts": "import './m'; declare module './m' { interface b { x: b } }",
+        },
+    ),
+    "from the augmentation": (
+        {"m.ts": "export interface a {}", "n.ts": "import './m'; declare module './m' { interface ^a {} }"},
+        {"m.ts": "export interface b {}", "n.ts": "import './m'; declare module './m' { interface b {} }"},
+    ),
+    "a global type of declaration files": (
+        {"m.d.ts": "interface ^a {}", "n.ts": "let x: a; export {}"},
+        {"m.d.ts": "interface b {}", "n.ts": "let x: b; export {}"},
+    ),
+    "a type in a comment of another file": (
+        {"m.js": "export class ^a {}", "n.js": "/** @type {import('./m').a} */ let x"},
+        {"m.js": "export class b {}", "n.js": "/** @type {import('./m').b} */ let x"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ACROSS)
+def test_a_name_changes_across_files(case: str) -> None:
+    before, after = ACROSS[case]
+
+    assert rename(before) == after
+
+
+FOLLOWED: dict[str, tuple[Files, Files]] = {
+    "from an import to its home": (
+        {"m.js": "export let a", "n.js": "import {^a} from './m'; a", "o.js": "import {a} from './m'"},
+        {"m.js": "export let b", "n.js": "import {b} from './m'; b", "o.js": "import {b} from './m'"},
+    ),
+    "through clauses and re-exports": (
+        {"m.js": "let ^a; export {a}", "n.js": "export {a} from './m'", "o.js": "import {a} from './n'; a"},
+        {"m.js": "let b; export {b}", "n.js": "export {b} from './m'", "o.js": "import {b} from './n'; b"},
+    ),
+    "not into another package": (
+        {"n.js": "import {^a} from 'other'; a"},
+        {"n.js": "import {a as b} from 'other'; b"},
+    ),
+    "not out of an object": (
+        {"m.js": "const ^a = 1; module.exports = {a}", "n.js": "require('./m').a"},
+        {"m.js": "const b = 1; module.exports = {a: b}", "n.js": "require('./m').a"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FOLLOWED)
+def test_a_followed_name_changes_on_both_sides(case: str) -> None:
+    before, after = FOLLOWED[case]
+
+    assert rename(before, style="follow") == after
+
+
+REFUSED: dict[str, tuple[Files, str]] = {
+    "the same scope has the name": ({"m.js": "let ^a, b"}, "collision"),
+    "the same function has a parameter of the name": ({"m.js": "function f(^a, b) {}"}, "collision"),
+    "an inner declaration catches a use": ({"m.js": "let ^a; { let b; a }"}, "shadowed"),
+    "an inner parameter catches a use": ({"m.js": "let ^a; (b) => a"}, "shadowed"),
+    "the new name catches a global": ({"m.js": "export let ^a; b()"}, "captured"),
+    "the new name catches an outer name": ({"m.js": "let b; { let ^a; b }"}, "captured"),
+    "an importer has the name": (
+        {"m.js": "export let ^a", "n.js": "import {a} from './m'; let b"},
+        "collision",
+    ),
+    "an importer's inner scope has the name": (
+        {"m.js": "export let ^a", "n.js": "import {a} from './m'; function f(b) { return a }"},
+        "shadowed",
+    ),
+    "the module exports the name": ({"m.js": "export let ^a; let c; export {c as b}"}, "collision"),
+    "a star export of the name is caught": (
+        {
+            "m.js": "export let ^a",
+            "k.js": "export let b",
+            "n.js": "export * from './m'; export * from './k'",
+            "o.js": "import {b} from './n'",
+        },
+        "captured",
+    ),
+    "scripts share the name": ({"m.js": "var ^a", "n.js": "var b"}, "collision"),
+    "a script uses a global of the name": ({"m.js": "var ^a", "n.js": "f(b)"}, "collision"),
+    "the file has a syntax error": ({"m.js": "let ^a; f(("}, "parse_error"),
+    "an importer has a syntax error": (
+        {"m.js": "export let ^a", "n.js": "import {a} from './m'; f(("},
+        "parse_error",
+    ),
+    "the name is used inside with": ({"m.js": "let ^a; with (x) { a }"}, "dynamic"),
+    "the name is declared globally": ({"m.ts": "export {}; declare global { interface ^a {} }"}, "external"),
+    "the parameter is a property": ({"m.ts": "class X { constructor(private ^a: 1) {} }"}, "member"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_rename_that_would_change_the_meaning_is_refused(case: str) -> None:
+    files, code = REFUSED[case]
+
+    refusal = rename(files)
+
+    assert isinstance(refusal, Refusal), refusal
+    assert (refusal.code, refusal.path in files) == (code, True)
+
+
+@pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", "class", "await", "a", "#b", "ä!", "b\n"])
+def test_a_name_that_is_none_is_refused(name: str) -> None:
+    refusal = rename({"m.js": "let ^a"}, name)
+
+    assert isinstance(refusal, Refusal)
+    assert refusal.code in ("invalid_name", "same_name")
+
+
+def test_a_refusal_names_the_place() -> None:
+    refusal = rename({"m.js": "let ^a; { let b; a }"})
+
+    assert refusal == Refusal(
+        code="shadowed",
+        message="An inner declaration of this name would catch this use.",
+        path="m.js",
+        start=16,
+        end=17,
+    )
+
+
+def test_what_is_not_proven_is_listed_and_left_alone() -> None:
+    project, symbol, _ = project_with_mark(
+        {"m.js": "export function ^a() {}", "n.js": "import {a} from './m'; a(); x.a; // a\nf('a')"}
+    )
+    assert symbol is not None
+
+    plan = plan_rename(project, symbol, "b")
+
+    assert isinstance(plan, Plan)
+    assert [(edit.path, edit.start) for edit in plan.edits] == [("m.js", 16), ("n.js", 8), ("n.js", 23)]
+    assert [(each.path, each.start, each.level) for each in plan.untouched] == [
+        ("n.js", 30, "member"),
+        ("n.js", 36, "possible"),
+        ("n.js", 41, "possible"),
+    ]
+    assert plan.complete
+
+
+def test_dynamic_code_makes_a_plan_incomplete() -> None:
+    project, symbol, _ = project_with_mark({"m.js": "export let ^a", "n.js": "require(x).a; eval('a')"})
+    assert symbol is not None
+
+    plan = plan_rename(project, symbol, "b")
+
+    assert isinstance(plan, Plan)
+    assert (plan.complete, [reason.code for reason in plan.reasons]) == (False, ["dynamic_require", "eval"])
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("const m = require('./m'); f(m)", "whole_module_used"),
+        ("import * as m from './m'; export {m}", "whole_module_used"),
+        ("import * as m from './m'; m[x]", "whole_module_used"),
+        ("import('./' + x).then(m => m.a)", "dynamic_import"),
+        ("module.exports = {...a}", "computed_exports"),
+        ("a; f(exports)", "computed_exports"),
+        ("a; exports[x] = 1", "computed_exports"),
+    ],
+)
+def test_what_cannot_be_followed_is_a_reason(text: str, code: str) -> None:
+    project, symbol, _ = project_with_mark({"m.js": "export let ^a", "n.js": text})
+    assert symbol is not None
+
+    found = project.references(symbol)
+
+    assert (found.complete, {reason.code for reason in found.reasons}) == (False, {code})
+
+
+def test_a_whole_module_behind_a_star_is_a_reason() -> None:
+    project, symbol, _ = project_with_mark(
+        {"m.js": "export let ^a", "all.js": "export * from './m'", "n.js": "import * as x from './all'; f(x)"}
+    )
+    assert symbol is not None
+
+    assert [(each.code, each.path) for each in project.references(symbol).reasons] == [
+        ("whole_module_used", "n.js")
+    ]
+
+
+def test_a_default_is_found_by_neighbours_that_call_the_module_a_dot() -> None:
+    project, symbol, _ = project_with_mark(
+        {"lib/index.js": "export default function ^a() {}", "lib/n.js": "import other from '.'; other()"}
+    )
+    assert symbol is not None
+
+    assert [each.path for each in project.references(symbol).items] == [
+        "lib/index.js",
+        "lib/n.js",
+        "lib/n.js",
+    ]
+
+
+def test_a_member_of_a_namespace_leaks_nothing() -> None:
+    project, symbol, _ = project_with_mark({"m.js": "export let ^a", "n.js": "import * as m from './m'; m.a"})
+    assert symbol is not None
+
+    assert project.references(symbol).complete
+
+
+def test_a_changed_file_is_not_edited() -> None:
+    project, symbol, _ = project_with_mark({"m.js": "let ^a"})
+    assert symbol is not None
+    plan = plan_rename(project, symbol, "b")
+    assert isinstance(plan, Plan)
+
+    refusal = apply_in_memory(plan, {"m.js": b"let a // changed"})
+
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "stale"
+
+
+def test_the_same_plan_has_the_same_digest() -> None:
+    plans = []
+    for name in ("b", "b", "c"):
+        project, symbol, _ = project_with_mark({"m.js": "let ^a; a"})
+        assert symbol is not None
+        plan = plan_rename(project, symbol, name)
+        assert isinstance(plan, Plan)
+        plans.append(plan.digest())
+
+    assert plans[0] == plans[1] != plans[2]
