@@ -1,0 +1,151 @@
+// Asks TypeScript's language service where it would rename, and prints JSON. Arguments: the folder of the
+// typescript package, the root of the judged package, the wanted number of renames per kind, and the files
+// (relative paths, one per line on stdin). Offsets in the answer are bytes.
+"use strict";
+const fs = require("fs");
+const path = require("path");
+const ts = require(process.argv[2]);
+const root = fs.realpathSync(process.argv[3]);
+const wanted = Number(process.argv[4]);
+const files = fs.readFileSync(0, "utf8").split("\n").filter(Boolean);
+const full = files.map((file) => path.join(root, file));
+
+const options = {
+  allowJs: true,
+  checkJs: false,
+  noEmit: true,
+  target: ts.ScriptTarget.ESNext,
+  module: ts.ModuleKind.Preserve,
+  moduleResolution: ts.ModuleResolutionKind.Bundler,
+  jsx: ts.JsxEmit.Preserve,
+  lib: ["lib.esnext.d.ts"],
+  types: [],
+  maxNodeModuleJsDepth: 0,
+  experimentalDecorators: true,
+  allowImportingTsExtensions: true,
+  resolveJsonModule: true,
+  ...readPaths(),
+};
+
+function readPaths() {
+  const file = path.join(root, "tsconfig.json");
+  if (!fs.existsSync(file)) return {};
+  const read = ts.parseConfigFileTextToJson(file, fs.readFileSync(file, "utf8")).config || {};
+  const { baseUrl, paths } = read.compilerOptions || {};
+  return { ...(baseUrl ? { baseUrl: path.resolve(root, baseUrl) } : {}), ...(paths ? { paths } : {}) };
+}
+
+const host = {
+  getScriptFileNames: () => full,
+  getScriptVersion: () => "1",
+  getScriptSnapshot: (name) =>
+    fs.existsSync(name) ? ts.ScriptSnapshot.fromString(fs.readFileSync(name, "utf8")) : undefined,
+  getCurrentDirectory: () => root,
+  getCompilationSettings: () => options,
+  getDefaultLibFileName: (given) => ts.getDefaultLibFilePath(given),
+  fileExists: ts.sys.fileExists,
+  readFile: ts.sys.readFile,
+  readDirectory: ts.sys.readDirectory,
+  directoryExists: ts.sys.directoryExists,
+  getDirectories: ts.sys.getDirectories,
+};
+const service = ts.createLanguageService(host);
+const program = service.getProgram();
+
+const K = ts.SyntaxKind;
+const KINDS = new Map([
+  [K.FunctionDeclaration, "function"],
+  [K.FunctionExpression, "function"],
+  [K.ClassDeclaration, "class"],
+  [K.ClassExpression, "class"],
+  [K.VariableDeclaration, "variable"],
+  [K.Parameter, "parameter"],
+  [K.BindingElement, "variable"],
+  [K.ImportSpecifier, "import"],
+  [K.ImportClause, "import"],
+  [K.NamespaceImport, "import"],
+  [K.ImportEqualsDeclaration, "import"],
+  [K.InterfaceDeclaration, "type"],
+  [K.TypeAliasDeclaration, "type"],
+  [K.TypeParameter, "type_parameter"],
+  [K.EnumDeclaration, "enum"],
+  [K.ModuleDeclaration, "namespace"],
+]);
+
+function isParameter(node) {
+  while (node && (ts.isBindingElement(node) || ts.isObjectBindingPattern(node) || ts.isArrayBindingPattern(node)))
+    node = node.parent;
+  return node && ts.isParameter(node);
+}
+
+const places = [];
+for (const name of full) {
+  const source = program.getSourceFile(name);
+  if (!source) continue;
+  const waiting = [source];
+  while (waiting.length) {
+    const node = waiting.pop();
+    const kind = KINDS.get(node.kind);
+    if (kind && node.name && ts.isIdentifier(node.name) && node.name.text && node.name.text !== "this") {
+      const shown = kind === "variable" && isParameter(node) ? "parameter" : kind;
+      places.push({ source, node: node.name, kind: shown, name: node.name.text });
+    }
+    ts.forEachChild(node, (child) => void waiting.push(child));
+  }
+}
+
+function spread(all, count) {
+  if (all.length <= count) return all;
+  return Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)]);
+}
+
+const bytes = new Map();
+function toBytes(file, offset) {
+  if (!bytes.has(file)) {
+    const text = fs.readFileSync(file, "utf8");
+    // TypeScript keeps a byte order mark out of its offsets no more than we do.
+    const table = /^[\x00-\x7f]*$/.test(text) ? null : text;
+    bytes.set(file, table);
+  }
+  const text = bytes.get(file);
+  return text === null ? offset : Buffer.byteLength(text.slice(0, offset), "utf8");
+}
+
+function locations(file, position, preferences) {
+  let found;
+  try {
+    found = service.findRenameLocations(file, position, false, false, preferences);
+  } catch (error) {
+    return { failed: String(error.message).slice(0, 200) };
+  }
+  if (!found) return null;
+  return found.map((each) => ({
+    file: path.relative(root, each.fileName),
+    start: toBytes(each.fileName, each.textSpan.start),
+    end: toBytes(each.fileName, each.textSpan.start + each.textSpan.length),
+    prefix: each.prefixText || "",
+    suffix: each.suffixText || "",
+  }));
+}
+
+const answers = [];
+for (const kind of new Set(KINDS.values())) {
+  const ofKind = places
+    .filter((each) => each.kind === kind)
+    .sort((a, b) => (a.source.fileName < b.source.fileName ? -1 : a.source.fileName > b.source.fileName ? 1 : a.node.getStart() - b.node.getStart()));
+  for (const { source, node, name } of spread(ofKind, wanted)) {
+    const start = node.getStart(source);
+    const info = service.getRenameInfo(source.fileName, start, {});
+    answers.push({
+      file: path.relative(root, source.fileName),
+      start: toBytes(source.fileName, start),
+      end: toBytes(source.fileName, node.getEnd()),
+      name,
+      kind,
+      refused: info.canRename ? "" : info.localizedErrorMessage,
+      keep: info.canRename ? locations(source.fileName, start, { providePrefixAndSuffixTextForRename: true }) : null,
+      follow: info.canRename ? locations(source.fileName, start, {}) : null,
+    });
+  }
+}
+process.stdout.write(JSON.stringify({ version: ts.version, places: places.length, answers }));
