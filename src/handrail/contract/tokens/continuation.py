@@ -206,13 +206,17 @@ _READS = frozenset({"search", "analyze", "trace", "ripple", "outline", "deps", "
 _PARAMETERS = (
     "file", "search", "locate", "analyze", "trace", "ripple", "outline", "deps", "context", "extract",
     "replace", "rename", "move", "to", "to_module", "with_file", "scope", "limit", "kind", "exported",
-    "hash", "span", "language", "depth",
+    "hash", "span", "language", "depth", "down", "text", "names",
 )
 # fmt: on
 """The parameters of a query or a preview, in the order of a command line. Nothing else enters a suggestion or
 a repeated token: an unproven token must not bring in `--fix`, or a program of its own."""
-_SUBJECTS = ("search", "locate", "extract", "replace", "rename", "move", "name")
-_PREVIEWS = frozenset({"extract_preview", "replace_preview", "rename_preview", "move_preview"})
+_CARRIED = frozenset({"target", "offset"})
+"""What a token carries beside them: which symbol it is about, and where the next page begins."""
+_SUBJECTS = ("search", "locate", "extract", "replace", "rename", "move", "context")
+_PREVIEWS = frozenset(
+    {"extract_preview", "replace_preview", "rename_preview", "move_preview", "changes_preview"}
+)
 _REPEAT = "Repeat the query to get a new token."
 _SHOWN_ACTIONS = 8
 _TEXT_LIMIT = 200
@@ -290,23 +294,32 @@ def stale_refusal(stale: Stale) -> Fault:
     """What a write says instead of writing."""
     message = f"The source changed since the preview, so nothing was written. {_REPEAT}"
     details = _stale_details(stale, _STALE_WRITE)
-    return Fault(catalogue.RESULTS_STALE, message, details=details, hint=stale.suggestion)
+    return Fault(catalogue.RESULTS_STALE, message, details=details)
 
 
 def file_gone(continuation: Continuation, file: str) -> Fault:
     """The file that a token speaks of is no longer there."""
+    return _gone(continuation, "file", file)
+
+
+def definition_gone(continuation: Continuation, name: str) -> Fault:
+    """The file is there, but what the token speaks of is no longer in it."""
+    return _gone(continuation, "definition", name)
+
+
+def _gone(continuation: Continuation, resource: str, name: str) -> Fault:
     named = [continuation.parameters[name] for name in _SUBJECTS if name in continuation.parameters]
-    stem = file.rpartition("/")[2].partition(".")[0]
+    stem = name.rpartition("/")[2].partition(".")[0]
     subject = next((value for value in (*named, stem) if value != "" and _is_plain(value)), None)
     suggestion = _REPEAT if subject is None else f"Search again: js-scan --search {_quote(subject)}"
     details: dict[str, Json] = {
-        "resource": "file",
-        "id": file[:_TEXT_LIMIT],
+        "resource": resource,
+        "id": name[:_TEXT_LIMIT],
         "status": _NOT_FOUND,
         "recovery": {"suggestion": suggestion},
     }
-    message = "The file that the token names no longer exists. Search for its content again."
-    return Fault(catalogue.E_NOT_FOUND, message, details=details, hint=suggestion)
+    message = f"The {resource} that the token names no longer exists. Search for it again."
+    return Fault(catalogue.E_NOT_FOUND, message, details=details)
 
 
 def _refuse_unproven(keys: Sequence[bytes], token: str, now: int) -> NoReturn:
@@ -321,7 +334,7 @@ def _refuse_unproven(keys: Sequence[bytes], token: str, now: int) -> NoReturn:
             recovery["recovery_token"] = reissued
     details = {"token_kind": "continuation", "status": _UNAUTHORIZED, "recovery": recovery}
     message = f"The token's signature is not valid here, or the token is damaged. {_REPEAT}"
-    raise Fault(catalogue.INVALID_TOKEN, message, details=details, hint=recovery["suggestion"])
+    raise Fault(catalogue.INVALID_TOKEN, message, details=details)
 
 
 def _refuse_expired(keys: Sequence[bytes], continuation: Continuation, now: int) -> NoReturn:
@@ -338,7 +351,7 @@ def _refuse_expired(keys: Sequence[bytes], continuation: Continuation, now: int)
         "recovery": recovery,
     }
     message = f"The token has expired; it was issued {minutes} minutes ago. {_REPEAT}"
-    raise Fault(catalogue.TOKEN_EXPIRED, message, details=details, hint=recovery["suggestion"])
+    raise Fault(catalogue.TOKEN_EXPIRED, message, details=details)
 
 
 def _allows(allowed: list[str], action_id: str) -> str:
@@ -391,7 +404,7 @@ def _is_repeatable(continuation: Continuation) -> bool:
     parameters = continuation.parameters
     return (
         continuation.command in _TOOLS
-        and parameters.keys() <= set(_PARAMETERS)
+        and parameters.keys() <= {*_PARAMETERS, *_CARRIED}
         and all(_is_plain(value) for value in parameters.values())
     )
 
