@@ -23,6 +23,7 @@ from handrail.runtime.sessions import HotLog
 
 if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms
+    from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
@@ -63,6 +64,7 @@ def build_runtime(
         proof=lambda: _proof(place),
         index=lambda: _index(place),
         worktree=lambda: cast("Worktree", worktree),
+        facts=lambda: _facts(place),
         audit=AuditFiles(place, known),
         secrets=known,
         updates=lambda: _updates(place, environment, known),
@@ -188,6 +190,16 @@ def _worktree(place: str, environment: Mapping[str, str]) -> Worktree:
     from handrail.host.worktree.local_worktree import LocalWorktree
 
     return LocalWorktree(place, environment)
+
+
+def _facts(place: str) -> FactStore:
+    try:
+        from handrail.host.worktree.fact_store import FactFiles
+    except ImportError:  # without SQLite every source is read again
+        from handrail.ports.facts import NothingKept
+
+        return NothingKept()
+    return FactFiles(place)
 
 
 def _proof(place: str) -> StoreProof:

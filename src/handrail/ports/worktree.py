@@ -8,7 +8,7 @@ also where the repository around it is larger. Nothing here raises for an odd tr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
@@ -97,6 +97,15 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     """Paths that are no files: submodules, pipes, sockets, devices."""
     changed_ns: int = 0
     """When the last of the entries changed, by the times of files; 0: not known."""
+
+
+class FileList(msgspec.Struct, frozen=True, kw_only=True):
+    """Files of a project at one moment, changed or not."""
+
+    files: tuple[TreeEntry, ...]
+    """Sorted by path."""
+    skipped: int
+    """Paths that are no files, as in a tree."""
 
 
 class Unseen(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +198,18 @@ class Worktree(TreeLook, Protocol):
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
         """Which of these paths no tree tells about, and why: ignored, of another repository, too large."""
 
+    def list_files(self, project: str, suffixes: Sequence[str], seconds: float = 10.0) -> FileList | Unseen:
+        """All files with one of these endings now, each with its digest; fresh in the same way as a tree."""
+
+    def find_text(
+        self, project: str, files: Iterable[TreeEntry], needles: Sequence[bytes], most_bytes: int
+    ) -> Iterator[tuple[TreeEntry, bytes | None]]:
+        """Those of these files that hold one of the needles, with their contents; without needles, all.
+
+        In their order, one at a time. None stands for the content of a file that is not as its entry says any
+        more. A file that is larger, not a plain one, or was not readable when it was listed is left out.
+        """
+
     def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:
         """Every path that differs, with both states; sorted by path."""
 
@@ -211,12 +232,13 @@ class Worktree(TreeLook, Protocol):
     def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
         """Why some of these writes would be left out, as things are. Changes nothing."""
 
-    def write_files(self, project: str, writes: Sequence[FileWrite]) -> Written:
+    def write_files(self, project: str, writes: Sequence[FileWrite], *, is_whole: bool = False) -> Written:
         """Write all of them through a journal: after a crash each file is old or new.
 
-        The next `write_files` or `settle` does what is left. Never follows a link, never leaves the project,
-        and leaves alone what is not as `before` says: an ignored file, or one that changed meanwhile.
-        Raises Fault E_IO before the first file is touched; later trouble leaves a file out.
+        With `is_whole` nothing is written unless every one of them can be. The next `write_files` or `settle`
+        does what is left. Never follows a link, never leaves the project, and leaves alone what is not as
+        `before` says: an ignored file, or one that changed meanwhile. Raises Fault E_IO before the first file
+        is touched; later trouble leaves a file out.
         """
 
     def is_unfinished(self, project: str) -> bool:
@@ -250,6 +272,16 @@ class UnseenWorktree:
         del project, seconds
         return Unseen(reason=self._REASON)
 
+    def list_files(self, project: str, suffixes: Sequence[str], seconds: float = 10.0) -> FileList | Unseen:
+        del project, suffixes, seconds
+        return Unseen(reason=self._REASON)
+
+    def find_text(
+        self, project: str, files: Iterable[TreeEntry], needles: Sequence[bytes], most_bytes: int
+    ) -> Iterator[tuple[TreeEntry, bytes | None]]:
+        del project, files, needles, most_bytes
+        return iter(())
+
     def compare(self, project: str, before: Tree, after: Tree, seconds: float = 10.0) -> Changes | Unseen:
         del project, before, after, seconds
         return Unseen(reason=self._REASON)
@@ -278,7 +310,8 @@ class UnseenWorktree:
         del project
         return tuple(LeftOut(path=write.path, why=self._REASON) for write in writes)
 
-    def write_files(self, project: str, writes: Sequence[FileWrite]) -> Written:
+    def write_files(self, project: str, writes: Sequence[FileWrite], *, is_whole: bool = False) -> Written:
+        del is_whole
         return Written(left_out=self.find_obstacles(project, writes))
 
     def is_unfinished(self, project: str) -> bool:

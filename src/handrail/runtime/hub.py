@@ -268,7 +268,7 @@ def declared_of(called: Operation) -> Declared:
     from handrail.contract.disclosure.named_fields import declare_fields
 
     types = [called.output, *called.variants]
-    if called.effect == "ack":
+    if called.effect == "ack" and "dry_run" in called.input.__struct_fields__:
         types.append(AckVerdict)
     elif called.effect in ("create", "gated", "dangerous"):
         from handrail.runtime.write_permission import DryRun

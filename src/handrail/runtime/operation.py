@@ -180,6 +180,8 @@ MODULES = {
     "code.status": "handrail.operations.code.show_status",
     "code.diff": "handrail.operations.code.show_diff",
     "code.restore": "handrail.operations.code.restore_code",
+    "code.scan": "handrail.operations.code.tools.scan_code",
+    "code.edit": "handrail.operations.code.tools.edit_code",
     "session.list": "handrail.operations.sessions.list_sessions",
     "session.show": "handrail.operations.sessions.show_session",
     "session.resume": "handrail.operations.sessions.resume_session",

@@ -31,6 +31,7 @@ from handrail.ports.workspace import AuthoredFiles, SettingsFiles, WorkflowLibra
 
 if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms
+    from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Tree, TreeLook, Worktree
@@ -141,6 +142,12 @@ def no_worktree() -> Worktree:
     return UnseenWorktree()
 
 
+def no_facts() -> FactStore:
+    from handrail.ports.facts import NothingKept  # noqa: PLC0415 - few calls read sources
+
+    return NothingKept()
+
+
 def _without_files() -> Fault:
     return Fault(
         FEATURE_DISABLED,
@@ -229,6 +236,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """Of the sessions, for lists and searches; None: they are read from the log."""
     worktree: Callable[[], Worktree] = no_worktree
     """Looks at the files of the project; a runtime without one sees nothing."""
+    facts: Callable[[], FactStore] = no_facts
+    """What is kept of source files between calls; a runtime without any reads them again."""
     trees_due: list[TreeDue] | None = None
     """Left by the call for its surface, which takes them after the reply; None: nobody does."""
     audit: Audit = NO_AUDIT

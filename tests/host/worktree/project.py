@@ -73,3 +73,8 @@ def picture(root: Path) -> dict[str, str]:
         for path in sorted(root.rglob("*"))
         if path.is_symlink() or path.is_file()
     }
+
+
+def blob_digest(content: bytes, algorithm: str) -> str:
+    """The id that git gives these bytes, with the name of its algorithm."""
+    return f"{algorithm}:{hashlib.new(algorithm, b'blob %d' % len(content) + bytes(1) + content).hexdigest()}"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from handrail.contract.wording import make_readable, quote
+from handrail.host.git import RunningGit
 from handrail.host.worktree import packs, places
-from handrail.host.worktree.repository import Files, Repository
+from handrail.host.worktree.contents import find_text
+from handrail.host.worktree.repository import Files, Repository, RepositoryFacts
 from handrail.host.worktree.restore import Journals, absent, find_obstacles
 from handrail.host.worktree.spelling import find_named, list_readings
 from handrail.host.worktree.stat_cache import WORTH_SAVING, CacheFiles, StatCache
@@ -20,6 +23,8 @@ from handrail.host.worktree.trees import (
     NotReadableError,
     OutOfTimeError,
     effective_entries,
+    list_with_git,
+    list_without_git,
     read_path,
     show_path,
     take_with_git,
@@ -30,6 +35,7 @@ from handrail.ports.worktree import (
     MOST_PACK_BYTES,
     Changes,
     Difference,
+    FileList,
     FileWrite,
     LeftOut,
     LocatedFile,
@@ -41,6 +47,8 @@ from handrail.ports.worktree import (
     Unseen,
     Written,
 )
+
+_T = TypeVar("_T")
 
 _WITHOUT_GIT = "sha256"
 _MOST_IN_MEMORY = 4
@@ -74,14 +82,25 @@ class LocalWorktree:
         return explain_unlisted(root, paths, repository)
 
     def take_tree(self, project: str, seconds: float = _READING_SECONDS) -> Tree | Unseen:
-        with self._one_at_a_time:
-            root = os.path.realpath(project)
-            if not os.path.isdir(root):
-                return Unseen(reason="the project directory does not exist")
-            try:
-                return self._take(root, seconds)
-            except OSError as trouble:
-                return Unseen(reason=f"the disk refused to be read: {trouble.strerror}")
+        return self._see_project(project, seconds, take_without_git, take_with_git)
+
+    def list_files(
+        self, project: str, suffixes: Sequence[str], seconds: float = _READING_SECONDS
+    ) -> FileList | Unseen:
+        wanted = tuple(os.fsencode(suffix) for suffix in suffixes)
+        return self._see_project(
+            project,
+            seconds,
+            lambda look, excluded: list_without_git(look, excluded, wanted),
+            lambda look, repository, facts, untracked, excluded: list_with_git(
+                look, repository, facts, untracked, excluded, wanted
+            ),
+        )
+
+    def find_text(
+        self, project: str, files: Iterable[TreeEntry], needles: Sequence[bytes], most_bytes: int
+    ) -> Iterator[tuple[TreeEntry, bytes | None]]:
+        return find_text(os.path.realpath(project), files, needles, most_bytes)
 
     def compare(
         self, project: str, before: Tree, after: Tree, seconds: float = _READING_SECONDS
@@ -179,8 +198,8 @@ class LocalWorktree:
     def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
         return find_obstacles(os.path.realpath(project), writes)
 
-    def write_files(self, project: str, writes: Sequence[FileWrite]) -> Written:
-        return self._journals.write_files(os.path.realpath(project), writes)
+    def write_files(self, project: str, writes: Sequence[FileWrite], *, is_whole: bool = False) -> Written:
+        return self._journals.write_files(os.path.realpath(project), writes, is_whole=is_whole)
 
     def is_unfinished(self, project: str) -> bool:
         return self._journals.is_unfinished(os.path.realpath(project))
@@ -188,15 +207,33 @@ class LocalWorktree:
     def settle(self, project: str) -> Written | None:
         return self._journals.settle(os.path.realpath(project))
 
-    def _take(self, root: str, seconds: float) -> Tree | Unseen:
-        if _is_in_repository(root):
-            return self._take_from_repository(root, seconds)
-        if _is_bare(root):
-            return Unseen(reason=BARE)
-        look = self._begin(root, _WITHOUT_GIT, seconds)
-        return self._finish(look, seconds, lambda: take_without_git(look, self._home_below(root)))
+    def _see_project(
+        self,
+        project: str,
+        seconds: float,
+        without_git: Callable[[Look, bytes], _T | Unseen],
+        with_git: Callable[[Look, Repository, RepositoryFacts, RunningGit, bytes], _T | Unseen],
+    ) -> _T | Unseen:
+        with self._one_at_a_time:
+            root = os.path.realpath(project)
+            if not os.path.isdir(root):
+                return Unseen(reason="the project directory does not exist")
+            try:
+                if _is_in_repository(root):
+                    return self._see_repository(root, seconds, with_git)
+                if _is_bare(root):
+                    return Unseen(reason=BARE)
+                look = self._begin(root, _WITHOUT_GIT, seconds)
+                return self._finish(look, seconds, lambda: without_git(look, self._home_below(root)))
+            except OSError as trouble:
+                return Unseen(reason=f"the disk refused to be read: {trouble.strerror}")
 
-    def _take_from_repository(self, root: str, seconds: float) -> Tree | Unseen:
+    def _see_repository(
+        self,
+        root: str,
+        seconds: float,
+        with_git: Callable[[Look, Repository, RepositoryFacts, RunningGit, bytes], _T | Unseen],
+    ) -> _T | Unseen:
         repository = Repository(root, self._environment, seconds)
         untracked = repository.start_untracked()  # git works while the tracked files are looked at
         try:
@@ -207,7 +244,7 @@ class LocalWorktree:
             return self._finish(
                 look,
                 seconds,
-                lambda: take_with_git(look, repository, facts, untracked, self._home_below(root)),
+                lambda: with_git(look, repository, facts, untracked, self._home_below(root)),
             )
         finally:
             untracked.stop()
@@ -221,7 +258,7 @@ class LocalWorktree:
             del self._remembered[oldest]
         return Look(root, cache, time.monotonic() + seconds)
 
-    def _finish(self, look: Look, seconds: float, take: Callable[[], Tree | Unseen]) -> Tree | Unseen:
+    def _finish(self, look: Look, seconds: float, take: Callable[[], _T | Unseen]) -> _T | Unseen:
         """What was digested is kept, also when the time was not enough: so the next look gets further."""
         try:
             return take()

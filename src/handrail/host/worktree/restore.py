@@ -100,7 +100,7 @@ class Journals:
         self._directory = os.path.join(home, "data", "restores")
         self._disk = disk or Disk()
 
-    def write_files(self, project: str, writes: Sequence[FileWrite]) -> Written:
+    def write_files(self, project: str, writes: Sequence[FileWrite], *, is_whole: bool = False) -> Written:
         """Raises Fault E_IO before the first file is touched."""
         try:
             with self._locked(project):
@@ -108,7 +108,7 @@ class Journals:
                 left_out = find_obstacles(project, writes)
                 blocked = {left.path for left in left_out}
                 todo = tuple(_encode(write) for write in writes if write.path not in blocked)
-                if not todo:
+                if not todo or (is_whole and left_out):
                     return Written(left_out=left_out)
                 journal = _Journal(
                     version=1, project=os.fsencode(project), name=os.urandom(6).hex(), writes=todo

@@ -41,7 +41,7 @@ from handrail.host.worktree.stat_cache import (
     make_stamp,
 )
 from handrail.host.worktree.walking import walk_files
-from handrail.ports.worktree import MOST_FILES, FileMode, Tree, TreeEntry, Unseen
+from handrail.ports.worktree import MOST_FILES, FileList, FileMode, Tree, TreeEntry, Unseen
 
 MOST_DIGESTED_BYTES = 64_000_000
 """A larger file is known by its size alone."""
@@ -223,6 +223,16 @@ def digest_content(content: bytes, algorithm: str) -> bytes:
     return hashlib.new(algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False).digest()
 
 
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What one look found in a repository."""
+
+    table: TrackedTable
+    head: HeadTable
+    tracked: dict[bytes, State | None]
+    """Only those that are not known to be as in the commit; None for one that is gone."""
+    others: dict[bytes, State]
+
+
 def take_without_git(look: Look, excluded: bytes) -> Tree | Unseen:
     """Every file of the project that no ignore file names."""
     walked = walk_files(look.project, look.check_time)
@@ -245,6 +255,72 @@ def take_with_git(
     look: Look, repository: Repository, facts: RepositoryFacts, untracked: RunningGit, excluded: bytes
 ) -> Tree | Unseen:
     """The commit and what differs from it."""
+    seen = _see_repository(look, repository, facts, untracked, excluded)
+    if isinstance(seen, Unseen):
+        return seen
+    table, head, others = seen.table, seen.head, seen.others
+    look.cache.forget_others(others)
+    gone = [path for path, state in seen.tracked.items() if state is None]
+    present = {path: state for path, state in seen.tracked.items() if state is not None} | others
+    if not table.keeps_modes:
+        present = {path: _with_known_mode(state, head.find(path)) for path, state in present.items()}
+    tree = _make_tree(look, head, present, (*gone, *(path for path in table.unlisted if path not in others)))
+    return msgspec.structs.replace(
+        tree,
+        files=len(table.paths) - len(gone) + len(others),
+        skipped=table.submodules + look.skipped,
+    )
+
+
+def list_without_git(look: Look, excluded: bytes, suffixes: tuple[bytes, ...]) -> FileList | Unseen:
+    """The files with one of these endings."""
+    walked = walk_files(look.project, look.check_time)
+    if walked is None:
+        return Unseen(reason=TOO_MANY)
+    wanted = [path for path in walked.paths if path.endswith(suffixes) and not is_below(path, excluded)]
+    states = look.see_others(wanted)
+    return FileList(files=_make_entries(states, look.cache.algorithm), skipped=walked.skipped + look.skipped)
+
+
+def list_with_git(
+    look: Look,
+    repository: Repository,
+    facts: RepositoryFacts,
+    untracked: RunningGit,
+    excluded: bytes,
+    suffixes: tuple[bytes, ...],
+) -> FileList | Unseen:
+    """The files with one of these endings, also those that are as in the commit."""
+    seen = _see_repository(look, repository, facts, untracked, excluded, suffixes)
+    if isinstance(seen, Unseen):
+        return seen
+    table = seen.table
+    sizes, modes = table.columns[3], table.columns[4]
+    states: dict[bytes, State | None] = {}
+    for at, path in enumerate(table.paths):
+        if not path.endswith(suffixes):
+            continue
+        if path in seen.tracked:
+            states[path] = seen.tracked[path]
+            continue
+        digest = bytes(table.digests[at * table.length : (at + 1) * table.length])
+        mode = LINK if stat.S_ISLNK(modes[at]) else EXECUTABLE if modes[at] & 0o100 else FILE
+        states[path] = State(mode=mode, digest=digest, size=sizes[at])
+    present = {path: state for path, state in states.items() if state is not None} | seen.others
+    return FileList(
+        files=_make_entries(present, look.cache.algorithm), skipped=table.submodules + look.skipped
+    )
+
+
+def _see_repository(
+    look: Look,
+    repository: Repository,
+    facts: RepositoryFacts,
+    untracked: RunningGit,
+    excluded: bytes,
+    suffixes: tuple[bytes, ...] = (b"",),
+) -> Seen | Unseen:
+    """Look at the tracked files, and at the others that have one of these endings."""
     table = _find_tracked(look, repository, facts)
     head = _find_head(look.cache, repository, facts.head)
     if table is None or head is None:
@@ -253,26 +329,16 @@ def take_with_git(
         return Unseen(reason=TOO_MANY)
     if table.clean_head != (head.head or "none"):
         _mark_clean(table, head)
-    seen = look.see_tracked(table)
+    tracked = look.see_tracked(table)
     printed = untracked.answer()
     if printed is None:
         return Unseen(reason=REFUSED)
     new = [path for path in printed.split(b"\0") if is_inside(path) and not is_below(path, excluded)]
     if len(table.paths) + len(new) > MOST_FILES:
         return Unseen(reason=TOO_MANY)
-    others = look.see_others([path for path in new if path not in seen])
-    look.cache.forget_others(others)
-    gone = [path for path, state in seen.items() if state is None]
-    present = {path: state for path, state in seen.items() if state is not None} | others
-    if not table.keeps_modes:
-        present = {path: _with_known_mode(state, head.find(path)) for path, state in present.items()}
-    tree = _make_tree(look, head, present, (*gone, *(path for path in table.unlisted if path not in others)))
-    _learn_clean(table, head, seen)
-    return msgspec.structs.replace(
-        tree,
-        files=len(table.paths) - len(gone) + len(others),
-        skipped=table.submodules + look.skipped,
-    )
+    others = look.see_others([path for path in new if path not in tracked and path.endswith(suffixes)])
+    _learn_clean(table, head, tracked)
+    return Seen(table=table, head=head, tracked=tracked, others=others)
 
 
 def _make_tree(look: Look, head: HeadTable, present: Mapping[bytes, State], gone: Iterable[bytes]) -> Tree:

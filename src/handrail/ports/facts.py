@@ -1,0 +1,81 @@
+"""What is kept of source files between calls: facts by content. A cache, so its loss costs time only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+import msgspec
+
+MOST_FACT_PROJECTS = 16
+"""Projects with kept facts; those used longest ago lose theirs."""
+MOST_FACT_BYTES = 2_000_000_000
+"""Of one project; more than that, and its facts are read again from the files."""
+
+
+class KeptFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The facts of one content."""
+
+    key: str
+    """Names the content and how it was read."""
+    words: str
+    """Every run of letters, digits, `_`, `$` and characters beyond ASCII, each once, one per line."""
+    body: bytes
+
+
+class FactView(Protocol):
+    """The kept facts of a project. Nothing here raises: what is broken counts as not kept."""
+
+    def find_kept(self) -> frozenset[str]:
+        """The keys of everything that is kept."""
+
+    def find_with(self, word: str) -> frozenset[str]:
+        """The keys of what holds this text within one of its words."""
+
+    def load(self, keys: Collection[str]) -> Mapping[str, bytes]:
+        """The bodies of those that are kept."""
+
+    def keep(self, facts: Sequence[KeptFacts]) -> None:
+        """Add them; several processes may add the same."""
+
+    def forget_others(self, keys: Collection[str]) -> None:
+        """Drop what no file has any more, when that is most of what is kept."""
+
+
+class FactStore(Protocol):
+    """The facts of all projects of this home."""
+
+    def open_view(self, project: str, form: str) -> AbstractContextManager[FactView]:
+        """Those of one project; facts of another form, from another version, are dropped."""
+
+
+class NothingKept:
+    """`FactStore` and `FactView` that keep nothing: every file is read again."""
+
+    def open_view(self, project: str, form: str) -> AbstractContextManager[FactView]:
+        del project, form
+        return self
+
+    def __enter__(self) -> FactView:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def find_kept(self) -> frozenset[str]:
+        return frozenset()
+
+    def find_with(self, word: str) -> frozenset[str]:
+        del word
+        return frozenset()
+
+    def load(self, keys: Collection[str]) -> Mapping[str, bytes]:
+        del keys
+        return {}
+
+    def keep(self, facts: Sequence[KeptFacts]) -> None:
+        del facts
+
+    def forget_others(self, keys: Collection[str]) -> None:
+        del keys
