@@ -30,11 +30,11 @@ _OBJECTS_BEFORE_COLLECTING_IN_A_SERVER = 2_000
 """A server lives long enough to create garbage, so it collects as often as CPython does by default."""
 
 
-def console() -> "NoReturn":
+def console(script: str = "") -> "NoReturn":
     """The console script. It ends at once, because a signal during the shutdown of the interpreter would
     overwrite the exit status."""
     try:
-        status = main()
+        status = main(script)
     except KeyboardInterrupt:  # only before a handler is set; from then on a signal gets an answer
         from handrail.contract.catalogue import E_INTERRUPTED
 
@@ -51,10 +51,20 @@ def console() -> "NoReturn":
     os._exit(status)
 
 
-def main() -> int:
-    """Answer one command line. Returns the exit status."""
+def js_scan() -> "NoReturn":
+    """The console script `js-scan`: `handrail scan` with the bare document of CONT."""
+    console("scan")
+
+
+def js_edit() -> "NoReturn":
+    """The console script `js-edit`: `handrail edit` with the bare document of CONT."""
+    console("edit")
+
+
+def main(script: str = "") -> int:
+    """Answer one command line; a script stands for the words of its command. Returns the exit status."""
     _require_utf8()
-    arguments = sys.argv[1:]
+    arguments = [script, *sys.argv[1:]] if script else sys.argv[1:]
     if arguments == ["--version"] and _print_version():
         return 0
     import gc
@@ -72,7 +82,7 @@ def main() -> int:
 
     secrets = Secrets()
     process.redact = secrets.redact
-    return run(process, arguments, os.environ, _command_parts(secrets))
+    return run(process, arguments, os.environ, _command_parts(secrets), "cont" if script else "cli")
 
 
 def _require_utf8() -> None:

@@ -70,7 +70,19 @@ class Called:
     def spelt(self, line: tuple[str, ...]) -> list[str]:
         if "CURSOR" in line or "FOREIGN_PAGE" in line:
             self._find_cursors()
+        if {"SCAN_TOKEN", "APPLY_TOKEN"} & {*line}:
+            self._find_code_tokens()
         return spelt(line, self.names)
+
+    def _find_code_tokens(self) -> None:
+        """A continuation token is good in one checkout, and this copy is another than the template."""
+        found = self.tool.data("scan", "--search", "greet", "--ai-mode")
+        rename = ("edit", "--file", "src/app.js", "--rename", "greet", "--to", "welcome")
+        preview = self.tool.data(*rename, "--ai-mode")
+        self.names |= {
+            "SCAN_TOKEN": found["continuation_tokens"]["analyze:0"],
+            "APPLY_TOKEN": preview["continuation_tokens"]["apply"],
+        }
 
     def _find_cursors(self) -> None:
         foreign = "workflow builtins" if self.path != "workflow builtins" else "workflow list"

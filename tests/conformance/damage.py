@@ -53,6 +53,12 @@ def changed_blobs(tool: ForkedTool, names: Names) -> None:
             blob.write_bytes(blob.read_bytes() + b" ")
 
 
+def changed_source(tool: ForkedTool, names: Names) -> None:
+    """Somebody edits what a preview was made of."""
+    source = Path(tool.project, "src", "main.js")
+    source.write_bytes(source.read_bytes() + b"greet('me');\n")
+
+
 STARTED = "run start wr.small_change --request-id twice"
 
 

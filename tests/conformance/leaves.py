@@ -308,6 +308,53 @@ LEAVES: dict[str, Leaf] = {
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
         },
     ),
+    "scan": Leaf(
+        line=words("scan --search greet"),
+        further=(
+            words("scan --search greet --scope src --kind function,class --exported --limit 5 --ai-mode"),
+            words("scan --search gre --text --hash 0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f"),
+            words("scan --analyze polish --file src/app.js"),
+            words("scan --trace polish --depth 2"),
+            words("scan --trace greet --down"),
+            words("scan --ripple polish"),
+            words("scan --outline src/app.js"),
+            words("scan --deps src/main.js"),
+            ("scan", "--continuation", "SCAN_TOKEN", "--refresh", "--refetch"),
+        ),
+        ways={
+            "E_NOT_FOUND": says("scan --analyze nowhere"),
+            "INVALID_TOKEN": says("scan --continuation nonsense"),
+            "TOKEN_EXPIRED": Way(line=("scan", "--continuation", "SCAN_TOKEN"), plant="later"),
+            "ACTION_NOT_ALLOWED": Way(line=("scan", "--continuation", "APPLY_TOKEN")),
+            "KEYRING_INVALID": wrong(damage.keyring, "scan --search greet --ai-mode"),
+            "E_CONFLICT": says("scan --search greet", plant="restless"),
+        },
+    ),
+    "edit": Leaf(
+        line=words("edit --file src/app.js --locate greet"),
+        further=(
+            words("edit --file src/app.js --context greet --ai-mode"),
+            words("edit --file src/app.js --rename greet --to welcome"),
+            words("edit --file src/app.js --names greet,polish"),
+            words("edit --extract polish --to-module src/polish.js"),
+            words("edit --span 0:60 --file src/app.js --hash 0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f"),
+            words("edit --changes changes.json"),
+        ),
+        once=(("edit", "--continuation", "APPLY_TOKEN", "--fix", "--refresh", "--refetch"),),
+        ways={
+            "E_NOT_FOUND": says("edit --file src/app.js --locate nowhere"),
+            "EDIT_REFUSED": says("edit --file src/app.js --rename greet --to 9"),
+            "E_CONFIRMATION_REQUIRED": says("edit --file src/app.js --rename greet --to welcome --fix"),
+            "INVALID_TOKEN": says("edit --continuation nonsense"),
+            "TOKEN_EXPIRED": Way(line=("edit", "--continuation", "APPLY_TOKEN", "--fix"), plant="later"),
+            "ACTION_NOT_ALLOWED": Way(line=("edit", "--continuation", "SCAN_TOKEN")),
+            "RESULTS_STALE": Way(
+                line=("edit", "--continuation", "APPLY_TOKEN", "--fix"), damage=damage.changed_source
+            ),
+            "KEYRING_INVALID": wrong(damage.keyring, "edit --file src/app.js --locate greet --ai-mode"),
+            "E_CONFLICT": says("edit --file src/app.js --locate greet", plant="restless"),
+        },
+    ),
     "session list": Leaf(
         line=words("session list"),
         further=(

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER
 from handrail.event_log.files.disk import Disk
+from handrail.host.worktree import contents
 from handrail.operations import removing
 from handrail.ports.store import ProofPart
 from handrail.projections import ledger
@@ -52,6 +53,11 @@ def _later() -> None:
     time.time_ns = lambda: nanoseconds() + LATER_SECONDS * 1_000_000_000
 
 
+def _restless() -> None:
+    """Files are other ones each time that they are read."""
+    vars(contents)["matches"] = lambda *_: False
+
+
 def _proof(*problems: str) -> Callable[[], None]:
     """The proof of the store comes to this end at once; the real one has tests of its own."""
 
@@ -92,6 +98,7 @@ PLANTS: dict[str, Callable[[], None]] = {
         for kind in (E_AUTH, E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER)
     },
     "defect": _defect,
+    "restless": _restless,
     "disk denied": _refusing(errno.EACCES),
     "disk error": _refusing(errno.EIO),
     "hasty": _hasty,

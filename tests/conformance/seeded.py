@@ -40,6 +40,18 @@ _MANY_VALUES: dict[str, Any] = {
 MANY_VALUES = json.dumps(_MANY_VALUES).encode()
 
 
+SOURCE = b"""\
+/** Greets somebody. */
+export function greet(name) {
+  return polish(name);
+}
+
+function polish(name) {
+  return name.trim();
+}
+"""
+
+
 class Seeded:
     """The template: two sessions, workflow files good and broken, a bundle, documents to judge."""
 
@@ -99,6 +111,10 @@ class Seeded:
         (project / "notes.md").write_bytes(b"Looked at every file.")
         (project / "bundle.json").write_text(json.dumps(rich_bundle()), encoding="utf-8")
         (project / "scratch").mkdir()
+        (project / "src").mkdir()
+        (project / "src" / "app.js").write_bytes(SOURCE)
+        (project / "src" / "main.js").write_bytes(b"import { greet } from './app.js';\n\ngreet('you');\n")
+        (project / "changes.json").write_bytes(b'[{"rename": "greet", "to": "welcome"}]')
 
     def _sessions(self, tool: ForkedTool) -> None:
         first = tool.data("run", "start", "project.three_steps", "--request-id", "first", "--goal", "Höhe")

@@ -26,12 +26,15 @@ from handrail.surfaces.mcp.over_http import HttpApp, build_server
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS, FixedClock, FixedKeys, GivenFiles, KeptIncidents, memory_runtime
 from tests.engine.bundles.made import Change, rechained, rich_bundle, without_event
+from tests.journeys.code_project import CodeProject
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.doors import tool_call
 from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.test_signals_while_waiting import begun, ended, is_waiting, wait_until
 from tests.surfaces.cli.tool import Tool
+
+APPLIED = "js-edit --file src/app.js --rename myFunc --to fetchData"
 
 
 class Stage:
@@ -50,6 +53,15 @@ class Stage:
     def cli(self, *arguments: str, runtime: Runtime | None = None, **environment: str) -> str:
         """The code that the command line answers, in this process."""
         return code_in(run_here(runtime or self.runtime, arguments, environment).out)
+
+    def code(self, line: str, before: str = "", changed: str = "") -> str:
+        """The code that a code tool answers, with the first token of the line before it, T."""
+        project = CodeProject(self.folder)
+        tokens = project.told(f"{before} --ai-mode")["continuation_tokens"] if before else {}
+        if changed:
+            (project.root / changed).write_text("changed();\n", encoding="utf-8")
+        _, told = project.line(line, **({"T": next(iter(tokens.values()))} if before else {}))
+        return str(told["code"])
 
     def disk(self) -> Runtime:
         workflows = self.folder / "project" / ".handrail" / "workflows"
@@ -352,6 +364,9 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
     ),
     "INVALID_TOKEN": lambda stage: stage.mcp("list_workflows", cursor="cu1AAAA"),
     "TOKEN_EXPIRED": _cursor_expired,
+    "ACTION_NOT_ALLOWED": lambda stage: stage.code("js-edit --continuation T", "js-scan --search myFunc"),
+    "EDIT_REFUSED": lambda stage: stage.code("js-edit --file src/app.js --rename myFunc --to 9"),
+    "RESULTS_STALE": lambda stage: stage.code("js-edit --continuation T --fix", APPLIED, "src/main.js"),
     "SESSION_NOT_FOUND": lambda stage: stage.cli("session", "show", "ses_000000000000"),
     "SESSION_NOT_HEALTHY": _not_healthy,
     "RUN_NOT_FOUND": lambda stage: stage.cli("ledger", "show", "run_000000000000"),
@@ -390,7 +405,6 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
 
 NOBODY = "Nothing in the product raises it yet."
 UPSTREAM = "Only an upstream service can say it, and the product calls none yet."
-CODE_TOOLS = "Belongs to the continuation tokens of the code tools, which no surface offers yet."
 SERVERS = "Belongs to a shared HTTP server, which does not exist yet."
 LATER: dict[str, str] = {
     "CONTEXT_STALE": NOBODY,
@@ -405,8 +419,6 @@ LATER: dict[str, str] = {
     "E_SERVER": UPSTREAM,
     "E_UNKNOWN": UPSTREAM,
     "UPSTREAM_OPEN": UPSTREAM,
-    "ACTION_NOT_ALLOWED": CODE_TOOLS,
-    "RESULTS_STALE": CODE_TOOLS,
     "MEDIA_TYPE_REFUSED": SERVERS,
     "SERVER_BUSY": SERVERS,
     "SERVER_DRAINING": SERVERS,

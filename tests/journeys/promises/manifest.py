@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.journeys.promises import (
     claims,
+    code_tools,
     command_line_answers,
     command_line_gate,
     command_line_queries,
@@ -60,4 +61,5 @@ PROMISES: tuple[Promise, ...] = (
     *TRUTH,
     *HARDENING,
     *EVIDENCE,
+    *code_tools.PROMISES,
 )

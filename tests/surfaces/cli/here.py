@@ -17,6 +17,7 @@ from handrail.surfaces.cli.call import (
 )
 from handrail.surfaces.cli.process import Process
 from handrail.surfaces.cli.reading.parse import Parsed
+from handrail.surfaces.cli.rendering.render import Envelope
 from handrail.surfaces.cli.run import CommandParts, run
 from handrail.surfaces.cli.self_description.reference import help_slice
 from tests.conftest import KeptIncidents
@@ -42,9 +43,14 @@ class RecordingProcess(Process):
         return None
 
 
-def run_here(runtime: Runtime, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Ran:
+def run_here(
+    runtime: Runtime,
+    arguments: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    envelope: Envelope = "cli",
+) -> Ran:
     """What the command line writes and how it ends; a defect fails the test."""
-    ran, defects = run_troubled(runtime, arguments, environment)
+    ran, defects = run_troubled(runtime, arguments, environment, envelope)
     if defects:
         raise AssertionError(f"a defect: {arguments}") from defects[0]
     assert isinstance(runtime.incidents, KeptIncidents)
@@ -53,7 +59,10 @@ def run_here(runtime: Runtime, arguments: Sequence[str], environment: Mapping[st
 
 
 def run_troubled(
-    runtime: Runtime, arguments: Sequence[str], environment: Mapping[str, str] | None = None
+    runtime: Runtime,
+    arguments: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    envelope: Envelope = "cli",
 ) -> tuple[Ran, list[Exception]]:
     """The same where defects may be met: what is written all the same, and what the surface met."""
     process = RecordingProcess()
@@ -79,6 +88,6 @@ def run_troubled(
         record_defect=give_up,
         input_problems=input_problems,
     )
-    status = run(process, arguments, environment or {}, parts)
+    status = run(process, arguments, environment or {}, parts, envelope)
     assert status == process.ran.status
     return process.ran, defects

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -12,22 +11,18 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault
-from handrail.contract.wording import make_readable, shorten, spell_hidden
+from handrail.contract.wording import shorten
 from handrail.operations.code.naming import NOW, find_run_here, read_named, read_tree_contents
 from handrail.operations.code.show_status import FileChange, describe_change
+from handrail.operations.code.unified_diff import diff_texts
 from handrail.ports.worktree import Difference, TreeEntry, Unseen
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 
 MOST_DIFF_BYTES = 100_000
 """Of all hunks together; later files are only counted."""
-MOST_DIFF_LINES = 20_000
-"""Lines of both sides of one file, without what they begin and end with alike."""
-MOST_DIFF_WORK = 4_000_000
-"""Lines of one side times lines of the other."""
 MOST_DIFF_FILES = 200
 """Files that one answer names."""
-_CONTEXT = 3
 
 
 class ShowDiff(Input, frozen=True, kw_only=True):
@@ -123,77 +118,10 @@ def _diff_file(one: Difference, contents: Mapping[str, bytes]) -> tuple[DiffedFi
         return _without(file, "its content is not kept"), ""
     if old == new:
         return _without(file, f"only its mode: {one.before.mode} to {one.after.mode}"), ""
-    if b"\0" in old or b"\0" in new:
-        return _without(file, "it is not text"), ""
-    before, after = _lines(old), _lines(new)
-    start, end = _count_alike(before, after)
-    one_side, other = len(before) - start - end, len(after) - start - end
-    if one_side + other > MOST_DIFF_LINES or one_side * other > MOST_DIFF_WORK:
-        return _without(file, "it differs in too many lines"), ""
-    path = spell_hidden(make_readable(one.path))
-    first = max(0, start - _CONTEXT)
-    hunks = _make_hunks(
-        before[first : len(before) - max(0, end - _CONTEXT)],
-        after[first : len(after) - max(0, end - _CONTEXT)],
-        first,
-    )
-    lines = [f"--- a/{path}\n", f"+++ b/{path}\n", *hunks]
-    added = sum(line.startswith("+") for line in hunks)
-    removed = sum(line.startswith("-") for line in hunks)
-    text = "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
-    return msgspec.structs.replace(file, added=added, removed=removed), text
-
-
-def _make_hunks(before: list[str], after: list[str], first: int) -> list[str]:
-    """The hunks of two lists of lines, the first of which has this place in its file."""
-    lines: list[str] = []
-    for group in difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(_CONTEXT):
-        _, from_old, _, from_new, _ = group[0]
-        _, _, to_old, _, to_new = group[-1]
-        old, new = _span(first + from_old, to_old - from_old), _span(first + from_new, to_new - from_new)
-        lines.append(f"@@ -{old} +{new} @@\n")
-        for tag, one, other, third, fourth in group:
-            if tag == "equal":
-                lines += [f" {line}" for line in before[one:other]]
-                continue
-            lines += [f"-{line}" for line in before[one:other]]
-            lines += [f"+{line}" for line in after[third:fourth]]
-    return lines
-
-
-def _span(start: int, length: int) -> str:
-    """As unified diffs count: from one, and an empty span by the line before it."""
-    if length == 1:
-        return f"{start + 1}"
-    return f"{start + 1 if length else start},{length}"
-
-
-def _count_alike(before: list[str], after: list[str]) -> tuple[int, int]:
-    """How many lines both begin with, and how many they end with: comparing those would only cost time."""
-    shorter = min(len(before), len(after))
-    start = 0
-    while start < shorter and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < shorter - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    return start, end
-
-
-def _lines(content: bytes) -> list[str]:
-    text = content.decode("utf-8", "backslashreplace")
-    return [
-        spell_hidden(line.removesuffix("\n")) + ("\n" if line.endswith("\n") else "") for line in _cut(text)
-    ]
-
-
-def _cut(text: str) -> list[str]:
-    """At line feeds only: other line ends are part of a line."""
-    lines = text.split("\n")
-    whole = [line + "\n" for line in lines[:-1]]
-    return [*whole, lines[-1]] if lines[-1] else whole
+    diffed = diff_texts(one.path, old, new)
+    if isinstance(diffed, str):
+        return _without(file, diffed), ""
+    return msgspec.structs.replace(file, added=diffed.added, removed=diffed.removed), diffed.text
 
 
 def _without(file: DiffedFile, note: str) -> DiffedFile:

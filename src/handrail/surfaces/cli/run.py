@@ -36,10 +36,12 @@ from handrail.surfaces.cli.process import Interrupted, Process, request_id, term
 from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Problem, parse
 from handrail.surfaces.cli.reading.spelling import command_line, describe_stop, refusal
 from handrail.surfaces.cli.rendering.render import (
+    Envelope,
     Output,
     Rendered,
     ask_of,
     check_schema_version,
+    envelope_problems,
     fit_to_page,
     measure_widest,
     out_problems,
@@ -108,10 +110,12 @@ class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
 class _Caller:
     """What is known so far about the call and the format of its answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, usual: Envelope = "cli") -> None:
+        self.usual = usual
+        """The envelope of the script that was called, unless the line asks for another."""
         self.started_ns = time.monotonic_ns()
         self.call = Call(operation="cli.usage", request_id=request_id(), at=timestamp())
-        self.output = Output()
+        self.output = Output(envelope=usual)
         self.columns: tuple[str, ...] = ()
         self.raw = ""
         self.commits = Commits()
@@ -121,10 +125,17 @@ class _Caller:
 
 
 def run(
-    process: Process, arguments: Sequence[str], environment: Mapping[str, str], parts: CommandParts
+    process: Process,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    parts: CommandParts,
+    envelope: Envelope = "cli",
 ) -> int:
-    """Answer one command line. Returns the exit status; never raises, never prints a traceback."""
-    caller = _Caller()
+    """Answer one command line. Returns the exit status; never raises, never prints a traceback.
+
+    `envelope` is what the script answers with unless its line, the environment or the settings say.
+    """
+    caller = _Caller(envelope)
     process.farewell = lambda: _answer_second_signal(caller)
     process.commits = caller.commits
     try:
@@ -151,7 +162,7 @@ def _answer(
     process.open_to_signals()
     parsed = parse(arguments)
     environment = _drop_wrong_variables(caller, parsed, environment)
-    output, troubles = output_of(parsed, environment)
+    output, troubles = output_of(parsed, environment, usual=caller.usual)
     caller.output = _set_page(output, arguments, environment, is_help="help" in parsed.options)
     _name_call(caller, parsed)
     if told := _answer_about_tool(caller, parsed, parts):
@@ -169,7 +180,7 @@ def _answer(
     if process.stdout_was_closed and effect != "read":
         return _refuse_closed_stdout()
     # Only now: a line that is refused does not say which project's settings apply.
-    output, _ = output_of(parsed, environment, parts.settings(parsed))
+    output, _ = output_of(parsed, environment, parts.settings(parsed), caller.usual)
     caller.output = _set_page(output, arguments, environment)
     process.start_deadline(timeout_of(parsed, environment))
     if ask.budget is None:  # notices must not use up a budget
@@ -357,6 +368,7 @@ def _check_line(
         raise troubles[0]
     problems = [
         *parsed.problems,
+        *envelope_problems(parsed, output),
         *raw_problems(parsed, output),
         *out_problems(parsed, output),
         *stream_problems(parsed, output),

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from handrail.surfaces.cli.commands.check import CHECK_ROWS
-from handrail.surfaces.cli.commands.code import CODE_ROWS
+from handrail.surfaces.cli.commands.code import CODE_ROWS, CODE_TOOL_ROWS
 from handrail.surfaces.cli.commands.own import CLIENT_ROWS, OWN_ROWS, SELF_DESCRIPTION_ROWS, SETTINGS_ROWS
 from handrail.surfaces.cli.commands.run import RUN_ROWS
 from handrail.surfaces.cli.commands.session import SESSION_ROWS
@@ -19,6 +19,7 @@ ROWS = (
     *RUN_ROWS,
     *CHECK_ROWS,
     *CODE_ROWS,
+    *CODE_TOOL_ROWS,
     *SESSION_ROWS,
     *LEDGER_ROWS,
     *STORE_ROWS,

@@ -53,3 +53,83 @@ CODE_ROWS = (
         ),
     ),
 )
+
+_TOKEN = Spelling(
+    field="continuation",
+    kind="token",
+    value="TOKEN",
+    text="A token of an earlier answer: it says what to do, and with what.",
+)
+_HASH = Spelling(
+    field="hash",
+    kind="ids",
+    value="HASH",
+    text="Only definitions with this hash, or one that begins with it.",
+)
+_FILE = Spelling(field="file", kind="text", value="FILE")
+
+CODE_TOOL_ROWS = (
+    Row(
+        path="scan",
+        operation="code.scan",
+        spellings=(
+            Spelling(field="search", kind="text", value="TEXT"),
+            Spelling(field="analyze", kind="text", value="NAME|ID"),
+            Spelling(field="trace", kind="text", value="NAME|ID"),
+            Spelling(field="ripple", kind="text", value="NAME|ID"),
+            Spelling(field="outline", kind="text", value="FILE"),
+            Spelling(field="deps", kind="text", value="FILE"),
+            _TOKEN,
+            _FILE,
+            Spelling(field="scope", kind="text", value="DIR"),
+            Spelling(
+                field="kind",
+                kind="choices",
+                value="KIND",
+                choices=("function", "class", "method", "variable", "type", "import"),
+                text="Only definitions of these kinds.",
+            ),
+            _HASH,
+            Spelling(field="limit", value="N"),
+        ),
+        needs=("tree_sitter",),
+        examples=(
+            "handrail scan --search greet --compact",
+            "handrail scan --search greet --ai-mode --compact",
+        ),
+    ),
+    Row(
+        path="edit",
+        operation="code.edit",
+        spellings=(
+            _TOKEN,
+            _FILE,
+            Spelling(field="locate", kind="text", value="NAME|ID"),
+            Spelling(field="context", kind="text", value="NAME|ID"),
+            Spelling(field="extract", kind="text", value="NAME|ID"),
+            Spelling(field="toModule", kind="text", value="FILE"),
+            Spelling(field="rename", kind="text", value="NAME|ID"),
+            Spelling(field="to", kind="text", value="NEW"),
+            Spelling(
+                field="names",
+                kind="ids",
+                value="NAME",
+                text="Several names to locate in the file, with commas or repeated.",
+            ),
+            _HASH,
+            Spelling(field="span", kind="text", value="A:B"),
+            Spelling(
+                field="changes",
+                kind="records",
+                value="FILE",
+                text='A file with several edits, [{"rename": …, "file": …, "to": …}]; `-` is stdin.',
+            ),
+        ),
+        blast_radius="Files of the project, those that the preview named; without --fix nothing.",
+        needs=("tree_sitter",),
+        examples=(
+            "handrail edit --file src/app.js --locate greet --compact",
+            "handrail edit --file src/app.js --rename greet --to welcome --ai-mode --compact",
+        ),
+    ),
+)

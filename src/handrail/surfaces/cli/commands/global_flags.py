@@ -18,10 +18,10 @@ GLOBAL_FLAGS = (
     GlobalFlag(
         flag="--envelope",
         kind="choice",
-        value="cli|lafs",
-        choices=("cli", "lafs"),
+        value="cli|lafs|cont",
+        choices=("cli", "lafs", "cont"),
         environment="HANDRAIL_ENVELOPE",
-        text="Dialect of the JSON document, cli by default. Exit statuses are the same.",
+        text="Dialect of the JSON document, cli by default; cont is the bare document of scan and edit.",
     ),
     GlobalFlag(
         flag="--fields",

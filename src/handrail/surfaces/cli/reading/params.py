@@ -249,7 +249,7 @@ def _resolve(param: Param, value: Value, files: _Files) -> list[tuple[str, Json]
     match param["kind"]:
         case "object":
             return [(name, object_of(content, label))]
-        case "array":
+        case "array" | "records":
             return [(name, array_of(content, label))]
         case _:
             return [(name, _text(content, label))]

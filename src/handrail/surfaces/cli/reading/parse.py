@@ -34,7 +34,7 @@ _CONTROL_IN_TEXT = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 _ID = rf"[\x20-\x7e]{{1,{ID_LENGTH}}}"
 
 
-_PATHS = frozenset({"file", "document", "documents", "source", "sources", "directory"})
+_PATHS = frozenset({"file", "records", "document", "documents", "source", "sources", "directory"})
 """Only a path may hold bytes that are not UTF-8, because the file system allows them."""
 
 
@@ -83,7 +83,7 @@ def value_of(param: Param, text: str) -> Value | Problem:
             return True
         case "int":
             return int(text)
-        case "file" | "document" | "documents" | "source" | "sources":
+        case "file" | "records" | "document" | "documents" | "source" | "sources":
             return Reference(path=text)
         case "choices" | "ids":
             return tuple(text.split(","))
@@ -161,7 +161,7 @@ def _expected_instead(param: Param, text: str) -> str:
             )
         case "id":
             return "" if re.fullmatch(_ID, text) else f"1 to {ID_LENGTH} printable ASCII characters"
-        case "file" | "document" | "documents" | "source" | "sources" | "directory":
+        case "file" | "records" | "document" | "documents" | "source" | "sources" | "directory":
             return "a path without control characters" if not text or re.search(_CONTROL, text) else ""
         case "text" | "token":
             return "text without control characters" if re.search(_CONTROL_IN_TEXT, text) else ""

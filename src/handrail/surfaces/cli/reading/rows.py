@@ -15,6 +15,7 @@ Kind: TypeAlias = Literal[
     "array",  # a JSON array, or @FILE
     "input",  # as object, or - for stdin
     "file",  # the text of a file, or - for stdin
+    "records",  # a file that holds a JSON array, or - for stdin
     "document",  # one file with its name, or - for stdin
     "documents",  # several of them
     "source",  # a workflow id, a file or -

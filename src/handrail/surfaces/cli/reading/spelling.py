@@ -88,7 +88,7 @@ def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
     words = []
     project = next(param for param in _table.GLOBALS if param["name"] == "project")
     for param in (*command["params"], project):
-        if param["kind"] in ("file", "documents", "sources"):
+        if param["kind"] in ("file", "records", "documents", "sources"):
             continue
         value = _take(left, param["name"].split("."))
         if value is None:

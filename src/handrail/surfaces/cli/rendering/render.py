@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import msgspec
 
@@ -41,11 +41,14 @@ _VERSION = r"[0-9]{1,9}(\.[0-9]{1,9}){0,2}"
 _SWITCH = {"": False, "0": False, "1": True}
 
 
+Envelope: TypeAlias = Literal["cli", "lafs", "cont"]
+
+
 class Output(msgspec.Struct, frozen=True, kw_only=True):
     """What the renderer must know."""
 
     format: Format = "json"
-    envelope: Literal["cli", "lafs"] = "cli"
+    envelope: Envelope = "cli"
     is_compact: bool = False
     is_quiet: bool = False
     mvi: Level = "standard"
@@ -62,11 +65,14 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def output_of(
-    parsed: Parsed, environment: Mapping[str, str], settings: Settings | None = None
+    parsed: Parsed,
+    environment: Mapping[str, str],
+    settings: Settings | None = None,
+    usual: Envelope = "cli",
 ) -> tuple[Output, list[Fault]]:
     """The output, and what is wrong with the request; a refusal is rendered with what was understood.
 
-    A flag beats the environment, which beats the settings (LAFS 5.2).
+    A flag beats the environment, which beats the settings (LAFS 5.2), which beat what is usual here.
     """
     default_format = settings.output_format if settings is not None else ""
     default_envelope = settings.output_envelope if settings is not None else ""
@@ -77,10 +83,10 @@ def output_of(
     except Fault as fault:
         troubles.append(fault)
     envelope = (
-        parsed.options.get("envelope") or environment.get("HANDRAIL_ENVELOPE") or default_envelope or "cli"
+        parsed.options.get("envelope") or environment.get("HANDRAIL_ENVELOPE") or default_envelope or usual
     )
     wrong = find_wrong_variables(environment)
-    if envelope not in ("cli", "lafs"):
+    if "envelope" not in parsed.options and "HANDRAIL_ENVELOPE" in wrong:
         troubles.append(wrong["HANDRAIL_ENVELOPE"])
         envelope = "cli"
     chosen, envelope = _apply_flags(parsed, chosen, str(envelope))
@@ -89,7 +95,7 @@ def output_of(
         troubles.append(wrong["HANDRAIL_COMPACT"])
     output = Output(
         format=chosen,
-        envelope=cast(Literal["cli", "lafs"], envelope),
+        envelope=cast(Envelope, envelope),
         is_compact="compact" in parsed.options or _compact(compact, settings, parsed),
         is_quiet="quiet" in parsed.options,
         mvi=cast(Level, parsed.options.get("mvi", "standard")),
@@ -155,6 +161,18 @@ def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
     if field == "":
         problems.append(Problem(param="--field", problem="names no field"))
     return ask
+
+
+def envelope_problems(parsed: Parsed, output: Output) -> list[Problem]:
+    """Only the code tools answer with the bare document of CONT."""
+    is_named = "envelope" in parsed.options and parsed.command is not None
+    if output.envelope != "cont" or not is_named or _is_code_tool(parsed):
+        return []
+    return [Problem(param="--envelope", problem="cont is offered by `scan` and `edit` only")]
+
+
+def _is_code_tool(parsed: Parsed) -> bool:
+    return parsed.command is not None and parsed.command["operation"] in ("code.scan", "code.edit")
 
 
 def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:
@@ -312,6 +330,8 @@ def prepare(output: Output) -> None:
     """Load what this answer needs before a change: afterwards there may be no descriptor left."""
     if output.envelope == "lafs":
         import handrail.contract.envelopes.lafs
+    if output.envelope == "cont":
+        import handrail.contract.envelopes.cont
     if output.format == "text":
         import handrail.surfaces.cli.rendering.failures
         import handrail.surfaces.cli.rendering.human
@@ -366,6 +386,10 @@ def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool)
         from handrail.contract.envelopes.lafs import to_lafs
 
         return encode_document(to_lafs(outcome, call, mvi=output.mvi), compact=is_compact)
+    if output.envelope == "cont":
+        from handrail.contract.envelopes.cont import to_cont
+
+        return encode_document(to_cont(outcome, call, command_line=command_line), compact=is_compact)
     return encode_document(to_cli(outcome, call, command_line=command_line), compact=is_compact)
 
 

@@ -1,0 +1,174 @@
+"""What `code.scan` and `code.edit` have in common: the frame of an answer, its tokens, and unsure places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from handrail.code_tools.facts.join import Reference
+from handrail.code_tools.facts.places import line_and_column
+from handrail.code_tools.facts.slots import Trouble
+from handrail.code_tools.facts.source import Source
+from handrail.contract.json.canonical import digest as digest_json
+from handrail.contract.outcome import Answer, Json, Success
+from handrail.contract.tokens.continuation import NextAction, Stale, stale_warning
+from handrail.operations.code.tools.continuing import Resumed, TokenDesk
+from handrail.operations.code.tools.project_source import count_skipped
+
+_LAST = (
+    *("complete", "reasons", "reason_count", "skipped", "warnings"),
+    *("next_actions", "continuation_tokens"),
+)
+
+MOST_REASONS = 20
+"""Reasons that one answer names; the others are counted."""
+
+Status: TypeAlias = Literal["success", "preview", "warning", "cancelled"]
+
+
+class OfferedAction(Answer, frozen=True, kw_only=True):
+    """What a token is for."""
+
+    id: str
+    label: str
+    guard: bool
+
+
+class UnsurePlace(Answer, frozen=True, kw_only=True):
+    """A place that cannot be judged, and why."""
+
+    code: str
+    file: str
+    line: int
+    """0 for the file as a whole."""
+    column: int
+
+
+class CodeAnswer(Answer, frozen=True, kw_only=True):
+    """The frame of every answer about code."""
+
+    status: Status
+    complete: bool
+    """Whether this is certainly all."""
+    reasons: list[UnsurePlace]
+    """Why not; the first few."""
+    reason_count: int
+    skipped: dict[str, int]
+    """Files that were not looked at, counted by reason."""
+    warnings: list[dict[str, Json]]
+    continuation_tokens: dict[str, str]
+    next_actions: list[OfferedAction]
+
+
+class OtherTool(msgspec.Struct, frozen=True, kw_only=True):
+    """What a token of the other tool holds."""
+
+    command: str
+    done: str
+    results_digest: str
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """A next action, and the parameters that it needs beside those that led here."""
+
+    action: NextAction
+    parameters: dict[str, Json] = {}
+    other: OtherTool | None = None
+    """Where it is an action of the other tool, whose token then says what that tool would have said."""
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer without its frame."""
+
+    kind: type[CodeAnswer]
+    fields: dict[str, Any]
+    results: Json = None
+    """What tokens are bound to."""
+    digest: str = ""
+    """Of the results, where it is not that of `results`."""
+    action: str
+    """What was done, for tokens."""
+    parameters: dict[str, Json]
+    """What leads here again."""
+    offers: Sequence[Offer]
+    status: Status = "success"
+    complete: bool = True
+    reasons: Sequence[UnsurePlace] = ()
+
+    def find_digest(self) -> str:
+        return self.digest or digest_json(self.results)
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """What the frame of one answer is made of."""
+
+    desk: TokenDesk
+    resumed: Resumed | None
+    wants_tokens: bool
+    """Asked for, or the call came with a token: who picks goes on picking."""
+    stale: Stale | None = None
+
+
+def answer(frame: Frame, told: Told, source: Source) -> Success:
+    """The answer in its frame: what was asked for comes first, tokens last."""
+    tokens = _mint(frame, told) if frame.wants_tokens else {}
+    listed = [
+        OfferedAction(id=offer.action.id, label=offer.action.label, guard=offer.action.guard)
+        for offer in told.offers
+        if frame.wants_tokens
+    ]
+    whole = told.kind(
+        status="warning" if frame.stale is not None else told.status,
+        **told.fields,
+        complete=told.complete and not told.reasons,
+        reasons=list(told.reasons[:MOST_REASONS]),
+        reason_count=len(told.reasons),
+        skipped=count_skipped(source.skipped()),
+        warnings=[] if frame.stale is None else [stale_warning(frame.stale)],
+        continuation_tokens=tokens,
+        next_actions=listed,
+    )
+    data = msgspec.to_builtins(whole)
+    first = ("status", *told.fields)
+    return Success(
+        data={name: data[name] for name in (*first, *(name for name in _LAST if name not in first))}
+    )
+
+
+def _mint(frame: Frame, told: Told) -> dict[str, str]:
+    results_digest = told.find_digest()
+    tokens: dict[str, str] = {}
+    for offer in told.offers:
+        other = offer.other
+        if other is not None:
+            given = (other.done, offer.parameters, other.results_digest)
+        else:
+            given = (told.action, {**told.parameters, **offer.parameters}, results_digest)
+        command = "" if other is None else other.command
+        tokens |= frame.desk.mint(*given, [offer.action], frame.resumed, command=command)
+    return tokens
+
+
+def describe_unsure(source: Source, places: Sequence[Reference] | Sequence[Trouble]) -> list[UnsurePlace]:
+    """Where they are; sorted."""
+    found = [_describe(source, one) for one in places]
+    return sorted(found, key=lambda one: (one.file, one.line, one.column, one.code))
+
+
+def _describe(source: Source, place: Reference | Trouble) -> UnsurePlace:
+    code = place.level if isinstance(place, Reference) else place.code
+    if place.end == 0:
+        return UnsurePlace(code=code, file=place.path, line=0, column=0)
+    line, column = line_and_column(source.text(place.path) or b"", place.start)
+    return UnsurePlace(code=code, file=place.path, line=line, column=column)
+
+
+def plain_fields(request: msgspec.Struct, control: frozenset[str]) -> Mapping[str, Json]:
+    """What the caller gave, by the names that tokens use, without what only steers the call."""
+    return {
+        field: msgspec.to_builtins(value)
+        for field in request.__struct_fields__
+        if field not in control and (value := getattr(request, field)) is not msgspec.UNSET
+    }

@@ -1,0 +1,143 @@
+"""An edit as files before and after: what its preview shows, what its digest covers, how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+import msgspec
+
+from handrail.contract.catalogue import E_IO
+from handrail.contract.json.canonical import digest
+from handrail.contract.outcome import Answer, Fault
+from handrail.contract.wording import shorten
+from handrail.operations.code.unified_diff import diff_texts
+from handrail.ports.worktree import FileWrite, LeftOut, TreeEntry
+from handrail.runtime.runtime import Runtime
+
+MOST_PREVIEW_BYTES = 8_000
+"""Of all hunks of a preview; `show_diff` shows more."""
+MOST_SHOWN_DIFF_BYTES = 100_000
+"""Of all hunks that `show_diff` shows."""
+MOST_CHANGED_FILES = 2_000
+"""Files that one edit may change."""
+
+
+class PlannedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file that an edit changes; an absent one is new."""
+
+    before: TreeEntry
+    old: bytes
+    new: bytes
+
+
+class ChangedFile(Answer, frozen=True, kw_only=True):
+    """One file of a preview."""
+
+    file: str
+    added: int
+    removed: int
+    before_hash: str
+    """Of its bytes; empty for a new file."""
+    after_hash: str
+    hunks: str
+    """Unified; hidden characters stand as their escapes."""
+    note: str
+    """Why there are no hunks; empty where they are."""
+
+
+def plan_files(
+    entries: Mapping[str, TreeEntry], old: Mapping[str, bytes], new: Mapping[str, bytes]
+) -> tuple[PlannedFile, ...]:
+    """The files whose bytes differ; sorted by path."""
+    return tuple(
+        PlannedFile(before=entries.get(path) or _absent(path), old=old.get(path, b""), new=new[path])
+        for path in sorted(new)
+        if path not in old or old[path] != new[path]
+    )
+
+
+def digest_plan(files: Sequence[PlannedFile]) -> str:
+    """What an apply token is bound to: each path, its bytes before, and its bytes after."""
+    return digest([[one.before.path, _hash_before(one), _hash(one.new)] for one in files])
+
+
+def describe_files(files: Sequence[PlannedFile], most_bytes: int) -> list[ChangedFile]:
+    """The files with as many hunks as fit."""
+    room = most_bytes
+    described: list[ChangedFile] = []
+    for one in files:
+        diffed = diff_texts(one.before.path, one.old, one.new)
+        added, removed, text, note = 0, 0, "", ""
+        if isinstance(diffed, str):
+            note = diffed
+        else:
+            added, removed, text = diffed.added, diffed.removed, diffed.text
+            size = len(text.encode())
+            if size > room:
+                text, note = "", "the answer is full"
+            else:
+                room -= size
+        described.append(
+            ChangedFile(
+                file=one.before.path,
+                added=added,
+                removed=removed,
+                before_hash=_hash_before(one),
+                after_hash=_hash(one.new),
+                hunks=text,
+                note=note,
+            )
+        )
+    return described
+
+
+def write_plan(rt: Runtime, project: str, files: Sequence[PlannedFile]) -> tuple[LeftOut, ...]:
+    """Write all of them, or none. Returns what stood in the way. Raises Fault E_IO."""
+    writes = {
+        one.before.path: FileWrite(
+            path=one.before.path,
+            mode="file" if one.before.mode == "absent" else one.before.mode,
+            content=one.new,
+            before=one.before,
+        )
+        for one in files
+    }
+    with rt.interruptions.defer():
+        worktree = rt.worktree()
+        done = worktree.write_files(project, list(writes.values()), is_whole=True)
+        if done.changed and done.left_out:
+            old = {one.before.path: one.old for one in files}
+            worktree.write_files(project, [_reverse(writes[path], old[path]) for path in done.changed])
+        left = [writes[one.path] for one in done.left_out]
+        if left and not worktree.find_obstacles(project, left):  # so the disk refused
+            raise Fault(
+                E_IO,
+                f"A file could not be written: {done.left_out[0].why}. Every file is as it was.",
+                details={"reason": "refused", "path": shorten(done.left_out[0].path)},
+            )
+    return done.left_out
+
+
+def _reverse(write: FileWrite, old: bytes) -> FileWrite:
+    present = TreeEntry(
+        path=write.path, mode=write.mode, digest=_blob_digest(write.content), size=len(write.content)
+    )
+    return FileWrite(path=write.path, mode=write.before.mode, content=old, before=present)
+
+
+def _blob_digest(content: bytes) -> str:
+    """As the worktree names contents."""
+    return f"sha256:{sha256(b'blob %d' % len(content) + bytes(1) + content).hexdigest()}"
+
+
+def _hash_before(one: PlannedFile) -> str:
+    return "" if one.before.mode == "absent" else _hash(one.old)
+
+
+def _hash(content: bytes) -> str:
+    return f"sha256:{sha256(content).hexdigest()}"
+
+
+def _absent(path: str) -> TreeEntry:
+    return TreeEntry(path=path, mode="absent", digest="", size=0)

@@ -1,0 +1,296 @@
+"""The sources of a project for the code tools: files and freshness from the worktree, facts from the store.
+
+Lazy first: a question names a text, only the files that hold it are analysed, and what was analysed is kept.
+Whether a file holds a text is asked of the kept words or of its bytes; both say the same, so no answer
+depends on what happens to be kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TypeVar
+
+import msgspec
+
+from handrail.code_tools.facts.jsonc import read_jsonc
+from handrail.code_tools.facts.model import FACTS_VERSION, FileFacts, Unreadable
+from handrail.code_tools.facts.source import MANIFEST, EditedSource, Skipped, Source
+from handrail.code_tools.languages.extensions import LANGUAGES, is_declaration_file, language_of
+from handrail.contract.catalogue import E_CONFLICT, E_IO
+from handrail.contract.outcome import Fault
+from handrail.contract.wording import shorten
+from handrail.ports.facts import FactView, KeptFacts
+from handrail.ports.worktree import TreeEntry, Unseen, Worktree
+from handrail.runtime.runtime import Runtime
+
+MOST_SOURCE_BYTES = 2_000_000
+"""A larger source file is skipped."""
+LONGEST_SCAN_SECONDS = 20.0
+"""How long listing the files of a project may take."""
+
+_SETTINGS_NAMES = (MANIFEST, "jsconfig.json")
+_SKIPPED_FOLDERS = {
+    **dict.fromkeys(("node_modules", "bower_components", "jspm_packages"), "installed"),
+    **dict.fromkeys(("dist", "coverage", ".next", ".nuxt", ".svelte-kit", ".output", ".turbo"), "generated"),
+}
+"""By path segment, never by a part of a name: `dist/` is skipped and `dialogs/` or `distance/` is not."""
+_MINIFIED_NAME = re.compile(r"[.-]min\.[cm]?js$")
+_GENERATED_MARK = re.compile(rb"@generated\b|\bDO NOT EDIT\b")
+_MARK_BYTES = 1_000
+_MINIFIED_BYTES = 10_000
+_MINIFIED_LINE = 1_000
+"""A file whose lines are this long on average was not written by a person."""
+_WORD = re.compile(rb"[0-9A-Za-z_$\x80-\xff]+")
+_T = TypeVar("_T")
+_TRIES = 5
+_KEPT_AT_ONCE = 200
+_TEXT_MEMORY_BYTES = 64_000_000
+
+_FACTS, _UNREADABLE, _SKIPPED = b"f", b"u", b"s"
+
+
+class FilesChangedError(Exception):
+    """A file is not as it was when the files were listed."""
+
+
+class ProjectSource:
+    """`code_tools.facts.source.Source` of one call: it sees the files as they were when it was opened."""
+
+    def __init__(
+        self, worktree: Worktree, project: str, view: FactView, entries: Sequence[TreeEntry]
+    ) -> None:
+        self._worktree = worktree
+        self._project = project
+        self._view = view
+        self._settings_files = {entry.path: entry for entry in entries if _is_settings(entry.path)}
+        self._skipped = {
+            entry.path: reason
+            for entry in entries
+            if language_of(entry.path) is not None and (reason := find_skip_reason(entry))
+        }
+        self.entries = {
+            entry.path: entry
+            for entry in entries
+            if language_of(entry.path) is not None
+            and entry.path not in self._skipped
+            and entry.mode in ("file", "executable")
+        }
+        self._kept = view.find_kept()
+        self._facts: dict[str, FileFacts | Unreadable | None] = {}
+        self._bodies: dict[str, bytes] = {}
+        self._texts: dict[str, bytes] = {}
+        self._text_bytes = 0
+        self._new: list[KeptFacts] = []
+        self._settings: dict[str, object | None] = {}
+        self._candidates: dict[str, tuple[str, ...]] = {}
+
+    def files(self) -> Sequence[str]:
+        return tuple(path for path in self.entries if path not in self._skipped)
+
+    def manifests(self) -> Sequence[str]:
+        return tuple(path for path in self._settings_files if path.rpartition("/")[2] == MANIFEST)
+
+    def facts(self, path: str) -> FileFacts | Unreadable | None:
+        if path in self._facts or path not in self.entries:
+            return self._facts.get(path)
+        key = _key(self.entries[path])
+        if key in self._kept and key not in self._bodies:
+            self._bodies.update(self._view.load([key]))
+        found = self._decode(path, self._bodies.pop(key)) if key in self._bodies else self._analyse(path)
+        self._facts[path] = found
+        return found
+
+    def candidates(self, name: str) -> Sequence[str]:
+        known = self._candidates.get(name)
+        if known is None:
+            known = self._candidates[name] = tuple(self._find_candidates(name))
+        return tuple(path for path in known if path not in self._skipped)
+
+    def text(self, path: str) -> bytes | None:
+        if path in self._texts:
+            return self._texts[path]
+        entry = self.entries.get(path)
+        found = None if entry is None else self._read_one(entry)
+        if found is not None:
+            self._remember(path, found)
+        return found
+
+    def settings(self, path: str) -> object | None:
+        if path not in self._settings:
+            entry = self._settings_files.get(path)
+            text = None if entry is None else self._read_one(entry)
+            self._settings[path] = None if text is None else read_jsonc(text.decode("utf-8", "replace"))
+        return self._settings[path]
+
+    def skipped(self) -> Sequence[Skipped]:
+        return tuple(Skipped(path=path, reason=self._skipped[path]) for path in sorted(self._skipped))
+
+    def finish(self) -> None:
+        """Keep what was analysed."""
+        self._view.keep(self._new)
+        self._view.forget_others([_key(entry) for entry in self.entries.values()])
+        self._new = []
+
+    def _find_candidates(self, name: str) -> list[str]:
+        needle = name.encode("utf-8", "surrogatepass")
+        is_word = _WORD.fullmatch(needle) is not None
+        holding = self._view.find_with(name) if is_word else frozenset()
+        found: list[str] = []
+        unknown: list[TreeEntry] = []
+        for path, entry in self.entries.items():
+            key = _key(entry)
+            if not is_word or key not in self._kept:
+                unknown.append(entry)
+            elif key in holding:
+                found.append(path)
+        missing = {_key(self.entries[path]) for path in found} - self._bodies.keys()
+        self._bodies.update(self._view.load(missing))
+        for entry, text in self._worktree.find_text(self._project, unknown, [needle], MOST_SOURCE_BYTES):
+            if text is None:
+                raise FilesChangedError
+            found.append(entry.path)
+            self._remember(entry.path, text)
+        return sorted(found)
+
+    def _decode(self, path: str, body: bytes) -> FileFacts | Unreadable | None:
+        kind, content = body[:1], body[1:]
+        try:
+            if kind == _FACTS:
+                return msgspec.msgpack.decode(content, type=FileFacts)
+            if kind == _UNREADABLE:
+                return msgspec.msgpack.decode(content, type=Unreadable)
+            if kind == _SKIPPED:
+                self._skipped[path] = content.decode()
+                return None
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            pass  # damaged: it is read again
+        return self._analyse(path)
+
+    def _analyse(self, path: str) -> FileFacts | Unreadable | None:
+        # The grammars are loaded by the first file that is not kept.
+        from handrail.code_tools.languages.reading import read_facts  # noqa: PLC0415 - see above
+
+        text = self.text(path)
+        assert text is not None, "a file that cannot be read is skipped"
+        reason = find_mark(text)
+        if reason:
+            self._skipped[path] = reason
+            self._note(path, text, _SKIPPED + reason.encode())
+            return None
+        found = read_facts(path, text)
+        kind = _FACTS if isinstance(found, FileFacts) else _UNREADABLE
+        self._note(path, text, kind + msgspec.msgpack.encode(found))
+        return found
+
+    def _note(self, path: str, text: bytes, body: bytes) -> None:
+        self._new.append(KeptFacts(key=_key(self.entries[path]), words=list_words(text), body=body))
+        if len(self._new) >= _KEPT_AT_ONCE:
+            self._view.keep(self._new)
+            self._new = []
+
+    def _read_one(self, entry: TreeEntry) -> bytes | None:
+        for _, text in self._worktree.find_text(self._project, [entry], (), MOST_SOURCE_BYTES):
+            if text is None:
+                raise FilesChangedError
+            return text
+        return None
+
+    def _remember(self, path: str, text: bytes) -> None:
+        """Contents are read again when there are too many of them."""
+        if self._text_bytes + len(text) > _TEXT_MEMORY_BYTES:
+            self._texts.clear()
+            self._text_bytes = 0
+        self._text_bytes += len(text)
+        self._texts[path] = text
+
+
+def read_edited(below: Source, texts: Mapping[str, bytes]) -> Source:
+    """The sources as they would be with these files changed."""
+    from handrail.code_tools.languages.reading import read_facts  # noqa: PLC0415 - few calls read edited text
+
+    return EditedSource(below, texts, read_facts)
+
+
+def read_sources(rt: Runtime, project: str, work: Callable[[ProjectSource], _T]) -> _T:
+    """Do something with the sources of a project as they are now, all at one moment.
+
+    Raises Fault E_IO when they cannot be listed, E_CONFLICT when they change again and again meanwhile.
+    """
+    for _ in range(_TRIES):
+        with suppress(FilesChangedError), _open_source(rt, project) as source:
+            return work(source)
+    raise Fault(
+        E_CONFLICT,
+        "The files of the project change while they are read.",
+        details={"reason": "target_changed"},
+        hint="Wait until nothing writes to them, then send the same call again.",
+    )
+
+
+@contextmanager
+def _open_source(rt: Runtime, project: str) -> Iterator[ProjectSource]:
+    worktree = rt.worktree()
+    if worktree.is_unfinished(project):
+        worktree.settle(project)
+    suffixes = (*LANGUAGES, ".json")
+    listed = worktree.list_files(project, suffixes, LONGEST_SCAN_SECONDS)
+    if isinstance(listed, Unseen):
+        raise Fault(
+            E_IO,
+            f"The files of the project cannot be listed: {listed.reason}.",
+            details={"reason": shorten(listed.reason)},
+        )
+    with rt.facts().open_view(project, f"facts {FACTS_VERSION}") as view:
+        source = ProjectSource(worktree, project, view, listed.files)
+        yield source
+        source.finish()
+
+
+def find_skip_reason(entry: TreeEntry) -> str:
+    """Why a file is not looked at, told without reading it; empty when it is."""
+    *folders, name = entry.path.split("/")
+    for folder in folders:
+        if folder in _SKIPPED_FOLDERS:
+            return _SKIPPED_FOLDERS[folder]
+    if _MINIFIED_NAME.search(name):
+        return "minified"
+    if entry.size > MOST_SOURCE_BYTES:
+        return "too_large"
+    return "unreadable" if entry.digest.startswith("size:") else ""
+
+
+def find_mark(text: bytes) -> str:
+    """The same, told by the content: nobody edits what a program wrote."""
+    if _GENERATED_MARK.search(text[:_MARK_BYTES]):
+        return "generated"
+    if len(text) > _MINIFIED_BYTES and len(text) // (text.count(b"\n") + 1) > _MINIFIED_LINE:
+        return "minified"
+    return ""
+
+
+def list_words(text: bytes) -> str:
+    """The words of a text, each once: what has no other characters is in it just if it is in one of them."""
+    return b"\n".join(sorted(set(_WORD.findall(text)))).decode("utf-8", "replace")
+
+
+def count_skipped(skipped: Iterable[Skipped]) -> dict[str, int]:
+    """How many files were skipped, by reason."""
+    counts: dict[str, int] = {}
+    for one in skipped:
+        counts[one.reason] = counts.get(one.reason, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def _key(entry: TreeEntry) -> str:
+    """The content, and the ending of the name, which decides how it is read."""
+    ending = entry.path[entry.path.rfind(".") :]
+    return f"{'.d' if is_declaration_file(entry.path) else ''}{ending}:{entry.digest}"
+
+
+def _is_settings(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    if "node_modules" in path.split("/"):
+        return False
+    return name in _SETTINGS_NAMES or (name.startswith("tsconfig") and name.endswith(".json"))

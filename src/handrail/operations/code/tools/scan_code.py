@@ -1,0 +1,189 @@
+"""`code.scan`: where a name is, what it is, who uses it, and what may break (CONT 4.1). Changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_CONFLICT, E_IO, E_NOT_FOUND, E_USAGE
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Fault, Json, Success
+from handrail.contract.tokens.continuation import Stale
+from handrail.operations.code.tools.code_answers import (
+    Frame,
+    answer,
+    plain_fields,
+)
+from handrail.operations.code.tools.continuing import Resumed, TokenDesk
+from handrail.operations.code.tools.project_source import ProjectSource, read_sources
+from handrail.operations.code.tools.scan_answers import (
+    AnalyzedCode,
+    FileDeps,
+    OutlinedFile,
+    RippleOfCode,
+    SearchedCode,
+    TraceOfCode,
+)
+from handrail.operations.code.tools.scanning import MODES, Scanning
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime, project_of
+
+COMMAND = "js-scan"
+MOST_RESULTS = 200
+"""Results of one page of a search or an outline."""
+MOST_DEPTH = 10
+
+_CONTROL = frozenset({"continuation", "refetch", "refresh", "ai_mode", "project"})
+AskedKind: TypeAlias = Literal["function", "class", "method", "variable", "type", "import"]
+
+
+class ScanCode(Input, frozen=True, kw_only=True):
+    """What to look for."""
+
+    search: (
+        Annotated[str, Meta(description="Names that hold this text.", min_length=1, max_length=200)]
+        | UnsetType
+    ) = UNSET
+    analyze: (
+        Annotated[str, Meta(description="What a definition is, calls, and is called by.", max_length=1000)]
+        | UnsetType
+    ) = UNSET
+    trace: (
+        Annotated[str, Meta(description="Callers of a definition, as a tree.", max_length=1000)] | UnsetType
+    ) = UNSET
+    ripple: (
+        Annotated[str, Meta(description="What may break when a definition changes.", max_length=1000)]
+        | UnsetType
+    ) = UNSET
+    outline: Annotated[str, Meta(description="The definitions of a file.", max_length=1000)] | UnsetType = (
+        UNSET
+    )
+    deps: (
+        Annotated[str, Meta(description="What a file imports, exports, and who imports it.", max_length=1000)]
+        | UnsetType
+    ) = UNSET
+    file: (
+        Annotated[str, Meta(description="The file that the definition is in.", max_length=1000)] | UnsetType
+    ) = UNSET
+    scope: Annotated[str, Meta(description="Only below this directory.", max_length=1000)] | UnsetType = UNSET
+    kind: Annotated[list[AskedKind], Meta(description="Only these kinds.", max_length=6)] | UnsetType = UNSET
+    hash: Annotated[list[str], Meta(description="Only with these hashes.", max_length=50)] | UnsetType = UNSET
+    exported: Annotated[bool, Meta(description="Only what is exported.")] | UnsetType = UNSET
+    text: Annotated[bool, Meta(description="Mentions in strings and comments, too.")] | UnsetType = UNSET
+    limit: (
+        Annotated[int, Meta(description="Results of one answer, 20 by default.", ge=1, le=MOST_RESULTS)]
+        | UnsetType
+    ) = UNSET
+    depth: (
+        Annotated[int, Meta(description="How far a trace goes, 3 by default.", ge=1, le=MOST_DEPTH)]
+        | UnsetType
+    ) = UNSET
+    down: Annotated[bool, Meta(description="Trace what it calls, not who calls it.")] | UnsetType = UNSET
+    continuation: Annotated[str, Meta(description="A token of an earlier answer.")] | UnsetType = UNSET
+    refetch: (
+        Annotated[bool, Meta(description="Bring back parameters that the token holds only a digest of.")]
+        | UnsetType
+    ) = UNSET
+    refresh: Annotated[bool, Meta(description="Use an expired token once more.")] | UnsetType = UNSET
+    ai_mode: Annotated[bool, Meta(description="Add continuation tokens and next actions.")] | UnsetType = (
+        UNSET
+    )
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+def scan_code(rt: Runtime, request: ScanCode) -> Success:
+    """Answer one question about the code.
+
+    Raises Fault E_USAGE, E_NOT_FOUND, E_VALIDATION, E_IO, and what a token that is not accepted raises.
+    """
+    project = project_of(rt, request.project)
+    desk = TokenDesk(rt, project, COMMAND)
+    given = plain_fields(request, _CONTROL)
+    resumed = None
+    if request.continuation is not UNSET:
+        resumed = desk.resume(
+            request.continuation,
+            given,
+            is_refetch=request.refetch is True,
+            is_refresh=request.refresh is True,
+        )
+    mode = _find_mode(given) if resumed is None else ""
+
+    def scan(source: ProjectSource) -> Success:
+        scanning = Scanning(source)
+        if resumed is None:
+            frame = Frame(desk=desk, resumed=None, wants_tokens=request.ai_mode is True)
+            return answer(frame, scanning.perform(mode, given), source)
+        try:
+            stale = _find_stale(desk, scanning, resumed)
+            told = scanning.perform(resumed.action_name, resumed.parameters)
+        except Fault as fault:
+            raise desk.refuse_gone(resumed, source.entries) if fault.kind is E_NOT_FOUND else fault from None
+        frame = Frame(desk=desk, resumed=resumed, wants_tokens=True, stale=stale)
+        return answer(frame, told, source)
+
+    return read_sources(rt, project, scan)
+
+
+def _find_stale(desk: TokenDesk, scanning: Scanning, resumed: Resumed) -> Stale | None:
+    """Whether the results that the token was minted with are still so."""
+    held = resumed.continuation
+    if not held.context.results_digest:
+        return None
+    return desk.find_stale(resumed, scanning.perform(held.action, held.parameters).find_digest())
+
+
+def _find_mode(given: Mapping[str, Json]) -> str:
+    """Raises Fault E_USAGE unless the caller asks exactly one thing."""
+    named = [mode for mode in MODES if mode in given]
+    if len(named) == 1:
+        return named[0]
+    raise Fault(
+        E_USAGE,
+        "Ask one thing: --search, --analyze, --trace, --ripple, --outline, --deps or --continuation.",
+        details={"usage": "--search TEXT"},
+        hint="Begin with --search and a part of the name.",
+    )
+
+
+OPERATION = Operation(
+    name="code.scan",
+    effect="read",
+    summary="Search JavaScript and TypeScript by name; say what a definition is, who uses it, what breaks.",
+    input=ScanCode,
+    output=SearchedCode,
+    variants=(AnalyzedCode, TraceOfCode, RippleOfCode, OutlinedFile, FileDeps),
+    perform=scan_code,
+    shape=Shape(
+        levels={
+            "minimal": (
+                "status",
+                "results.id",
+                "results.file",
+                "results.line",
+                "results.name",
+                "symbol.id",
+                "complete",
+                "warnings",
+                "continuation_tokens",
+            ),
+            "standard": None,
+            "full": None,
+        },
+        select="top",
+        untrusted=("results.signature", "symbol.signature", "doc"),
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        E_USAGE.code,
+        E_NOT_FOUND.code,
+        E_CONFLICT.code,
+        E_IO.code,
+        "INVALID_TOKEN",
+        "TOKEN_EXPIRED",
+        "ACTION_NOT_ALLOWED",
+        "KEYRING_INVALID",
+    ),
+)

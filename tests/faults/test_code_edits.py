@@ -1,0 +1,151 @@
+"""Applying an edit while the world breaks: a kill before any change of a file, a full disk, eight at once."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.host.worktree.local_worktree import LocalWorktree
+from handrail.host.worktree.restore import Disk, Journals
+from handrail.ports.worktree import Worktree
+from tests.host.worktree.project import ENVIRONMENT
+from tests.host.worktree.test_restore import DyingDisk, Killed
+from tests.journeys.code_project import FILES, CodeProject
+
+RENAMED = {"src/app.js", "src/main.js", "test/app.test.js"}
+MOST_CHANGES = 40
+EIGHT = 8
+
+
+class FullDisk(Disk):
+    """Refuses the content with this number."""
+
+    def __init__(self, refuses_at: int) -> None:
+        self.left = refuses_at
+
+    def write_new(self, name: bytes, folder: int, content: bytes, mode: int, *, is_exact: bool) -> None:
+        self.left -= 1
+        if self.left == -1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        super().write_new(name, folder, content, mode, is_exact=is_exact)
+
+
+class OtherDisk(LocalWorktree):
+    def __init__(self, home: str, disk: Disk) -> None:
+        super().__init__(home, ENVIRONMENT)
+        self._journals = Journals(home, disk)
+
+
+def put_on(code: CodeProject, disk: Disk) -> None:
+    worktree: Worktree = OtherDisk(str(code.home), disk)
+    code.runtime = msgspec.structs.replace(code.runtime, worktree=lambda: worktree)
+
+
+def renamed(texts: dict[str, bytes]) -> dict[str, bytes]:
+    return {
+        name: text.replace(b"myFunc", b"fetchData") if name in RENAMED else text
+        for name, text in texts.items()
+    }
+
+
+@pytest.mark.promise("code.edit.killed")
+def test_a_kill_before_any_change_leaves_each_file_old_or_new_and_the_next_call_finishes(
+    tmp_path: Path,
+) -> None:
+    deaths = 0
+    for dies_at in range(MOST_CHANGES):
+        folder = tmp_path / str(dies_at)
+        folder.mkdir()
+        code = CodeProject(folder)
+        before = code.texts()
+        token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
+        put_on(code, DyingDisk(dies_at))
+
+        try:
+            code.line("js-edit --continuation T --fix", T=token)
+        except Killed:
+            deaths += 1
+        between = _without_temporary(code.texts())
+        code.runtime = code.make_runtime()
+        found = code.told("js-scan --search fetchData")
+
+        assert all(between[name] in (before[name], renamed(before)[name]) for name in before)
+        assert code.texts() == renamed(before)
+        assert {one["file"] for one in found["results"]} == RENAMED
+
+    assert deaths >= len(RENAMED) * 3
+
+
+@pytest.mark.promise("code.edit.full-disk")
+@pytest.mark.parametrize("refuses_at", [0, 1, 2])
+def test_a_full_disk_leaves_every_file_as_it_was(tmp_path: Path, refuses_at: int) -> None:
+    code = CodeProject(tmp_path)
+    before = code.texts()
+    token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
+    put_on(code, FullDisk(refuses_at))
+
+    status, told = code.line("js-edit --continuation T --fix", T=token)
+
+    assert (status, told["code"]) == (1, "E_IO")
+    assert code.texts() == before
+
+
+@pytest.mark.promise("code.edit.one-winner")
+@pytest.mark.parametrize("is_one_token", [True, False])
+def test_of_eight_applies_at_once_one_wins_and_the_others_are_stale(
+    tmp_path: Path, is_one_token: bool
+) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    for name, content in FILES.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(content, encoding="utf-8")
+    before = {name: (project / name).read_bytes() for name in FILES}
+    count = 1 if is_one_token else EIGHT
+    previews = [
+        _run(home, project, "--rename", "myFunc", "--to", "fetchData", "--ai-mode") for _ in range(count)
+    ]
+    tokens = [json.loads(preview)["continuation_tokens"]["apply"] for preview in previews]
+
+    children = [_start(home, project, "--continuation", tokens[at % count], "--fix") for at in range(EIGHT)]
+    try:
+        ends = [(child.communicate(timeout=60)[0], child.returncode) for child in children]
+    finally:
+        for child in children:
+            child.kill()
+
+    told = [json.loads(out) for out, _ in ends]
+    assert sorted(document.get("code", "") for document in told) == ["", *["RESULTS_STALE"] * (EIGHT - 1)]
+    assert sorted(status for _, status in ends) == [0, *[6] * (EIGHT - 1)]
+    assert {name: (project / name).read_bytes() for name in FILES} == renamed(before)
+
+
+def _without_temporary(texts: dict[str, bytes]) -> dict[str, bytes]:
+    return {name: text for name, text in texts.items() if not name.endswith(".tmp")}
+
+
+def _start(home: Path, project: Path, *arguments: str) -> subprocess.Popen[Any]:
+    return subprocess.Popen(
+        [sys.executable, "-c", "from handrail.main import js_edit; js_edit()", *arguments],
+        cwd=project,
+        env={**os.environ, "HANDRAIL_HOME": str(home)},
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+def _run(home: Path, project: Path, *arguments: str) -> str:
+    child = _start(home, project, *arguments)
+    try:
+        out: str = child.communicate(timeout=60)[0]
+    finally:
+        child.kill()
+    return out

@@ -1,0 +1,175 @@
+"""What CONT and the design promise of the code tools: tokens, questions, edits, and what strangers send."""
+
+from __future__ import annotations
+
+from tests.journeys.promises.promise import Promise
+
+_TOKENS: tuple[Promise, ...] = (
+    Promise(
+        "code.cont.menu",
+        "CONT 6.1",
+        "A search answers with results and tokens, and a token alone gets the next answer.",
+    ),
+    Promise(
+        "code.cont.preview-then-apply",
+        "CONT 6.2",
+        "An edit is located, shown and applied with tokens; until `--fix` no byte changes.",
+    ),
+    Promise(
+        "code.cont.cancel",
+        "CONT 4.3",
+        "A preview can be shown as a full diff or cancelled, and neither writes.",
+    ),
+    Promise(
+        "code.cont.invalid-token",
+        "CONT 7.1",
+        "A token that was not signed here answers INVALID_TOKEN with a suggestion.",
+    ),
+    Promise(
+        "code.cont.foreign-token",
+        "CONT 2.3",
+        "A token of another checkout fails, and what it offers repeats its query and never a write.",
+    ),
+    Promise(
+        "code.cont.expired-token",
+        "CONT 7.2",
+        "An expired token of a read comes with a fresh one, and `--refresh` uses it at once.",
+    ),
+    Promise(
+        "code.cont.expired-write",
+        "tokens, continuation tokens",
+        "An expired token that writes is never refreshed.",
+    ),
+    Promise(
+        "code.cont.stale-write",
+        "CONT 7.3",
+        "A write is refused with both digests and a new token when the source changed.",
+    ),
+    Promise(
+        "code.cont.stale-read",
+        "CONT 3.3",
+        "A read answers with what is there now, and says that it changed.",
+    ),
+    Promise(
+        "code.cont.gone",
+        "CONT 3.3",
+        "When the file of a token is gone, the answer suggests the search that finds it again.",
+    ),
+    Promise(
+        "code.cont.one-action",
+        "CONT 3.3",
+        "A token allows its own action in its own tool, and a refusal names it.",
+    ),
+    Promise(
+        "code.cont.payload",
+        "CONT 2.2, 5.1",
+        "A token stays under 2 KB, lives an hour, holds its parameters, and names its parent by digest.",
+    ),
+    Promise(
+        "code.cont.guard",
+        "CONT 4.2",
+        "Only a guarded token together with `--fix` writes.",
+    ),
+    Promise(
+        "code.cont.single-use",
+        "tokens, continuation tokens",
+        "An apply token works once, also when the files are as before.",
+    ),
+    Promise(
+        "code.cont.refetch",
+        "CONT 5.2",
+        "Parameters that do not fit a token are digests in it; `--refetch` brings them back.",
+    ),
+    Promise(
+        "code.cont.envelopes",
+        "agent-cli, section 12",
+        "The scripts print the bare document; `scan` and `edit` put the same one into an envelope.",
+    ),
+)
+_QUESTIONS: tuple[Promise, ...] = (
+    Promise(
+        "code.scan.same-answers",
+        "code-tools, how it works",
+        "No answer depends on what is kept of earlier calls, and the store can be deleted at any time.",
+    ),
+    Promise(
+        "code.scan.search",
+        "code-tools, what the answers mean",
+        "A search lists definitions before uses, and exact and exported names first.",
+    ),
+    Promise("code.scan.pages", "code-tools, what the answers mean", "Pages joined are the whole list."),
+    Promise(
+        "code.scan.filters",
+        "code-tools, commands",
+        "Scope, kind, hash and export narrow a search.",
+    ),
+    Promise(
+        "code.scan.trace",
+        "code-tools, what the answers mean",
+        "A trace is a tree of callers or callees.",
+    ),
+    Promise(
+        "code.scan.ripple",
+        "code-tools, what the answers mean",
+        "A ripple names layers, entry points and tests, and a score by a formula that is written down.",
+    ),
+    Promise(
+        "code.scan.honest",
+        "code-tools, what the answers mean",
+        "Whatever may be missing makes an answer incomplete with the reason and the place.",
+    ),
+    Promise(
+        "code.scan.skipping",
+        "code-tools, how it works",
+        "Files are skipped by whole path segments, size or content, and counted.",
+    ),
+    Promise(
+        "code.scan.several",
+        "code-tools, commands",
+        "A name with several definitions answers a question with a choice, and an edit with a refusal.",
+    ),
+)
+_EDITS: tuple[Promise, ...] = (
+    Promise("code.edit.several", "code-tools, commands", "Several names or hashes are located in one call."),
+    Promise(
+        "code.edit.batch",
+        "code-tools, commands",
+        "Several edits are one preview and one apply token, written as a whole or not at all.",
+    ),
+    Promise(
+        "code.edit.bytes",
+        "code-tools, how it works",
+        "An edit keeps modes, line ends and every other byte; there and back is byte for byte the same.",
+    ),
+    Promise(
+        "code.edit.refused",
+        "code-tools, how it works",
+        "An edit that would change a meaning is refused with the place, and nothing is written.",
+    ),
+    Promise(
+        "code.edit.killed",
+        "code-tools, must hold 4",
+        "Killed before any change of an apply, each file is old or new, and the next call finishes it.",
+    ),
+    Promise(
+        "code.edit.full-disk",
+        "code-tools, how it works",
+        "A disk that refuses in the middle of an apply leaves every file as it was.",
+    ),
+    Promise(
+        "code.edit.one-winner",
+        "code-tools, must hold 4",
+        "Of eight applies at once one wins, and the others answer RESULTS_STALE.",
+    ),
+    Promise(
+        "code.hostile.paths",
+        "code-tools, must hold 6",
+        "No path in a flag, a token or a file of changes leads out of the project.",
+    ),
+    Promise(
+        "code.hostile.files",
+        "code-tools, must hold 6",
+        "Binary files, odd encodings, huge lines, deep nesting and link loops never stop an answer.",
+    ),
+)
+PROMISES: tuple[Promise, ...] = (*_TOKENS, *_QUESTIONS, *_EDITS)

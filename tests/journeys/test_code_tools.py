@@ -1,0 +1,361 @@
+"""`js-scan` and `js-edit` as CONT prints them: the lines of its sections 6 and 7, and its rules."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.contract.tokens.continuation import LENGTH_LIMIT, frame, parse, token_digest
+from tests.host.worktree.project import write
+from tests.journeys.code_project import CodeProject
+from tests.surfaces.cli.here import run_here
+
+RENAMED = ["src/app.js", "src/main.js", "test/app.test.js"]
+USES = "import { myFunc } from './app.js';\nmyFunc();\n"
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> CodeProject:
+    return CodeProject(tmp_path)
+
+
+@pytest.mark.promise("code.cont.menu")
+def test_a_search_offers_tokens_and_one_of_them_answers_without_another_word(code: CodeProject) -> None:
+    found = code.told('js-scan --search "myFunc" --ai-mode --json')
+    tokens = found["continuation_tokens"]
+
+    analyzed = code.told("js-scan --continuation TOKEN_A --json", TOKEN_A=tokens["analyze:0"])
+
+    assert found["results"][0]["name"] == "myFunc"
+    assert {"analyze:0", "trace:0", "ripple:0"} <= set(tokens)
+    assert analyzed["symbol"] == {
+        key: value for key, value in found["results"][0].items() if key in analyzed["symbol"]
+    }
+    assert [caller["name"] for caller in analyzed["callers"]] == ["twice", "", ""]
+    assert set(analyzed["continuation_tokens"]) == {"trace", "ripple", "locate", "back"}
+
+
+@pytest.mark.promise("code.cont.preview-then-apply")
+def test_an_edit_is_located_shown_and_then_applied(code: CodeProject) -> None:
+    before = code.texts()
+
+    located = code.told("js-edit --file src/app.js --locate myFunc --ai-mode --json")
+    preview = code.told(
+        "js-edit --continuation TOKEN_RENAME_PREVIEW --to fetchData --json",
+        TOKEN_RENAME_PREVIEW=located["continuation_tokens"]["rename_preview"],
+    )
+    unchanged = code.texts()
+    applied = code.told(
+        "js-edit --continuation TOKEN_APPLY --fix --json", TOKEN_APPLY=preview["continuation_tokens"]["apply"]
+    )
+
+    assert located["location"]["file"] == "src/app.js"
+    assert preview["status"] == "preview"
+    assert [change["file"] for change in preview["changes"]] == [
+        "src/app.js",
+        "src/main.js",
+        "test/app.test.js",
+    ]
+    assert {"apply", "cancel"} <= set(preview["continuation_tokens"])
+    assert unchanged == before
+    assert (applied["status"], applied["files_modified"]) == (
+        "success",
+        RENAMED,
+    )
+    assert code.text("src/main.js") == (
+        "import { fetchData as run } from './app.js';\n"
+        "import * as app from './app.js';\n\n"
+        "console.log(run('a'), app.fetchData('b'));\n"
+    )
+
+
+@pytest.mark.promise("code.cont.preview-then-apply")
+def test_an_extraction_runs_by_the_lines_that_cont_prints(code: CodeProject) -> None:
+    before = code.texts()
+
+    located = code.told("js-edit --file src/app.js --locate myFunc --ai-mode --json")
+    preview = code.told(
+        "js-edit --continuation TOKEN_EXTRACT_PREVIEW --json",
+        TOKEN_EXTRACT_PREVIEW=located["continuation_tokens"]["extract_preview"],
+    )
+    unchanged = code.texts()
+    applied = code.told(
+        "js-edit --continuation TOKEN_APPLY --fix --json", TOKEN_APPLY=preview["continuation_tokens"]["apply"]
+    )
+
+    assert {"extract_preview", "rename_preview"} <= set(located["continuation_tokens"])
+    assert preview["status"] == "preview"
+    assert [change["file"] for change in preview["changes"]] == ["src/app.js", "src/my-func.js"]
+    assert unchanged == before
+    assert (applied["status"], applied["files_modified"]) == ("success", ["src/app.js", "src/my-func.js"])
+    assert code.text("src/my-func.js") == (
+        "import { helper } from './util.js';\n\n"
+        "/** Fetches what is there. */\n"
+        "export function myFunc(name) {\n"
+        "  if (!name) return helper('nobody');\n"
+        "  return helper(name);\n"
+        "}\n"
+    )
+    assert code.text("src/app.js") == (
+        "import { helper } from './util.js';\n"
+        "import { myFunc } from './my-func.js';\n"
+        "export { myFunc } from './my-func.js';\n\n"
+        "export const twice = (name) => myFunc(name) + myFunc(name);\n"
+    )
+
+
+@pytest.mark.promise("code.cont.cancel")
+def test_a_preview_can_be_looked_at_in_full_or_left(code: CodeProject) -> None:
+    before = code.texts()
+    tokens = code.preview("myFunc", "fetchData")["continuation_tokens"]
+
+    diff = code.told("js-edit --continuation T", T=tokens["show_diff"])
+    cancelled = code.told("js-edit --continuation T", T=tokens["cancel"])
+
+    assert "-export function myFunc(name) {\n+export function fetchData(name) {\n" in diff["diff"]
+    assert cancelled["status"] == "cancelled"
+    assert code.texts() == before
+
+
+@pytest.mark.promise("code.cont.invalid-token")
+def test_an_invalid_token_is_told_as_cont_prints_it(code: CodeProject) -> None:
+    status, told = code.line('js-scan --continuation "invalid_token" --json')
+
+    assert status == 6
+    assert (told["status"], told["code"]) == ("error", "INVALID_TOKEN")
+    assert told["message"]
+    assert told["recovery"]["suggestion"]
+    assert told["details"]["status"] == 401
+
+
+@pytest.mark.promise("code.cont.foreign-token")
+def test_a_token_of_another_checkout_fails_and_repeats_only_the_query(
+    code: CodeProject, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = CodeProject(tmp_path / "other")
+    foreign = other.told("js-scan --search myFunc --ai-mode")["continuation_tokens"]["analyze:0"]
+
+    status, told = code.line("js-scan --continuation T", T=foreign)
+    again = code.told("js-scan --continuation T", T=told["recovery"]["recovery_token"])
+
+    assert (status, told["code"]) == (6, "INVALID_TOKEN")
+    assert told["recovery"]["suggestion"] == "Get a new token by running: js-scan --search 'myFunc'"
+    assert again["results"][0]["name"] == "myFunc"
+
+
+@pytest.mark.promise("code.cont.expired-token")
+def test_an_expired_token_of_a_read_is_refreshed(code: CodeProject) -> None:
+    token = code.told("js-scan --search myFunc --ai-mode")["continuation_tokens"]["analyze:0"]
+    code.clock.seconds += 7_200
+
+    status, told = code.line('js-scan --continuation "expired_token" --json', expired_token=token)
+    refreshed = code.told("js-scan --continuation T", T=told["recovery"]["refresh_token"])
+    at_once = code.told("js-scan --continuation T --refresh", T=token)
+
+    assert status == 6
+    assert (told["status"], told["code"]) == ("error", "TOKEN_EXPIRED")
+    assert told["recovery"]["can_refresh"] is True
+    assert told["details"]["status"] == 410
+    assert refreshed["symbol"] == at_once["symbol"]
+
+
+@pytest.mark.promise("code.cont.expired-write")
+def test_an_expired_apply_token_is_never_refreshed(code: CodeProject) -> None:
+    before = code.texts()
+    token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
+    code.clock.seconds += 3_600
+
+    for line in ("js-edit --continuation T --fix", "js-edit --continuation T --fix --refresh"):
+        status, told = code.line(line, T=token)
+        assert (status, told["code"]) == (6, "TOKEN_EXPIRED")
+        assert told["recovery"]["can_refresh"] is False
+        assert "refresh_token" not in told["recovery"]
+    assert code.texts() == before
+
+
+@pytest.mark.promise("code.cont.stale-write")
+def test_a_write_is_refused_when_the_source_changed(code: CodeProject) -> None:
+    token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
+    (code.root / "src/main.js").write_text(
+        "import { myFunc } from './app.js';\nmyFunc();\n", encoding="utf-8"
+    )
+    before = code.texts()
+
+    status, told = code.line('js-edit --continuation "token_extract" --fix --json', token_extract=token)
+    reissued = code.told("js-edit --continuation T", T=told["recovery"]["reissue_token"])
+
+    assert status == 6
+    assert (told["status"], told["code"]) == ("warning", "RESULTS_STALE")
+    assert set(told["digest_mismatch"]) == {"expected", "actual"}
+    assert told["digest_mismatch"]["expected"] != told["digest_mismatch"]["actual"]
+    assert told["recovery"]["suggestion"]
+    assert told["details"]["status"] == 409
+    assert code.texts() == before
+    assert reissued["status"] == "preview"
+
+
+@pytest.mark.promise("code.cont.stale-read")
+def test_a_read_answers_with_what_is_there_now_and_says_that_it_changed(code: CodeProject) -> None:
+    token = code.told("js-scan --search myFunc --ai-mode")["continuation_tokens"]["analyze:0"]
+    (code.root / "src/more.js").write_text(
+        "import { myFunc } from './app.js';\nmyFunc();\n", encoding="utf-8"
+    )
+
+    told = code.told("js-scan --continuation T", T=token)
+    again = code.told("js-scan --continuation T", T=told["recovery"]["reissue_token"])
+
+    assert (told["status"], told["code"]) == ("warning", "RESULTS_STALE")
+    assert told["warnings"][0]["status"] == 202
+    assert told["digest_mismatch"]["expected"] != told["digest_mismatch"]["actual"]
+    assert "src/more.js" in [caller["file"] for caller in told["callers"]]
+    assert again["status"] == "success"
+
+
+@pytest.mark.promise("code.cont.gone")
+def test_what_a_token_names_may_be_gone(code: CodeProject) -> None:
+    found = code.told("js-scan --search helper --ai-mode")["continuation_tokens"]
+    (code.root / "src/util.js").unlink()
+
+    for script, token in (("js-scan", found["trace:0"]), ("js-edit", found["locate:0"])):
+        status, told = code.line(f"{script} --continuation T", T=token)
+        assert (status, told["code"]) == (3, "E_NOT_FOUND")
+        assert told["details"]["status"] == 404
+        assert told["recovery"]["suggestion"].startswith("Search again: js-scan --search 'helper'")
+
+
+@pytest.mark.promise("code.cont.one-action")
+def test_a_token_allows_its_action_in_its_tool_and_nothing_else(code: CodeProject) -> None:
+    token = code.told("js-scan --search myFunc --ai-mode")["continuation_tokens"]["analyze:0"]
+
+    status, told = code.line("js-edit --continuation T", T=token)
+
+    assert (status, told["code"]) == (2, "ACTION_NOT_ALLOWED")
+    assert told["details"]["allowed"] == ["analyze:0"]
+    assert told["details"]["status"] == 400
+
+
+@pytest.mark.promise("code.cont.payload")
+def test_a_token_is_small_readable_and_names_its_parent(code: CodeProject) -> None:
+    parent = code.told("js-scan --search myFunc --scope src --limit 5 --ai-mode")["continuation_tokens"][
+        "analyze:0"
+    ]
+    child = code.told("js-scan --continuation T", T=parent)["continuation_tokens"]["trace"]
+
+    held = [_payload(token) for token in (parent, child)]
+
+    assert all(len(token) <= LENGTH_LIMIT for token in (parent, child))
+    assert set(held[0]) == {
+        "version",
+        "issued_at",
+        "expires_at",
+        "command",
+        "action",
+        "context",
+        "parameters",
+        "next_actions",
+        "metadata",
+    }
+    assert held[0]["command"] == "js-scan"
+    assert held[0]["action"] == "search"
+    assert {key: held[0]["parameters"][key] for key in ("search", "scope", "limit")} == {
+        "search": "myFunc",
+        "scope": "src",
+        "limit": 5,
+    }
+    assert held[0]["expires_at"] - held[0]["issued_at"] == held[0]["metadata"]["ttl_seconds"] == 3600
+    assert [action["id"] for action in held[0]["next_actions"]] == ["analyze:0"]
+    assert held[1]["context"]["source_token"] == token_digest(parent)
+    assert held[1]["context"]["results_digest"].startswith("sha256:")
+
+
+@pytest.mark.promise("code.cont.guard")
+def test_only_a_guarded_token_with_fix_writes(code: CodeProject) -> None:
+    before = code.texts()
+    preview = code.preview("myFunc", "fetchData")
+    tokens = preview["continuation_tokens"]
+
+    without_fix = code.line("js-edit --continuation T", T=tokens["apply"])
+    without_token = code.line("js-edit --rename myFunc --to fetchData --fix")
+    with_other = code.line("js-edit --continuation T --fix", T=tokens["show_diff"])
+
+    assert {action["id"]: action["guard"] for action in preview["next_actions"]} == {
+        "apply": True,
+        "show_diff": False,
+        "cancel": False,
+    }
+    assert (without_fix[0], without_fix[1]["code"]) == (5, "E_CONFIRMATION_REQUIRED")
+    assert (without_token[0], without_token[1]["code"]) == (5, "E_CONFIRMATION_REQUIRED")
+    assert (with_other[0], with_other[1]["code"]) == (2, "E_USAGE")
+    assert code.texts() == before
+    assert _payload(tokens["apply"])["metadata"] == {
+        "file_safe": True,
+        "idempotent": False,
+        "replayable": False,
+        "ttl_seconds": 3600,
+    }
+
+
+@pytest.mark.promise("code.cont.single-use")
+def test_an_apply_token_works_once(code: CodeProject) -> None:
+    """Even when the files are brought back to what the preview saw."""
+    before = code.texts()
+    token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
+    code.told("js-edit --continuation T --fix", T=token)
+    for name, content in before.items():
+        (code.root / name).write_bytes(content)
+
+    status, told = code.line("js-edit --continuation T --fix", T=token)
+
+    assert (status, told["code"]) == (6, "RESULTS_STALE")
+    assert code.texts() == before
+
+
+@pytest.mark.promise("code.cont.refetch")
+def test_parameters_that_do_not_fit_a_token_are_given_again(code: CodeProject) -> None:
+    names = ["n" + sha256(bytes([one])).hexdigest() for one in range(100)]
+    asked = [{"rename": name, "file": "src/many.js", "to": f"x{name}"} for name in names]
+    content = "".join(f"export const {name} = 1;\n" for name in names)
+    write(code.root, "src/many.js", content)
+    changes = code.root.parent / "changes.json"
+    changes.write_text(json.dumps(asked), encoding="utf-8")
+
+    preview = code.told(f"js-edit --changes {changes} --ai-mode")
+    token = preview["continuation_tokens"]["apply"]
+    refused = code.line("js-edit --continuation T --fix", T=token)
+    applied = code.told(f"js-edit --continuation T --fix --refetch --changes {changes}", T=token)
+
+    assert len(preview["items"]) == 100
+    assert len(token) <= LENGTH_LIMIT
+    assert (refused[0], refused[1]["code"]) == (2, "E_USAGE")
+    assert "--refetch" in refused[1]["recovery"]["suggestion"]
+    assert applied["files_modified"] == ["src/many.js"]
+    assert code.text("src/many.js") == content.replace("const n", "const xn")
+
+
+@pytest.mark.promise("code.cont.envelopes")
+def test_the_words_scan_and_edit_put_the_same_document_into_an_envelope(code: CodeProject) -> None:
+    bare = code.told("js-scan --search myFunc")
+    wrapped = json.loads(run_here(code.runtime, ["scan", "--search", "myFunc"]).out)
+    lafs = json.loads(run_here(code.runtime, ["scan", "--search", "myFunc", "--envelope", "lafs"]).out)
+    refused = json.loads(run_here(code.runtime, ["edit", "--continuation", "x"]).out)
+    elsewhere = json.loads(run_here(code.runtime, ["context", "--envelope", "cont"]).out)
+
+    assert wrapped["data"] == bare
+    assert lafs["result"] == bare
+    assert refused["error"]["code"] == "E_CONFLICT"
+    assert refused["error"]["details"]["domain_code"] == "INVALID_TOKEN"
+    assert set(refused["error"]["details"]) >= {"status", "recovery"}
+    assert elsewhere["code"] == "E_USAGE"
+
+
+def _payload(token: str) -> dict[str, Any]:
+    framed = frame(token)
+    assert framed is not None
+    assert parse(framed[0]) is not None
+    payload: dict[str, Any] = json.loads(framed[0])
+    return payload
