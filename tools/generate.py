@@ -29,6 +29,7 @@ from tools.promise_page import promises_page  # noqa: E402 - the line above make
 from tools.python_page import python_page  # noqa: E402 - the line above makes `tools` importable
 from tools.referees_page import referees_page  # noqa: E402 - the line above makes `tools` importable
 from tools.reference_index import REFERENCE_INDEX, reference_index  # noqa: E402 - the line above makes `tools` importable
+from tools.renames_page import renames_page  # noqa: E402 - the line above makes `tools` importable
 from tools.settings_page import settings_page  # noqa: E402 - the line above makes `tools` importable
 
 ATTRIBUTES = ".gitattributes"
@@ -74,6 +75,7 @@ def _files() -> dict[str, str]:
         "docs/reference/promises.md": promises_page(),
         "docs/reference/python.md": python_page(),
         "docs/reference/referees.md": referees_page(),
+        "docs/reference/renames.md": renames_page(),
         "docs/reference/settings.md": settings_page(),
         "docs/reference/workflow-language.md": language_page(),
         "schemas/mcp-tools.json": _json(definitions),

@@ -159,6 +159,12 @@ PLACES = (
         after="The next look at that project takes longer.",
     ),
     Place(
+        path="data/cache/facts/<digest>",
+        holds="What was read in the source files of a project; SQLite keeps two files beside it meanwhile.",
+        loss="nothing",
+        after="The next `scan` or `edit` there reads its files again.",
+    ),
+    Place(
         path="data/cache/checks-run",
         holds="Digests of the checks that were run here, so that the first run of each can be pointed out.",
         loss="nothing",
@@ -178,9 +184,9 @@ PLACES = (
     ),
     Place(
         path="data/restores/<digest>",
-        holds="What a `code restore` is writing right now, to finish a killed one, and its lock.",
+        holds="What a `code restore` or an `edit` is writing now, to finish a killed one, and its lock.",
         loss="yours",
-        after="A restore that was killed stays half done.",
+        after="A restore or an edit that was killed stays half done.",
     ),
     Place(
         path="data/git/<digest>/*",
