@@ -40,6 +40,7 @@ ALLOWED_IN = {
     },
     # Joining and splitting paths as text: `os.path` would differ from machine to machine.
     "src/handrail/code_tools/facts/resolution.py": {"posixpath"},
+    "src/handrail/code_tools/edit/extract.py": {"posixpath"},
     # Notes become HTML: text in, text out, loaded only where a report shows them.
     "src/handrail/projections/html/elements.py": {"markdown_it", "nh3"},
 }
