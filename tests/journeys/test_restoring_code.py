@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.host.worktree.project import picture, write
+from tests.host.worktree.project import commit, picture, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.test_code_of_nodes import Work
 from tests.surfaces.cli.tool import checked_document
@@ -98,6 +98,99 @@ def test_an_ignored_file_in_the_way_is_told_and_stays(work: Work) -> None:
     assert "ignored" in reasons["notes.txt"]["reason"]
     assert [left["path"] for left in done["left_out"]] == ["notes.txt"]
     assert (work.root / "notes.txt").read_bytes() == b"mine now\n"
+
+
+LARGE_TEXT = b"z" * 5_000_001
+LARGE_BINARY = bytes(range(256)) * 4_000
+
+
+def stays(shown: Any, done: Any) -> list[str]:
+    """What the preview and the answer leave alone; they say the same."""
+    told = [one["id"] for one in shown["preview"]["changes"] if one["action"] == "none"]
+    assert sorted(left["path"] for left in done["left_out"]) == told
+    assert all(left["why"] for left in done["left_out"])
+    return told
+
+
+@pytest.mark.promise("evidence.code.nothing-lost")
+def test_what_is_kept_nowhere_is_neither_removed_nor_written_over(work: Work) -> None:
+    write(work.root, "grown.txt", "small\n")
+    write(work.root, "folder", "a file\n")
+    write(work.root, "file/inner.txt", "in a folder\n")
+    node = first_node(work, work.start())
+    write(work.root, "new.csv", LARGE_TEXT)
+    write(work.root, "new.bin", LARGE_BINARY)
+    write(work.root, "new.txt", "small\n")
+    write(work.root, "grown.txt", LARGE_TEXT)
+    (work.root / "folder").unlink()
+    write(work.root, "folder/deep/new.csv", LARGE_TEXT)
+    write(work.root, "folder/new.txt", "small\n")
+    shutil.rmtree(work.root / "file")
+    write(work.root, "file", LARGE_BINARY)
+    later = picture(work.root)
+
+    shown, done = restore(work, node)
+
+    assert stays(shown, done) == [
+        "file",
+        "file/inner.txt",
+        "folder",
+        "folder/deep/new.csv",
+        "grown.txt",
+        "new.bin",
+        "new.csv",
+    ]
+    assert done["changed"] == ["folder/new.txt", "new.txt"]
+    assert {change["id"]: (change["after"] or {}).get("reason") for change in shown["preview"]["changes"]}[
+        "new.csv"
+    ] == ("it stays, because what it holds now is not kept and could not be brought back")
+
+    restore(work, done["undo"])
+
+    assert picture(work.root) == later
+
+
+@pytest.mark.promise("evidence.code.nothing-lost")
+def test_a_large_file_that_git_has_may_go_and_comes_back(work: Work) -> None:
+    node = first_node(work, work.start())
+    write(work.root, "committed.csv", LARGE_TEXT)
+    commit(work.root)
+    later = picture(work.root)
+
+    shown, done = restore(work, node)
+
+    assert stays(shown, done) == []
+    assert not (work.root / "committed.csv").exists()
+    restore(work, done["undo"])
+    assert picture(work.root) == later
+
+
+@pytest.mark.promise("evidence.code.nothing-lost")
+def test_where_no_contents_are_kept_any_more_only_what_git_has_is_written_over(work: Work) -> None:
+    write(work.root, "b.py", "b = 1\n")
+    node = first_node(work, work.start())
+    write(Path(work.tool.home), "config.json", '{"code": {"snapshots": "off"}}')
+    write(work.root, "a.py", "a = 2\n")
+    (work.root / "b.py").unlink()
+
+    shown, done = restore(work, node)
+
+    assert stays(shown, done) == ["a.py"]
+    assert (work.root / "a.py").read_bytes() == b"a = 2\n"
+    assert (work.root / "b.py").read_bytes() == b"b = 1\n"
+
+
+@pytest.mark.promise("evidence.code.nothing-lost")
+def test_a_file_that_grows_past_the_limits_after_the_preview_is_not_lost(work: Work) -> None:
+    node = first_node(work, work.start())
+    write(work.root, "new.csv", "small\n")
+    shown = work.tool.data("code", "restore", node, "--dry-run")
+    write(work.root, "new.csv", LARGE_TEXT)
+
+    error = work.tool.error("code", "restore", node, "--confirm", shown["confirm_token"])
+
+    assert error["code"] == "E_CONFLICT"
+    assert (work.root / "new.csv").read_bytes() == LARGE_TEXT
 
 
 @pytest.mark.promise("evidence.code.diff")

@@ -57,6 +57,12 @@ PROMISES: tuple[Promise, ...] = (
         "says of each file that it leaves alone why; the same command undoes it.",
     ),
     Promise(
+        "evidence.code.nothing-lost",
+        "evidence, section 4",
+        "A restore removes or writes over no file whose present content is kept nowhere: it stays, the "
+        "preview and the answer name it with the reason, and what was written comes back byte for byte.",
+    ),
+    Promise(
         "evidence.code.diff",
         "evidence, section 4",
         "`code diff` shows two trees as a unified diff, within limits, and nothing in it steers a terminal.",

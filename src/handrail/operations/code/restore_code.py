@@ -1,11 +1,13 @@
 """`code.restore`: bring the files back to those that a step saw. Shown first, and undone the same way.
 
-Before anything is written the present files are recorded, so that they can be restored too. Ignored files are
-never touched.
+Before anything is written the present files are recorded, so that they can be restored too. A file whose
+present content is kept nowhere, neither in that record nor in git's objects, is left as it is: nothing is
+removed or written over that the same command could not bring back. Ignored files are never touched.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Annotated, assert_never
 
 import msgspec
@@ -17,11 +19,19 @@ from handrail.contract.ids import NodeId, SessionId
 from handrail.contract.outcome import Answer, Commits, Fault, NextCall, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import format_count, shorten
+from handrail.engine.code_trees import find_tree
 from handrail.engine.history import History, Node
-from handrail.operations.code.naming import NamedTree, find_run_here, look, read_named, read_tree_contents
+from handrail.operations.code.naming import (
+    NOW,
+    NamedTree,
+    find_run_here,
+    look,
+    read_named,
+    read_tree_contents,
+)
 from handrail.operations.code.show_status import describe_change
 from handrail.operations.finding import find_session
-from handrail.operations.kept_trees import record_tree
+from handrail.operations.kept_trees import load_tree, prepare_node_tree, record_tree
 from handrail.ports.worktree import Difference, FileWrite, LeftOut, Tree, Unseen
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
@@ -29,6 +39,8 @@ from handrail.runtime.sessions import require_healthy, wait_for_writer
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
 _NOT_KEPT = "its content is not kept"
+_STAYS = "it stays, because what it holds now is not kept and could not be brought back"
+_HOLDS_MORE = "a file below it stays"
 
 
 class RestoreCode(GatedInput, frozen=True, kw_only=True):
@@ -66,6 +78,10 @@ class _Restoring(msgspec.Struct, frozen=True, kw_only=True):
     differing: tuple[Difference, ...]
     writes: tuple[FileWrite, ...]
     left_out: tuple[LeftOut, ...]
+
+    @property
+    def versions(self) -> dict[str, str]:
+        return {"present": self.present.tree_id, "target": self.target.tree.tree_id}
 
 
 class _NotYet(Commits):
@@ -121,7 +137,19 @@ def _resolve(rt: Runtime, history: History, tip: Node, name: str, project: str) 
         for one in differing
         if one.after.mode != "absent" and one.after.digest not in contents
     )
-    lost = {left.path for left in missing}
+    unkept = _find_unkept(rt, history, tip, project, present, differing)
+    stays = {left.path for left in missing} | unkept
+    holding = _list_folders_above(unkept)
+    staying = (
+        *missing,
+        *(LeftOut(path=path, why=_STAYS) for path in sorted(unkept - {left.path for left in missing})),
+        *(
+            LeftOut(path=one.path, why=_HOLDS_MORE)
+            for one in differing
+            if one.path in holding and one.path not in stays
+        ),
+    )
+    left = {one.path for one in staying}
     writes = tuple(
         FileWrite(
             path=one.path,
@@ -130,7 +158,7 @@ def _resolve(rt: Runtime, history: History, tip: Node, name: str, project: str) 
             before=one.before,
         )
         for one in differing
-        if one.path not in lost
+        if one.path not in left
     )
     obstacles = worktree.find_obstacles(project, writes)
     return _Restoring(
@@ -138,8 +166,45 @@ def _resolve(rt: Runtime, history: History, tip: Node, name: str, project: str) 
         target=target,
         differing=differing,
         writes=writes,
-        left_out=(*missing, *obstacles),
+        left_out=(*staying, *obstacles),
     )
+
+
+def _find_unkept(
+    rt: Runtime, history: History, tip: Node, project: str, present: Tree, differing: Iterable[Difference]
+) -> set[str]:
+    """The files whose present content a restore of the present tree would not find."""
+    there = {one.path: one.before.digest for one in differing if one.before.mode != "absent"}
+    kept = _find_kept(rt, history, tip, project, present, set(there.values())) if there else ()
+    return {path for path, digest in there.items() if digest not in kept}
+
+
+def _find_kept(
+    rt: Runtime, history: History, tip: Node, project: str, present: Tree, digests: Collection[str]
+) -> Collection[str]:
+    """Contents in the record of the present tree, or of the one that is about to be made, or in git."""
+    if any(held.fact.tree_id == present.tree_id for held in history.trees.get(tip.node_id, ())):
+        recorded = find_tree(history, present.tree_id)
+        assert recorded is not None, "a node holds it"
+        stored = load_tree(rt.log, history, recorded)
+        coming: set[str] = set()
+    else:
+        prepared = prepare_node_tree(rt, history, tip.node_id, project, present, "restore")
+        stored = prepared.stored
+        pack = prepared.fact.pack_ref
+        coming = {entry.digest for entry in prepared.stored.entries if pack and entry.pack == pack}
+    named = NamedTree(name=NOW, tree=present, stored=None if isinstance(stored, Unseen) else stored)
+    return coming | read_tree_contents(rt, project, named, set(digests) - coming, ()).keys()
+
+
+def _list_folders_above(paths: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for path in paths:
+        above = path.rpartition("/")[0]
+        while above and above not in found:
+            found.add(above)
+            above = above.rpartition("/")[0]
+    return found
 
 
 def _plan(restoring: _Restoring) -> Plan:
@@ -148,13 +213,14 @@ def _plan(restoring: _Restoring) -> Plan:
     written = len(changes) - len(why)
     told = f"{format_count(written, 'file')} of the project are written; ignored files are not touched."
     if why:
-        told += f" {format_count(len(why), 'file')} cannot be brought back."
+        told += f" Left as they are, each with its reason: {format_count(len(why), 'file')}."
+    told += " What is written over or removed is recorded first, and is restored the same way."
     return Plan(
         action="restore the files of a step",
         changes=changes,
         targets=tuple(one.path for one in restoring.differing if one.path not in why),
-        versions={"present": restoring.present.tree_id, "target": restoring.target.tree.tree_id},
-        blast_radius=f"{told} The present files are recorded first, and can be restored the same way.",
+        versions=restoring.versions,
+        blast_radius=told,
     )
 
 
@@ -175,13 +241,21 @@ def _change(one: Difference, why: str) -> Change:
 
 
 def _restore(rt: Runtime, history: History, tip: Node, name: str, project: str, plan: Plan) -> RestoredCode:
-    """Record the present files, write, and record what is there then."""
-    restoring = _resolve(rt, history, tip, name, project)
-    versions = {"present": restoring.present.tree_id, "target": restoring.target.tree.tree_id}
-    if versions != plan.versions:
+    """Record the present files, write what can be undone from that record, and record what is there then."""
+    present = look(rt, project)
+    if present.tree_id != plan.versions["present"]:
         raise refusal("target_changed")
     recording = msgspec.structs.replace(rt, commits=_NotYet())
-    record_tree(recording, history, tip.node_id, project, restoring.present, "restore")
+    trouble = record_tree(recording, history, tip.node_id, project, present, "restore")
+    if trouble:
+        raise Fault(
+            E_IO,
+            f"The present files could not be recorded, so nothing is written: {trouble}.",
+            details={"reason": shorten(trouble)},
+        )
+    restoring = _resolve(rt, find_session(rt, history.session_id).history, tip, name, project)
+    if restoring.versions != plan.versions:
+        raise refusal("target_changed")
     blocked = {left.path for left in restoring.left_out}
     done = rt.worktree().write_files(
         project, [write for write in restoring.writes if write.path not in blocked]
