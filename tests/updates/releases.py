@@ -255,7 +255,11 @@ class Installation:
 
     def by_pip(self) -> Installation:
         """A venv with a pip of its own, which reads pip's settings: the one that comes with Python."""
-        self.environment |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_CACHE_DIR": "1"}
+        self.environment |= {
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_NO_CACHE_DIR": "1",
+            "PIP_COMPILE": "0",  # a few of its modules are loaded
+        }
         self.by_venv()
         site = next(self.python.parent.parent.glob("lib/python*/site-packages"))
         packed = sorted(Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"))
@@ -278,6 +282,7 @@ class Installation:
             "PIPX_MAN_DIR": str(self.folder / "man"),
             "PIP_INDEX_URL": self.index.url,
             "PIP_CONFIG_FILE": os.devnull,
+            "PIP_COMPILE": "0",
         }
         self.python = self.folder / "pipx" / "venvs" / "handrail" / "bin" / "python"
         self._ran(
