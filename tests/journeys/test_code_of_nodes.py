@@ -94,7 +94,12 @@ def test_a_command_that_a_hook_tells_of_leaves_the_files_that_it_left(work: Work
     started = work.start()
     planned = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")
     write(work.root, "a.py", "a = 2\n")
-    told = {"tool_name": "Bash", "tool_input": {"command": "make test"}, "tool_response": {"exit_code": 0}}
+    told = {
+        "tool_name": "Bash",
+        "cwd": str(work.root),
+        "tool_input": {"command": "make test"},
+        "tool_response": {"exit_code": 0},
+    }
 
     for number in (1, 2):  # nothing changed in between: the second one keeps nothing
         message = json.dumps({**told, "tool_use_id": f"call{number}"}).encode()

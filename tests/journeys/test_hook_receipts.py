@@ -13,6 +13,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.hook import HookAnswer, answer_hook
 from handrail.surfaces.cli.shell_hook import params_after_shell
 from tests.conftest import KeptAudit
+from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import advance, start
 from tests.journeys.test_receipts import SECRET, Place, receipts
 from tests.surfaces.cli.tool import Tool
@@ -83,6 +84,99 @@ def test_a_command_is_recorded_with_the_status_that_the_client_tells(
     assert answer == HookAnswer()
     assert (fact["by"], fact["argv"], fact["outcome"]) == ("client_hook", ["pytest -q"], outcome)
     assert fact["argvDigest"] == digest_argv(["pytest", "-q"])
+
+
+@pytest.mark.promise("receipt.where-it-ran")
+@pytest.mark.parametrize(
+    ("message", "directory"),
+    [
+        ({"cwd": "{project}"}, "."),
+        ({"cwd": "{project}/sub"}, "sub"),
+        ({"cwd": "{project}/sub/../sub/"}, "sub"),
+        ({"cwd": "{project}", "tool_input": {"command": "pytest -q", "workdir": "sub"}}, "sub"),
+        ({"cwd": "{project}", "tool_input": {"command": "pytest -q", "dir_path": "{project}/sub"}}, "sub"),
+        ({"cwd": "{project}/.."}, "outside the project of the run"),
+        ({"cwd": "{project}/sub/out"}, "outside the project of the run"),
+        ({"cwd": "sub"}, ""),
+        ({"cwd": 7}, ""),
+        ({"cwd": "/a\0b"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_command_is_recorded_with_the_folder_that_its_shell_was_in(
+    place: Place, message: dict[str, Any], directory: str
+) -> None:
+    (place.project / "sub").mkdir()
+    (place.project / "sub" / "out").symlink_to(place.project.parent)
+    first = start(place.runtime)
+
+    told(place, json.dumps(CODEX | message).replace("{project}", str(place.project)).encode())
+
+    (fact,) = receipts(place, first)
+    assert fact.get("directory", ".") == directory
+
+
+@pytest.mark.promise("receipt.where-it-ran")
+@pytest.mark.parametrize(("folder", "counts"), [("", True), ("sub", False), ("..", False), (None, False)])
+def test_a_command_of_a_shell_in_another_folder_is_not_the_projects(
+    tmp_path: Path, folder: str | None, *, counts: bool
+) -> None:
+    tool = Tool(str(tmp_path))
+    project = Path(tool.project)
+    run_git(project, "init", "-q", ".")
+    (project / "sub").mkdir()
+    started = tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "hooks")
+    changing = tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")
+    (project / "new.py").write_text("new = 1\n", encoding="utf-8")
+    where = {} if folder is None else {"cwd": str(project / folder)}
+    message = CODEX | where | {"tool_response": {"exit_code": 0}}
+    assert tool.run("hook", "PostToolUse", stdin=json.dumps(message).encode()).status == 0
+
+    files = [{"path": "new.py", "change": "added", "why": "It counts from one."}]
+    checks = [{"command": "pytest -q", "exitCode": 0, "summary": "It passed."}]
+    body = json.dumps([{"kind": "wr.changed_files", "files": files, "checks": checks}])
+    ack = changing["ackToken"]
+    reply = tool.data("run", "continue", "--ack", ack, "--notes", "Done.", "--artifacts", body)
+
+    shown = tool.data("session", "show", started["session"]["sessionId"])["runs"][0]
+    held = [one for one in shown["claims"] if one["check"] == "ran" and one["verdict"] == "holds"]
+    assert bool(held) is counts
+    if folder == "sub":
+        (blocker,) = reply["blockers"]
+        assert "pytest -q ran in sub (exit 0), not in the project's own directory" in blocker["message"]
+        assert "rcp_" in blocker["suggestedFix"]
+
+
+@pytest.mark.promise("receipt.where-it-ran")
+def test_work_in_a_folder_passes_by_the_receipt_that_the_refusal_names(tmp_path: Path) -> None:
+    tool = Tool(str(tmp_path))
+    project = Path(tool.project)
+    run_git(project, "init", "-q", ".")
+    started = tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "folders")
+    changing = tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")
+    (project / "pkg").mkdir()
+    (project / "pkg" / "new.py").write_text("new = 1\n", encoding="utf-8")
+    line = ("check", "run", "--quiet", "--directory", "pkg", "--", "true")
+    ran = json.loads(tool.run(*line).out)
+    files = [{"path": "pkg/new.py", "change": "added", "why": "It counts from one."}]
+
+    def report(ack: str, **more: str) -> Any:
+        checks = [{"command": "true", "exitCode": 0, "summary": "It passed.", **more}]
+        body = json.dumps([{"kind": "wr.changed_files", "files": files, "checks": checks}])
+        return tool.data("run", "continue", "--ack", ack, "--notes", "Done.", "--artifacts", body)
+
+    receipt_id = ran["data"]["receiptId"]
+    refused = report(changing["ackToken"])
+    passed = report(refused["retryAckToken"], receiptId=receipt_id)
+
+    (notice,) = [one for one in ran["meta"]["notices"] if one["type"] == "check_in_folder"]
+    assert receipt_id in notice["message"]
+    (blocker,) = refused["blockers"]
+    assert blocker["message"].endswith("true ran in pkg (exit 0), not in the project's own directory")
+    assert blocker["suggestedFix"].startswith(f"If that run is meant, name its receiptId {receipt_id}")
+    assert passed["kind"] == "ok"
+    shown = tool.data("session", "show", started["session"]["sessionId"])["runs"][0]
+    assert [one["fact"] for one in shown["claims"] if one["check"] == "ran"] == ["exit 0 in pkg"]
 
 
 @pytest.mark.promise("receipt.client-hook")

@@ -406,7 +406,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     argv_digest: str
     """Of the words before redaction (`engine.receipts.digest_argv`)."""
     directory: str = "."
-    """Relative to the project."""
+    """Relative to the project; or `ELSEWHERE`, or `NOT_TOLD` of `engine.receipts`."""
     outcome: RunOutcome
     duration_ms: int = 0
     output_digest: str = ""

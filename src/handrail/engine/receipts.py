@@ -13,6 +13,11 @@ import msgspec
 
 from handrail.contract.json.canonical import digest
 
+ELSEWHERE = "outside the project of the run"
+"""In place of a receipt's directory: such a receipt counts for no claim."""
+NOT_TOLD = ""
+"""In place of it where a client's hook does not say where its shell was: then nothing is known."""
+
 
 class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A check that the project declared when a run began: this command counts under this name."""

@@ -9,6 +9,13 @@ _MUST = "evidence, section 7"
 
 RECEIPTS: tuple[Promise, ...] = (
     Promise(
+        "receipt.where-it-ran",
+        source=_RECEIPTS,
+        says="A receipt says in which folder of the project its command ran. In another folder it is not the "
+        "project's command: the refusal names the folder and the receipt, and one corrected call that names "
+        "it passes with a fact that says the folder. A shell that was elsewhere proves nothing.",
+    ),
+    Promise(
         "receipt.recorded-as-it-was",
         source=_RECEIPTS,
         says="A receipt tells the command, how it ended, a digest of its output and the step it was for.",

@@ -377,7 +377,9 @@ class _Weighing:
                     name=MISSING,
                     pointer=OutputContract(contract_ref=self._found.ref),
                     message=shorten_message(f"{pointer}: {result.fact}"),
-                    fix=shorten_message(f"Run {result.command} and make the call in nextCall again."),
+                    fix=shorten_message(
+                        result.fix or f"Run {result.command} and make the call in nextCall again."
+                    ),
                 )
             )
 

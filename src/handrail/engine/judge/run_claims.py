@@ -23,6 +23,8 @@ from handrail.engine.judge.artifacts import JudgedArtifact
 from handrail.engine.judge.counted_words import find_miscount
 from handrail.engine.reasons import Reason
 from handrail.engine.receipts import (
+    ELSEWHERE,
+    NOT_TOLD,
     Exited,
     PinnedCheck,
     StatusUnknown,
@@ -153,6 +155,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     refs: tuple[str, ...] = ()
     command: str = ""
     """What to run again."""
+    fix: str = ""
+    """What to do instead of running it again."""
 
 
 def match_run(
@@ -168,12 +172,59 @@ def match_run(
         if own[0].argv_digest not in _digests(known, text):
             fact = f"the receipt {own[0].receipt_id} is of another command: {_show_argv(own[0])}"
             return RunResult(verdict="contradicted", fact=fact, command=command)
+        if own[0].directory in (ELSEWHERE, NOT_TOLD):
+            return _tell_unknown_folder(own[0], command)
         if expected and _has_ended(own[0], expected):  # a failure that is shown on purpose may be older
-            fact = describe_outcome(own[0].outcome)
+            fact = describe_outcome(own[0].outcome) + _name_folder(own[0])
             return RunResult(verdict="holds", fact=fact, refs=(own[0].receipt_id,))
-    else:
-        own = _find_receipts(known, text)
-    return judge_receipts(known, own, expected, said, command, make_readable(text.strip()))
+        result = judge_receipts(known, own, expected, said, command, make_readable(text.strip()))
+        return msgspec.structs.replace(result, fact=result.fact + _name_folder(own[0]))
+    own = _find_receipts(known, text)
+    return (
+        judge_receipts(known, own, expected, said, command, make_readable(text.strip()))
+        if own
+        else _tell_folders(known, text, command)
+    )
+
+
+def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
+    """Of a command that did not run in the project's own directory: where it did, and what would count."""
+    name = make_readable(text.strip())
+    found = [one for one in _find_in_folders(known, text) if one.directory != ELSEWHERE]
+    told = [one for one in found if one.directory != NOT_TOLD]
+    if not found:
+        return judge_receipts(known, (), None, [], command, name)
+    if not told:
+        return _tell_unknown_folder(found[-1], command)
+    tree = known.sighting.tree
+    current = [one for one in told if tree and one.tree_after == tree]
+    newest = (current or told)[-1]
+    fact = f"{name} ran{_name_folder(newest)} ({describe_outcome(newest.outcome)})"
+    fact += ", not in the project's own directory"
+    fix = f"If that run is meant, name its receiptId {newest.receipt_id} and make the call in nextCall again."
+    if not current:
+        fact += ", and on other files"
+        where = shlex.quote(newest.directory)
+        command = command.replace(" --", f" --directory {where} --", 1)
+        fix = f"Run {command}, name its receiptId, and make the call in nextCall again."
+    return RunResult(verdict="missing", fact=fact, command=command, fix=fix)
+
+
+def _tell_unknown_folder(receipt: ReceiptRecorded, command: str) -> RunResult:
+    where = "outside of the project" if receipt.directory == ELSEWHERE else "where its client does not tell"
+    fact = f"it ran ({describe_outcome(receipt.outcome)}), {where}"
+    return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
+
+
+def _name_folder(receipt: ReceiptRecorded) -> str:
+    """For a run that is not one of the project's own directory, nor of a check that says its folder."""
+    is_plain = receipt.check or receipt.directory == "."
+    return "" if is_plain else f" in {make_readable(receipt.directory)[:120]}"
+
+
+def _find_in_folders(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
+    digests = _digests(known, text)
+    return tuple(one for one in known.receipts if one.argv_digest in digests and one.directory != ".")
 
 
 def _find_receipts(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
@@ -281,7 +332,7 @@ def _has_ended(receipt: ReceiptRecorded, status: int) -> bool:
 
 def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     """A test guards something if it failed before and passes now."""
-    own = _find_receipts(known, text)
+    own = _find_receipts(known, text) or _find_in_one_folder(known, text)
     name, command = make_readable(text.strip()), suggest_command(known, text)
     green = judge_receipts(known, own, 0, [], command, name)
     if green.verdict in ("contradicted", "unknown"):
@@ -297,9 +348,14 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
         return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command)
     if green.verdict != "holds":
         return green
-    return RunResult(
-        verdict="holds", fact="failed before, passes now", refs=(red[-1].receipt_id, *green.refs)
-    )
+    fact = "failed before, passes now" + _name_folder(red[-1])
+    return RunResult(verdict="holds", fact=fact, refs=(red[-1].receipt_id, *green.refs))
+
+
+def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
+    """The receipts of a command that ran in one folder of the project alone; the fact then names it."""
+    own = tuple(one for one in _find_in_folders(known, text) if one.directory not in (ELSEWHERE, NOT_TOLD))
+    return own if len({one.directory for one in own}) == 1 else ()
 
 
 def _has_failed(receipt: ReceiptRecorded) -> bool:

@@ -5,6 +5,7 @@ What the client does not tell stays unknown: a status is never guessed from the 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Annotated
@@ -23,6 +24,8 @@ from handrail.engine.history import Node, list_receipts
 from handrail.engine.navigate import Running
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import (
+    ELSEWHERE,
+    NOT_TOLD,
     Exited,
     RunOutcome,
     StatusUnknown,
@@ -55,6 +58,10 @@ class NoteCommand(Input, frozen=True, kw_only=True):
     call_id: (
         Annotated[str, Meta(description="The client's name of the call.", max_length=200)] | UnsetType
     ) = UNSET
+    directory: (
+        Annotated[str, Meta(description="Where the shell was, if the client tells it.", max_length=4_096)]
+        | UnsetType
+    ) = UNSET
     project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
 
 
@@ -74,6 +81,7 @@ def note_command(rt: Runtime, request: NoteCommand) -> CommandNoted:
     run_id = RunId(work[0].run_id)
     key = rt.randomness.bytes(16).hex() if request.call_id is UNSET else "call:" + request.call_id
     rt.check_programs().register_secrets()
+    directory = _find_directory(project, request.directory)
     tree = rt.worktree().take_tree(project, TREE_SECONDS)
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (session, witness):
@@ -82,7 +90,7 @@ def note_command(rt: Runtime, request: NoteCommand) -> CommandNoted:
             known = {held.fact.receipt_id for held in list_receipts(session.history, run_id)}
             if receipt_id in known or not isinstance(node.state, Running):
                 return CommandNoted(receipt_id=receipt_id if receipt_id in known else "")
-            plan = [plan_receipt(node, _receipt(rt, request, receipt_id, node, tree))]
+            plan = [plan_receipt(node, _receipt(rt, request, receipt_id, node, directory, tree))]
             committed = commit(rt, witness, session, _as_it_is(plan))
         if committed is not None:
             _keep_tree(rt, committed, node, project, tree)
@@ -102,8 +110,29 @@ def _keep_tree(rt: Runtime, session: Session, node: Node, project: str, tree: Tr
         record_tree(rt, session.history, node.node_id, project, tree, "receipt", COMMAND_PACK_BYTES)
 
 
+def _find_directory(project: str, asked: str | UnsetType) -> str:
+    """Relative to the project, through links; a shell that was elsewhere says nothing about it."""
+    if asked is UNSET or not asked:
+        return NOT_TOLD
+    root = os.path.realpath(project)
+    try:
+        place = os.path.realpath(os.path.join(root, asked))
+    except ValueError:  # a null byte: no directory is called that
+        return NOT_TOLD
+    return strip_escapes(os.path.relpath(place, root)) if _is_inside(place, root) else ELSEWHERE
+
+
+def _is_inside(place: str, root: str) -> bool:
+    return os.path.commonpath((root, place)) == root
+
+
 def _receipt(
-    rt: Runtime, request: NoteCommand, receipt_id: ReceiptId, node: Node, tree: Tree | Unseen
+    rt: Runtime,
+    request: NoteCommand,
+    receipt_id: ReceiptId,
+    node: Node,
+    directory: str,
+    tree: Tree | Unseen,
 ) -> ReceiptRecorded:
     return ReceiptRecorded(
         receipt_id=receipt_id,
@@ -111,9 +140,10 @@ def _receipt(
         by="client_hook",
         argv=(_show(rt, request.argv),),
         argv_digest=digest_argv(_words(request.argv)),
+        directory=directory,
         outcome=_outcome(request),
         duration_ms=0 if request.duration_ms is UNSET else request.duration_ms,
-        tree_after="" if isinstance(tree, Unseen) else tree.tree_id,
+        tree_after="" if isinstance(tree, Unseen) or directory == ELSEWHERE else tree.tree_id,
     )
 
 

@@ -30,6 +30,7 @@ from handrail.engine.events import (
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import (
+    ELSEWHERE,
     Counts,
     Exited,
     NotStarted,
@@ -59,8 +60,6 @@ DEFAULT_SECONDS = 600
 MOST_SECONDS = 7_200
 MOST_ARGUMENTS = 1_000
 TREE_SECONDS = 10.0
-ELSEWHERE = "outside the project of the run"
-"""In place of the directory: such a receipt counts for no claim."""
 
 _TIMED_OUT, _CANNOT_START, _SIGNALLED = 124, 127, 128
 """What a shell says of a program that was out of time, could not be started, or got a signal."""
@@ -174,6 +173,9 @@ def run_check(rt: Runtime, request: RunCheck) -> Success:
         )
         message = "This is not the project of the run, so the receipt proves nothing about its files."
         notices.append(Notice(type="check_elsewhere", message=message, severity="warning"))
+    elif receipt.directory != "." and not receipt.check:
+        message = f"It ran in {receipt.directory}: a report that means this run names {receipt.receipt_id}."
+        notices.append(Notice(type="check_in_folder", message=message[:1000], severity="info"))
     recorded = _record(rt, target, receipt)
     leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt", ran.tree)
     if ran.is_interrupted:

@@ -18,6 +18,9 @@ SHELL_TOOLS = ("Bash", "Shell", "shell", "local_shell", "exec_command", "run_she
 _STATUS_NAMES = ("exit_code", "exitCode", "return_code", "returnCode")
 _FAILED = r"(?:Error: )?(?:Exit code|Command exited with non-zero status code) ([1-9][0-9]{0,2})\b"
 """How a failure begins; what the program printed comes after it."""
+_DIRECTORY_NAMES = ("workdir", "cwd", "directory", "dir_path")
+"""Where a shell tool is told to start: Codex, Cursor, Gemini CLI before and after its renaming."""
+_LONGEST_DIRECTORY = 4_096
 _OWN = "handrail"
 _MOST_MS = 10**12
 
@@ -40,6 +43,9 @@ def params_after_shell(content: bytes) -> dict[str, Json] | None:
     duration: Any = message.get("duration")
     if _is_number(duration) and 0 <= duration <= _MOST_MS:
         params["durationMs"] = int(duration)
+    directory = _directory(message)
+    if directory:
+        params["directory"] = directory
     call_id = message.get("tool_use_id")
     if isinstance(call_id, str) and call_id:
         params["callId"] = call_id[:200]
@@ -52,6 +58,16 @@ def _argv(command: Any) -> list[str]:
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
         return list(command)
     return []
+
+
+def _directory(message: dict[str, Any]) -> str:
+    """Where the shell was: the directory of the call, as seen from that of the client; empty: not told."""
+    base = message.get("cwd")
+    base = base if isinstance(base, str) else ""
+    asked = _object(message.get("tool_input"))
+    named = next((asked[name] for name in _DIRECTORY_NAMES if isinstance(asked.get(name), str)), "")
+    found = os.path.join(base, named) if named else base
+    return found if os.path.isabs(found) and len(found) <= _LONGEST_DIRECTORY else ""
 
 
 def _is_own(argv: list[str]) -> bool:
