@@ -106,7 +106,7 @@ from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
-    from handrail.engine.judge.run_claims import Look, Sighting, Witnessed
+    from handrail.engine.judge.run_claims import Look, Sighting, StandingClaims, Witnessed
 
 NO_PREFERENCES = PreferencesDelta()
 MOST_PROBLEMS = 20
@@ -205,6 +205,7 @@ def decide_advance(
     word = msgspec.structs.replace(
         _last_word(history, node), is_due=confirmations == "person", can_be_asked=can_ask
     )
+    known = _witness(history, workflow, node, sighting)
     answer = answer_report(
         workflow,
         node.state,
@@ -218,7 +219,7 @@ def decide_advance(
         kept=kept,
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
         shown=ShownState(facts=held, blockers=list_blockers(history, node), word=word),
-        known=_witness(history, node, sighting),
+        known=known,
     )
     work = msgspec.structs.replace(work, context=answer.context)
     if isinstance(answer.outcome, Block):
@@ -229,9 +230,12 @@ def decide_advance(
         return plan_blocked(history, node, attempt_id, work, answer.verdict, way.outcome, salt, sighting)
     before, after = (add_loop_values(workflow, node.state, one) for one in (held, facts))
     is_end = isinstance(way.move.state, Complete)
-    ending = unverified_gaps(facts, answer.verdict.artifacts) if is_end else []
+    verdict, ending = answer.verdict, []
+    if is_end:
+        verdict, outdated = _hold_to_last_files(answer.verdict, known)
+        ending = [*unverified_gaps(facts, verdict.artifacts), *outdated]
     accepted = Accepted(
-        verdict=answer.verdict,
+        verdict=verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=way.move,
         disclosed=(
@@ -246,8 +250,23 @@ def decide_advance(
     return plan_advance(history, node, attempt_id, work, accepted, seen, salt, sighting)
 
 
+def _hold_to_last_files(verdict: Verdict, known: Witnessed | None) -> tuple[Verdict, list[GapRecorded]]:
+    """What the last files of a run do not bear out, unless this very report was held against them."""
+    if known is None:
+        return verdict, []
+    from handrail.engine.judge.standing import weigh_end  # noqa: PLC0415 - only the end of a run needs it
+
+    claims, said = weigh_end(known, verdict.claims)
+    gaps = [GapRecorded(gap_id="", severity="warning", reason="reported", summary=one) for one in said]
+    return msgspec.structs.replace(verdict, claims=(*verdict.claims, *claims)), gaps
+
+
 def plan_attempt_look(
-    history: History, workflow: CompiledWorkflow, node: Node, artifacts: Sequence[dict[str, Any]]
+    history: History,
+    workflow: CompiledWorkflow,
+    node: Node,
+    artifacts: Sequence[dict[str, Any]],
+    context: dict[str, Any] | None = None,
 ) -> Look | None:
     """What must be looked at before a report at this node is judged, with what was brought for it before.
 
@@ -258,11 +277,19 @@ def plan_attempt_look(
     if isinstance(node.state, Running):
         place = place_of(workflow, node.state, leaf_at(workflow, node.state))
         bodies += collect_kept(history, node, partial(subject_of, place), "", asked_kinds(place)).artifacts
-    if not bodies and (place.step is None or not place.step.check):
+    standing: StandingClaims | None = None
+    if history.evidence and isinstance(node.state, Running):
+        from handrail.engine.judge.standing import find_due_look  # noqa: PLC0415 - few reports need it
+
+        standing = find_due_look(history, workflow, node, place, bodies, context or {})
+    if not bodies and standing is None and (place.step is None or not place.step.check):
         return None
     from handrail.engine.judge.evidence import plan_look  # noqa: PLC0415 - notes alone need none of it
 
-    return plan_look(place, bodies)
+    wanted = plan_look(place, bodies)
+    if standing is None:
+        return wanted
+    return msgspec.structs.replace(wanted, files=(*wanted.files, *standing.named), wants_tree=True)
 
 
 def decide_checkpoint(
@@ -323,23 +350,27 @@ def decide_confirmation(history: History, said: ConfirmationRecorded) -> list[Pl
     return [plan_event(key, Scope(run_id=run_id), said)]
 
 
-def _witness(history: History, node: Node, sighting: Sighting | None) -> Witnessed | None:
+def _witness(
+    history: History, workflow: CompiledWorkflow, node: Node, sighting: Sighting | None
+) -> Witnessed | None:
     """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
     if sighting is None:
         return None
     from handrail.engine.judge.run_claims import Witnessed  # noqa: PLC0415 - a simulation weighs nothing
+    from handrail.engine.judge.standing import collect_standing  # noqa: PLC0415
 
     instance = instance_of(history, node.node_id)
     word = _last_word(history, node)
     refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
+    told = [claim for held in refused for claim in claims_at(history, held.node_id)]
     return Witnessed(
         session_id=history.session_id,
+        standing=collect_standing(history, workflow, node),
+        told_stale=frozenset(ref for claim in told if claim.verdict == "stale" for ref in claim.refs),
         sighting=sighting,
         receipts=tuple(receipt.fact for receipt in list_receipts(history, node.run_id)),
         checks=history.runs[node.run_id].checks,
-        named_before=frozenset(
-            path for held in refused for claim in claims_at(history, held.node_id) for path in claim.paths
-        ),
+        named_before=frozenset(path for claim in told for path in claim.paths),
         is_confirmed=word.is_given,
         is_declined=word.is_declined,
     )
@@ -365,7 +396,7 @@ def _progress(
         if isinstance(node.state, Running)
         else Place(workflow=workflow, gaps=gaps)
     )
-    verdict = assess_progress(place, work.artifacts, _witness(history, node, sighting))
+    verdict = assess_progress(place, work.artifacts, _witness(history, workflow, node, sighting))
     if verdict.issues:
         raise _refuse_checkpoint(verdict)
     return verdict

@@ -418,6 +418,8 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     tree_before: str = ""
     tree_after: str = ""
     """The files of the project then; empty: unknown."""
+    changed_meanwhile: tuple[str, ...] = ()
+    """Some files that changed while it ran, without the report that its check declares."""
     counts: Counts | None = None
     """From the report of the test runner; None: there is none."""
 

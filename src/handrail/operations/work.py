@@ -4,7 +4,6 @@ Also what comes with a report: the surroundings of the caller, and the rule that
 from one reply.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -65,13 +64,13 @@ def look_for_attempt(
     rt: Runtime,
     session: Session,
     node: Node,
-    artifacts: Sequence[dict[str, Any]],
+    work: WorkDone,
     project: str | UnsetType,
 ) -> Looked:
     """Load the workflow of an attempt, and look at what its report names."""
     workflow = load_pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
     confirmations = _confirmations(rt, workflow, node, project)
-    wanted = plan_attempt_look(session.history, workflow, node, artifacts)
+    wanted = plan_attempt_look(session.history, workflow, node, work.artifacts, work.context)
     if wanted is None:
         return Looked(workflow=workflow, sighting=None, confirmations=confirmations)
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file

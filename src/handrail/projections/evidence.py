@@ -34,14 +34,21 @@ class PlacedClaim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_claims(history: History, node_id: NodeId) -> list[PlacedClaim]:
-    """What the reports on the way to a node were worth, in the order of the log."""
+    """What the reports on the way to a node were worth, in the order of the log.
+
+    A receipt that was found to be of other files later on proves nothing any more.
+    """
     if not history.evidence:
         return []
-    return [
+    found = [
         PlacedClaim(node_id=node.node_id, claim=claim)
         for node in way_to(history, node_id)
         if node.kind != "blocked_attempt"
         for claim in worst_of_each_place(claims_at(history, node.node_id))
+    ]
+    old = {ref for placed in found if placed.claim.verdict == "stale" for ref in placed.claim.refs}
+    return [
+        placed for placed in found if placed.claim.verdict != "holds" or old.isdisjoint(placed.claim.refs)
     ]
 
 

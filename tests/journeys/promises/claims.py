@@ -91,6 +91,23 @@ PROMISES: tuple[Promise, ...] = (
         "reply that refuses it or by the gap that discloses it; the honest agent is never refused.",
     ),
     Promise(
+        "evidence.last-files",
+        "evidence, 1",
+        "A verification passes, and a run ends as verified, only on the files that its checks ran on and its "
+        "list of changes names; what changed since is stale, refused once and disclosed.",
+    ),
+    Promise(
+        "evidence.failing-at-the-end",
+        "evidence, 1",
+        "No verification passes beside a declared or listed check that fails on the present files; a run "
+        "that ends beside one says so.",
+    ),
+    Promise(
+        "evidence.arrived-shown",
+        "evidence, 2",
+        "What came with a commit during the run and is not listed is shown by name, and not demanded.",
+    ),
+    Promise(
         "evidence.unproven-end",
         "evidence, 1",
         "A verification that failed or is incomplete leads into the bounded repairs of every bundled "

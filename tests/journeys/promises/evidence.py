@@ -119,6 +119,17 @@ RECEIPTS: tuple[Promise, ...] = (
         "change of the declaration since is told.",
     ),
     Promise(
+        "check.declared-counts",
+        source=_RECEIPTS,
+        says="Where a project declares checks, a list of changes and a verification that passes need one of "
+        "them on the present files; another command is shown, and does not stand for it.",
+    ),
+    Promise(
+        "receipt.files-changed-meanwhile",
+        source=_RECEIPTS,
+        says="A check proves nothing if files changed while it ran, but for the report that it declares.",
+    ),
+    Promise(
         "check.first-use",
         source=_RECEIPTS,
         says="The first run of a project's check on a machine warns with the command.",

@@ -7,12 +7,13 @@ an earlier step of the run added also with those that the step began with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
 
 from handrail.contract.wording import make_readable
+from handrail.engine.judge.artifact_spots import find_spots
 from handrail.engine.judge.run_claims import ChangedPaths, LocatedPath, Sighting
 from handrail.workflows.compiled import ChangedInRun
 
@@ -44,6 +45,14 @@ def read_listed(rule: ChangedInRun, path: str, around: dict[str, Any]) -> Listed
         change=change if isinstance(change, str) else "",
         before=before if isinstance(before, str) else "",
     )
+
+
+def find_named_files(rule: ChangedInRun, body: dict[str, Any]) -> Iterator[str]:
+    """Every path that a list of changed files names, in each of its places."""
+    for at in filter(None, (rule.at, rule.also, rule.left_out)):
+        for _, value, _ in find_spots(body, at):
+            if isinstance(value, str):
+                yield clean_path(value)
 
 
 def clean_path(text: str) -> str:
@@ -86,10 +95,17 @@ class Comparison:
 
     def find_unlisted(self, named: Iterable[str]) -> list[str]:
         """What changed, is no other branch's, and is neither named nor in a folder that is."""
+        return self._leave_named(self._changes.changed, named)
+
+    def find_unlisted_arrivals(self, named: Iterable[str]) -> list[str]:
+        """The same of what the commit that is checked out now brought: it may be anybody's."""
+        return self._leave_named(self._changes.arrived, named)
+
+    def _leave_named(self, paths: Iterable[str], named: Iterable[str]) -> list[str]:
         listed = {path for text in named for path in locate(self._sighting, text).paths}
         return [
             path
-            for path in self._changes.changed
+            for path in paths
             if path not in self._sighting.elsewhere and listed.isdisjoint(widen(_spell(path)))
         ]
 

@@ -17,18 +17,20 @@ belongs to, so that no reader looks again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias, assert_never
+from typing import Any, assert_never
 
 import msgspec
 
 from handrail.contract.wording import make_readable
+from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
 from handrail.engine.judge.arrival import DECLINED, LET_CONFIRM, NOT_CONFIRMED
+from handrail.engine.judge.artifact_spots import Spot, find_spots
 from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
-from handrail.engine.judge.changed_claims import Comparison, clean_path, read_listed, widen
+from handrail.engine.judge.changed_claims import Comparison, find_named_files, read_listed, widen
 from handrail.engine.judge.counted_words import count_failed
 from handrail.engine.judge.named_places import read_place
-from handrail.engine.judge.requirements import INVALID, MISSING
+from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
     AskedPlace,
     Look,
@@ -36,13 +38,21 @@ from handrail.engine.judge.run_claims import (
     SeenPlace,
     Weighed,
     Witnessed,
-    find_check_receipts,
-    judge_receipts,
     list_paths,
     match_red_then_green,
     match_run,
+    names_check,
 )
-from handrail.engine.reasons import Issue, OutputContract, Reason, WorkflowStep, shorten_message
+from handrail.engine.judge.standing import (
+    FACT_BYTES,
+    MOST_PATHS_KEPT,
+    describe_outdated,
+    find_failing,
+    find_outdated,
+    find_unrun_check,
+    weigh_step,
+)
+from handrail.engine.reasons import Issue, OutputContract, Reason, shorten_message
 from handrail.workflows.compiled import (
     ChangedInRun,
     Consistent,
@@ -57,34 +67,12 @@ from handrail.workflows.compiled import (
     Term,
 )
 
-FACT_BYTES = 300
-MOST_PATHS_KEPT = 200
 LEAST_WORDS = 3
 """Words from which on a text is prose, which nobody writes twice by chance."""
 _COPIED = "is the text of the printed example; report what you yourself did and saw"
 
 
 # Places in an artifact
-
-Spot: TypeAlias = tuple[tuple[str, ...], Any, dict[str, Any]]
-"""The names that lead to a value, the value, and the object around it."""
-
-
-def find_spots(body: Any, path: str) -> Iterator[Spot]:
-    """Every value at a path such as `/files/*/path`; what is not there is left out."""
-    yield from _descend(body, path[1:].split("/"), (), {})
-
-
-def _descend(value: Any, names: list[str], way: tuple[str, ...], around: dict[str, Any]) -> Iterator[Spot]:
-    if not names:
-        yield way, value, around
-        return
-    name, rest = names[0], names[1:]
-    if name == "*":
-        for place, item in enumerate(value if isinstance(value, list) else ()):
-            yield from _descend(item, rest, (*way, str(place)), around)
-    elif isinstance(value, dict) and name in value:
-        yield from _descend(value[name], rest, (*way, name), value)
 
 
 def _pointer(way: tuple[str, ...]) -> str:
@@ -146,20 +134,12 @@ def plan_look(place: Place, bodies: Iterable[dict[str, Any]]) -> Look:
                     wants_tree = wants_tree or bool(_rows(rule, body))
                 case ChangedInRun():
                     wants_tree = True
-                    named |= dict.fromkeys(_named_files(rule, body))
+                    named |= dict.fromkeys(find_named_files(rule, body))
                 case Consistent() | Person():
                     pass
                 case never:
                     assert_never(never)
     return Look(places=tuple(asked), files=tuple(named), wants_tree=wants_tree)
-
-
-def _named_files(rule: ChangedInRun, body: dict[str, Any]) -> Iterator[str]:
-    """Every path that a list of changed files names, in each of its places."""
-    for at in filter(None, (rule.at, rule.also, rule.left_out)):
-        for _, value, _ in find_spots(body, at):
-            if isinstance(value, str):
-                yield clean_path(value)
 
 
 # Weighing a report
@@ -184,7 +164,7 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
         reasons += result.reasons
         gaps += result.gaps
     if place.step is not None and place.step.check:
-        claim, reason = _weigh_step(place.step.id, place.step.check, known)
+        claim, reason = weigh_step(place.step.id, place.step.check, known)
         claims.append(claim)
         reasons += [] if reason is None else [reason]
         if claim.verdict == "unknown" and not claim.refs:
@@ -230,6 +210,12 @@ class _Weighing:
             return
         for rule in contract.evidence:
             self._weigh(rule)
+        is_list = any(isinstance(rule, ChangedInRun) for rule in contract.evidence)
+        is_passed = found.artifact.kind == VERIFICATION_REPORT and self._body.get("verdict") == "passed"
+        if is_list or is_passed:
+            self._require_declared_check(contract)
+        if is_passed:
+            self._hold_to_present_files()
         self._add_unchecked(contract.evidence)
 
     def judged(self) -> JudgedArtifact:
@@ -328,13 +314,19 @@ class _Weighing:
                 self._claim(
                     "changed_in_run", _pointer(way), level=level, verdict=result.verdict, fact=result.fact
                 )
-        unlisted = compared.find_unlisted(_named_files(rule, self._body))
-        if unlisted:
-            self._tell_unlisted(rule, unlisted)
-
-    def _tell_unlisted(self, rule: ChangedInRun, unlisted: list[str]) -> None:
-        """Refused once, by name. Somebody else may have changed them: the next report passes with a gap."""
+        named = list(find_named_files(rule, self._body))
         pointer = _pointer(tuple(rule.at[1:].split("/*")[0].split("/")))
+        arrived = compared.find_unlisted_arrivals(named)
+        if arrived:
+            fact = f"came with a commit of this run and not listed: {list_paths(arrived)}"
+            paths = tuple(make_readable(path) for path in arrived[:MOST_PATHS_KEPT])
+            self._claim("changed_in_run", pointer + "/-", verdict="unknown", fact=fact, paths=paths)
+        unlisted = compared.find_unlisted(named)
+        if unlisted:
+            self._tell_unlisted(rule, pointer, unlisted)
+
+    def _tell_unlisted(self, rule: ChangedInRun, pointer: str, unlisted: list[str]) -> None:
+        """Refused once, by name. Somebody else may have changed them: the next report passes with a gap."""
         fact = f"changed in this run and not listed: {list_paths(unlisted)}"
         paths = tuple(make_readable(path) for path in unlisted[:MOST_PATHS_KEPT])
         if set(paths) <= self._known.named_before:
@@ -372,16 +364,44 @@ class _Weighing:
         level = "ran" if result.verdict in ("holds", "stale") else "claimed"
         self._claim(check, pointer, level=level, verdict=result.verdict, fact=result.fact, refs=result.refs)
         if is_due and result.verdict in ("missing", "stale"):
-            self.reasons.append(
-                Reason(
-                    name=MISSING,
-                    pointer=OutputContract(contract_ref=self._found.ref),
-                    message=shorten_message(f"{pointer}: {result.fact}"),
-                    fix=shorten_message(
-                        result.fix or f"Run {result.command} and make the call in nextCall again."
-                    ),
-                )
+            self._miss(f"{pointer}: {result.fact}", result)
+
+    def _require_declared_check(self, contract: Contract) -> None:
+        """Where a project declares checks, another command is shown, and does not stand for them."""
+        named = [
+            text
+            for rule in contract.evidence
+            if isinstance(rule, Ran) and rule.demand != "shown"
+            for _, text, _ in _rows(rule, self._body)
+        ]
+        unrun = find_unrun_check(self._known) if named else None
+        if unrun is not None and not any(names_check(self._known, text) for text in named):
+            self._miss(f"no check that the project declares ran on the present files: {unrun.fact}", unrun)
+
+    def _hold_to_present_files(self) -> None:
+        """A verification passes on the files that were checked, and beside no check that fails."""
+        for fact in find_failing(self._known):
+            self._refute("ran", "/verdict", "required", f"cannot be passed while {fact}")
+        outdated = find_outdated(self._known)
+        self.claims += [one.claim for one in outdated]
+        for one in outdated:
+            if one.command and not set(one.claim.refs) <= self._known.told_stale:
+                self._miss(one.claim.fact, RunResult(verdict="stale", command=one.command))
+        if outdated and not self.reasons:
+            summary = describe_outdated(outdated)
+            self.gaps.append(GapRecorded(gap_id="", severity="warning", reason="reported", summary=summary))
+
+    def _miss(self, fact: str, result: RunResult) -> None:
+        self.reasons.append(
+            Reason(
+                name=MISSING,
+                pointer=OutputContract(contract_ref=self._found.ref),
+                message=shorten_message(fact),
+                fix=shorten_message(
+                    result.fix or f"Run {result.command} and make the call in nextCall again."
+                ),
             )
+        )
 
     def _doubt_words(self, way: tuple[str, ...], around: dict[str, Any], result: RunResult) -> None:
         """Words that speak of failures beside exit status 0, where nothing counted: shown as unverified."""
@@ -431,34 +451,6 @@ class _Weighing:
                     self._claim("shape", _pointer(way), verdict="unknown")
         if not self.claims and any(True for _ in _prose(self._body, ())):
             self._claim("shape", "/", verdict="unknown")
-
-
-def _weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reason | None]:
-    """The declared check that a step asks for, by its name."""
-    pinned = next((one for one in known.checks if one.name == check), None)
-    if pinned is None:
-        fact = f"the project declared no check {check} when this run began"
-        return Claim(pointer="/", check="ran", verdict="unknown", fact=fact), None
-    own = find_check_receipts(known, pinned)
-    result = judge_receipts(known, own, 0, [], f"handrail check run {check}", check)
-    claim = Claim(
-        pointer="/",
-        check="ran",
-        level="ran" if result.verdict in ("holds", "stale") else "claimed",
-        verdict=result.verdict,
-        fact=result.fact,
-        refs=result.refs,
-    )
-    if result.verdict in ("holds", "unknown"):
-        return claim, None
-    message = f"This step needs the check {check} to pass on the present files: {result.fact}."
-    reason = Reason(
-        name=INVALID if result.verdict == "contradicted" else MISSING,
-        pointer=WorkflowStep(step_id=step_id),
-        message=shorten_message(message),
-        fix=f"Run {result.command} and make the call in nextCall again.",
-    )
-    return claim, reason
 
 
 # The printed example, and rules between members

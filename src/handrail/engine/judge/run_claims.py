@@ -107,6 +107,19 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """Why the tree or the changes are unknown."""
 
 
+class StandingClaims(msgspec.Struct, frozen=True, kw_only=True):
+    """What the accepted reports of a run say about commands and changed files."""
+
+    runs: tuple[Claim, ...] = ()
+    """Since the last list of changes: commands that really ran."""
+    list_ref: str = ""
+    """The contract of that list; empty: there is none."""
+    named: tuple[str, ...] = ()
+    """What it names."""
+    told: frozenset[str] = frozenset()
+    """What it left out, and the run disclosed."""
+
+
 class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a report is held against."""
 
@@ -116,6 +129,9 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[PinnedCheck, ...] = ()
     named_before: frozenset[str] = frozenset()
     """Paths that an attempt before was refused for leaving out."""
+    standing: StandingClaims = StandingClaims()
+    told_stale: frozenset[str] = frozenset()
+    """Receipts that an attempt before was refused for: they are of other files."""
     session_id: str = ""
     """For commands that are told."""
     is_confirmed: bool = False
@@ -245,6 +261,12 @@ def find_check_receipts(known: Witnessed, pinned: PinnedCheck) -> tuple[ReceiptR
     )
 
 
+def is_command_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
+    """Whether both are of one command, in one folder."""
+    is_same_place = one.directory == other.directory or bool(one.check and one.check == other.check)
+    return one.argv_digest == other.argv_digest and is_same_place
+
+
 def _digests(known: Witnessed, text: str) -> set[str]:
     """The commands that a text may mean: its words, the same in a shell, or the declared check it names."""
     line = text.strip()
@@ -257,6 +279,12 @@ def _digests(known: Witnessed, text: str) -> set[str]:
     if len(rest) == 1:
         found |= {one.argv_digest for one in known.checks if one.name == rest[0]}
     return found
+
+
+def names_check(known: Witnessed, text: str) -> bool:
+    """Whether a command line is that of a check which the run is pinned to."""
+    digests = _digests(known, text)
+    return any(one.argv_digest in digests for one in known.checks)
 
 
 def _split_plainly(line: str) -> list[str]:
@@ -313,6 +341,10 @@ def judge_receipts(
         which = f": {list_paths(list(paths))}" if paths else ""
         fact = f"{name} ran ({ended}) before files changed{which}"
         return RunResult(verdict="stale", fact=fact, refs=refs, command=command)
+    if newest.changed_meanwhile:
+        which = list_paths(list(newest.changed_meanwhile))
+        fact = f"{which} changed while {name} ran ({ended}); run it again"
+        return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     return RunResult(verdict="holds", fact=ended, refs=refs, command=command)
 
 

@@ -24,9 +24,11 @@ from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success
 from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
 from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.contract.wording import make_readable
 from handrail.engine.events import (
     ReceiptRecorded,
 )
+from handrail.engine.judge.run_claims import list_paths
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import (
@@ -60,6 +62,7 @@ DEFAULT_SECONDS = 600
 MOST_SECONDS = 7_200
 MOST_ARGUMENTS = 1_000
 TREE_SECONDS = 10.0
+MOST_CHANGED_MEANWHILE = 20
 
 _TIMED_OUT, _CANNOT_START, _SIGNALLED = 124, 127, 128
 """What a shell says of a program that was out of time, could not be started, or got a signal."""
@@ -266,6 +269,12 @@ def _run(rt: Runtime, programs: CheckPrograms, command: _Command, target: Pendin
     show(printed.finish())
     after = _take_tree(rt, project)
     counts, notices = _count(programs, command, project, report_before, ended)
+    meanwhile = _name_changes(
+        rt, project, before, after, "" if command.report is None else command.report.path
+    )
+    if meanwhile:
+        message = f"{list_paths(list(meanwhile))} changed while it ran, so it is no proof; run it again."
+        notices = [*notices, Notice(type="files_changed_meanwhile", message=message, severity="warning")]
     key = rt.randomness.bytes(16).hex()
     receipt = ReceiptRecorded(
         receipt_id=receipt_id_for(target.node.node_id, key),
@@ -283,6 +292,7 @@ def _run(rt: Runtime, programs: CheckPrograms, command: _Command, target: Pendin
         tail=printed.tail,
         tree_before="" if before is None else before.tree_id,
         tree_after="" if after is None else after.tree_id,
+        changed_meanwhile=meanwhile,
         counts=counts,
     )
     return _Ran(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted, tree=after)
@@ -292,6 +302,26 @@ def _take_tree(rt: Runtime, project: str) -> Tree | None:
     """The project's files now; None when they cannot be seen."""
     tree = rt.worktree().take_tree(project, TREE_SECONDS)
     return None if isinstance(tree, Unseen) else tree
+
+
+def _name_changes(
+    rt: Runtime, project: str, before: Tree | None, after: Tree | None, report: str
+) -> tuple[str, ...]:
+    """Files that changed while a program ran: nobody knows which of the two it ran on.
+
+    The report that a check declares is its own to write. Whatever else it writes is in nobody's way once it
+    is ignored, or the same after every run.
+    """
+    if before is None or after is None or before.tree_id == after.tree_id:
+        return ()
+    found = rt.worktree().compare(project, before, after)
+    if isinstance(found, Unseen):
+        same = set(before.entries) & set(after.entries)
+        paths = {entry.path for entry in (*before.entries, *after.entries) if entry not in same}
+    else:
+        paths = {*found.changed, *found.arrived}
+    own = os.path.normpath(report) if report else ""
+    return tuple(make_readable(path) for path in sorted(paths - {own})[:MOST_CHANGED_MEANWHILE])
 
 
 def _inside(project: str, directory: str) -> str:

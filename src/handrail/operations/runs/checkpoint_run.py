@@ -140,7 +140,7 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
 
     def look(session: Session, node: Node) -> None:
         nonlocal looked
-        looked = look_for_attempt(rt, session, node, work.artifacts, request.project)
+        looked = look_for_attempt(rt, session, node, work, request.project)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
         assert looked is not None, "the look comes before the decision"

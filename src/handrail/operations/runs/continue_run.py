@@ -85,7 +85,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
 
     def look(session: Session, node: Node) -> None:
         nonlocal looked, other_files
-        looked = look_for_attempt(rt, session, node, work.artifacts, request.project)
+        looked = look_for_attempt(rt, session, node, work, request.project)
         history = session.history
         if history.trees and (steps_after(history, node.node_id) or is_older(history, node)):
             from handrail.operations.other_files import look_at_present

@@ -1,0 +1,26 @@
+"""The values at a path of an artifact, where `*` stands for every item of a list. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+Spot: TypeAlias = tuple[tuple[str, ...], Any, dict[str, Any]]
+"""The names that lead to a value, the value, and the object around it."""
+
+
+def find_spots(body: Any, path: str) -> Iterator[Spot]:
+    """Every value at a path such as `/files/*/path`; what is not there is left out."""
+    yield from _descend(body, path[1:].split("/"), (), {})
+
+
+def _descend(value: Any, names: list[str], way: tuple[str, ...], around: dict[str, Any]) -> Iterator[Spot]:
+    if not names:
+        yield way, value, around
+        return
+    name, rest = names[0], names[1:]
+    if name == "*":
+        for place, item in enumerate(value if isinstance(value, list) else ()):
+            yield from _descend(item, rest, (*way, str(place)), around)
+    elif isinstance(value, dict) and name in value:
+        yield from _descend(value[name], rest, (*way, name), value)

@@ -1,0 +1,251 @@
+"""What earlier reports of a run rest on, held against the present files, and its declared checks. Pure.
+
+A receipt and a list of changes are true of the files they were made on. A run must not end as verified on
+files that nobody checked, so a verification that passes, and the report that ends a run, look at them again.
+The newest list of changes replaces what was said before it: a later step may change files again.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import msgspec
+
+from handrail.contract.outcome import Fault
+from handrail.contract.wording import make_readable
+from handrail.engine.artifact_shapes import VERIFICATION_REPORT
+from handrail.engine.events import Claim, ReceiptRecorded
+from handrail.engine.facts import facts_after
+from handrail.engine.history import History, Node, attached_to, claims_at, way_to
+from handrail.engine.judge.artifacts import Place, find_kind_contract, full_kind, judge_report
+from handrail.engine.judge.changed_claims import Comparison, find_named_files
+from handrail.engine.judge.requirements import INVALID, MISSING
+from handrail.engine.judge.run_claims import (
+    RunResult,
+    StandingClaims,
+    Witnessed,
+    find_check_receipts,
+    is_command_of,
+    judge_receipts,
+    list_paths,
+    suggest_command,
+)
+from handrail.engine.navigate import Complete, Running, next_move
+from handrail.engine.reasons import Reason, WorkflowStep, shorten_message
+from handrail.engine.receipts import StatusUnknown, describe_outcome, has_passed
+from handrail.workflows.compiled import ChangedInRun, CompiledWorkflow
+
+FACT_BYTES = 300
+MOST_PATHS_KEPT = 200
+
+
+def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -> StandingClaims:
+    """What the accepted reports on the way to a node said about commands and changed files."""
+    runs: dict[str, tuple[Claim, ...]] = {}
+    lists: dict[str, Claim] = {}
+    named: tuple[str, ...] = ()
+    told: frozenset[str] = frozenset()
+    for held in way_to(history, node.node_id) if history.evidence else ():
+        claims = () if held.kind == "blocked_attempt" else claims_at(history, held.node_id)
+        listed = [claim for claim in claims if claim.check == "changed_in_run" and claim.verdict != "stale"]
+        if listed:
+            runs, lists = {}, {claim.contract_ref: claim for claim in listed}
+            named = tuple(_read_named(history, workflow, held))
+            told = frozenset(path for claim in listed for path in claim.paths)
+        for ref in {claim.contract_ref for claim in claims}:
+            own = [claim for claim in claims if claim.contract_ref == ref and _is_proof(claim)]
+            runs |= {ref: tuple(own)} if own else {}
+    return StandingClaims(
+        runs=tuple(claim for own in runs.values() for claim in own),
+        list_ref=next(iter(lists), ""),
+        named=named,
+        told=told,
+    )
+
+
+def _is_proof(claim: Claim) -> bool:
+    is_run = claim.check in ("ran", "red_then_green") and claim.level == "ran"
+    return is_run and claim.verdict == "holds" and bool(claim.refs)
+
+
+def _read_named(history: History, workflow: CompiledWorkflow, node: Node) -> list[str]:
+    """Every path that the list of changes at a node names."""
+    found: list[str] = []
+    for kept in attached_to(history, node.node_id).artifacts:
+        held = find_kind_contract(workflow, kept.artifact.kind, kept.artifact.contract_ref)
+        for rule in () if held is None else held.contract.evidence:
+            if isinstance(rule, ChangedInRun):
+                found += find_named_files(rule, kept.artifact.body)
+    return found
+
+
+def find_due_look(
+    history: History,
+    workflow: CompiledWorkflow,
+    node: Node,
+    place: Place,
+    bodies: tuple[dict[str, Any], ...],
+    context: dict[str, Any],
+) -> StandingClaims | None:
+    """What must be held against the present files, if this report may verify the run or end it; else None."""
+    assert isinstance(node.state, Running), "only a pending step can be reported"
+    standing = collect_standing(history, workflow, node)
+    if not standing.runs and not standing.list_ref:
+        return None
+    if any(full_kind(str(body.get("kind", ""))) == VERIFICATION_REPORT for body in bodies):
+        return standing
+    good = [found.artifact for found in judge_report(place, bodies) if found.is_good]
+    try:
+        facts = facts_after(history, workflow, node, context, good)
+        is_end = isinstance(next_move(workflow, node.state, facts).state, Complete)
+    except Fault:  # the decision says what is wrong
+        return None
+    return standing if is_end else None
+
+
+class Outdated(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that held when it was said, and does not any more."""
+
+    claim: Claim
+    command: str = ""
+    """What to run again; empty: a list of changes."""
+
+
+def find_outdated(known: Witnessed) -> list[Outdated]:
+    """Of what earlier reports rest on: what the present files do not bear out."""
+    return [*_find_old_runs(known), *_find_unlisted(known)]
+
+
+def _find_old_runs(known: Witnessed) -> list[Outdated]:
+    found: dict[str, Outdated] = {}
+    by_id: dict[str, ReceiptRecorded] = {one.receipt_id: one for one in known.receipts}
+    for claim in known.standing.runs:
+        receipt = by_id.get(claim.refs[-1])
+        if receipt is None or not has_passed(receipt.outcome, receipt.counts):
+            continue  # a failure is shown on purpose
+        result = _judge_again(known, receipt)
+        if result.verdict == "stale":
+            stale = msgspec.structs.replace(
+                claim, verdict="stale", fact=shorten_message(result.fact, FACT_BYTES)
+            )
+            found.setdefault(receipt.argv_digest, Outdated(claim=stale, command=result.command))
+    return list(found.values())
+
+
+def _judge_again(known: Witnessed, receipt: ReceiptRecorded) -> RunResult:
+    own = tuple(one for one in known.receipts if is_command_of(one, receipt))
+    line = receipt.check or (receipt.argv[0] if receipt.by == "client_hook" else shlex.join(receipt.argv))
+    return judge_receipts(known, own, None, [], suggest_command(known, line), make_readable(line)[:120])
+
+
+def _find_unlisted(known: Witnessed) -> list[Outdated]:
+    changes, standing = known.sighting.changes, known.standing
+    if changes is None or not standing.list_ref:
+        return []
+    unlisted = Comparison(changes, known.sighting).find_unlisted(standing.named)
+    paths = tuple(path for path in map(make_readable, unlisted) if path not in standing.told)
+    if not paths:
+        return []
+    claim = Claim(
+        contract_ref=standing.list_ref,
+        pointer="/",
+        check="changed_in_run",
+        level="observed",
+        verdict="stale",
+        fact=shorten_message(f"changed since the list of changes: {list_paths(list(paths))}", FACT_BYTES),
+        paths=paths[:MOST_PATHS_KEPT],
+    )
+    return [Outdated(claim=claim)]
+
+
+def describe_outdated(outdated: list[Outdated]) -> str:
+    """What a gap says of them."""
+    facts = [one.claim.fact for one in outdated]
+    return shorten_message(f"The last files are not those that were checked and listed: {'; '.join(facts)}.")
+
+
+def weigh_end(known: Witnessed, own: tuple[Claim, ...]) -> tuple[list[Claim], list[str]]:
+    """What the files that a run ends on do not bear out, and what gaps say; `own` are of the last report."""
+    listed = {one.contract_ref for one in own if one.check == "changed_in_run" and one.verdict != "stale"}
+    if listed:  # it replaces what was said before, and was held against these very files
+        runs = tuple(claim for claim in own if _is_proof(claim))
+        last = StandingClaims(runs=runs, list_ref=min(listed))
+        return [], _describe_failing(msgspec.structs.replace(known, standing=last))
+    outdated = [one for one in find_outdated(known) if one.claim not in own]
+    said = [describe_outdated(outdated)] if outdated else []
+    return [one.claim for one in outdated], [*_describe_failing(known), *said]
+
+
+def _describe_failing(known: Witnessed) -> list[str]:
+    return [shorten_message(f"The run ends although {fact}.") for fact in find_failing(known)]
+
+
+# Checks that fail at the end, and those that the project declares
+
+
+def find_failing(known: Witnessed) -> list[str]:
+    """The commands of the last list and the declared checks that fail on the present files."""
+    tree = known.sighting.tree
+    by_id: dict[str, ReceiptRecorded] = {one.receipt_id: one for one in known.receipts}
+    listed = [
+        by_id[claim.refs[-1]]
+        for claim in known.standing.runs
+        if claim.contract_ref == known.standing.list_ref and claim.refs[-1] in by_id
+    ]
+    groups = [tuple(one for one in known.receipts if is_command_of(one, held)) for held in listed]
+    groups += [find_check_receipts(known, pinned) for pinned in known.checks]
+    found: dict[str, str] = {}
+    for own in groups:
+        here = [one for one in own if tree and one.tree_after == tree]
+        if not here or isinstance(here[-1].outcome, StatusUnknown):
+            continue
+        last = here[-1]
+        if not has_passed(last.outcome, last.counts):
+            name = last.check or make_readable(" ".join(last.argv))[:120]
+            ended = describe_outcome(last.outcome)
+            ended = "no test passed, or one failed" if ended == "exit 0" else ended
+            found[last.argv_digest] = f"{name} fails on the present files ({ended}, {last.receipt_id})"
+    return list(found.values())
+
+
+def find_unrun_check(known: Witnessed) -> RunResult | None:
+    """The first declared check, if none of them ran on the present files; None: one did, or there is none."""
+    first: RunResult | None = None
+    for pinned in known.checks:
+        command = suggest_command(known, pinned.name)
+        result = judge_receipts(
+            known, find_check_receipts(known, pinned), None, [], command, f"the check {pinned.name}"
+        )
+        if result.verdict not in ("missing", "stale"):
+            return None
+        first = first or result
+    return first
+
+
+def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reason | None]:
+    """The declared check that a step asks for, by its name."""
+    pinned = next((one for one in known.checks if one.name == check), None)
+    if pinned is None:
+        fact = f"the project declared no check {check} when this run began"
+        return Claim(pointer="/", check="ran", verdict="unknown", fact=fact), None
+    own = find_check_receipts(known, pinned)
+    result = judge_receipts(known, own, 0, [], f"handrail check run {check}", check)
+    claim = Claim(
+        pointer="/",
+        check="ran",
+        level="ran" if result.verdict in ("holds", "stale") else "claimed",
+        verdict=result.verdict,
+        fact=result.fact,
+        refs=result.refs,
+    )
+    if result.verdict in ("holds", "unknown"):
+        return claim, None
+    message = f"This step needs the check {check} to pass on the present files: {result.fact}."
+    reason = Reason(
+        name=INVALID if result.verdict == "contradicted" else MISSING,
+        pointer=WorkflowStep(step_id=step_id),
+        message=shorten_message(message),
+        fix=f"Run {result.command} and make the call in nextCall again.",
+    )
+    return claim, reason
