@@ -116,6 +116,9 @@ def total(rows, tax):
         ("4", "Line 4 says: “adds up […] at the end”"),
         ("8", "It returns `round(other, 3)` and never `floor(amount)`."),
         ("8", "`total(rows, tax, discount)`"),
+        ("3", "The line says `total(rows, tax)`."),
+        ("3", "It reads `Invoice.total`"),
+        ("8", "`round(amount*(1+tax), 2)` stands there"),
         ("8", "`Invoice.total`"),
         ("8", "Was `return round(amount, 3)` before the fix."),
         ("8", "```diff\n-    return round(amount, 3)\n+    return round(amount, 2)\n```"),
@@ -141,6 +144,9 @@ def test_a_quotation_is_never_refused_for_how_it_is_written(
         ("8", "`return floor(amount * (1 + tax), 2)`", "near line 8; quote what is there"),
         ("8", "It reads: “the amount is never rounded”", "near line 8; quote what is there"),
         ("3", "```\nlast = 'the very last line'\n```", "near line 3: it stands at line 30"),
+        ("8", "the line says `return a * b ** 7`", "near line 8; quote what is there"),
+        ("8", '"line90 = 90" stands there', "near line 8; quote what is there"),
+        ("8", "`cursor.execute(raw_sql)` stands there.", "near line 8; quote what is there"),
     ],
 )
 def test_a_text_that_does_not_stand_there_is_refused_as_a_quotation(
@@ -153,6 +159,17 @@ def test_a_text_that_does_not_stand_there_is_refused_as_a_quotation(
     blocked = sent(looking, first["ackToken"], REPORT | {"claims": [CLAIM | {"evidence": [place]}]})
 
     assert f"the quoted text does not stand in src/bill.py {fact}" in blocked["blockers"][0]["message"]
+
+
+@pytest.mark.promise("evidence.quotation")
+def test_a_call_that_stands_nowhere_leaves_its_text_unverified(looking: Runtime, project: Path) -> None:
+    write(project, "src/bill.py", QUOTING)
+    first = begun(looking, step("check", **VERIFY))
+
+    place = PLACE | {"ref": "src/bill.py:8", "result": "`cursor.execute(raw_sql)`"}
+    done = sent(looking, first["ackToken"], REPORT | {"claims": [CLAIM | {"evidence": [place]}]})
+
+    assert done["evidence"] == {"verified": 1, "unverified": 1, "contradicted": 0, "stale": 0}
 
 
 @pytest.mark.promise("evidence.odd-but-true")

@@ -284,6 +284,15 @@ def test_a_run_that_never_stops_discloses_that_no_declared_check_ran(site: Site)
     assert "has not seen the check tests run" in gap["message"]
 
 
+@pytest.mark.promise("check.declared-counts")
+def test_the_step_that_needs_a_declared_check_says_how_to_run_it(site: Site) -> None:
+    site.declare(lint={"command": ["true"]}, tests={"command": TESTS.split()})
+
+    first = site.begin()
+
+    assert "Before you report, run: handrail check run lint (or tests)" in first["pending"]["prompt"]
+
+
 @pytest.mark.promise("evidence.failing-at-the-end")
 def test_nothing_is_passed_beside_a_check_that_fails(site: Site) -> None:
     site.begin()
@@ -327,3 +336,15 @@ def test_what_came_with_a_commit_and_is_not_listed_is_shown(site: Site) -> None:
     fact = "came with a commit of this run and not listed: sneaky.py"
     assert ("/files/-", "unknown", fact) in site.claims()
     assert fact in site.shown()
+
+
+@pytest.mark.promise("evidence.odd-but-true")
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_a_link_that_leads_out_is_a_file_of_the_project(site: Site, *, is_committed: bool) -> None:
+    site.begin()
+    (site.root / "out").symlink_to("/etc/passwd")
+    if is_committed:
+        commit(site.root)
+    site.run("true")
+
+    assert site.send(changed("out", check="true", change="added"))["kind"] == "ok"

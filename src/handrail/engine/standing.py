@@ -45,8 +45,10 @@ from handrail.engine.navigate import (
     leaves_of,
     open_loops,
 )
+from handrail.engine.receipts import PinnedCheck
 from handrail.workflows.compiled import (
     Action,
+    ChangedInRun,
     Choice,
     CompiledWorkflow,
     Contract,
@@ -65,6 +67,8 @@ from handrail.workflows.compiled import (
 from handrail.workflows.conditions import MISSING, Facts, LoopControl, holds, named_value
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
 from handrail.workflows.prompt_sections import name_loop
+
+MOST_CHECKS_SHOWN = 4
 
 # What to do next, by situation: one table
 #
@@ -213,6 +217,7 @@ def prompt_at(
         _render_rounds(workflow, node.state, facts),
         text,
         _render_note_rules(leaf),
+        _render_checks(workflow, leaf, history.runs[node.run_id].checks),
         _render_asks(view.asks),
     ]
     wanted = leaf.functions if isinstance(leaf, Step) else ()
@@ -232,6 +237,19 @@ def prompt_at(
         case never:
             assert_never(never)
     return "\n\n".join(part for part in parts if part)
+
+
+def _render_checks(workflow: CompiledWorkflow, leaf: Leaf, checks: tuple[PinnedCheck, ...]) -> str:
+    """The line that runs a declared check, where a report without one is refused."""
+    if not checks or not isinstance(leaf, Step) or leaf.check:
+        return ""
+    contract = workflow.contracts.get(leaf.contract)
+    rules = () if contract is None else contract.evidence
+    if not any(isinstance(rule, ChangedInRun) for rule in rules):
+        return ""
+    names = [check.name for check in checks[:MOST_CHECKS_SHOWN]]
+    others = f" (or {', '.join(names[1:])})" if names[1:] else ""
+    return f"Before you report, run: handrail check run {names[0]}{others}"
 
 
 class _Values:

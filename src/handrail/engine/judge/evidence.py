@@ -268,6 +268,11 @@ class _Weighing:
             self._claim(check, pointer, verdict="unknown", fact=why)
         elif seen.state == "here":
             self._claim(check, pointer, level="observed")
+        elif seen.state == "quote_missing" and asked.is_doubtful and isinstance(rule, PlaceExists):
+            self._claim(check, pointer, level="observed")
+            if not seen.note:
+                beside = _pointer((*spot[0][:-1], rule.quoted_in))
+                self._claim(check, beside, verdict="unknown", fact=_describe_place(seen))
         elif seen.state == "missing" and self._was_deleted(asked.path):
             fact = f"{make_readable(asked.path)} was deleted in this run"
             self._claim(check, pointer, verdict="unknown", fact=fact)
@@ -281,7 +286,7 @@ class _Weighing:
         changes, located = self._known.sighting.changes, self._known.sighting.files.get(path)
         if changes is None or located is None:
             return False
-        present = set(changes.changed) - set(changes.deleted)
+        present = {*changes.changed, *changes.arrived} - set(changes.deleted)
         return any(one in present for one in located.paths)
 
     def _was_deleted(self, path: str) -> bool:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
+
 from handrail.engine.judge.run_claims import AskedPlace
 from handrail.workflows.compiled import PathExists, PlaceExists
 
 LEAST_QUOTED_WORDS = 3
 LEAST_QUOTED_LETTERS = 10
 """A shorter text may be a name, or stand anywhere."""
+LEAST_CODE_LETTERS = 6
 
 _PLACE = re.compile(
     r"(?P<path>.+?)(?:(?::L?|#L|,?\s+lines?\s+|\()(?P<line>[1-9]\d{0,8})"
@@ -33,6 +36,13 @@ _QUOTED = re.compile(
     r'|"(?P<said>[^"]+)"|“(?P<told>[^”]+)”|«(?P<quoted>[^»]+)»',
     re.DOTALL,
 )
+_TRAIL = re.compile(
+    r"\s+(?:stands|is|appears|is\s+(?:written|found))\s+"
+    r"(?:there|here|(?:at|in|on)\s+(?:this|that|the)\s+(?:file|line|place)|(?:at|on)\s+line\s+\d+)\s*$",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"\s[-+*/%<>=!&|^]|[-+*/%<>=!&|^]\s|\([^()\s]")
+_CALLED = re.compile(r"(?P<name>[\w.:]+)\([^()]+\)")
 _A_CALL = re.compile(r"[\w.:]+\([^()]*\)")
 _CHANGES = ("diff", "patch")
 
@@ -52,27 +62,50 @@ def read_place(rule: PathExists | PlaceExists, text: str, around: dict[str, Any]
     beside = around.get(rule.line) if rule.line else None
     if isinstance(beside, int) and not isinstance(beside, bool):
         line, end = beside, 0
-    return AskedPlace(path=path, line=line, end=end, written=written, quote=_find_quotation(rule, around))
+    quoted = _find_quotation(rule, around)
+    return AskedPlace(
+        path=path, line=line, end=end, written=written, quote=quoted.text, is_doubtful=quoted.is_doubtful
+    )
 
 
-def _find_quotation(rule: PlaceExists, around: dict[str, Any]) -> str:
+class Quotation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a text quotes; empty: it does not clearly quote anything."""
+
+    text: str = ""
+    is_doubtful: bool = False
+    """It may be a name or an example: the text is not compared, only looked for."""
+
+
+def _find_quotation(rule: PlaceExists, around: dict[str, Any]) -> Quotation:
     whole = around.get(rule.quote) if rule.quote else None
     if isinstance(whole, str):
-        return whole
+        return Quotation(text=whole)
     told = around.get(rule.quoted_in) if rule.quoted_in else None
-    return read_quotation(told) if isinstance(told, str) else ""
+    return read_quotation(told) if isinstance(told, str) else Quotation()
 
 
-def read_quotation(text: str) -> str:
-    """What a text quotes, if it is nothing but a quotation, or says "it reads" before it; else empty."""
-    bare = text.strip()
-    lead = _LEAD.match(bare)
-    rest = bare[lead.end() :] if lead is not None else bare
+def read_quotation(text: str) -> Quotation:
+    """What a text quotes, if it is nothing but a quotation, or says that the words stand there.
+
+    Who says so is held to a short line of code too. A call alone may be an example: it is doubtful.
+    """
+    bare = text.strip().removesuffix(".")
+    lead, trail = _LEAD.match(bare), _TRAIL.search(bare)
+    rest = bare[lead.end() if lead else 0 : trail.start() if trail else len(bare)]
     found = _QUOTED.fullmatch(rest.removesuffix("."))
     if found is None or (found["language"] or "").lower() in _CHANGES:
-        return ""
+        return Quotation()
     inner = next(found[name] for name in ("fenced", "code", "said", "told", "quoted") if found[name])
     words = re.findall(r"\w+", inner)
-    is_long = len(words) >= LEAST_QUOTED_WORDS and sum(map(len, words)) >= LEAST_QUOTED_LETTERS
+    letters = sum(map(len, words))
+    is_long = len(words) >= LEAST_QUOTED_WORDS and letters >= LEAST_QUOTED_LETTERS
     is_name = _A_CALL.fullmatch(inner.strip()) is not None or not re.search(r"\s", inner.strip())
-    return inner if is_long and not is_name else ""
+    if is_long and not is_name:
+        return Quotation(text=inner)
+    is_code = len(words) > 1 and letters >= LEAST_CODE_LETTERS and _CODE.search(inner) is not None
+    if (lead or trail) and is_code:
+        return Quotation(text=inner)
+    called = _CALLED.fullmatch(inner.strip())
+    if called is not None and len(called["name"]) >= LEAST_CODE_LETTERS:
+        return Quotation(text=called["name"], is_doubtful=True)
+    return Quotation()

@@ -50,6 +50,8 @@ class AskedPlace(msgspec.Struct, frozen=True, kw_only=True):
     end: int = 0
     """The last line, where several are named."""
     quote: str = ""
+    is_doubtful: bool = False
+    """The quotation may be none: where it is not found, nothing is refused."""
     written: str = ""
     """The text that path and line were read from, where it differs."""
 
