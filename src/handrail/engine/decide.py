@@ -80,7 +80,7 @@ from handrail.engine.judge.assess import (
     place_of,
 )
 from handrail.engine.judge.requirements import asked_kinds
-from handrail.engine.navigate import Complete, Running, first_move, leaf_at
+from handrail.engine.navigate import Complete, Move, Running, first_move, leaf_at
 from handrail.engine.plans import (
     Accepted,
     gap_of,
@@ -229,11 +229,7 @@ def decide_advance(
     if isinstance(way.outcome, Block):
         return plan_blocked(history, node, attempt_id, work, answer.verdict, way.outcome, salt, sighting)
     before, after = (add_loop_values(workflow, node.state, one) for one in (held, facts))
-    is_end = isinstance(way.move.state, Complete)
-    verdict, ending = answer.verdict, []
-    if is_end:
-        verdict, outdated = _hold_to_last_files(answer.verdict, known)
-        ending = [*unverified_gaps(facts, verdict.artifacts), *outdated]
+    verdict, ending = _judge_end(way.move, answer.verdict, facts, known)
     accepted = Accepted(
         verdict=verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
@@ -241,8 +237,8 @@ def decide_advance(
         disclosed=(
             *list_unasked_gaps(workflow, leaf, autonomy, before, after, word),
             *way.gaps,
-            *settle_by_observation(partial(_gaps_on_the_way, history, node), answer.verdict.observed),
-            *answer.verdict.disclosed,
+            *settle_by_observation(partial(_gaps_on_the_way, history, node), verdict.observed),
+            *verdict.disclosed,
             *ending,
         ),
         option_id=answer.option_id,
@@ -250,15 +246,20 @@ def decide_advance(
     return plan_advance(history, node, attempt_id, work, accepted, seen, salt, sighting)
 
 
-def _hold_to_last_files(verdict: Verdict, known: Witnessed | None) -> tuple[Verdict, list[GapRecorded]]:
-    """What the last files of a run do not bear out, unless this very report was held against them."""
-    if known is None:
+def _judge_end(
+    move: Move, verdict: Verdict, facts: Facts, known: Witnessed | None
+) -> tuple[Verdict, list[GapRecorded]]:
+    """The gaps of a run that ends here: its last verification, and what its last files do not bear out."""
+    if not isinstance(move.state, Complete):
         return verdict, []
+    ending = unverified_gaps(facts, verdict.artifacts)
+    if known is None:
+        return verdict, ending
     from handrail.engine.judge.standing import weigh_end  # noqa: PLC0415 - only the end of a run needs it
 
     claims, said = weigh_end(known, verdict.claims)
     gaps = [GapRecorded(gap_id="", severity="warning", reason="reported", summary=one) for one in said]
-    return msgspec.structs.replace(verdict, claims=(*verdict.claims, *claims)), gaps
+    return msgspec.structs.replace(verdict, claims=(*verdict.claims, *claims)), [*ending, *gaps]
 
 
 def plan_attempt_look(

@@ -289,6 +289,11 @@ def names_check(known: Witnessed, text: str) -> bool:
     return any(one.argv_digest in digests for one in known.checks)
 
 
+def write_line(receipt: ReceiptRecorded) -> str:
+    """The command of a receipt as a line for a shell, as far as readers may see it."""
+    return receipt.argv[0] if receipt.by == "client_hook" else shlex.join(receipt.argv)
+
+
 def _split_plainly(line: str) -> list[str]:
     """The words of a line by its spaces and quotes alone; whole where a quote does not end."""
     try:

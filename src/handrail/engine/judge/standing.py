@@ -7,7 +7,6 @@ The newest list of changes replaces what was said before it: a later step may ch
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 import msgspec
@@ -30,6 +29,7 @@ from handrail.engine.judge.run_claims import (
     judge_receipts,
     list_paths,
     suggest_command,
+    write_line,
 )
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WorkflowStep, shorten_message
@@ -135,7 +135,7 @@ def _find_old_runs(known: Witnessed) -> list[Outdated]:
 
 def _judge_again(known: Witnessed, receipt: ReceiptRecorded) -> RunResult:
     own = tuple(one for one in known.receipts if is_command_of(one, receipt))
-    line = receipt.check or (receipt.argv[0] if receipt.by == "client_hook" else shlex.join(receipt.argv))
+    line = receipt.check or write_line(receipt)
     return judge_receipts(known, own, None, [], suggest_command(known, line), make_readable(line)[:120])
 
 
