@@ -211,6 +211,8 @@ def test_the_report_of_this_run_is_counted_and_no_older_one(place: Place) -> Non
     assert counted["hasPassed"] is False
     assert old["counts"] is None
     assert "report_not_read" in old["notices"]
+    assert (old["exitStatus"], old["hasPassed"]) == (0, False)
+    assert receipts(place, first)[1]["uncounted"] == "the report is older than this run of the program"
     assert [fact.get("counts") for fact in receipts(place, first)] == [counted["counts"], None]
 
 
@@ -224,6 +226,41 @@ def test_a_runner_that_ran_nothing_has_not_passed(place: Place) -> None:
     assert (nothing["exitStatus"], nothing["hasPassed"]) == (0, False)
     assert nothing["counts"] == {"passed": 0, "failed": 0, "skipped": 0, "errors": 0}
     assert no_tests["hasPassed"] is False
+
+
+@pytest.mark.promise("receipt.nothing-ran")
+def test_a_declared_report_that_is_not_written_has_not_passed(place: Place) -> None:
+    start(place.runtime)
+
+    told = reporting(place, None)
+
+    assert (told["exitStatus"], told["hasPassed"], told["counts"]) == (0, False, None)
+
+
+@pytest.mark.promise("receipt.report-of-this-run")
+@pytest.mark.parametrize(
+    ("content", "counted"),
+    [
+        ('<testsuite tests="3"/>', (3, 0, 0, 0)),
+        ('<testsuites><testsuite tests="0" failures="0"/></testsuites>', (0, 0, 0, 0)),
+        (
+            '<testsuites tests="9" failures="1" errors="2"><testsuite tests="9" skipped="3"/></testsuites>',
+            (6, 1, 0, 2),
+        ),
+        (
+            '<testsuites><testsuite tests="3" skipped="1"><testsuite tests="3"/></testsuite>'
+            '<testsuite tests="2" failures="2"/></testsuites>',
+            (2, 2, 1, 0),
+        ),
+        ('<testsuite tests="9"><testcase name="a"/></testsuite>', (1, 0, 0, 0)),
+        ('<testsuite tests="many"/>', (0, 0, 0, 0)),
+        ('<testsuite tests="1" failures="5"/>', (0, 5, 0, 0)),
+    ],
+)
+def test_sums_are_read_where_no_case_is_listed(content: str, counted: tuple[int, ...]) -> None:
+    counts = count_tests(content.encode(), "junit")
+
+    assert (counts.passed, counts.failed, counts.skipped, counts.errors) == counted
 
 
 @pytest.mark.promise("receipt.report-of-this-run")

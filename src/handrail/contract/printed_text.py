@@ -1,4 +1,4 @@
-"""What another program prints, and the words it was started with: safe to keep and safe to show. Pure.
+"""What another program prints: safe to keep and safe to show. Pure.
 
 Secrets are removed line by line, before anything is cut, so that no half of one stays. What a terminal would
 obey is dropped. Memory is bounded, however much is printed and however long a line is.
@@ -17,7 +17,6 @@ from handrail.contract.redaction import (
     REDACTED,
     Secrets,
     cut_minted_tokens,
-    is_secret_name,
     redact_credentials,
 )
 
@@ -25,8 +24,6 @@ HEAD_BYTES = 2_048
 TAIL_BYTES = 4_096
 LONGEST_LINE = 2_000
 """Characters of a line that are shown and kept."""
-MOST_WORDS = 40
-LONGEST_WORD = 200
 
 _LINE_BYTES = 16_384
 """Bytes of a line that are looked at; more are counted and dropped."""
@@ -131,20 +128,6 @@ def strip_escapes(text: str) -> str:
     if text.isprintable():
         return text
     return drop_invisible(re.sub(_ESCAPES, "", text)).replace("\n", " ")
-
-
-def redact_argv(argv: Sequence[str], secrets: Secrets) -> tuple[str, ...]:
-    """The words of a command for readers: redacted, one line each, and not too many of them."""
-    shown: list[str] = []
-    is_value = False
-    for word in argv[:MOST_WORDS]:
-        text = redact_line(strip_escapes(word), secrets)
-        if is_value and not word.startswith("-"):
-            text = REDACTED
-        is_value = word.startswith("-") and "=" not in word and is_secret_name(word)
-        shown.append(text if len(text) <= LONGEST_WORD else text[: LONGEST_WORD - 1] + "…")
-    more = len(argv) - MOST_WORDS
-    return (*shown, f"… {more} more") if more > 0 else tuple(shown)
 
 
 class PrintedText:

@@ -422,6 +422,8 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """Some files that changed while it ran, without the report that its check declares."""
     counts: Counts | None = None
     """From the report of the test runner; None: there is none."""
+    uncounted: str = ""
+    """Why the declared report counted nothing: then nothing shows that a test ran."""
 
 
 class TreeRecorded(Fact, frozen=True, kw_only=True):

@@ -133,9 +133,9 @@ def describe_outcome(outcome: RunOutcome) -> str:
             assert_never(never)
 
 
-def has_passed(outcome: RunOutcome, counts: Counts | None) -> bool:
-    """Exit status 0, and where a report counted tests, at least one that ran and none that failed."""
-    if not isinstance(outcome, Exited) or outcome.status != 0:
+def has_passed(outcome: RunOutcome, counts: Counts | None, uncounted: str = "") -> bool:
+    """Exit status 0, and where a report is declared, it counts at least one that ran and none that failed."""
+    if not isinstance(outcome, Exited) or outcome.status != 0 or uncounted:
         return False
     if counts is None:
         return True

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from handrail.contract.catalogue import VALIDATION_ERROR
+from handrail.contract.command_words import redact_argv
 from handrail.contract.outcome import Fault, NextCall
-from handrail.contract.printed_text import redact_argv
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote

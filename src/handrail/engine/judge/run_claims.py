@@ -360,6 +360,8 @@ def _contradiction(newest: ReceiptRecorded, expected: int | None, said: list[str
         ended = newest.outcome
         if not isinstance(ended, Exited) or ended.status != expected:
             return f"it ended with {describe_outcome(ended)}, not exit {expected}; if that shows it, say so"
+        if expected == 0 and newest.uncounted:
+            return f"{make_readable(newest.uncounted)}, so nothing shows that a test ran"
         if expected == 0 and not has_passed(ended, newest.counts):
             return "its report counts no test that passed, or one that failed"
     return "" if newest.counts is None else find_miscount(said, newest.counts)

@@ -8,9 +8,10 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from handrail.contract.command_words import redact_argv
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Page, Payload, Success
-from handrail.contract.printed_text import redact_argv, strip_escapes
+from handrail.contract.printed_text import strip_escapes
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 

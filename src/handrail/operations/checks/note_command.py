@@ -13,9 +13,10 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import INVARIANT_VIOLATION
+from handrail.contract.command_words import redact_argv, redact_command_line
 from handrail.contract.ids import ReceiptId, RunId, receipt_id_for
 from handrail.contract.outcome import Fault, Payload
-from handrail.contract.printed_text import redact_line, strip_escapes
+from handrail.contract.printed_text import strip_escapes
 from handrail.engine.events import (
     PlannedEvent,
     ReceiptRecorded,
@@ -157,7 +158,11 @@ def _words(argv: list[str]) -> tuple[str, ...]:
 
 
 def _show(rt: Runtime, argv: list[str]) -> str:
-    line = redact_line(strip_escapes(" ".join(argv)[:_LOOKED_AT]), rt.secrets)
+    line = (
+        redact_command_line(strip_escapes(argv[0][:_LOOKED_AT]), rt.secrets)
+        if len(argv) == 1
+        else " ".join(redact_argv(argv, rt.secrets))
+    )
     return line if len(line) <= LONGEST_LINE_SHOWN else line[: LONGEST_LINE_SHOWN - 1] + "…"
 
 

@@ -1,10 +1,11 @@
 """What a test runner's report counted. The file is somebody else's: bounded, no entities, nothing trusted.
 
-Test cases are counted one by one; what a report says about its own sums is not read.
+Test cases are counted one by one; what a report says about its own sums is read only where it lists no case.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Literal, assert_never
 from xml.parsers import expat
 
@@ -40,15 +41,19 @@ class _Cases:
         self.ended = {"passed": 0, "failed": 0, "skipped": 0, "errors": 0}
         self.depth = 0
         self.has_suites = False
+        self.told = {"passed": 0, "failed": 0, "skipped": 0, "errors": 0}
+        """What the outermost suites with sums say of themselves."""
+        self._told_at = 0
         self._verdict = ""
 
-    def open(self, name: str, _: object) -> None:
+    def open(self, name: str, attributes: dict[str, str]) -> None:
         self.depth += 1
         if self.depth > DEEPEST:
             raise UnreadableReport("it is nested too deeply")
         match name.rpartition(":")[2]:
             case "testsuites" | "testsuite":
                 self.has_suites = True
+                self._take_sums(attributes)
             case "testcase":
                 self._verdict = "passed"
             case "error" if self._verdict:
@@ -60,7 +65,21 @@ class _Cases:
             case _:
                 pass
 
+    def _take_sums(self, attributes: dict[str, str]) -> None:
+        """The sums of a suite include those of the suites in it."""
+        if self._told_at or not _SUM.fullmatch(attributes.get("tests", "")):
+            return
+        self._told_at = self.depth
+        sums = {name: _read_sum(attributes, name) for name in ("tests", "failures", "errors", "skipped")}
+        skipped = sums["skipped"] + _read_sum(attributes, "disabled")
+        self.told["failed"] += sums["failures"]
+        self.told["errors"] += sums["errors"]
+        self.told["skipped"] += skipped
+        self.told["passed"] += max(0, sums["tests"] - sums["failures"] - sums["errors"] - skipped)
+
     def close(self, name: str) -> None:
+        if self._told_at == self.depth:
+            self._told_at = 0
         self.depth -= 1
         if name.rpartition(":")[2] == "testcase" and self._verdict:
             self.ended[self._verdict] += 1
@@ -81,7 +100,15 @@ def _count_junit(content: bytes) -> Counts:
         raise UnreadableReport("it is not XML") from error
     if not cases.has_suites:
         raise UnreadableReport("it has no test suite")
-    return Counts(**cases.ended)
+    return Counts(**(cases.ended if any(cases.ended.values()) else cases.told))
+
+
+_SUM = re.compile(r"[0-9]{1,9}")
+
+
+def _read_sum(attributes: dict[str, str], name: str) -> int:
+    told = attributes.get(name, "")
+    return int(told) if _SUM.fullmatch(told) else 0
 
 
 def _refuse_doctype(*_: object) -> None:

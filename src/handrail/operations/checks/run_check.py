@@ -19,10 +19,11 @@ from handrail.contract.catalogue import (
     INVARIANT_VIOLATION,
     VALIDATION_ERROR,
 )
+from handrail.contract.command_words import redact_argv
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success
-from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
+from handrail.contract.printed_text import PrintedText, strip_escapes
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import make_readable
 from handrail.engine.events import (
@@ -268,7 +269,8 @@ def _run(rt: Runtime, programs: CheckPrograms, command: _Command, target: Pendin
         ended = programs.run(call, rt.interruptions.stop_reason, lambda chunk: show(printed.take(chunk)))
     show(printed.finish())
     after = _take_tree(rt, project)
-    counts, notices = _count(programs, command, project, report_before, ended)
+    counts, uncounted = _count(programs, command, project, report_before, ended)
+    notices = _after(command, uncounted)
     meanwhile = _name_changes(
         rt, project, before, after, "" if command.report is None else command.report.path
     )
@@ -294,6 +296,7 @@ def _run(rt: Runtime, programs: CheckPrograms, command: _Command, target: Pendin
         tree_after="" if after is None else after.tree_id,
         changed_meanwhile=meanwhile,
         counts=counts,
+        uncounted=uncounted,
     )
     return _Ran(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted, tree=after)
 
@@ -341,18 +344,25 @@ def _outcome(ended: ProgramEnd, seconds: int) -> RunOutcome:
 
 def _count(
     programs: CheckPrograms, command: _Command, project: str, before: str, ended: ProgramEnd
-) -> tuple[Counts | None, list[Notice]]:
+) -> tuple[Counts | None, str]:
+    """What the declared report counts, or why it counts nothing."""
     if command.report is None or ended.trouble:
-        return None, []
+        return None, ""
     found = programs.read_report(project, command.report.path, before)
     trouble = found.trouble
     if not trouble:
         try:
-            return count_tests(found.content, command.report.format), []
+            return count_tests(found.content, command.report.format), ""
         except UnreadableReport as why:
             trouble = f"the report cannot be read: {why}"
-    message = f"Nothing was counted: {trouble} ({command.report.path})."
-    return None, [Notice(type="report_not_read", message=message[:500], severity="warning")]
+    return None, trouble
+
+
+def _after(command: _Command, uncounted: str) -> list[Notice]:
+    if not uncounted or command.report is None:
+        return []
+    message = f"Nothing was counted, so it has not passed: {uncounted} ({command.report.path})."
+    return [Notice(type="report_not_read", message=message[:500], severity="warning")]
 
 
 # Recording and telling
@@ -398,7 +408,7 @@ def _describe(rt: Runtime, session: Session, receipt: ReceiptRecorded) -> CheckR
         argv=receipt.argv,
         directory=receipt.directory,
         status=describe_outcome(receipt.outcome),
-        has_passed=has_passed(receipt.outcome, receipt.counts),
+        has_passed=has_passed(receipt.outcome, receipt.counts, receipt.uncounted),
         exit_status=_exit_status(receipt.outcome),
         duration_ms=receipt.duration_ms,
         output_bytes=receipt.output_bytes,

@@ -19,7 +19,7 @@ from handrail.engine.navigate import (
     TraceEntry,
     step_key,
 )
-from handrail.engine.receipts import describe_outcome
+from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, describe_outcome
 from handrail.projections.evidence import describe_level, describe_sum
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
 
@@ -113,6 +113,9 @@ def describe_receipt(receipt: Receipt) -> str:
     name = f"{fact.check}: " if fact.check else ""
     counts = fact.counts
     counted = "" if counts is None else f", {counts.passed} passed, {counts.failed + counts.errors} failed"
+    counted += f", nothing counted: {fact.uncounted}" if fact.uncounted else ""
+    if fact.directory not in (".", NOT_TOLD) and not fact.check:
+        command += f", {fact.directory}" if fact.directory == ELSEWHERE else f" in {fact.directory}"
     seen_by = "started by Handrail" if fact.by == "handrail" else "told by the client's hook"
     return f"{name}{command} ({describe_outcome(fact.outcome)}{counted}; {seen_by})"
 
