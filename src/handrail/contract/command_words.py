@@ -7,7 +7,6 @@ digest of the words as they were, so what is hidden here changes no match.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 
@@ -108,7 +107,7 @@ def _hide_in_words(words: list[str], secrets: Secrets) -> list[str]:
 def _find_program(words: list[str]) -> tuple[str, int]:
     """The name of the program, and where it stands; assignments and wrappers come before it."""
     for at, word in enumerate(words):
-        name = os.path.basename(word.strip("'\""))
+        name = word.strip("'\"").rpartition("/")[2]
         if name in _WRAPPERS or word.startswith("-") or _ASSIGNMENT.fullmatch(word):
             continue
         return name, at
