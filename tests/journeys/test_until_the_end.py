@@ -293,6 +293,17 @@ def test_the_step_that_needs_a_declared_check_says_how_to_run_it(site: Site) -> 
     assert "Before you report, run: handrail check run lint (or tests)" in first["pending"]["prompt"]
 
 
+@pytest.mark.promise("check.declared-counts")
+def test_a_sentence_around_a_command_is_not_suggested_as_a_program(site: Site) -> None:
+    site.begin()
+    site.write("src/bill.py", RIGHT)
+    site.run(*TESTS.split())
+
+    refused = site.send(changed("src/bill.py", check=f"ran the tests ({TESTS})"))
+
+    assert blocker(refused)["suggestedFix"].startswith("Name the command line alone, as it ran")
+
+
 @pytest.mark.promise("evidence.failing-at-the-end")
 def test_nothing_is_passed_beside_a_check_that_fails(site: Site) -> None:
     site.begin()

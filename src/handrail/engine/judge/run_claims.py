@@ -37,6 +37,7 @@ from handrail.engine.receipts import (
 MOST_PATHS_NAMED = 5
 _OWN_CHECK = ("handrail", "check", "run")
 _SHELLS = ("sh", "bash")
+_NAME_THE_COMMAND = "Name the command line alone, as it ran, and make the call in nextCall again."
 _NOT_STARTED_BY_SHELL = (126, 127)
 
 PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing", "quote_missing"]
@@ -211,7 +212,8 @@ def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
     found = [one for one in _find_in_folders(known, text) if one.directory != ELSEWHERE]
     told = [one for one in found if one.directory != NOT_TOLD]
     if not found:
-        return judge_receipts(known, (), None, [], command, name)
+        result = judge_receipts(known, (), None, [], command, name)
+        return msgspec.structs.replace(result, fix=_NAME_THE_COMMAND) if _is_sentence(text) else result
     if not told:
         return _tell_unknown_folder(found[-1], command)
     tree = known.sighting.tree
@@ -226,6 +228,13 @@ def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
         command = command.replace(" --", f" --directory {where} --", 1)
         fix = f"Run {command}, name its receiptId, and make the call in nextCall again."
     return RunResult(verdict="missing", fact=fact, command=command, fix=fix)
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether words stand around a command, as in "ran the tests (pytest -q)": no shell would take them."""
+    line = text.strip()
+    is_one = split_command(line) == (line,) and " (" in line
+    return is_one and not any(character in line for character in "|&;<>$`{}=")
 
 
 def _tell_unknown_folder(receipt: ReceiptRecorded, command: str) -> RunResult:

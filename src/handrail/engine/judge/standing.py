@@ -33,7 +33,7 @@ from handrail.engine.judge.run_claims import (
 )
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WorkflowStep, shorten_message
-from handrail.engine.receipts import StatusUnknown, describe_outcome, has_passed
+from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, StatusUnknown, describe_outcome, has_passed
 from handrail.workflows.compiled import ChangedInRun, CompiledWorkflow
 
 FACT_BYTES = 300
@@ -136,7 +136,10 @@ def _find_old_runs(known: Witnessed) -> list[Outdated]:
 def _judge_again(known: Witnessed, receipt: ReceiptRecorded) -> RunResult:
     own = tuple(one for one in known.receipts if is_command_of(one, receipt))
     line = receipt.check or write_line(receipt)
-    return judge_receipts(known, own, None, [], suggest_command(known, line), make_readable(line)[:120])
+    command = suggest_command(known, line)
+    if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
+        command = command.replace(" --", f" --directory {receipt.directory} --", 1)
+    return judge_receipts(known, own, None, [], command, make_readable(line)[:120])
 
 
 def _find_unlisted(known: Witnessed) -> list[Outdated]:
