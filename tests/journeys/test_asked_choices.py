@@ -88,7 +88,7 @@ def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     "unusable",
-    [CANCEL, DECLINE, ("accept", {}), ("accept", {"choice": "other"}), ("accept", {"choice": 1})],
+    [CANCEL, ("accept", {}), ("accept", {"choice": "other"}), ("accept", {"choice": ""})],
     ids=str,
 )
 def test_without_an_option_nothing_is_recorded_and_the_next_attempt_is_the_agents_word(
@@ -108,6 +108,29 @@ def test_without_an_option_nothing_is_recorded_and_the_next_attempt_is_the_agent
 
     assert answers_in(runtime, first) == []
     assert claims_of(runtime, first) == []
+
+
+@pytest.mark.promise("people.chosen")
+@pytest.mark.parametrize("era", ERAS)
+def test_who_declines_every_option_stops_the_agent_until_they_take_one(runtime: Runtime, era: str) -> None:
+    first = at_choice(runtime)
+    desk = Desk(DECLINE, ("accept", {"choice": "thorough"}))
+
+    async def ask(call: Callable[..., Any]) -> None:
+        declined = await call(**take(first, "small"))
+        (blocker,) = declined["blockers"]
+        assert "a person declined it" in blocker["message"]
+        assert await call(**take(first, "small")) == declined
+        stubborn = await call(**take(declined, "small"))
+        assert stubborn["kind"] == "blocked"
+        assert len(desk.asked) == 1
+        asked_again = await call(**take(stubborn, "small"), output={"notesMarkdown": "The large one costs."})
+        assert asked_again["pending"]["stepId"] == "go"
+
+    talk(runtime, era, desk, ask)
+
+    answers = [(said["answer"], said.get("optionId", "")) for said in answers_in(runtime, first)]
+    assert answers == [("declined", ""), ("confirmed", "thorough")]
 
 
 @pytest.mark.promise("people.chosen")

@@ -56,7 +56,8 @@ class NeededChoice(msgspec.Struct, frozen=True, kw_only=True):
     shown: str
     options: tuple[tuple[str, str], ...]
     """Id and label, in the order of the choice."""
-    given: str | UnsetType = UNSET
+    given: str | None | UnsetType = UNSET
+    """What a person took before; None: they declined every option."""
 
 
 NeededAnswer: TypeAlias = NeededInput | NeededConfirmation | NeededChoice
@@ -92,9 +93,10 @@ def find_needed_answer(reading: Reading, secrets: Secrets, retry_ack: str) -> Ne
     shown = secrets.redact_text(show_to_person(history, workflow, node, FORM))
     if given is None and _is_declined_before(history, node, asked, digest(shown)):
         return None
-    if isinstance(leaf, Choice) and is_chosen:
+    if isinstance(leaf, Choice) and (is_chosen or leaf.non_assumable is not None):
         options = tuple((option.id, secrets.redact_text(option.label)) for option in leaf.options)
-        return NeededChoice(shown=shown, options=options, given=UNSET if given is None else given.option_id)
+        taken = UNSET if given is None else given.option_id or None
+        return NeededChoice(shown=shown, options=options, given=taken)
     return NeededConfirmation(shown=shown, given=UNSET if given is None else given.answer == "confirmed")
 
 

@@ -79,9 +79,11 @@ def take_answer(
                 return None
         case NeededChoice() as asked:
             ids = [option_id for option_id, _ in asked.options]
-            if value not in ids or not _record(runtime, question, asked, is_yes=True, option_id=value):
+            if value is not None and value not in ids:
                 return None
-            token = question.tokens[ids.index(value)]
+            if not _record(runtime, question, asked, is_yes=value is not None, option_id=value or ""):
+                return None
+            token = question.tokens[0 if value is None else ids.index(value)]
             kept.pop("context", None)  # kept by the blocked attempt, and it may fit the agent's option only
         case never:
             assert_never(never)
@@ -177,6 +179,7 @@ def _ask_to_choose(asked: NeededChoice, tokens: tuple[str, ...]) -> Question | N
         state=_state(tokens, asked.shown),
         answers=asked,
         tokens=tokens,
+        declined=None,
     )
 
 

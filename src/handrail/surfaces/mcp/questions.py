@@ -39,7 +39,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     tokens: tuple[str, ...]
     """The ack of the attempt; of a choice, the token of each option."""
     declined: Json | UnsetType = UNSET
-    """What it means if the person declines; UNSET: nothing."""
+    """What it means if the person declines (None stands for no option); UNSET: nothing."""
 
     @property
     def given(self) -> Json | UnsetType:
