@@ -22,6 +22,7 @@ from tests.journeys.at_a_form import (
     reported,
     talk,
 )
+from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
 from tests.journeys.doors import tool_call
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
@@ -131,6 +132,22 @@ def test_who_declines_every_option_stops_the_agent_until_they_take_one(runtime: 
 
     answers = [(said["answer"], said.get("optionId", "")) for said in answers_in(runtime, first)]
     assert answers == [("declined", ""), ("confirmed", "thorough")]
+
+
+@pytest.mark.promise("people.chosen")
+@pytest.mark.parametrize("typed", ["thorough", "2"])
+def test_at_a_terminal_a_person_takes_an_option_and_yes_is_none(runtime: Runtime, typed: str) -> None:
+    first = at_choice(runtime)
+    person = Person("y", typed)
+
+    told = answer(seat(runtime, person), "run.confirm", stateToken=first["stateToken"])
+    refused = tool_call(runtime, "continue_workflow", **take(first, "small")).structured
+    going = tool_call(runtime, "continue_workflow", **take(refused, "thorough")).structured
+
+    assert told["answer"] == "confirmed"
+    assert [said["optionId"] for said in answers_in(runtime, first)] == ["thorough"]
+    assert "a person chose thorough" in refused["blockers"][0]["message"]
+    assert going["pending"]["stepId"] == "go"
 
 
 @pytest.mark.promise("people.chosen")

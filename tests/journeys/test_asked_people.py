@@ -311,7 +311,7 @@ def test_a_no_refuses_the_report_though_the_agents_word_would_do(
     blocked = tool_call(runtime, "continue_workflow", **ack(third)).structured
     status, told = command(runtime, "run", "continue", "--ack", blocked["retryAckToken"], "--notes", "again")
     answer(seat(runtime, Person("y")), "run.confirm", session=third["session"]["sessionId"])
-    done = advance(runtime, {"ackToken": told["data"]["retryAckToken"]})
+    done = answer(runtime, "run.continue", ackToken=told["data"]["retryAckToken"])
 
     assert status == 0
     for reply in (blocked, told["data"]):

@@ -103,8 +103,8 @@ def test_a_no_is_recorded_and_confirms_nothing_until_there_is_a_yes(runtime: Run
     told = answer(seat(runtime, Person("N")), "run.confirm", stateToken=third["stateToken"])
     blocked = tool_call(runtime, "continue_workflow", ackToken=third["ackToken"]).structured
     again = Person("maybe", "Y")
-    answer(seat(runtime, again), "run.confirm", stateToken=third["stateToken"])
-    done = report(runtime, blocked["nextCall"]["params"]["ackToken"])
+    answer(seat(runtime, again), "run.confirm", session=third["session"]["sessionId"])
+    done = report(runtime, blocked["nextCall"]["params"]["ackToken"], notes="")
 
     assert told["answer"] == "declined"
     assert blocked["kind"] == "blocked"
@@ -145,7 +145,28 @@ def test_where_a_person_must_confirm_the_step_blocks_and_says_where(runtime: Run
     person = Person("y")
     answer(seat(runtime, person), "run.confirm", session=third["session"]["sessionId"])
     assert "The user agreed." in person.shown[0]
-    done = report(runtime, blocked["nextCall"]["params"]["ackToken"])
+    other = report(runtime, blocked["nextCall"]["params"]["ackToken"], notes="I dropped the database.")
+    assert "did not see this report" in other["blockers"][0]["message"]
+    answer(seat(runtime, Person("y")), "run.confirm", session=third["session"]["sessionId"])
+    done = report(runtime, other["retryAckToken"], notes="I dropped the database.")
+    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+
+
+@pytest.mark.promise("people.insisted-on")
+def test_where_a_person_must_confirm_a_yes_before_the_report_is_not_enough(
+    runtime: Runtime,
+) -> None:
+    insist(runtime)
+    third = at_third(runtime)
+    answer(seat(runtime, Person("y")), "run.confirm", stateToken=third["stateToken"])
+
+    blocked = report(runtime, third["ackToken"], notes="I dropped the database.")
+    person = Person("y")
+    answer(seat(runtime, person), "run.confirm", session=third["session"]["sessionId"])
+    done = report(runtime, blocked["retryAckToken"], notes="I dropped the database.")
+
+    assert "did not see this report" in blocked["blockers"][0]["message"]
+    assert "I dropped the database." in person.shown[0]
     assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
 
 

@@ -47,6 +47,7 @@ from handrail.engine.events import (
 )
 from handrail.engine.facts import (
     DEFAULT_PREFERENCES,
+    KeptWork,
     WorkDone,
     add_loop_values,
     apply_delta,
@@ -69,7 +70,7 @@ from handrail.engine.history import (
     list_receipts,
     way_to,
 )
-from handrail.engine.judge.arrival import PersonsWord, find_missing_lists, list_unasked_gaps
+from handrail.engine.judge.arrival import PersonsWord, SeenReport, find_missing_lists, list_unasked_gaps
 from handrail.engine.judge.artifacts import Place, subject_of
 from handrail.engine.judge.assess import (
     ShownState,
@@ -203,9 +204,12 @@ def decide_advance(
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
     word = msgspec.structs.replace(
-        _last_word(history, node), is_due=confirmations == "person", can_be_asked=can_ask
+        _last_word(history, node),
+        seen=_find_seen(history, node, work, kept, held),
+        is_due=confirmations == "person",
+        can_be_asked=can_ask,
     )
-    known = _witness(history, workflow, node, sighting)
+    known = _witness(history, workflow, node, word, sighting)
     answer = answer_report(
         workflow,
         node.state,
@@ -352,7 +356,7 @@ def decide_confirmation(history: History, said: ConfirmationRecorded) -> list[Pl
 
 
 def _witness(
-    history: History, workflow: CompiledWorkflow, node: Node, sighting: Sighting | None
+    history: History, workflow: CompiledWorkflow, node: Node, word: PersonsWord, sighting: Sighting | None
 ) -> Witnessed | None:
     """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
     if sighting is None:
@@ -361,7 +365,6 @@ def _witness(
     from handrail.engine.judge.standing import collect_standing  # noqa: PLC0415
 
     instance = instance_of(history, node.node_id)
-    word = _last_word(history, node)
     refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
     told = [claim for held in refused for claim in claims_at(history, held.node_id)]
     return Witnessed(
@@ -372,7 +375,7 @@ def _witness(
         receipts=tuple(receipt.fact for receipt in list_receipts(history, node.run_id)),
         checks=history.runs[node.run_id].checks,
         named_before=frozenset(path for claim in told for path in claim.paths),
-        is_confirmed=word.is_given,
+        is_confirmed=word.is_given and word.seen == "this",
         is_declined=word.is_declined,
     )
 
@@ -386,6 +389,20 @@ def _last_word(history: History, node: Node) -> PersonsWord:
     return PersonsWord(is_given=is_yes, is_declined=not is_yes, option_id=said.fact.option_id)
 
 
+def _find_seen(history: History, node: Node, work: WorkDone, kept: KeptWork, held: Facts) -> SeenReport:
+    """Which report the person saw who answered: this one if it is the one that waited, with nothing new."""
+    said = confirmation_of(history, node.node_id)
+    if said is None or history.nodes[said.fact.node_id].kind != "blocked_attempt":
+        return "none"
+    is_new = (
+        said.fact.node_id != node.node_id
+        or work.notes not in ("", kept.notes)
+        or any(artifact not in kept.artifacts for artifact in work.artifacts)
+        or any(held.values.get(name) != value for name, value in work.context.items())
+    )
+    return "another" if is_new else "this"
+
+
 def _progress(
     history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone, sighting: Sighting | None
 ) -> Verdict:
@@ -397,7 +414,8 @@ def _progress(
         if isinstance(node.state, Running)
         else Place(workflow=workflow, gaps=gaps)
     )
-    verdict = assess_progress(place, work.artifacts, _witness(history, workflow, node, sighting))
+    known = _witness(history, workflow, node, _last_word(history, node), sighting)
+    verdict = assess_progress(place, work.artifacts, known)
     if verdict.issues:
         raise _refuse_checkpoint(verdict)
     return verdict

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, assert_never
+from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
 
@@ -279,6 +279,9 @@ def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> 
     return wanted if isinstance(wanted, bool) else holds(workflow.conditions[wanted], facts)
 
 
+SeenReport: TypeAlias = Literal["this", "another", "none"]
+
+
 class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
     """The newest answer of a person about the pending step, and what else the word of a person is worth."""
 
@@ -286,6 +289,8 @@ class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
     is_declined: bool = False
     option_id: str = ""
     """The option of a choice that a person took."""
+    seen: SeenReport = "this"
+    """Which report the step had when they answered."""
     is_due: bool = False
     """An agent's word is not enough."""
     can_be_asked: bool = False
@@ -294,8 +299,14 @@ class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
 
 NOT_CONFIRMED = "no person has confirmed it"
 DECLINED = "a person declined it"
+NOT_SHOWN = "a person confirmed the step, and did not see this report"
+_BEFORE_REPORT = "a person confirmed the step before it was reported"
 LET_CONFIRM = (
     "Ask the user to run `handrail run confirm` in a terminal, then make the call in nextCall again."
+)
+_SEND_AS_SHOWN = (
+    "Make the call in nextCall with nothing new in it, or ask the user to run `handrail run confirm` for "
+    "this report first."
 )
 _SHOW_AND_ASK = "Show the user what you did and ask for the confirmation, then make the call in nextCall."
 _ASK_YOURSELF = "Ask the user yourself; if they agree, make the call in nextCall, which counts as your word."
@@ -303,7 +314,7 @@ _CHANGE_AND_ASK = (
     "Ask the user what to change, and change it; then make the call in nextCall. If it is refused again, the "
     "user says yes with `handrail run confirm` in a terminal first."
 )
-_CONFIRMING = frozenset({LET_CONFIRM, _SHOW_AND_ASK, _ASK_YOURSELF, _CHANGE_AND_ASK})
+_CONFIRMING = frozenset({LET_CONFIRM, _SEND_AS_SHOWN, _SHOW_AND_ASK, _ASK_YOURSELF, _CHANGE_AND_ASK})
 _LET_CHOOSE = "Ask the user yourself, then make the call of the option that they take."
 
 
@@ -337,16 +348,19 @@ def weigh_confirmation(
     """
     if not any(needs_confirmation(workflow, leaf, facts) for facts in (before, after)):
         return None, None
-    if word.is_given:
-        return Claim(pointer=CONFIRMATION, check="person", level="confirmed"), None
-    claim = Claim(pointer=CONFIRMATION, check="person", verdict="missing", fact=NOT_CONFIRMED)
+    is_enough = word.seen == "this" or (word.seen == "none" and not word.is_due)
+    if word.is_given and is_enough:
+        fact = _BEFORE_REPORT if word.seen == "none" else ""
+        return Claim(pointer=CONFIRMATION, check="person", level="confirmed", fact=fact), None
+    why = NOT_SHOWN if word.is_given else NOT_CONFIRMED
+    claim = Claim(pointer=CONFIRMATION, check="person", verdict="missing", fact=why)
     if not word.is_due:
         return claim, None
     return claim, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
-        message=f"A person must confirm {leaf.id}, and an agent's word does not count: {NOT_CONFIRMED}.",
-        fix=LET_CONFIRM,
+        message=f"A person must confirm {leaf.id}, and an agent's word does not count: {why}.",
+        fix=_SEND_AS_SHOWN if word.is_given and word.seen == "another" else LET_CONFIRM,
     )
 
 

@@ -6,6 +6,7 @@ nobody is asked. No token is used: the agent sends its report afterwards, and th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
@@ -18,13 +19,14 @@ from handrail.contract.outcome import Answer, Fault
 from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
 from handrail.engine.history import Confirmation, History, confirmation_of
-from handrail.engine.navigate import Running, step_key
+from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.asked_person import show_to_person
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, require_healthy
+from handrail.workflows.compiled import Choice
 
 LONGEST_NOTE = 500
 MOST_QUESTIONS = 3
@@ -79,20 +81,41 @@ def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun:
     require_healthy(pending.session)
     history = pending.session.history
     said = confirmation_of(history, pending.node.node_id)
-    if said is not None and said.fact.answer == "confirmed":
+    if (
+        said is not None
+        and said.fact.answer == "confirmed"
+        and said.fact.node_id == pending.node.node_id  # else they saw another report, or none
+    ):
         return _describe(history, said, is_new=False)
     note = "" if request.note is UNSET else request.note.strip()
     workflow = load_pinned_workflow(rt.log, pending.run.workflow_hash)
     shown = rt.secrets.redact_text(show_to_person(history, workflow, pending.node))
     if note:
         shown += f"\n\nNote: {rt.secrets.redact_text(flatten_text(note))}"
-    answer = _ask(rt, shown, pending)
-    return record_answer(rt, pending, answer, "terminal", shown, note)
+    assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
+    leaf = leaf_at(workflow, pending.node.state)
+    options = [one.id for one in leaf.options] if isinstance(leaf, Choice) and leaf.non_assumable else []
+    answer, option_id = _ask(rt, shown, pending, options)
+    return record_answer(rt, pending, answer, "terminal", shown, note, option_id)
 
 
-def _ask(rt: Runtime, shown: str, pending: PendingStep) -> ConfirmationAnswer:
+def _read(told: str, options: Sequence[str]) -> tuple[ConfirmationAnswer, str] | None:
+    """What a typed line means; of a choice it is the id or the number of an option, or no."""
+    if told in options:
+        return "confirmed", told
+    if options and told.isascii() and told.isdigit() and 1 <= int(told) <= len(options):
+        return "confirmed", options[int(told) - 1]
+    answer = _ANSWERS.get(told.lower())
+    return None if answer is None or (options and answer == "confirmed") else (answer, "")
+
+
+def _ask(
+    rt: Runtime, shown: str, pending: PendingStep, options: Sequence[str]
+) -> tuple[ConfirmationAnswer, str]:
     """A person takes the time that they need: only a signal ends the question."""
-    text = f"\n{shown}\n\nThe answer is kept in the log of the session, with your account.\n{_QUESTION}"
+    question = f"Which option do you take? [{', '.join(options)}, or n for none] " if options else _QUESTION
+    again = "one of the options, or n." if options else "y or n."
+    text = f"\n{shown}\n\nThe answer is kept in the log of the session, with your account.\n{question}"
     terminal = rt.terminal()
     with rt.interruptions.defer():
         for _ in range(MOST_QUESTIONS):
@@ -105,9 +128,10 @@ def _ask(rt: Runtime, shown: str, pending: PendingStep) -> ConfirmationAnswer:
                 )
             if told is None:
                 break
-            if told.lower() in _ANSWERS:
-                return _ANSWERS[told.lower()]
-            text = f"Please answer y or n. {_QUESTION}"
+            meant = _read(told.strip(), options)
+            if meant is not None:
+                return meant
+            text = f"Please answer {again} {question}"
     raise _nobody(pending)
 
 

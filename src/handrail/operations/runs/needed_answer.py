@@ -56,7 +56,7 @@ class NeededChoice(msgspec.Struct, frozen=True, kw_only=True):
     shown: str
     options: tuple[tuple[str, str], ...]
     """Id and label, in the order of the choice."""
-    given: str | None | UnsetType = UNSET
+    given: str | UnsetType | None = UNSET
     """What a person took before; None: they declined every option."""
 
 
