@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.ids import (
@@ -203,12 +204,8 @@ def decide_advance(
     kept = collect_kept(history, node, partial(subject_of, place), kept_notes, asked_kinds(place))
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    word = msgspec.structs.replace(
-        _last_word(history, node),
-        seen=_find_seen(history, node, work, kept, held),
-        is_due=confirmations == "person",
-        can_be_asked=can_ask,
-    )
+    said, seen = _last_word(history, node), _find_seen(history, node, work, kept, held)
+    word = replace(said, seen=seen, is_due=confirmations == "person", can_be_asked=can_ask)
     known = _witness(history, workflow, node, word, sighting)
     answer = answer_report(
         workflow,
@@ -225,7 +222,7 @@ def decide_advance(
         shown=ShownState(facts=held, blockers=list_blockers(history, node), word=word),
         known=known,
     )
-    work = msgspec.structs.replace(work, context=answer.context)
+    work = replace(work, context=answer.context)
     if isinstance(answer.outcome, Block):
         return plan_blocked(history, node, attempt_id, work, answer.verdict, answer.outcome, salt, sighting)
     facts = facts_after(history, workflow, node, answer.context, answer.verdict.artifacts)
@@ -263,7 +260,7 @@ def _judge_end(
 
     claims, said = weigh_end(known, verdict.claims)
     gaps = [GapRecorded(gap_id="", severity="warning", reason="reported", summary=one) for one in said]
-    return msgspec.structs.replace(verdict, claims=(*verdict.claims, *claims)), [*ending, *gaps]
+    return replace(verdict, claims=(*verdict.claims, *claims)), [*ending, *gaps]
 
 
 def plan_attempt_look(
@@ -294,7 +291,7 @@ def plan_attempt_look(
     wanted = plan_look(place, bodies)
     if standing is None:
         return wanted
-    return msgspec.structs.replace(wanted, files=(*wanted.files, *standing.named), wants_tree=True)
+    return replace(wanted, files=(*wanted.files, *standing.named), wants_tree=True)
 
 
 def decide_checkpoint(
