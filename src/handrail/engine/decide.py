@@ -204,8 +204,8 @@ def decide_advance(
     kept = collect_kept(history, node, partial(subject_of, place), kept_notes, asked_kinds(place))
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    said, seen = _last_word(history, node), _find_seen(history, node, work, kept, held)
-    word = replace(said, seen=seen, is_due=confirmations == "person", can_be_asked=can_ask)
+    said, saw = _last_word(history, node), _find_seen(history, node, work, kept, held)
+    word = replace(said, seen=saw, is_due=confirmations == "person", can_be_asked=can_ask)
     known = _witness(history, workflow, node, word, sighting)
     answer = answer_report(
         workflow,
