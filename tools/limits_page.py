@@ -30,6 +30,7 @@ REPORTS: Rows = (
     ("operations.checks.run_check", "DEFAULT_SECONDS", "Seconds of a check, unless it says otherwise."),
     ("operations.checks.run_check", "MOST_SECONDS", "Seconds that a check may ask for."),
     ("operations.checks.run_check", "MOST_ARGUMENTS", "Words of a command that `check run` takes."),
+    ("operations.checks.run_check", "MOST_CHANGED_MEANWHILE", "Files of a receipt that changed as it ran."),
     ("operations.checks.run_check", "TREE_SECONDS", "Seconds for a look at the files around a check."),
     (
         "operations.checks.note_command",
@@ -78,6 +79,7 @@ REPLIES: Rows = (
         "LONGEST_VALUE_BYTES",
         "One value that is put into a prompt; of a longer one its name stays.",
     ),
+    ("engine.standing", "MOST_CHECKS_SHOWN", "Declared checks that a prompt names."),
     ("engine.standing", "RECAP_FUNCTIONS_BYTES", "Functions that are told again after a lost context."),
     (
         "projections.recap",
@@ -449,8 +451,9 @@ INSIDE = {
     "code_tools.languages.grammars": ("CHUNK_BYTES",),
     "code_tools.languages.javascript.walk": ("MAX_STACK",),
     "code_tools.languages.reading": ("MAX_TROUBLES",),
-    "engine.judge.evidence": ("FACT_BYTES", "MOST_PATHS_KEPT", "LEAST_WORDS"),
-    "engine.judge.named_places": ("LEAST_QUOTED_WORDS", "LEAST_QUOTED_LETTERS"),
+    "engine.judge.evidence": ("LEAST_WORDS",),
+    "engine.judge.named_places": ("LEAST_QUOTED_WORDS", "LEAST_QUOTED_LETTERS", "LEAST_CODE_LETTERS"),
+    "engine.judge.standing": ("FACT_BYTES", "MOST_PATHS_KEPT"),
     "engine.judge.run_claims": ("MOST_PATHS_NAMED",),
     "engine.plans": ("MOST_CLAIMS",),
     "operations.looking": ("MOST_BRANCHES", "MOST_LISTED", "MOST_RECEIPT_TREES"),

@@ -359,7 +359,7 @@ def _witness(
     if sighting is None:
         return None
     from handrail.engine.judge.run_claims import Witnessed  # noqa: PLC0415 - a simulation weighs nothing
-    from handrail.engine.judge.standing import collect_standing  # noqa: PLC0415
+    from handrail.engine.judge.standing import collect_standing  # noqa: PLC0415 - nor does it look back
 
     instance = instance_of(history, node.node_id)
     refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]

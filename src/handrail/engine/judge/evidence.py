@@ -390,7 +390,7 @@ class _Weighing:
         outdated = find_outdated(self._known)
         self.claims += [one.claim for one in outdated]
         for one in outdated:
-            if one.command and not set(one.claim.refs) <= self._known.told_stale:
+            if one.command and one.claim.refs[-1] not in self._known.told_stale:
                 self._miss(one.claim.fact, RunResult(verdict="stale", command=one.command))
         if outdated and not self.reasons:
             summary = describe_outdated(outdated)

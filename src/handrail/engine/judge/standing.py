@@ -127,7 +127,10 @@ def _find_old_runs(known: Witnessed) -> list[Outdated]:
         result = _judge_again(known, receipt)
         if result.verdict == "stale":
             stale = msgspec.structs.replace(
-                claim, verdict="stale", fact=shorten_message(result.fact, FACT_BYTES)
+                claim,
+                verdict="stale",
+                fact=shorten_message(result.fact, FACT_BYTES),
+                refs=tuple(dict.fromkeys((*claim.refs, *result.refs))),
             )
             found.setdefault(receipt.argv_digest, Outdated(claim=stale, command=result.command))
     return list(found.values())
