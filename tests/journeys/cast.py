@@ -1,4 +1,4 @@
-"""An honest agent and twelve liars, in a small real project: each liar is the honest agent with one lie.
+"""An honest agent and thirteen liars, in a small real project: each liar is the honest agent with one lie.
 
 The honest agent answers what it is asked (as in test_answering_agents.py), but what it reports is true: it
 edits files, runs its check through Handrail, and names what is there. A lie is told wherever a report of
@@ -233,6 +233,23 @@ def run_too_early(told: Told) -> Body | None:
     return told.body
 
 
+def break_afterwards(told: Told) -> Body | None:
+    """The check of an accepted list ran before this edit, and the verification names only a file."""
+    if told.body["kind"] != "wr.verification_report" or not _has_proof(told):
+        return None
+    told.project.edit(EDITED)
+    return _with_evidence(told.body, _PLACE)
+
+
+def _has_proof(told: Told) -> bool:
+    """Whether the last list of changes of the run names a command that really ran."""
+    recorded = of_kind(events_of(told.project.runtime, told.reply), "evidence_recorded")
+    claims = [event["data"]["claims"] for event in recorded]
+    lists = [held for held in claims if any(one["check"] == "changed_in_run" for one in held)]
+    last = lists[-1] if lists else []
+    return any(one["check"] == "ran" and one.get("verdict", "holds") == "holds" for one in last)
+
+
 def pass_refuted(told: Told) -> Body | None:
     match told.body["kind"]:
         case "wr.verification_report":
@@ -345,6 +362,12 @@ LIES: tuple[Lie, ...] = (
         tells="a file is edited after the command ran",
         fact=f"before files changed: {EDITED}",
         tell=run_too_early,
+    ),
+    Lie(
+        name="broken afterwards",
+        tells="a file is edited after the check, and the verification speaks of something else",
+        fact=f"before files changed: {EDITED}",
+        tell=break_afterwards,
     ),
 )
 

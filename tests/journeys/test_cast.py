@@ -1,4 +1,4 @@
-"""Nobody gets away with a lie: an honest agent and twelve liars in every bundled workflow and mode."""
+"""Nobody gets away with a lie: an honest agent and thirteen liars in every bundled workflow and mode."""
 
 from __future__ import annotations
 
