@@ -179,3 +179,32 @@ def test_a_directory_in_place_of_the_file_is_named_as_what_it_is(tmp_path: Path)
         LocalSettings(str(tmp_path), {}).of()
 
     assert caught.value.kind is E_CONFIG
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (
+            {"confirmations": "claimed"},
+            'confirmations: only "person" is allowed here: a project may only tighten',
+        ),
+        ({"code": {"snapshots": "always"}}, 'code.snapshots: only "off" is allowed here'),
+        ({"checks": {"t": {"command": "pytest -q"}}}, "command: write a list of words"),
+        (
+            {"checks": {"t": {"command": ["a"], "report": "r.xml"}}},
+            'report: write {"path": "build/junit.xml"',
+        ),
+        (
+            {"checks": {"t": {"command": ["a"], "report": {"path": "/r.xml"}}}},
+            "write a path inside the project",
+        ),
+    ],
+)
+def test_a_mistaken_value_is_told_with_what_is_allowed(tmp_path: Path, document: Any, said: str) -> None:
+    (tmp_path / ".handrail").mkdir()
+    (tmp_path / ".handrail" / "config.json").write_text(json.dumps(document), encoding="utf-8")
+
+    (problem,) = LocalSettings(str(tmp_path / "home"), {}).problems(str(tmp_path))
+
+    assert said in problem.message
+    assert "regex" not in problem.message

@@ -204,12 +204,49 @@ def test_what_is_kept_can_be_read_by_its_user_alone(work: Work) -> None:
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")
-@pytest.mark.parametrize("whose", ["user", "project"])
-def test_a_setting_turns_it_off(work: Work, whose: str) -> None:
-    place = Path(work.tool.home) if whose == "user" else work.root / ".handrail"
-    write(place, "config.json", json.dumps({"code": {"snapshots": "off"}}))
+def test_a_setting_turns_it_off(work: Work) -> None:
+    write(Path(work.tool.home), "config.json", json.dumps({"code": {"snapshots": "off"}}))
 
     assert work.events(work.start(), "tree_recorded") == []
+
+
+def report_change(work: Work, reply: Any, *paths: str) -> Any:
+    """The answer to a report that says these files were changed."""
+    planned = work.tool.data("run", "continue", "--ack", reply["ackToken"], "--notes", "Planned.")
+    write(work.root, "a.py", "a = 2\n")
+    files = [{"path": path, "change": "modified", "why": "It counts from two now."} for path in paths]
+    checks = [{"command": "make test", "exitCode": 0, "summary": "It passed."}]
+    body = json.dumps([{"kind": "wr.changed_files", "files": files, "checks": checks}])
+    return work.tool.data(
+        "run", "continue", "--ack", planned["ackToken"], "--notes", "n", "--artifacts", body
+    )
+
+
+@pytest.mark.promise("evidence.code.only-tightened")
+def test_a_project_keeps_no_contents_and_switches_off_no_check(work: Work) -> None:
+    write(work.root, ".handrail/config.json", json.dumps({"code": {"snapshots": "off"}}))
+    write(work.root, "secret.txt", "kept nowhere\n")
+    started = work.start()
+
+    lie = report_change(work, started, "a.py", ".gitignore")
+
+    trees = [one["data"] for one in work.events(started, "tree_recorded")]
+    assert trees[0]["cause"] == "start"
+    assert not any("packRef" in one for one in trees)
+    assert ".gitignore did not change in this run" in lie["blockers"][0]["message"]
+
+
+@pytest.mark.promise("evidence.code.only-tightened")
+def test_what_a_user_turned_off_is_told_beside_the_claim(work: Work) -> None:
+    write(Path(work.tool.home), "config.json", json.dumps({"code": {"snapshots": "off"}}))
+    started = work.start()
+
+    report_change(work, started, "a.py")
+
+    (run,) = work.tool.data("session", "show", started["session"]["sessionId"])["runs"]
+    (claim,) = [one for one in run["claims"] if one["check"] == "changed_in_run"]
+    assert (claim["verdict"], claim["level"]) == ("unknown", "claimed")
+    assert claim["fact"].endswith("were not recorded: code.snapshots is off")
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")

@@ -277,6 +277,7 @@ def test_a_project_that_would_loosen_it_is_refused(tmp_path: Path) -> None:
     (problem,) = LocalSettings(str(tmp_path / "home"), {}).problems(str(tmp_path))
 
     assert "confirmations" in problem.message
+    assert "a project may only tighten" in problem.message
 
 
 @pytest.mark.promise("people.never-remote")

@@ -28,6 +28,7 @@ from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.test_signals_while_waiting import wait_until
+from tests.surfaces.cli.tool import Tool
 
 SECRET = "correct-horse-battery-staple"
 
@@ -434,6 +435,32 @@ def test_a_session_tells_of_its_receipts_and_a_copy_of_it_has_them(place: Place)
     assert all("Programs that ran" in report and "started by Handrail" in report for report in reports)
     (copied,) = answer(place.runtime, "session.events", sessionId=moved, kinds=["receipt_recorded"])["items"]
     assert copied["data"]["receiptId"] == told["receiptId"]
+
+
+@pytest.mark.promise("evidence.imported")
+def test_what_another_store_recorded_is_told_as_such(tmp_path: Path) -> None:
+    here, there = Tool(str(tmp_path / "here")), Tool(str(tmp_path / "there"))
+    started = here.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "moves")
+    session_id = started["session"]["sessionId"]
+    changing = here.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")
+    Path(here.project, "new.py").write_text("new = 1\n", encoding="utf-8")
+    files = [{"path": "new.py", "change": "added", "why": "It counts from one."}]
+    checks = [{"command": "make test", "exitCode": 0, "summary": "It passed."}]
+    body = json.dumps([{"kind": "wr.changed_files", "files": files, "checks": checks}])
+    here.data("run", "continue", "--ack", changing["ackToken"], "--notes", "Done.", "--artifacts", body)
+    bundle = str(tmp_path / "bundle.json")
+    here.data("session", "export", session_id, "--out", bundle)
+    shown = there.data("session", "import", bundle, "--dry-run")
+    there.data("session", "import", bundle, "--confirm", shown["confirm_token"])
+
+    reports = [
+        one.data("session", "export", session_id, "--as", "markdown")["content"] for one in (here, there)
+    ]
+    listed = here.run("session", "resume", session_id, "--human").out.decode()
+
+    told = "as another store recorded it before the import"
+    assert [told in report for report in reports] == [False, True]
+    assert "Evidence" in listed
 
 
 @pytest.mark.promise("receipt.one-run")

@@ -216,13 +216,14 @@ def test_a_diff_is_what_git_would_show_and_nothing_in_it_steers_a_terminal(work:
 
 @pytest.mark.promise("evidence.code.restore")
 def test_a_step_without_a_tree_is_named_as_such(work: Work) -> None:
-    write(work.root, ".handrail/config.json", '{"code": {"snapshots": "off"}}')
+    write(Path(work.tool.home), "config.json", '{"code": {"snapshots": "off"}}')
     work.start()
 
     document = checked_document(work.tool.run("code", "status"))
 
     assert document["error"]["code"] == "E_NOT_FOUND"
     assert "no tree" in document["error"]["message"]
+    assert "code.snapshots is off" in document["error"]["details"]["hint"]
 
 
 @pytest.mark.promise("evidence.code.restore")

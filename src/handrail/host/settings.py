@@ -91,12 +91,12 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
 class _Code(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     snapshots: Literal["git", "always", "off"] = "git"
-    """Keep the files of a project with each step: those under git, all, or none."""
+    """Keep the files of a project with each step: those under git, all, or none, then nothing is compared."""
 
 
 class _ProjectCode(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     snapshots: Literal["", "off"] = ""
-    """`off`: never keep files of this project. A project cannot turn on what its user turned off."""
+    """`off`: keep no contents here, only names and digests. A project cannot loosen what its user set."""
 
 
 class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -175,6 +175,7 @@ class LocalSettings:
             trusted_root=user.update.trusted_root,
             checks=checks,
             snapshots=snapshots,
+            looking=user.code.snapshots,
             confirmations=confirmations,
         )
 
@@ -268,7 +269,7 @@ def _decoded(path: str, shown: str, kind: type[_File]) -> _File:
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as trouble:
-        raise _broken(shown, str(trouble)) from trouble
+        raise _broken(shown, _explain(shown, str(trouble))) from trouble
 
 
 def _document(path: str, shown: str) -> dict[str, Json]:
@@ -298,6 +299,30 @@ def _broken(shown: str, why: str) -> Fault:
     )
 
 
+_TIGHTENS = "a project may only tighten what its user set, and the setting may be left out"
+_SAYS = {
+    (PROJECT_FILE, "confirmations"): f'only "person" is allowed here: {_TIGHTENS}',
+    (PROJECT_FILE, "code.snapshots"): f'only "off" is allowed here: {_TIGHTENS}',
+    (USER_FILE, "confirmations"): 'allowed are "claimed" and "person"',
+    (USER_FILE, "code.snapshots"): 'allowed are "git", "always" and "off"',
+    (PROJECT_FILE, "report"): 'write {"path": "build/junit.xml", "format": "junit"}, or "jest" as the format',
+    (PROJECT_FILE, "report.path"): "write a path inside the project, such as build/junit.xml",
+    (PROJECT_FILE, "report.format"): 'allowed are "junit" and "jest"',
+    (PROJECT_FILE, "directory"): "write a path inside the project, such as packages/web",
+    (PROJECT_FILE, "command"): 'write a list of words, such as ["uv", "run", "pytest", "-q"]',
+}
+"""What is allowed, where the reader of values would tell of types and patterns."""
+
+
+def _explain(shown: str, trouble: str) -> str:
+    """What is wrong with a value, and where; in plain words for the settings that are often mistaken."""
+    told, _, place = trouble.rpartition(" - at `$.")
+    name = place.removesuffix("`")
+    ending = name.rpartition("[...].")[2]
+    allowed = _SAYS.get((shown, ending))
+    return trouble if not told or allowed is None else f"{name}: {allowed}."
+
+
 def _problems_of(path: str, shown: str, kind: type[msgspec.Struct]) -> list[SettingProblem]:
     found = []
     document: dict[str, Any] = {}
@@ -307,7 +332,7 @@ def _problems_of(path: str, shown: str, kind: type[msgspec.Struct]) -> list[Sett
     except Fault as fault:
         found.append(_problem(shown, fault))
     except msgspec.ValidationError as trouble:
-        found.append(_problem(shown, _broken(shown, str(trouble))))
+        found.append(_problem(shown, _broken(shown, _explain(shown, str(trouble)))))
     from handrail.contract.suggest import find_nearest
 
     known = (*(field.encode_name for field in msgspec.structs.fields(kind)), *WORKFLOW_KEYS[shown])

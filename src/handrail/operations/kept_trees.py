@@ -27,7 +27,7 @@ from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.worktree import MOST_FILES, MOST_PACK_BYTES, FileMode, Packed, Tree, TreeEntry, Unseen
-from handrail.runtime.runtime import Runtime, TreeDue, keeps_code
+from handrail.runtime.runtime import Runtime, TreeDue, keeps_code, looks_at_code
 from handrail.runtime.sessions import commit, healthy_session, read_session
 
 LARGE_LIST = 2_000
@@ -234,7 +234,7 @@ def take_due_tree(rt: Runtime, due: TreeDue, seconds: float, most_bytes: int = M
 
     Raises Fault when the store refuses; a caller after its reply says so and goes on.
     """
-    if not keeps_code(rt, due.project):
+    if not looks_at_code(rt, due.project):
         return ""
     session = read_session(rt.log, due.session_id)
     if session is None or due.node_id not in session.history.nodes:

@@ -101,11 +101,18 @@ class _Files:
         """
         baseline = find_baseline(self._history, node.node_id)
         if baseline is None:
-            return Unseen(reason="the files that the run began with were not recorded")
+            why = ": code.snapshots is off" if self._is_off() else ""
+            return Unseen(reason=f"the files that the run began with were not recorded{why}")
         found = self.compare_with(baseline)
         if isinstance(found, Unseen) or baseline.fact.cause == "start":
             return found
         return msgspec.structs.replace(found, is_partial=True)
+
+    def _is_off(self) -> bool:
+        try:
+            return self._rt.settings.of(self._directory).looking == "off"
+        except Fault:
+            return False
 
     def compare_with(self, recorded: RecordedTree | None) -> ChangedPaths | Unseen:
         """What differs from a recorded tree."""

@@ -141,6 +141,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Of the project, sorted by name."""
     snapshots: Literal["git", "always", "off"] = "git"
     """Of which projects contents of files are kept with the nodes of a run."""
+    looking: Literal["git", "always", "off"] = "git"
+    """Of which projects the list of files is: the user's word alone; a project switches off no check."""
     confirmations: Confirmations = "claimed"
 
 

@@ -117,6 +117,12 @@ def describe_sum(evidence: EvidenceSum | None) -> str:
     return "evidence: " + ", ".join(parts)
 
 
+def describe_sum_at(history: History, node_id: NodeId) -> str:
+    """The sum at a node in words; of an imported session it says that another store saw what came before."""
+    told = describe_sum(sum_evidence(history, node_id))
+    return f"{told}, as another store recorded it before the import" if told and history.imported else told
+
+
 def describe_level(claim: Claim) -> str:
     """How a claim is known, as people read it."""
     match claim.verdict:

@@ -8,7 +8,7 @@ from handrail.contract.ids import NodeId
 from handrail.contract.wording import format_count
 from handrail.engine.history import History, Node, path_to, steps_after
 from handrail.engine.navigate import Running, leaf_at, step_key
-from handrail.projections.evidence import describe_sum, sum_evidence
+from handrail.projections.evidence import describe_sum_at
 from handrail.projections.run_graph import RunStatus, completed_step, open_gaps, run_graph, skipped_at
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -71,7 +71,7 @@ def closing_line(history: History, node_id: NodeId) -> str:
     parts = [
         f"{format_count(done, 'step')} done",
         *([f"{len(passed)} skipped"] if passed else []),
-        *filter(None, [describe_sum(sum_evidence(history, node_id))]),
+        *filter(None, [describe_sum_at(history, node_id)]),
         *([f"{format_count(len(gaps), 'open gap')}, the first: {gaps[0].summary}"] if gaps else []),
     ]
     told = "; ".join(parts)

@@ -279,7 +279,7 @@ def leave_tree(
         project = project_of(rt, asked)
     except Fault:  # the directory is gone: nothing can be seen there
         return
-    if not keeps_code(rt, project):
+    if not looks_at_code(rt, project):
         return
     rt.trees_due.append(
         TreeDue(
@@ -293,12 +293,25 @@ def leave_tree(
     )
 
 
+def looks_at_code(rt: Runtime, project: str) -> bool:
+    """Whether the list of this project's files is kept, so that reports can be held against it."""
+    try:
+        wanted = rt.settings.of(project).looking
+    except Fault:  # settings that cannot be read allow nothing
+        return False
+    return _is_wanted(rt, project, wanted)
+
+
 def keeps_code(rt: Runtime, project: str) -> bool:
     """Whether contents of this project's files are kept."""
     try:
         wanted = rt.settings.of(project).snapshots
-    except Fault:  # settings that cannot be read allow nothing
+    except Fault:
         return False
+    return _is_wanted(rt, project, wanted)
+
+
+def _is_wanted(rt: Runtime, project: str, wanted: Literal["git", "always", "off"]) -> bool:
     return wanted == "always" or (wanted == "git" and "repo_root_hash" in rt.workspace.observations(project))
 
 

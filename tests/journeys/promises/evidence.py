@@ -16,6 +16,11 @@ RECEIPTS: tuple[Promise, ...] = (
         "it passes with a fact that says the folder. A shell that was elsewhere proves nothing.",
     ),
     Promise(
+        "evidence.imported",
+        source=_MUST,
+        says="The evidence of an imported session is told as what another store recorded.",
+    ),
+    Promise(
         "receipt.recorded-as-it-was",
         source=_RECEIPTS,
         says="A receipt tells the command, how it ended, a digest of its output and the step it was for.",

@@ -20,7 +20,13 @@ PROMISES: tuple[Promise, ...] = (
         "evidence.code.tree-of-a-node",
         "evidence, section 4",
         "In a git repository each start, advance, checkpoint and receipt leaves the tree of its node, in a "
-        "commit of its own after the reply; a setting of the user or the project turns that off.",
+        "commit of its own after the reply; a setting of the user turns that off.",
+    ),
+    Promise(
+        "evidence.code.only-tightened",
+        "evidence, section 3",
+        "A project may keep the contents of its files out of the store, and switches off no check with that; "
+        "where a user turned off looking, each claim that could not be compared says so.",
     ),
     Promise(
         "evidence.code.after-the-reply",

@@ -39,7 +39,7 @@ from handrail.operations.sessions.resume_session import find_work_in_progress
 from handrail.ports.worktree import Tree, Unseen
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Input
-from handrail.runtime.runtime import Runtime, keeps_code, project_of
+from handrail.runtime.runtime import Runtime, looks_at_code, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
 
 LONGEST_LINE_SHOWN = 200
@@ -105,7 +105,7 @@ def note_command(rt: Runtime, request: NoteCommand) -> CommandNoted:
 
 def _keep_tree(rt: Runtime, session: Session, node: Node, project: str, tree: Tree | Unseen) -> None:
     """The files that the command left, so that what changes since can be named; trouble changes nothing."""
-    if isinstance(tree, Unseen) or not keeps_code(rt, project):
+    if isinstance(tree, Unseen) or not looks_at_code(rt, project):
         return
     with suppress(Fault):
         record_tree(rt, session.history, node.node_id, project, tree, "receipt", COMMAND_PACK_BYTES)

@@ -19,7 +19,7 @@ from handrail.operations.sessions.resume_session import find_work_in_progress
 from handrail.ports.worktree import Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import preferred_tip
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, looks_at_code
 from handrail.runtime.sessions import Session, read_session
 
 MOST_SESSIONS = 500
@@ -94,7 +94,7 @@ def read_named(rt: Runtime, history: History, tip: Node, name: str, project: str
     else:
         recorded = find_tree(history, name)
     if recorded is None:
-        raise _no_tree(history, name or tip.node_id)
+        raise _no_tree(rt, history, name or tip.node_id, project)
     stored = load_tree(rt.log, history, recorded)
     if isinstance(stored, Unseen):
         raise Fault(
@@ -136,15 +136,24 @@ def read_tree_contents(
     return {**worktree.read_contents(project, present, missing), **found} if missing else found
 
 
-def _no_tree(history: History, name: str) -> Fault:
+def _no_tree(rt: Runtime, history: History, name: str, project: str) -> Fault:
     known = [node_id for node_id, held in history.trees.items() if held]
     named = f" Nodes with one: {', '.join(known[-5:])}." if known else ""
     return Fault(
         E_NOT_FOUND,
         f"There is no tree for {quote(name)} in session {history.session_id}.{named}",
         details={"resource": "tree", "id": shorten(name)},
-        hint="handrail code status lists the nodes with a tree; they are taken in git repositories.",
+        hint=_explain_no_tree(rt, project, is_any=bool(known)),
     )
+
+
+def _explain_no_tree(rt: Runtime, project: str, *, is_any: bool) -> str:
+    """Why none is taken here; where they are, how to find one."""
+    if looks_at_code(rt, project) or is_any:
+        return "handrail code status lists the nodes with a tree; some could not be taken in time."
+    if rt.settings.of(project).looking == "off":
+        return "None is taken, because code.snapshots is off in the config.json of your home."
+    return 'Trees are taken in git repositories; "always" for code.snapshots takes them everywhere.'
 
 
 def _no_run(told: str, sessions: list[str]) -> Fault:

@@ -20,7 +20,7 @@ from handrail.engine.navigate import (
     step_key,
 )
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, describe_outcome
-from handrail.projections.evidence import describe_level, describe_sum
+from handrail.projections.evidence import describe_level
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
 
 STATUS_WORDS = {
@@ -95,7 +95,7 @@ def describe_evidence(run: RunStory) -> str:
     if run.evidence is None:
         return ""
     return (
-        f"{describe_sum(run.evidence).capitalize()}. Verified means that Handrail saw it, that a program "
+        f"{run.evidence_told.capitalize()}. Verified means that Handrail saw it, that a program "
         "really ran, or that a person confirmed it; unverified means that only the agent has seen it."
     )
 

@@ -39,7 +39,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
 from handrail.engine.reasons import Blocker
-from handrail.projections.evidence import EvidenceSum, sum_evidence, worst_of_each_place
+from handrail.projections.evidence import EvidenceSum, describe_sum_at, sum_evidence, worst_of_each_place
 from handrail.projections.overview import SessionStatus, session_status
 from handrail.projections.run_graph import (
     CurrentArtifact,
@@ -120,6 +120,8 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     latest: str
     """Of the moments."""
     evidence: EvidenceSum | None
+    evidence_told: str = ""
+    """The same in words."""
     receipts: tuple[Receipt, ...] = ()
     """The newest programs that ran, oldest first."""
     receipts_omitted: int = 0
@@ -245,6 +247,7 @@ class _Telling:
             earliest=min(node.at for node in kept),
             latest=max(node.at for node in kept),
             evidence=sum_evidence(self._history, tip.node_id),
+            evidence_told=describe_sum_at(self._history, tip.node_id),
             receipts=tuple(receipts[-MOST_RECEIPTS_TOLD:]),
             receipts_omitted=max(0, len(receipts) - MOST_RECEIPTS_TOLD),
             open_gaps=open_gaps(self._history, tip.node_id),

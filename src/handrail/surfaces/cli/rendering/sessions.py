@@ -79,6 +79,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
             ("Goal", item.get("goal")),
             ("Status", status),
             ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
+            ("Evidence", _evidence(item.get("evidence") or {})),
             ("Answer", f"{item['personSaid']} by a person" if item.get("personSaid") else ""),
             ("Imported", f"from {item['importedFrom']}" if item.get("importedFrom") else ""),
         ]
