@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-FACTS_VERSION: Final = 8
+FACTS_VERSION: Final = 9
 """Part of the key under which facts are kept: a change of meaning of any field raises it."""
 
 NONE: Final = -1

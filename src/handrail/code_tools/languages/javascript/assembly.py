@@ -31,6 +31,7 @@ HASHED = frozenset({"function", "class", "method", "type", "enum", "namespace"})
 def assemble(
     draft: Draft, language: Language, is_declaration: bool, troubles: tuple[ParseTrouble, ...]
 ) -> FileFacts:
+    _hoist_functions(draft)
     docs = read_documentation(draft, language)
     for use in draft.uses:
         if use.binding == NONE:
@@ -111,6 +112,36 @@ def resolve(draft: Draft, use: DraftUse) -> int:
             return found
         at = scope.parent
     return NONE
+
+
+def _hoist_functions(draft: Draft) -> None:
+    """A function in a block of sloppy code is also a `var`, unless a parameter or `let` has its name.
+
+    (ECMAScript, annex B.3.2.) Both are called one name here, because a rename has to change both.
+    """
+    joined: dict[int, int] = {}
+    for block, binding in draft.sloppy_functions:
+        name, at = draft.bindings[binding].name, draft.scopes[block].parent
+        top = draft.var_scope(block)
+        is_free = True
+        while is_free:
+            known = draft.scopes[at].names.get(name)
+            is_free = known is None or draft.bindings[known].is_var
+            if at == top:
+                break
+            at = draft.scopes[at].parent
+        parameters = draft.scopes[top].parent
+        if parameters != NONE and draft.scopes[parameters].kind == "parameters":
+            is_free = is_free and name not in draft.scopes[parameters].names
+        if is_free and binding not in joined:
+            target = draft.bind(name, "function", draft.bindings[binding].meaning, top)
+            draft.bindings[target].is_var = True
+            draft.scopes[block].names[name] = target
+            joined[binding] = target
+    for use in draft.uses:
+        use.binding = joined.get(use.binding, use.binding)
+    for definition in draft.definitions:
+        definition.binding = joined.get(definition.binding, definition.binding)
 
 
 def _resolve_inner_members(draft: Draft) -> None:

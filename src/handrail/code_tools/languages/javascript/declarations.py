@@ -16,10 +16,12 @@ def visit_function_declaration(draft: Draft, node: Node, scope: int, definition:
         visit_signature(draft, node, scope, definition)
         return
     text = draft.name_of(name)
-    target = scope if draft.scopes[scope].is_strict else draft.var_scope(scope)
-    if draft.scopes[target].kind == "function":
-        target = draft.hoist(text, target)
+    target = draft.hoist(text, scope) if draft.var_scope(scope) == scope else scope
     use = draft.declare(name, "function", VALUE, target, definition)
+    binding = draft.uses[use].binding
+    draft.bindings[binding].is_var = True
+    if target == scope and draft.var_scope(scope) != scope and not draft.scopes[scope].is_strict:
+        draft.sloppy_functions.append((scope, binding))
     inner = draft.define(name, "function", node, definition)
     draft.definitions[inner].binding = draft.uses[use].binding
     visit_signature(draft, node, scope, inner)
@@ -39,6 +41,8 @@ def visit_signature(draft: Draft, node: Node, scope: int, definition: int) -> No
     """Parameters, their types and the body of anything that has parameters."""
     parameters = draft.open_scope("parameters", node, scope)
     anchor = draft.anchors.get(node.id, node.start_byte)
+    if node.type in FUNCTION_VALUES:
+        draft.function_values.add(node.start_byte)
     draft.signatures.setdefault(anchor, parameters)
     draft.generics.setdefault(anchor, parameters)
     later: list[Node] = []
@@ -127,6 +131,7 @@ def declare_pattern(
                 role: Role = "declaration" if node.type == "identifier" else "pattern"
                 target = draft.hoist(draft.name_of(node), scope) if is_var else scope
                 use = draft.declare(node, kind, VALUE, target, definition, role)
+                draft.bindings[draft.uses[use].binding].is_var |= is_var
                 inner = draft.define(node, kind, node, definition)
                 draft.definitions[inner].binding = draft.uses[use].binding
                 made.append(use)

@@ -12,6 +12,7 @@ from handrail.code_tools.facts.model import EVERY_MEANING, NAMESPACE, NONE, TYPE
 from handrail.code_tools.languages.javascript.draft import Draft, DraftImport, DraftUse
 
 DOC_LENGTH = 600
+LINE_LENGTH = 500
 TAG = re.compile(rb"@([a-zA-Z]+)\b")
 PARAMETER_TAGS = frozenset({b"param", b"arg", b"argument"})
 TYPED_TAGS = PARAMETER_TAGS | {
@@ -64,10 +65,17 @@ def read_documentation(draft: Draft, language: Language) -> dict[int, str]:
         if described != NONE:
             docs[described] = _plain_text(draft.text[start:end])
         parameters = draft.signatures.get(after, NONE)
+        if after not in draft.function_values and not _begins_line(draft.text, start):
+            parameters = NONE  # to the service it belongs to what stands before it on the line
         if not is_script:
             _add_templates(draft, start, end, draft.generics.get(after, NONE), definition)
         _read_tags(draft, (start, end), scope, parameters, definition)
     return docs
+
+
+def _begins_line(text: bytes, start: int) -> bool:
+    before = text[:start] if start < LINE_LENGTH else text[start - LINE_LENGTH : start]
+    return before.rstrip(b" \t\xef\xbb\xbf")[-1:] in (b"", b"\n", b"\r")
 
 
 def _next_place(text: bytes, end: int) -> int:

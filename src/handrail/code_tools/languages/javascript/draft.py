@@ -36,7 +36,7 @@ class DraftScope:
 
 
 class DraftBinding:
-    __slots__ = ("inner", "is_exported", "kind", "meaning", "name", "scope")
+    __slots__ = ("inner", "is_exported", "is_var", "kind", "meaning", "name", "scope")
 
     def __init__(self, name: str, kind: Kind, scope: int, meaning: int) -> None:
         self.name = name
@@ -45,6 +45,8 @@ class DraftBinding:
         self.meaning = meaning
         self.inner = NONE
         self.is_exported = False
+        self.is_var = False
+        """Declared by `var` or as a function: a function in a block may join it."""
 
 
 class DraftDefinition:
@@ -209,8 +211,12 @@ class Draft:
         """Node id of a declaration under `export` -> the statement, and whether it is the default."""
         self.generic_scopes: dict[int, int] = {}
         """Binding of a class or interface -> the scope of its type parameters, shared by merged parts."""
+        self.function_values: set[int] = set()
+        """Where function expressions and arrows begin."""
         self.generics: dict[int, int] = {}
         """Place of a declaration, as for `documented` -> the scope with its type parameters."""
+        self.sloppy_functions: list[tuple[int, int]] = []
+        """Block and binding of each function that was declared in a block of sloppy code."""
         self.augmented: dict[int, tuple[str, tuple[int, int], tuple[int, int]]] = {}
         """Scope of `declare module "x"` -> the module, its span, and the statement's."""
         self.exports_receivers: set[int] = set()

@@ -54,6 +54,7 @@ def _visit_declarator(
             kind = "class"
         target = draft.hoist(draft.name_of(name), scope) if is_var else scope
         uses = [draft.declare(name, kind, VALUE, target, definition)]
+        draft.bindings[draft.uses[uses[0]].binding].is_var |= is_var
         inner = draft.define(name, kind, node, definition)
         draft.definitions[inner].binding = draft.uses[uses[0]].binding
     else:
