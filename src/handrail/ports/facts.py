@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -39,7 +39,7 @@ class FactView(Protocol):
     def keep(self, facts: Sequence[KeptFacts]) -> None:
         """Add them; several processes may add the same."""
 
-    def forget_others(self, keys: Collection[str]) -> None:
+    def forget_others(self, keys: Iterable[str]) -> None:
         """Drop what no file has any more, when that is most of what is kept."""
 
 
@@ -77,5 +77,5 @@ class NothingKept:
     def keep(self, facts: Sequence[KeptFacts]) -> None:
         del facts
 
-    def forget_others(self, keys: Collection[str]) -> None:
+    def forget_others(self, keys: Iterable[str]) -> None:
         del keys

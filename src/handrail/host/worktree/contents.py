@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Iterator, Sequence
 
 from handrail.host.worktree.packs import matches
@@ -25,6 +24,7 @@ def find_text(
 ) -> Iterator[tuple[TreeEntry, bytes | None]]:
     """The files that hold one of the needles. Only those are digested: to look for text is cheaper."""
     folder, descriptor = "", os.open(project, _FOLDER)
+    only = needles[0] if len(needles) == 1 else b""
     try:
         for entry in files:
             is_plain = entry.mode in ("file", "executable") and not entry.digest.startswith("size:")
@@ -35,10 +35,10 @@ def find_text(
                 if descriptor >= 0:
                     os.close(descriptor)
                 folder, descriptor = above, _open_folder(project, above)
-            content = None if descriptor < 0 else _read(descriptor, read_path(name), most_bytes)
+            content = None if descriptor < 0 else _read(descriptor, read_path(name), entry.size)
             if content is None:
                 yield entry, None
-            elif not needles or any(needle in content for needle in needles):
+            elif only in content if only else not needles or any(needle in content for needle in needles):
                 yield entry, content if matches(content, entry.digest) else None
     finally:
         if descriptor >= 0:
@@ -61,20 +61,18 @@ def _open_folder(project: str, folder: str) -> int:
     return current
 
 
-def _read(folder: int, name: bytes, most_bytes: int) -> bytes | None:
+def _read(folder: int, name: bytes, size: int) -> bytes | None:
+    """The bytes of a regular file; None if it is none any more, or not of this size."""
     try:
         descriptor = os.open(name, _READING, dir_fd=folder)
     except OSError:
         return None
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > most_bytes:
-            return None
-        content = os.read(descriptor, found.st_size + 1)
-        while len(content) < found.st_size and (more := os.read(descriptor, found.st_size - len(content))):
+        content = os.read(descriptor, size + 1)
+        while len(content) < size and (more := os.read(descriptor, size - len(content))):
             content += more
-    except OSError:
+    except OSError:  # a folder, or a pipe that nobody writes to
         return None
     finally:
         os.close(descriptor)
-    return content
+    return content if len(content) == size else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -117,7 +117,7 @@ class SqliteView:
                     row = self._connection.last_insert_rowid()
                     self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (row, one.body))
 
-    def forget_others(self, keys: Collection[str]) -> None:
+    def forget_others(self, keys: Iterable[str]) -> None:
         wanted = set(keys)
         old = self.find_kept() - wanted
         if len(old) <= 2 * len(wanted) + 1_000 or self.is_broken:

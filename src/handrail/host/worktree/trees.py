@@ -295,21 +295,24 @@ def list_with_git(
     if isinstance(seen, Unseen):
         return seen
     table = seen.table
-    sizes, modes = table.columns[3], table.columns[4]
-    states: dict[bytes, State | None] = {}
+    sizes, modes, tracked = table.columns[3], table.columns[4], seen.tracked
+    algorithm, width, digests = f"{look.cache.algorithm}:", 2 * table.length, bytes(table.digests).hex()
+    entries: list[TreeEntry] = []
     for at, path in enumerate(table.paths):
         if not path.endswith(suffixes):
             continue
-        if path in seen.tracked:
-            states[path] = seen.tracked[path]
+        if path in tracked:
+            state = tracked[path]
+            if state is not None:
+                entries.append(_make_entry(path, state, look.cache.algorithm))
             continue
-        digest = bytes(table.digests[at * table.length : (at + 1) * table.length])
-        mode = LINK if stat.S_ISLNK(modes[at]) else EXECUTABLE if modes[at] & 0o100 else FILE
-        states[path] = State(mode=mode, digest=digest, size=sizes[at])
-    present = {path: state for path, state in states.items() if state is not None} | seen.others
-    return FileList(
-        files=_make_entries(present, look.cache.algorithm), skipped=table.submodules + look.skipped
-    )
+        mode: FileMode = "link" if stat.S_ISLNK(modes[at]) else "executable" if modes[at] & 0o100 else "file"
+        digest = algorithm + digests[at * width : (at + 1) * width]
+        entries.append(TreeEntry(path=show_path(path), mode=mode, digest=digest, size=sizes[at]))
+    if seen.others:
+        entries += _make_entries(seen.others, look.cache.algorithm)
+        entries.sort(key=lambda entry: read_path(entry.path))
+    return FileList(files=tuple(entries), skipped=table.submodules + look.skipped)
 
 
 def _see_repository(

@@ -17,7 +17,7 @@ import msgspec
 from handrail.code_tools.facts.jsonc import read_jsonc
 from handrail.code_tools.facts.model import FACTS_VERSION, FileFacts, Unreadable
 from handrail.code_tools.facts.source import MANIFEST, EditedSource, Skipped, Source
-from handrail.code_tools.languages.extensions import LANGUAGES, is_declaration_file, language_of
+from handrail.code_tools.languages.extensions import LANGUAGES, is_declaration_file
 from handrail.contract.catalogue import E_CONFLICT, E_IO
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import shorten
@@ -36,6 +36,7 @@ _SKIPPED_FOLDERS = {
     **dict.fromkeys(("dist", "coverage", ".next", ".nuxt", ".svelte-kit", ".output", ".turbo"), "generated"),
 }
 """By path segment, never by a part of a name: `dist/` is skipped and `dialogs/` or `distance/` is not."""
+_SKIPPED_FOLDER = re.compile(rf"(?:^|/)({'|'.join(map(re.escape, _SKIPPED_FOLDERS))})/")
 _MINIFIED_NAME = re.compile(r"[.-]min\.[cm]?js$")
 _GENERATED_MARK = re.compile(rb"@generated\b|\bDO NOT EDIT\b")
 _MARK_BYTES = 1_000
@@ -64,19 +65,20 @@ class ProjectSource:
         self._worktree = worktree
         self._project = project
         self._view = view
-        self._settings_files = {entry.path: entry for entry in entries if _is_settings(entry.path)}
-        self._skipped = {
-            entry.path: reason
-            for entry in entries
-            if language_of(entry.path) is not None and (reason := find_skip_reason(entry))
-        }
-        self.entries = {
-            entry.path: entry
-            for entry in entries
-            if language_of(entry.path) is not None
-            and entry.path not in self._skipped
-            and entry.mode in ("file", "executable")
-        }
+        self._settings_files: dict[str, TreeEntry] = {}
+        self._skipped: dict[str, str] = {}
+        self.entries: dict[str, TreeEntry] = {}
+        self._keys: dict[str, str] = {}
+        for entry in entries:
+            path = entry.path
+            if path.endswith(".json"):
+                if _is_settings(path):
+                    self._settings_files[path] = entry
+            elif reason := find_skip_reason(entry):
+                self._skipped[path] = reason
+            elif entry.mode != "link":
+                self.entries[path] = entry
+                self._keys[path] = _key(entry)
         self._kept = view.find_kept()
         self._facts: dict[str, FileFacts | Unreadable | None] = {}
         self._bodies: dict[str, bytes] = {}
@@ -95,7 +97,7 @@ class ProjectSource:
     def facts(self, path: str) -> FileFacts | Unreadable | None:
         if path in self._facts or path not in self.entries:
             return self._facts.get(path)
-        key = _key(self.entries[path])
+        key = self._keys[path]
         if key in self._kept and key not in self._bodies:
             self._bodies.update(self._view.load([key]))
         found = self._decode(path, self._bodies.pop(key)) if key in self._bodies else self._analyse(path)
@@ -130,7 +132,7 @@ class ProjectSource:
     def finish(self) -> None:
         """Keep what was analysed."""
         self._view.keep(self._new)
-        self._view.forget_others([_key(entry) for entry in self.entries.values()])
+        self._view.forget_others(self._keys.values())
         self._new = []
 
     def _find_candidates(self, name: str) -> list[str]:
@@ -140,12 +142,12 @@ class ProjectSource:
         found: list[str] = []
         unknown: list[TreeEntry] = []
         for path, entry in self.entries.items():
-            key = _key(entry)
+            key = self._keys[path]
             if not is_word or key not in self._kept:
                 unknown.append(entry)
             elif key in holding:
                 found.append(path)
-        missing = {_key(self.entries[path]) for path in found} - self._bodies.keys()
+        missing = {self._keys[path] for path in found} - self._bodies.keys()
         self._bodies.update(self._view.load(missing))
         for entry, text in self._worktree.find_text(self._project, unknown, [needle], MOST_SOURCE_BYTES):
             if text is None:
@@ -185,7 +187,7 @@ class ProjectSource:
         return found
 
     def _note(self, path: str, text: bytes, body: bytes) -> None:
-        self._new.append(KeptFacts(key=_key(self.entries[path]), words=list_words(text), body=body))
+        self._new.append(KeptFacts(key=self._keys[path], words=list_words(text), body=body))
         if len(self._new) >= _KEPT_AT_ONCE:
             self._view.keep(self._new)
             self._new = []
@@ -250,11 +252,10 @@ def _open_source(rt: Runtime, project: str) -> Iterator[ProjectSource]:
 
 def find_skip_reason(entry: TreeEntry) -> str:
     """Why a file is not looked at, told without reading it; empty when it is."""
-    *folders, name = entry.path.split("/")
-    for folder in folders:
-        if folder in _SKIPPED_FOLDERS:
-            return _SKIPPED_FOLDERS[folder]
-    if _MINIFIED_NAME.search(name):
+    folder = _SKIPPED_FOLDER.search(entry.path)
+    if folder is not None:
+        return _SKIPPED_FOLDERS[folder[1]]
+    if _MINIFIED_NAME.search(entry.path):
         return "minified"
     if entry.size > MOST_SOURCE_BYTES:
         return "too_large"

@@ -93,6 +93,7 @@ CODE_TOOL_ROWS = (
             Spelling(field="limit", value="N"),
         ),
         needs=("tree_sitter",),
+        seconds=120,
         examples=(
             "handrail scan --search greet --compact",
             "handrail scan --search greet --ai-mode --compact",
@@ -127,6 +128,7 @@ CODE_TOOL_ROWS = (
         ),
         blast_radius="Files of the project, those that the preview named; without --fix nothing.",
         needs=("tree_sitter",),
+        seconds=120,
         examples=(
             "handrail edit --file src/app.js --locate greet --compact",
             "handrail edit --file src/app.js --rename greet --to welcome --ai-mode --compact",

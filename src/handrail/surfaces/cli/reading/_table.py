@@ -384,7 +384,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": (),
-        "seconds": 0,
+        "seconds": 120,
         "out": "",
     },
     "edit": {
@@ -414,7 +414,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": (),
-        "seconds": 0,
+        "seconds": 120,
         "out": "",
     },
     "session list": {
