@@ -43,8 +43,8 @@ class ModuleGraph:
         if self._importers is None:
             self._importers = {}
             for importing in self._project.source.files():
-                facts = self._project.facts(importing)
-                if facts is None:
+                facts = self._project.source.facts(importing)  # the project would remember all of them
+                if not isinstance(facts, FileFacts):
                     continue
                 for one in list_dependencies(self._project, importing, facts):
                     if one.path:

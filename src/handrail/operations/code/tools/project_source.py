@@ -47,7 +47,8 @@ _WORD = re.compile(rb"[0-9A-Za-z_$\x80-\xff]+")
 _T = TypeVar("_T")
 _TRIES = 5
 _KEPT_AT_ONCE = 200
-_TEXT_MEMORY_BYTES = 64_000_000
+_FACTS_IN_MEMORY = 300
+_TEXT_MEMORY_BYTES = 32_000_000
 
 _FACTS, _UNREADABLE, _SKIPPED = b"f", b"u", b"s"
 
@@ -101,6 +102,8 @@ class ProjectSource:
         if key in self._kept and key not in self._bodies:
             self._bodies.update(self._view.load([key]))
         found = self._decode(path, self._bodies.pop(key)) if key in self._bodies else self._analyse(path)
+        if len(self._facts) >= _FACTS_IN_MEMORY:
+            self._facts.clear()
         self._facts[path] = found
         return found
 
