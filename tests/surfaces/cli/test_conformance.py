@@ -112,6 +112,12 @@ CASES: list[tuple[list[str], str, str]] = [
     (["code", "status", "--bogus"], "E_USAGE", ""),
     (["code", "diff"], "E_USAGE", ""),
     (["code", "restore"], "E_USAGE", ""),
+    (["scan", "--search", "nothing"], "", ""),
+    (["scan"], "E_USAGE", ""),
+    (["scan", "--continuation", "nonsense"], "E_CONFLICT", "INVALID_TOKEN"),
+    (["edit"], "E_USAGE", ""),
+    (["edit", "--locate", "nothing"], "E_NOT_FOUND", ""),
+    (["edit", "--locate", "nothing", "--fix"], "E_CONFIRMATION_REQUIRED", ""),
     (["check", "run", "nope", "--session", "SESSION"], "E_VALIDATION", "VALIDATION_ERROR"),
     (["workflow"], "E_USAGE", ""),
     (["workflow", "list", "--bogus"], "E_USAGE", ""),
@@ -294,7 +300,7 @@ def test_the_lafs_dialect_conforms_at_the_complete_tier(
 
 def test_every_command_has_a_success_and_a_failure_here() -> None:
     """`mcp`, `hook` and `demo` have no document on success, a self-test takes long, a session without a run
-    needs a setting, `code` needs a tree, `run confirm` a person, `setup` and `update` need clients and an
+    needs a setting, `code` a tree, `edit` a source, `run confirm` a person, `setup` and `update` clients and an
     index; a hook never fails its client. Their own tests show them."""
     seen: dict[bool, set[str]] = {True: set(), False: set()}
     for line, code, _ in CASES:
@@ -302,7 +308,7 @@ def test_every_command_has_a_success_and_a_failure_here() -> None:
 
     assert set(_table.COMMANDS) - seen[True] == {
         *("mcp", "demo", "hook", "store selftest", "session start", "setup", "update"),
-        *("code status", "code diff", "code restore", "run confirm"),
+        *("code status", "code diff", "code restore", "edit", "run confirm"),
     }
     assert set(_table.COMMANDS) - seen[False] == {"hook", "setup", "update"}
 
