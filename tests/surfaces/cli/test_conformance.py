@@ -300,7 +300,7 @@ def test_the_lafs_dialect_conforms_at_the_complete_tier(
 
 def test_every_command_has_a_success_and_a_failure_here() -> None:
     """`mcp`, `hook` and `demo` have no document on success, a self-test takes long, a session without a run
-    needs a setting, `code` a tree, `edit` a source, `run confirm` a person, `setup` and `update` clients and an
+    needs a setting, `code` a tree, `edit` a source, `run confirm` a person, `setup` clients and `update` an
     index; a hook never fails its client. Their own tests show them."""
     seen: dict[bool, set[str]] = {True: set(), False: set()}
     for line, code, _ in CASES:

@@ -8,7 +8,6 @@ again: no name may have lost its meaning.
 
 from __future__ import annotations
 
-import posixpath
 import re
 
 import msgspec
@@ -164,7 +163,7 @@ def _find_needed(project: Project, found: Found, facts: FileFacts, target: str) 
 def _spell_import(path: str, target: str, name: str, imported: Import) -> _Needed | None:
     module = imported.module
     if module.startswith("."):
-        module = _relative(posixpath.normpath(posixpath.join(posixpath.dirname(path), module)), target)
+        module = _relative(_join(path, module), target)
     match imported.kind:
         case "default":
             clause = name
@@ -221,9 +220,25 @@ def _like_others(facts: FileFacts, path: str, relative: str) -> str:
     return relative
 
 
+def _join(path: str, module: str) -> str:
+    """The path that a module specifier of this file means; `..` stays where it leads out of the project."""
+    parts = path.split("/")[:-1]
+    for name in module.split("/"):
+        if name == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif name not in ("", "."):
+            parts.append(name)
+    return "/".join(parts)
+
+
 def _relative(target: str, seen_from: str) -> str:
-    relative = posixpath.relpath(target, posixpath.dirname(seen_from) or ".")
-    return relative if relative.startswith(".") else f"./{relative}"
+    """The specifier of a path in this file."""
+    here, there = seen_from.split("/")[:-1], target.split("/")
+    alike = 0
+    while alike < min(len(here), len(there) - 1) and here[alike] == there[alike]:
+        alike += 1
+    up = [".."] * (len(here) - alike)
+    return "/".join([*(up or ["."]), *there[alike:]])
 
 
 def _find_lines(text: bytes, found: Found) -> tuple[int, int]:
