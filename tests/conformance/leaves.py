@@ -313,7 +313,7 @@ LEAVES: dict[str, Leaf] = {
         further=(
             words("scan --search greet --scope src --kind function,class --exported --limit 5 --ai-mode"),
             words("scan --search gre --text --hash 0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f"),
-            words("scan --analyze polish --file src/app.js"),
+            words("scan --analyze polish"),
             words("scan --trace polish --depth 2"),
             words("scan --trace greet --down"),
             words("scan --ripple polish"),

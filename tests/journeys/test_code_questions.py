@@ -133,7 +133,7 @@ def test_what_is_not_certain_is_said(code: CodeProject) -> None:
     write(code.root, "src/broken.js", "import { myFunc } from './app.js'; myFunc((;\n")
     write(code.root, "dist/app.js", "export function myFunc() {}\n")
 
-    told = code.told("js-scan --analyze myFunc --file src/app.js")
+    told = code.told("js-scan --analyze myFunc")
 
     assert told["complete"] is False
     assert {reason["code"] for reason in told["reasons"]} >= {"dynamic_import", "parse_error", "skipped_file"}

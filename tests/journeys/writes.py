@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Success
 from handrail.operations.kept_trees import record_tree
 from handrail.ports.program import (
     Fetched,
@@ -24,6 +25,7 @@ from handrail.ports.program import (
 )
 from handrail.ports.workspace import Settings
 from handrail.ports.worktree import Tree
+from handrail.runtime.hub import perform
 from handrail.runtime.operation import all_operations
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
@@ -145,6 +147,17 @@ def _restored(world: World) -> dict[str, Any]:
     return _confirmed(runtime, "code.restore", node=node_id)
 
 
+def _edited(world: World) -> dict[str, Any]:
+    """The apply token of a rename."""
+    with open(f"{world.project}/app.js", "w", encoding="utf-8") as file:
+        file.write("export function greet() {}\n")
+    asked = {"file": "app.js", "rename": "greet", "to": "welcome", "aiMode": True}
+    shown = perform(world.runtime, "code.edit", asked)
+    assert isinstance(shown, Success), shown
+    assert isinstance(shown.data, dict)
+    return {"continuation": shown.data["continuation_tokens"]["apply"], "fix": True}
+
+
 WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "workflow.new": lambda world: _confirmed(world.runtime, "workflow.new", workflowId="project.fresh"),
     "run.start": lambda world: {"workflowId": "project.three_steps", "requestId": "key"},
@@ -160,6 +173,7 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "run.confirm": lambda world: {"session": _session(world.runtime)},
     "check.run": lambda world: {"argv": [sys.executable, "-c", "pass"], "session": _session(world.runtime)},
     "code.restore": _restored,
+    "code.edit": _edited,
     "session.start": lambda world: {"goal": "Think first", "requestId": "key"},
     "session.delete": lambda world: _confirmed(
         world.runtime, "session.delete", ids=[_session(world.runtime)], dangerous=True

@@ -104,27 +104,19 @@ class EditCode(Input, frozen=True, kw_only=True):
     """What to find or to change."""
 
     file: Annotated[str, Meta(description="The file it is in.", max_length=1000)] | UnsetType = UNSET
-    locate: (
-        Annotated[str, Meta(description="Where this name, Container.name or id is defined.", max_length=1000)]
-        | UnsetType
-    ) = UNSET
+    locate: Annotated[str, Meta(description="Where it is defined.", max_length=1000)] | UnsetType = UNSET
     context: (
-        Annotated[str, Meta(description="The text of a definition, and what is around it.", max_length=1000)]
-        | UnsetType
+        Annotated[str, Meta(description="Its text and what is around it.", max_length=1000)] | UnsetType
     ) = UNSET
     extract: (
-        Annotated[
-            str, Meta(description="Preview moving this name or id to a module of its own.", max_length=1000)
-        ]
-        | UnsetType
+        Annotated[str, Meta(description="Preview a move to its own module.", max_length=1000)] | UnsetType
     ) = UNSET
     to_module: (
         Annotated[str, Meta(description="The new module; default beside its file.", max_length=1000)]
         | UnsetType
     ) = UNSET
     rename: (
-        Annotated[str, Meta(description="Preview a rename of this name or id in all files.", max_length=1000)]
-        | UnsetType
+        Annotated[str, Meta(description="Preview a rename in all files.", max_length=1000)] | UnsetType
     ) = UNSET
     to: Annotated[str, Meta(description="The new name.", min_length=1, max_length=200)] | UnsetType = UNSET
     names: (
@@ -144,19 +136,12 @@ class EditCode(Input, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     continuation: Annotated[str, Meta(description="A token of an earlier answer.")] | UnsetType = UNSET
-    refetch: (
-        Annotated[bool, Meta(description="Bring back parameters that the token holds only a digest of.")]
-        | UnsetType
-    ) = UNSET
-    refresh: Annotated[bool, Meta(description="Use an expired token of a read once more.")] | UnsetType = (
-        UNSET
-    )
+    refetch: Annotated[bool, Meta(description="Repeat what the token left out.")] | UnsetType = UNSET
+    refresh: Annotated[bool, Meta(description="Renew an expired token.")] | UnsetType = UNSET
     fix: (
         Annotated[bool, Meta(description="Write what the preview showed; needs its apply token.")] | UnsetType
     ) = UNSET
-    ai_mode: Annotated[bool, Meta(description="Add continuation tokens and next actions.")] | UnsetType = (
-        UNSET
-    )
+    ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 

@@ -79,7 +79,6 @@ class TraceOfCode(CodeAnswer, frozen=True, kw_only=True):
     """Callers, or callees, as a tree."""
 
     symbol: FoundCode
-    direction: Literal["callers", "callees"]
     depth: int
     tree: list[TracedCode]
     left_out: int

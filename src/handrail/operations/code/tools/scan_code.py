@@ -43,53 +43,29 @@ class ScanCode(Input, frozen=True, kw_only=True):
     """What to look for."""
 
     search: (
-        Annotated[str, Meta(description="Names that hold this text.", min_length=1, max_length=200)]
-        | UnsetType
+        Annotated[str, Meta(description="Names with this text.", min_length=1, max_length=200)] | UnsetType
     ) = UNSET
-    analyze: (
-        Annotated[str, Meta(description="What a definition is, calls, and is called by.", max_length=1000)]
-        | UnsetType
-    ) = UNSET
-    trace: (
-        Annotated[str, Meta(description="Callers of a definition, as a tree.", max_length=1000)] | UnsetType
-    ) = UNSET
-    ripple: (
-        Annotated[str, Meta(description="What may break when a definition changes.", max_length=1000)]
-        | UnsetType
-    ) = UNSET
-    outline: Annotated[str, Meta(description="The definitions of a file.", max_length=1000)] | UnsetType = (
+    analyze: Annotated[str, Meta(description="One definition in detail.", max_length=1000)] | UnsetType = (
         UNSET
     )
-    deps: (
-        Annotated[str, Meta(description="What a file imports, exports, and who imports it.", max_length=1000)]
-        | UnsetType
-    ) = UNSET
-    file: (
-        Annotated[str, Meta(description="The file that the definition is in.", max_length=1000)] | UnsetType
-    ) = UNSET
-    scope: Annotated[str, Meta(description="Only below this directory.", max_length=1000)] | UnsetType = UNSET
+    trace: Annotated[str, Meta(description="Its callers, as a tree.", max_length=1000)] | UnsetType = UNSET
+    ripple: Annotated[str, Meta(description="What may break.", max_length=1000)] | UnsetType = UNSET
+    outline: Annotated[str, Meta(description="What a file defines.", max_length=1000)] | UnsetType = UNSET
+    deps: Annotated[str, Meta(description="Its imports and importers.", max_length=1000)] | UnsetType = UNSET
+    scope: Annotated[str, Meta(description="Only below it.", max_length=1000)] | UnsetType = UNSET
     kind: Annotated[list[AskedKind], Meta(description="Only these kinds.", max_length=6)] | UnsetType = UNSET
     hash: Annotated[list[str], Meta(description="Only with these hashes.", max_length=50)] | UnsetType = UNSET
-    exported: Annotated[bool, Meta(description="Only what is exported.")] | UnsetType = UNSET
-    text: Annotated[bool, Meta(description="Mentions in strings and comments, too.")] | UnsetType = UNSET
-    limit: (
-        Annotated[int, Meta(description="Results of one answer, 20 by default.", ge=1, le=MOST_RESULTS)]
-        | UnsetType
-    ) = UNSET
-    depth: (
-        Annotated[int, Meta(description="How far a trace goes, 3 by default.", ge=1, le=MOST_DEPTH)]
-        | UnsetType
-    ) = UNSET
-    down: Annotated[bool, Meta(description="Trace what it calls, not who calls it.")] | UnsetType = UNSET
-    continuation: Annotated[str, Meta(description="A token of an earlier answer.")] | UnsetType = UNSET
-    refetch: (
-        Annotated[bool, Meta(description="Bring back parameters that the token holds only a digest of.")]
-        | UnsetType
-    ) = UNSET
-    refresh: Annotated[bool, Meta(description="Use an expired token once more.")] | UnsetType = UNSET
-    ai_mode: Annotated[bool, Meta(description="Add continuation tokens and next actions.")] | UnsetType = (
+    exported: Annotated[bool, Meta(description="Only exported ones.")] | UnsetType = UNSET
+    text: Annotated[bool, Meta(description="Comments, too.")] | UnsetType = UNSET
+    limit: Annotated[int, Meta(description="20 by default.", ge=1, le=MOST_RESULTS)] | UnsetType = UNSET
+    depth: Annotated[int, Meta(description="Of a trace; 3 by default.", ge=1, le=MOST_DEPTH)] | UnsetType = (
         UNSET
     )
+    down: Annotated[bool, Meta(description="Trace callees.")] | UnsetType = UNSET
+    continuation: Annotated[str, Meta(description="A token of an earlier answer.")] | UnsetType = UNSET
+    refetch: Annotated[bool, Meta(description="Repeat what the token left out.")] | UnsetType = UNSET
+    refresh: Annotated[bool, Meta(description="Renew an expired token.")] | UnsetType = UNSET
+    ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
@@ -151,7 +127,7 @@ def _find_mode(given: Mapping[str, Json]) -> str:
 OPERATION = Operation(
     name="code.scan",
     effect="read",
-    summary="Search JavaScript and TypeScript by name; say what a definition is, who uses it, what breaks.",
+    summary="Search JavaScript and TypeScript; see what uses a name and what may break.",
     input=ScanCode,
     output=SearchedCode,
     variants=(AnalyzedCode, TraceOfCode, RippleOfCode, OutlinedFile, FileDeps),

@@ -150,7 +150,6 @@ class Scanning:
         named = str(asked.get("target", "") or asked.get(action, ""))
         wanted = Wanted(
             name=named,
-            file="" if "target" in asked else str(asked.get("file", "")),
             hashes=() if "target" in asked else tuple(asked.get("hash", ())),
         )
         listed = narrow(list_definitions(self._source, wanted))
@@ -161,8 +160,7 @@ class Scanning:
         found = listed[0]
         parameters = {name: value for name, value in asked.items() if name not in MODES[1:]}
         if "search" not in asked:
-            parameters[action] = found.definition.name
-            parameters["file"] = found.path
+            parameters[action] = make_id(found)
         parameters["target"] = make_id(found)
         match action:
             case "trace":
@@ -223,7 +221,6 @@ class Scanning:
         told = (trace_callees if is_down else trace_callers)(self._project, found, depth)
         fields = {
             "symbol": describe_definition(self._source, found),
-            "direction": "callees" if is_down else "callers",
             "depth": depth,
             "tree": [self._describe_node(index, node) for index, node in enumerate(told.nodes)],
             "left_out": told.left_out,
