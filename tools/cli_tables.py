@@ -276,9 +276,14 @@ def _description(spelling: Spelling, fields: dict[str, Any]) -> str:
     return text
 
 
+_MOST_IN_USAGE = 12
+"""Nobody reads a line of more flags; they are listed below it anyway."""
+
+
 def _usage(command: Command) -> str:
     words = ["handrail", command["path"]]
-    for param in command["params"]:
+    params = command["params"]
+    for param in params if len(params) <= _MOST_IN_USAGE else ():
         shown = " ".join(filter(None, (param["flag"], param["value"]))) + ("…" if param["is_plural"] else "")
         words.append(shown if param["required"] else f"[{shown}]")
     return " ".join(words) + (" [flags]" if command["operation"] else "")

@@ -128,7 +128,7 @@ def test_the_lafs_dialect_has_the_same_payload_and_conforms(called: Called) -> N
     assert (ran.status, ran.err, document["success"]) == (0, b"", True)
 
 
-AS_WRITTEN = frozenset({"run start", "run continue", "run checkpoint", "workflow graph"})
+AS_WRITTEN = frozenset({"run start", "run continue", "run checkpoint", "workflow graph", "code diff"})
 """Their text is an author's prompt, or a drawing in the language of another program."""
 
 

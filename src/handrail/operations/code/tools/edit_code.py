@@ -136,7 +136,7 @@ class EditCode(Input, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     continuation: Annotated[str, Meta(description="A token of an earlier answer.")] | UnsetType = UNSET
-    refetch: Annotated[bool, Meta(description="Repeat what the token left out.")] | UnsetType = UNSET
+    refetch: Annotated[bool, Meta(description="Repeat what it left out.")] | UnsetType = UNSET
     refresh: Annotated[bool, Meta(description="Renew an expired token.")] | UnsetType = UNSET
     fix: (
         Annotated[bool, Meta(description="Write what the preview showed; needs its apply token.")] | UnsetType

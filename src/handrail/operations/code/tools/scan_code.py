@@ -45,25 +45,21 @@ class ScanCode(Input, frozen=True, kw_only=True):
     search: (
         Annotated[str, Meta(description="Names with this text.", min_length=1, max_length=200)] | UnsetType
     ) = UNSET
-    analyze: Annotated[str, Meta(description="One definition in detail.", max_length=1000)] | UnsetType = (
-        UNSET
-    )
+    analyze: Annotated[str, Meta(description="One in detail.", max_length=1000)] | UnsetType = UNSET
     trace: Annotated[str, Meta(description="Its callers, as a tree.", max_length=1000)] | UnsetType = UNSET
     ripple: Annotated[str, Meta(description="What may break.", max_length=1000)] | UnsetType = UNSET
-    outline: Annotated[str, Meta(description="What a file defines.", max_length=1000)] | UnsetType = UNSET
-    deps: Annotated[str, Meta(description="Its imports and importers.", max_length=1000)] | UnsetType = UNSET
+    outline: Annotated[str, Meta(description="What it defines.", max_length=1000)] | UnsetType = UNSET
+    deps: Annotated[str, Meta(description="Imports and importers.", max_length=1000)] | UnsetType = UNSET
     scope: Annotated[str, Meta(description="Only below it.", max_length=1000)] | UnsetType = UNSET
     kind: Annotated[list[AskedKind], Meta(description="Only these kinds.", max_length=6)] | UnsetType = UNSET
     hash: Annotated[list[str], Meta(description="Only with these hashes.", max_length=50)] | UnsetType = UNSET
-    exported: Annotated[bool, Meta(description="Only exported ones.")] | UnsetType = UNSET
+    exported: Annotated[bool, Meta(description="Only exported.")] | UnsetType = UNSET
     text: Annotated[bool, Meta(description="Comments, too.")] | UnsetType = UNSET
-    limit: Annotated[int, Meta(description="20 by default.", ge=1, le=MOST_RESULTS)] | UnsetType = UNSET
-    depth: Annotated[int, Meta(description="Of a trace; 3 by default.", ge=1, le=MOST_DEPTH)] | UnsetType = (
-        UNSET
-    )
+    limit: Annotated[int, Meta(description="Default 20.", ge=1, le=MOST_RESULTS)] | UnsetType = UNSET
+    depth: Annotated[int, Meta(description="Of a trace; default 3.", ge=1, le=MOST_DEPTH)] | UnsetType = UNSET
     down: Annotated[bool, Meta(description="Trace callees.")] | UnsetType = UNSET
     continuation: Annotated[str, Meta(description="A token of an earlier answer.")] | UnsetType = UNSET
-    refetch: Annotated[bool, Meta(description="Repeat what the token left out.")] | UnsetType = UNSET
+    refetch: Annotated[bool, Meta(description="Repeat what it left out.")] | UnsetType = UNSET
     refresh: Annotated[bool, Meta(description="Renew an expired token.")] | UnsetType = UNSET
     ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
@@ -127,7 +123,7 @@ def _find_mode(given: Mapping[str, Json]) -> str:
 OPERATION = Operation(
     name="code.scan",
     effect="read",
-    summary="Search JavaScript and TypeScript; see what uses a name and what may break.",
+    summary="Search JavaScript and TypeScript; see uses and what may break.",
     input=ScanCode,
     output=SearchedCode,
     variants=(AnalyzedCode, TraceOfCode, RippleOfCode, OutlinedFile, FileDeps),
