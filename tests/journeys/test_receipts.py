@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.surfaces.cli.here import run_here
-from tests.surfaces.cli.test_signals_while_waiting import wait_until
+from tests.surfaces.cli.test_signals_while_waiting import begun, is_marked, wait_until
 from tests.surfaces.cli.tool import Tool
 
 SECRET = "correct-horse-battery-staple"
@@ -172,6 +174,24 @@ def _is_alive(pid: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+@pytest.mark.promise("receipt.own-time")
+def test_a_program_ends_when_what_started_it_is_killed(tmp_path: Path) -> None:
+    tool = Tool(str(tmp_path))
+    tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "kills")
+    mark = tmp_path / "mark"
+    code = f"import os, signal\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\nsignal.pause()"
+    running = begun(tool, ["check", "run", "--", sys.executable, "-c", code])
+    try:
+        wait_until(lambda: is_marked(running, mark))
+        running.kill()
+        running.communicate(timeout=60)
+        wait_until(lambda: not _is_alive(int(mark.read_text(encoding="ascii"))))
+    finally:
+        running.kill()
+        with suppress(OSError, ValueError):
+            os.kill(int(mark.read_text(encoding="ascii")), signal.SIGKILL)
 
 
 @pytest.mark.promise("receipt.own-time")

@@ -32,6 +32,8 @@ GRACE_SECONDS = 3.0
 MOST_REPORT_BYTES = 8 * 1024 * 1024
 MOST_REMEMBERED = 500
 
+_SHELL = "/bin/sh"
+_GUARDING = 'read -r told || kill -s KILL -- "-$1"'
 _LOOK_SECONDS = 0.05
 _CHUNK_BYTES = 65_536
 _REMEMBERED = ("data", "cache", "checks-run")
@@ -96,11 +98,13 @@ class LocalCheckPrograms:
             reason = error.strerror if isinstance(error, OSError) else "its words hold a null character"
             return ProgramEnd(trouble=f"it could not be started: {reason}")
         self._running = child.pid
+        guard = _start_guard(child.pid)
         try:
             with child:
                 ended_by = _watch(child, started + call.seconds, stop_reason, take)
         finally:
             self._running = 0
+            _dismiss(guard)
         duration_ms = int((time.monotonic() - started) * 1000)
         if ended_by == "deadline":
             return ProgramEnd(is_timed_out=True, duration_ms=duration_ms)
@@ -188,6 +192,32 @@ def _working_directory() -> str:
 
 def _is_inside(path: str, root: str) -> bool:
     return os.path.commonpath((root, path)) == root
+
+
+def _start_guard(group: int) -> subprocess.Popen[bytes] | None:
+    """A shell that ends the program if we are killed: then its line of input never comes.
+
+    A signal for the death of a parent would need code between fork and exec, which is not safe with threads.
+    """
+    try:
+        return subprocess.Popen(  # noqa: S603 - fixed words, and a number of ours
+            [_SHELL, "-c", _GUARDING, "handrail-guard", str(group)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError:  # without that shell it goes on until its own end
+        return None
+
+
+def _dismiss(guard: subprocess.Popen[bytes] | None) -> None:
+    if guard is None or guard.stdin is None:
+        return
+    with suppress(OSError, subprocess.TimeoutExpired):
+        guard.communicate(b"done\n", timeout=GRACE_SECONDS)
 
 
 def _watch(
