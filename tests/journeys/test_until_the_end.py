@@ -331,6 +331,22 @@ def test_nothing_is_passed_beside_a_check_that_fails(site: Site) -> None:
 
 
 @pytest.mark.promise("evidence.failing-at-the-end")
+def test_a_command_that_is_meant_to_fail_is_refused_once_and_told_at_the_end(site: Site) -> None:
+    site.begin()
+    site.write("src/bill.py", WRONG)
+    site.run(*TESTS.split())
+    site.send(changed("src/bill.py", status=1))
+    report = verified({"source": "user", "ref": "the user", "result": "It must fail until Monday."})
+
+    refused = site.send(report)
+    done = site.send(report)
+
+    assert refused["kind"] == "blocked"
+    assert done["isComplete"] is True
+    assert f"The run ends although {TESTS} fails on the present files" in done["closing"]
+
+
+@pytest.mark.promise("evidence.failing-at-the-end")
 def test_a_failure_that_is_told_is_true_and_the_end_of_the_run_says_it(site: Site) -> None:
     site.begin(step("change", **CHANGE))
     site.write("src/bill.py", WRONG)

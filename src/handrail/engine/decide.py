@@ -368,6 +368,7 @@ def _witness(
         session_id=history.session_id,
         standing=collect_standing(history, workflow, node),
         told_stale=frozenset(ref for claim in told if claim.verdict == "stale" for ref in claim.refs),
+        told_facts=frozenset(claim.fact for claim in told if claim.verdict == "contradicted"),
         sighting=sighting,
         receipts=tuple(receipt.fact for receipt in list_receipts(history, node.run_id)),
         checks=history.runs[node.run_id].checks,

@@ -135,6 +135,8 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     standing: StandingClaims = StandingClaims()
     told_stale: frozenset[str] = frozenset()
     """Receipts that an attempt before was refused for: they are of other files."""
+    told_facts: frozenset[str] = frozenset()
+    """Facts that contradicted an attempt before."""
     session_id: str = ""
     """For commands that are told."""
     is_confirmed: bool = False

@@ -184,13 +184,20 @@ def weigh_end(known: Witnessed, own: tuple[Claim, ...]) -> tuple[list[Claim], li
 
 
 def _describe_failing(known: Witnessed) -> list[str]:
-    return [shorten_message(f"The run ends although {fact}.") for fact in find_failing(known)]
+    return [shorten_message(f"The run ends although {one.fact}.") for one in find_failing(known)]
 
 
 # Checks that fail at the end, and those that the project declares
 
 
-def find_failing(known: Witnessed) -> list[str]:
+class FailingCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that fails on the present files. A declared one must not; another may be meant to."""
+
+    fact: str
+    is_declared: bool
+
+
+def find_failing(known: Witnessed) -> list[FailingCheck]:
     """The commands of the last list and the declared checks that fail on the present files."""
     tree = known.sighting.tree
     by_id: dict[str, ReceiptRecorded] = {one.receipt_id: one for one in known.receipts}
@@ -201,7 +208,7 @@ def find_failing(known: Witnessed) -> list[str]:
     ]
     groups = [tuple(one for one in known.receipts if is_command_of(one, held)) for held in listed]
     groups += [find_check_receipts(known, pinned) for pinned in known.checks]
-    found: dict[str, str] = {}
+    found: dict[str, FailingCheck] = {}
     for own in groups:
         here = [one for one in own if tree and one.tree_after == tree]
         if not here or isinstance(here[-1].outcome, StatusUnknown):
@@ -211,7 +218,8 @@ def find_failing(known: Witnessed) -> list[str]:
             name = last.check or make_readable(" ".join(last.argv))[:120]
             ended = describe_outcome(last.outcome)
             ended = "no test passed, or one failed" if ended == "exit 0" else ended
-            found[last.argv_digest] = f"{name} fails on the present files ({ended}, {last.receipt_id})"
+            fact = f"{name} fails on the present files ({ended}, {last.receipt_id})"
+            found[last.argv_digest] = FailingCheck(fact=fact, is_declared=bool(last.check))
     return list(found.values())
 
 
