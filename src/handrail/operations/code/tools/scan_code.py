@@ -128,6 +128,7 @@ OPERATION = Operation(
     output=SearchedCode,
     variants=(AnalyzedCode, TraceOfCode, RippleOfCode, OutlinedFile, FileDeps),
     perform=scan_code,
+    default_sort="rank, path",
     shape=Shape(
         levels={
             "minimal": (

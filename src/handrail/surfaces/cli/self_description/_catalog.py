@@ -361,7 +361,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "operation": "code.scan",
         "effect": "read",
         "authorised_by": "",
-        "sort": "",
+        "sort": "rank, path",
         "params": (
             {"name": "--search", "value": "TEXT", "choices": (), "is_required": False, "environment": "", "text": "Names with this text."},
             {"name": "--analyze", "value": "NAME", "choices": (), "is_required": False, "environment": "", "text": "One in detail."},
