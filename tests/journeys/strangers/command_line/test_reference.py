@@ -238,6 +238,9 @@ def test_every_example_of_reference_runs_where_every_feature_is_on(product: Prod
     declared = product.project / ".handrail" / "config.json"
     declared.parent.mkdir(exist_ok=True)
     declared.write_text('{"checks": {"tests": {"command": ["true"]}}}', encoding="utf-8")
+    source = product.project / "src" / "app.js"
+    source.parent.mkdir()
+    source.write_text("export function greet(name) {\n  return `Hello ${name}`;\n}\n", encoding="utf-8")
     told = reference(product)["commands"]
     examples = [
         line
