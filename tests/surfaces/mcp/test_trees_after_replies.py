@@ -42,7 +42,7 @@ class SlowLook:
 @contextmanager
 def opened(runtime: Runtime, take_tree: TakeTree) -> Iterator[Client]:
     assert isinstance(runtime.settings, GivenSettings)
-    runtime.settings.settings = Settings(snapshots="always")
+    runtime.settings.settings = Settings(snapshots="always", looking="always")
     with connected(Adapter(runtime), ONE_WORKER, take_tree) as client:
         for message in opening():
             assert isinstance(message, dict)
