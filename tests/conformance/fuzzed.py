@@ -16,8 +16,9 @@ from typing import IO, Any
 
 from handrail.main import main
 from handrail.surfaces.cli.reading import _table
-from tests.conformance.leaves import LEAVES, NEEDS_A_PERSON
+from tests.conformance.leaves import LEAVES
 from tests.surfaces.cli.tool import CORE_CODES, Ran, checked_document, strict_json
+from tools.readiness import NEEDS_A_PERSON
 
 LEFT_OUT = frozenset({"mcp", "demo", "hook", *NEEDS_A_PERSON})
 """They take over stdin and stdout for good, or ask at a terminal; each has a test of its own."""

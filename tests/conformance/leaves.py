@@ -567,5 +567,3 @@ LEAVES: dict[str, Leaf] = {
 }
 NO_DOCUMENT = ("demo", "hook", "mcp")
 """Protocols and a show: their own tests stand for what they write."""
-NEEDS_A_PERSON = ("run confirm",)
-"""It asks at a terminal of its own: tests/journeys/test_confirmations.py has one."""

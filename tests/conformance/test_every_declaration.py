@@ -19,9 +19,10 @@ from handrail.surfaces.cli.rendering.text import width_of
 from handrail.surfaces.cli.self_description import _catalog
 from tests.conformance.calls import Called, code_of, way_to
 from tests.conformance.forked import StayingTool
-from tests.conformance.leaves import LEAVES, NEEDS_A_PERSON, NO_DOCUMENT, Way
+from tests.conformance.leaves import LEAVES, NO_DOCUMENT, Way
 from tests.conformance.seeded import Seeded, spelt, state_of
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
+from tools.readiness import NEEDS_A_PERSON
 
 SIDE_BY_SIDE = 8
 WRITES = sorted(path for path, row in _table.COMMANDS.items() if row["effect"] in ("gated", "dangerous"))
