@@ -410,6 +410,12 @@ SOURCES: Rows = (
     ("code_tools.facts.join", "MAX_POSSIBLE", "Places in strings and comments that are listed for a name."),
     ("code_tools.facts.join", "MAX_TROUBLES", "Reasons why references may be missing."),
     ("code_tools.edit.rename", "MAX_UNTOUCHED", "Places that a plan lists and leaves alone."),
+    ("code_tools.edit.replace", "MAX_TEXT", "Characters of a text that replaces a definition."),
+    (
+        "code_tools.edit.moving.cycles",
+        "MAX_MODULES",
+        "Modules followed to find a circle of imports.",
+    ),
     ("code_tools.scan.trace", "MOST_TRACED", "Definitions in one tree of callers."),
     ("code_tools.scan.ripple", "MOST_LAYERS", "Layers of files that import each other."),
     ("operations.code.tools.project_source", "LONGEST_SCAN_SECONDS", "How long files are listed."),
@@ -418,10 +424,10 @@ SOURCES: Rows = (
     ("operations.code.tools.scanning", "MOST_LISTED", "Callers, callees or files of one answer."),
     ("operations.code.tools.scanning", "MOST_UNSURE", "Unsure places of one answer."),
     ("operations.code.tools.code_answers", "MOST_REASONS", "Reasons why an answer may be incomplete."),
-    ("operations.code.tools.edit_code", "MOST_LOCATED", "Definitions that one call locates."),
+    ("operations.code.tools.editing", "MOST_LOCATED", "Definitions that one call locates."),
     ("operations.code.tools.edit_code", "MOST_CHANGES", "Edits of one batch."),
-    ("operations.code.tools.edit_code", "MOST_UNTOUCHED", "Places that a preview names and leaves alone."),
-    ("operations.code.tools.edit_code", "MOST_CONTEXT_BYTES", "Text around a definition."),
+    ("operations.code.tools.editing", "MOST_UNTOUCHED", "Places that a preview names and leaves alone."),
+    ("operations.code.tools.editing", "MOST_CONTEXT_BYTES", "Text around a definition."),
     ("operations.code.tools.planned_files", "MOST_CHANGED_FILES", "Files that one edit may change."),
     ("operations.code.tools.planned_files", "MOST_PREVIEW_BYTES", "Hunks of a preview."),
     ("operations.code.tools.planned_files", "MOST_SHOWN_DIFF_BYTES", "Hunks of its full diff."),
@@ -442,6 +448,8 @@ CHAPTERS = {
 }
 
 INSIDE = {
+    "code_tools.edit.moving.entries": ("MAX_TARGETS",),
+    "code_tools.languages.javascript.layout": ("MAX_NODES",),
     "code_tools.scan.ripple": ("MOST_UNSURE_POINTS",),
     "operations.code.tools.named_symbols": ("MOST_CHOICES",),
     "operations.code.tools.project_source": ("MOST_SOURCE_BYTES",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from handrail.code_tools.facts.join import Project, Symbol
+from handrail.code_tools.facts.join import Found, Project, Symbol
 from handrail.code_tools.facts.model import NONE, FileFacts
 from handrail.code_tools.facts.source import MemorySource
 from handrail.code_tools.languages.extensions import language_of
@@ -52,3 +52,26 @@ def project_with_mark(files: Mapping[str, str]) -> tuple[Project, Symbol | None,
     assert not rest, "one mark in all files"
     project = project_of(plain)
     return project, project.symbol_at(path, len(files[path][:at].encode())), plain
+
+
+def found_with_mark(files: Mapping[str, str]) -> tuple[Project, Found, dict[str, str]]:
+    """The same with the definition whose name is marked, which may be a member."""
+    (path, at), *_ = [(path, text.index(MARK)) for path, text in files.items() if MARK in text]
+    plain = {name: text.replace(MARK, "", 1) for name, text in files.items()}
+    project = project_of(plain)
+    start = len(files[path][:at].encode())
+    return (
+        project,
+        next(one for one in list_found(project) if (one.path, one.definition.start) == (path, start)),
+        plain,
+    )
+
+
+def list_found(project: Project) -> list[Found]:
+    """Every definition of every file."""
+    return [
+        Found(path=path, index=index, definition=definition)
+        for path in project.source.files()
+        if (facts := project.facts(path)) is not None
+        for index, definition in enumerate(facts.definitions)
+    ]

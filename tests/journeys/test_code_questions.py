@@ -222,6 +222,47 @@ def test_a_batch_is_one_preview_and_is_written_as_a_whole_or_not_at_all(code: Co
     assert (status, refused["code"]) == (3, "E_NOT_FOUND")
 
 
+@pytest.mark.promise("code.edit.batch")
+def test_edits_of_every_kind_are_one_batch_each_on_what_the_ones_before_leave(code: CodeProject) -> None:
+    asked = [
+        {"rename": "helper", "to": "greet"},
+        {"move": "greet", "toModule": "src/words.js"},
+        {"extract": "myFunc"},
+        {"replace": "twice", "withText": "export const twice = (name) => [myFunc(name), myFunc(name)];"},
+        {"rename": "myFunc", "file": "src/my-func.js", "to": "fetchData"},
+    ]
+    changes = code.root.parent / "changes.json"
+    changes.write_text(json.dumps(asked), encoding="utf-8")
+
+    preview = code.told(f"js-edit --changes {changes} --ai-mode")
+    applied = code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
+    refusals = []
+    for wrong in ({"move": "both", "toModule": "../x.js"}, {"rename": "both", "move": "both"}, {}):
+        changes.write_text(json.dumps([{"rename": "twice", "to": "both"}, wrong]), encoding="utf-8")
+        refusals.append(code.line(f"js-edit --changes {changes}"))
+
+    assert [(item["action"], item["to"]) for item in preview["items"]] == [
+        ("rename", "greet"),
+        ("move", "src/words.js"),
+        ("extract", "src/my-func.js"),
+        ("replace", ""),
+        ("rename", "fetchData"),
+    ]
+    assert "src/words.js" in applied["files_modified"]
+    assert code.text("src/my-func.js").startswith("import { greet } from './words.js';\n")
+    assert code.text("src/app.js") == (
+        "import { fetchData } from './my-func.js';\n"
+        "export { fetchData as myFunc } from './my-func.js';\n\n"
+        "export const twice = (name) => [fetchData(name), fetchData(name)];\n"
+    )
+    assert [(status, told["code"]) for status, told in refusals] == [
+        (2, "EDIT_REFUSED"),
+        (2, "E_USAGE"),
+        (2, "E_USAGE"),
+    ]
+    assert refusals[0][1]["details"]["item"] == 1
+
+
 @pytest.mark.promise("code.edit.bytes")
 def test_line_ends_modes_and_foreign_bytes_stay(code: CodeProject) -> None:
     content = (
@@ -251,6 +292,23 @@ def test_an_edit_that_would_change_a_meaning_is_refused_with_the_place(code: Cod
     assert told["details"]["reason"] in ("collision", "captured", "shadowed")
     assert told["details"]["file"] == "src/app.js"
     assert told["details"]["line"] >= 1
+    assert code.texts() == before
+
+
+@pytest.mark.promise("code.hostile.paths")
+@pytest.mark.parametrize(
+    "path",
+    ["../out.js", "/tmp/out.js", "src/../../out.js", "link/x.js", "dist/x.js", "src/x.txt", "src/hid.js"],
+)
+def test_no_edit_makes_a_file_outside_of_what_the_tools_see(code: CodeProject, path: str) -> None:
+    (code.root / "link").symlink_to(code.root.parent)
+    write(code.root, ".gitignore", "src/hid.js\n")
+    write(code.root, "src/hid.js", "export const hidden = 1;\n")
+    before = code.texts()
+
+    for action in ("move", "extract"):
+        status, told = code.line(f"js-edit --{action} myFunc --to-module {path} --ai-mode")
+        assert (status, told["code"], told["details"]["reason"]) == (2, "EDIT_REFUSED", "invalid_path")
     assert code.texts() == before
 
 

@@ -87,7 +87,13 @@ def test_an_extraction_runs_by_the_lines_that_cont_prints(code: CodeProject) -> 
         "js-edit --continuation TOKEN_APPLY --fix --json", TOKEN_APPLY=preview["continuation_tokens"]["apply"]
     )
 
-    assert {"extract_preview", "rename_preview"} <= set(located["continuation_tokens"])
+    assert list(located["continuation_tokens"]) == [
+        "extract_preview",
+        "replace_preview",
+        "rename_preview",
+        "move_preview",
+        "context",
+    ]
     assert preview["status"] == "preview"
     assert [change["file"] for change in preview["changes"]] == ["src/app.js", "src/my-func.js"]
     assert unchanged == before
@@ -101,11 +107,72 @@ def test_an_extraction_runs_by_the_lines_that_cont_prints(code: CodeProject) -> 
         "}\n"
     )
     assert code.text("src/app.js") == (
-        "import { helper } from './util.js';\n"
         "import { myFunc } from './my-func.js';\n"
         "export { myFunc } from './my-func.js';\n\n"
         "export const twice = (name) => myFunc(name) + myFunc(name);\n"
     )
+
+
+@pytest.mark.promise("code.edit.move")
+def test_a_move_changes_every_import_and_its_token_needs_only_the_module(code: CodeProject) -> None:
+    write(code.root, "src/target.js", "export const there = 1;\n")
+    located = code.told("js-edit --file src/app.js --locate myFunc --ai-mode --json")
+
+    status, refused = code.line(
+        "js-edit --continuation MOVE", MOVE=located["continuation_tokens"]["move_preview"]
+    )
+    preview = code.told(
+        "js-edit --continuation MOVE --to-module src/target.js",
+        MOVE=located["continuation_tokens"]["move_preview"],
+    )
+    by_hand = code.told("js-edit --move myFunc --to-module ./src/target.js")
+    shown = code.told("js-edit --continuation T", T=preview["continuation_tokens"]["show_diff"])
+    applied = code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
+
+    assert (status, refused["code"]) == (2, "E_USAGE")
+    assert "--to-module FILE" in refused["recovery"]["suggestion"]
+    assert preview["changes"] == by_hand["changes"]
+    assert "+++ b/src/target.js\n" in shown["diff"]
+    assert applied["files_modified"] == ["src/app.js", "src/main.js", "src/target.js", "test/app.test.js"]
+    assert code.text("test/app.test.js") == "import { myFunc } from '../src/target.js';\n\nmyFunc('t');\n"
+    assert code.text("src/main.js") == (
+        "import { myFunc as run } from './target.js';\n"
+        "import { myFunc } from './target.js';\n\n"
+        "console.log(run('a'), myFunc('b'));\n"
+    )
+
+
+@pytest.mark.promise("code.edit.replace")
+def test_a_replacement_takes_its_text_from_a_file_and_names_what_nothing_declares(code: CodeProject) -> None:
+    text = write(code.root.parent, "new.js", "export function helper(name) {\n  return greet(name);\n}\n")
+    located = code.told("js-edit --file src/util.js --locate helper --ai-mode")
+
+    preview = code.told(
+        f"js-edit --continuation T --with-file {text}", T=located["continuation_tokens"]["replace_preview"]
+    )
+    text.unlink()
+    applied = code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
+    write(code.root.parent, "new.js", "export function other() {}\n")
+    status, refused = code.line(f"js-edit --replace helper --with-file {text}")
+
+    assert preview["items"][0]["unresolved"] == ["greet"]
+    assert applied["files_modified"] == ["src/util.js"]
+    assert code.text("src/util.js") == "export function helper(name) {\n  return greet(name);\n}\n"
+    assert (status, refused["code"], refused["details"]["reason"]) == (2, "EDIT_REFUSED", "not_found")
+
+
+@pytest.mark.promise("code.edit.move")
+def test_what_a_moved_declaration_needs_is_exported_on_request(code: CodeProject) -> None:
+    write(code.root, "src/own.js", "const secret = 1;\n\nexport function tell() {\n  return secret;\n}\n")
+
+    status, refused = code.line("js-edit --move tell --to-module src/util.js")
+    preview = code.told("js-edit --move tell --to-module src/util.js --export-needs --ai-mode")
+    code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
+
+    assert (status, refused["details"]["reason"]) == (2, "not_exported")
+    assert "--export-needs" in refused["recovery"]["suggestion"]
+    assert code.text("src/own.js") == "export const secret = 1;\n"
+    assert code.text("src/util.js").startswith("import { secret } from './own.js';\n")
 
 
 @pytest.mark.promise("code.cont.cancel")

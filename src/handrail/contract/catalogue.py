@@ -342,7 +342,7 @@ EDIT_REFUSED = Kind(
     code="EDIT_REFUSED", native="E_VALIDATION", exit_status=2, http_status=422,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
     hint="Look at the place in details, then choose another name or change the code there first.",
-    details=("reason", "file", "line", "column"),
+    details=("reason", "file", "line", "column", "item"),
 )
 RESULTS_STALE = Kind(
     code="RESULTS_STALE", native="E_CONFLICT", exit_status=6, http_status=409,

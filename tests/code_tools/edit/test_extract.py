@@ -1,112 +1,223 @@
-"""Extracting a declaration: what comes along, what stays, and what is refused."""
+"""Taking a function out of its file, and replacing one."""
 
 from __future__ import annotations
 
 import pytest
 
-from handrail.code_tools.edit.extract import apply_with_new_files, name_module, plan_extract
-from handrail.code_tools.edit.plan import Plan, Refusal
-from handrail.code_tools.facts.join import Project
-from handrail.code_tools.facts.source import MemorySource
-from handrail.code_tools.languages.extensions import language_of
-from handrail.code_tools.languages.reading import read_facts
+from handrail.code_tools.edit.move import plan_extract
+from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
+from handrail.code_tools.edit.replace import plan_replace
+from tests.code_tools.reading import found_with_mark, project_with_mark
+
+Files = dict[str, str]
 
 
-def plan(files: dict[str, str], name: str, to_module: str = "") -> tuple[Plan | Refusal, dict[str, bytes]]:
-    texts = {path: text.encode() for path, text in files.items()}
-    project = Project(MemorySource(texts, read_facts, lambda path: language_of(path) is not None))
-    return plan_extract(project, project.find_definitions(name)[0], to_module), texts
+def extract(files: Files, to_module: str = "t.js") -> dict[str, str] | Refusal:
+    project, symbol, plain = project_with_mark(files)
+    assert symbol is not None, "the mark stands before a name"
+    plan = plan_extract(project, symbol, to_module)
+    if isinstance(plan, Refusal):
+        return plan
+    changed = apply_in_memory(plan, {path: text.encode() for path, text in plain.items()})
+    assert isinstance(changed, dict)
+    return plain | {path: text.decode() for path, text in changed.items()}
 
 
-def extract(files: dict[str, str], name: str, to_module: str = "") -> dict[str, str]:
-    made, texts = plan(files, name, to_module)
-    assert isinstance(made, Plan), made
-    return {path: text.decode() for path, text in apply_with_new_files(made, texts).items()}
+EXTRACTED: dict[str, tuple[Files, str, Files]] = {
+    "it is imported back where it is used": (
+        {"m.js": "import k from 'k';\n\nfunction ^a() { return k }\n\nexport const z = a();\n"},
+        "t.js",
+        {
+            "m.js": "import { a } from './t.js';\n\nexport const z = a();\n",
+            "t.js": "import k from 'k';\n\nexport function a() { return k }\n",
+        },
+    ),
+    "importers stay as they are": (
+        {"m.js": "export function ^a() {}\n\na();\n", "n.js": "import { a } from './m.js';\na();\n"},
+        "t.js",
+        {
+            "m.js": "import { a } from './t.js';\nexport { a } from './t.js';\n\na();\n",
+            "t.js": "export function a() {}\n",
+        },
+    ),
+    "exports of CommonJS stay": (
+        {"m.js": "function ^a() {}\n\nexports.a = a;\n"},
+        "lib/t.js",
+        {
+            "m.js": "const { a } = require('./lib/t');\n\nexports.a = a;\n",
+            "lib/t.js": "function a() {}\n\nexports.a = a;\n",
+        },
+    ),
+    "a statement about it stays behind": (
+        {"m.js": "export class ^A {}\n\nA.b = 1;\n"},
+        "t.js",
+        {
+            "m.js": "import { A } from './t.js';\nexport { A } from './t.js';\n\nA.b = 1;\n",
+            "t.js": "export class A {}\n",
+        },
+    ),
+    "a function inside of another": (
+        {
+            "m.js": "import k from 'k';\n\nexport function f(x) {\n  // adds\n  function ^a(y) {\n"
+            "    return `${y}\n  ` + k;\n  }\n\n  return a(x);\n}\n"
+        },
+        "t.js",
+        {
+            "m.js": "import { a } from './t.js';\n\nexport function f(x) {\n  return a(x);\n}\n",
+            "t.js": "import k from 'k';\n\n// adds\nexport function a(y) {\n  return `${y}\n  ` + k;\n}\n",
+        },
+    ),
+    "an arrow inside of a method": (
+        {"m.js": "export class C {\n  m() {\n    const ^a = (x) => x + 1;\n    return a(1);\n  }\n}\n"},
+        "t.js",
+        {
+            "m.js": "import { a } from './t.js';\n\nexport class C {\n  m() {\n    return a(1);\n  }\n}\n",
+            "t.js": "export const a = (x) => x + 1;\n",
+        },
+    ),
+}
 
 
-def refuse(files: dict[str, str], name: str, to_module: str = "") -> str:
-    made, _ = plan(files, name, to_module)
-    assert isinstance(made, Refusal), made
-    return made.code
+@pytest.mark.parametrize("case", EXTRACTED)
+def test_an_extraction(case: str) -> None:
+    before, to_module, after = EXTRACTED[case]
+    plain = {path: text.replace("^", "") for path, text in before.items()}
+
+    assert extract(before, to_module) == plain | after
 
 
-def test_a_function_takes_its_imports_along_and_leaves_an_export() -> None:
+REFUSED: dict[str, tuple[str, str, str]] = {
+    "closed-over variables": (
+        "export function f(x, y) { function ^a() { return x + y } return a() }",
+        "closed_over",
+        "x, y",
+    ),
+    "this of the function around": (
+        "export function f() { const ^a = () => this.x; return a() }",
+        "place_dependent",
+        "around",
+    ),
+    "another name at the top": (
+        "export let a; export function f() { function ^a() {} a() }",
+        "collision",
+        "a",
+    ),
+    "an assigned function": ("export function f() { function ^a() {} a = 1 }", "assigned", "a"),
+    "one of two declarators": ("export function f() { const ^a = () => 1, b = 2; a() }", "nested", "a"),
+    "a parameter": ("export function f(^a) {}", "member", "function"),
+    "a type": ("export type ^T = 1;", "member", "function"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_an_extraction_is_refused_with_the_reason(case: str) -> None:
+    text, code, word = REFUSED[case]
+
+    refusal = extract({"m.ts": text}, "t.ts")
+
+    assert isinstance(refusal, Refusal), refusal
+    assert (refusal.code, word in refusal.message) == (code, True), refusal
+
+
+def test_an_extraction_undone_by_hand_gives_the_same_bytes() -> None:
     files = {
-        "src/app.ts": "import fs, { join as glue } from 'node:path';\nimport * as up from '../up';\n"
-        "import type { Shape } from './shape';\nimport { unused } from './unused';\n\n"
-        "// One line.\n/* And\n a block. */\n"
-        "export async function load(shape: Shape) {\n  return glue(fs.sep, up.here, load, shape);\n}\n\n"
-        "export const rest = unused;\n",
-        "up.ts": "export const here = 1;\n",
-        "src/shape.ts": "export type Shape = 1;\n",
-        "src/unused.ts": "export const unused = 1;\n",
+        "m.js": "import { z } from './z.js';\n\nexport function f() {\n  return z(a());\n}\n\n"
+        "function ^a() {}\n"
     }
+    plain = files["m.js"].replace("^", "")
 
-    after = extract(files, "load", "src/deep/load.ts")
+    after = extract(files)
 
-    assert after["src/deep/load.ts"] == (
-        "import fs from 'node:path';\nimport { join as glue } from 'node:path';\n"
-        "import * as up from '../../up';\nimport type { Shape } from '../shape';\n\n"
-        "// One line.\n/* And\n a block. */\n"
-        "export async function load(shape: Shape) {\n  return glue(fs.sep, up.here, load, shape);\n}\n"
-    )
-    assert after["src/app.ts"] == (
-        "import fs, { join as glue } from 'node:path';\nimport * as up from '../up';\n"
-        "import type { Shape } from './shape';\nimport { unused } from './unused';\n"
-        "export { load } from './deep/load';\n\n"
-        "export const rest = unused;\n"
-    )
+    assert isinstance(after, dict)
+    by_hand = after["m.js"].replace("import { a } from './t.js';\n", "")
+    assert by_hand + "\n" + after["t.js"].removeprefix("export ") == plain
 
 
-def test_a_function_may_use_what_its_module_exports() -> None:
-    text = "export const base = 1;\nexport const f = 2;\nfunction sum() {\n  return base + f;\n}\nsum();\n"
-
-    after = extract({"a.js": text}, "sum")
-
-    assert after["sum.js"] == (
-        "import { base } from './a.js';\nimport { f } from './a.js';\n\n"
-        "export function sum() {\n  return base + f;\n}\n"
-    )
-    assert after["a.js"] == (
-        "import { sum } from './sum.js';\nexport const base = 1;\nexport const f = 2;\nsum();\n"
-    )
+def replace(files: Files, text: str) -> tuple[dict[str, str], tuple[str, ...]] | Refusal:
+    project, found, plain = found_with_mark(files)
+    plan = plan_replace(project, found, text)
+    if isinstance(plan, Refusal):
+        return plan
+    assert isinstance(plan, Plan)
+    changed = apply_in_memory(plan, {path: text.encode() for path, text in plain.items()})
+    assert isinstance(changed, dict)
+    return plain | {path: text.decode() for path, text in changed.items()}, plan.unresolved
 
 
-@pytest.mark.parametrize(
-    ("source", "name", "code"),
-    [
-        ("const hidden = 1;\nexport function f() { return hidden; }\n", "f", "captured"),
-        ("export let n = 0;\nexport function f() { n += 1; }\n", "f", "captured"),
-        ("export const one = 1;\nexport const two = one + 1;\n", "two", "captured"),
-        ("export let f = () => 1;\nf = 2;\n", "f", "member"),
-        ("export const a = 1, b = 2;\n", "a", "member"),
-        ("export const a = 1; export const b = 2;\n", "a", "member"),
-        ("export default function f() {}\n", "f", "member"),
-        ("export class C { m() {} }\n", "m", "member"),
-        ("module.exports = { f };\nfunction f() {}\n", "f", "external"),
-        ("export function f() {}\nlet x = (;\n", "f", "parse_error"),
-    ],
-)
-def test_what_cannot_be_taken_along_is_refused(source: str, name: str, code: str) -> None:
-    assert refuse({"module.js": source}, name) == code
+REPLACED = {
+    "a function": (
+        "/** Says. */\nexport function ^a() { return 1 }\na();\n",
+        "export function a() {\n  return two() + Math.PI;\n}\n",
+        "/** Says. */\nexport function a() {\n  return two() + Math.PI;\n}\na();\n",
+        ("two",),
+    ),
+    "a variable keeps its semicolon": (
+        "export const ^a = 1;\n",
+        "export const a = 2;",
+        "export const a = 2;\n",
+        (),
+    ),
+    "a nested function": (
+        "{ function ^a() {} a() }\nexport {}\n",
+        "function a(x) { x }",
+        "{ function a(x) { x } a() }\nexport {}\n",
+        (),
+    ),
+    "line ends of the file": (
+        "export class ^A {}\r\n",
+        "export class A {\n}\n",
+        "export class A {\r\n}\r\n",
+        (),
+    ),
+    "a method": (
+        "class A {\n  ^a() { return this.b; }\n\n  get b() { return 1; }\n}\n",
+        "async a(x) {\n    return x;\n  }\n",
+        "class A {\n  async a(x) {\n    return x;\n  }\n\n  get b() { return 1; }\n}\n",
+        (),
+    ),
+    "an assigned export": (
+        "exports.^a = function () {};\n",
+        "exports.a = () => 1;\n",
+        "exports.a = () => 1;\n",
+        (),
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("target", "code"),
-    [
-        ("../out.js", "invalid_name"),
-        ("/out.js", "invalid_name"),
-        ("a//b.js", "invalid_name"),
-        ("b.ts", "invalid_name"),
-        ("b.js", "collision"),
-    ],
-)
-def test_the_new_module_is_a_new_file_in_the_project(target: str, code: str) -> None:
-    files = {"a.js": "export function f() {}\n", "b.js": "export const b = 1;\n"}
+@pytest.mark.parametrize("case", REPLACED)
+def test_a_replacement(case: str) -> None:
+    before, text, after, unresolved = REPLACED[case]
 
-    assert refuse(files, "f", target) == code
+    assert replace({"m.js": before}, text) == ({"m.js": after}, unresolved)
 
 
-def test_a_module_is_named_after_what_it_holds() -> None:
-    assert name_module("src/app.tsx", "fetchData") == "src/fetch-data.tsx"
-    assert name_module("app.js", "URLParser2") == "urlparser2.js"
+NOT_REPLACED = {
+    "another name": ("export function ^a() {}\n", "export function b() {}", "not_found"),
+    "a lost export": ("export function ^a() {}\na();\n", "function a() {}", "changed_meaning"),
+    "one export more": (
+        "export function ^a() {}\n",
+        "export function a() {} export let b",
+        "changed_meaning",
+    ),
+    "no source": ("export function ^a() {}\n", "export function a() {", "parse_error"),
+    "a name that others mean": (
+        "export function ^a() {}\nfetch();\n",
+        "export function a() {} function fetch() {}",
+        "captured",
+    ),
+    "an inner definition only": ("export {};\nfunction ^a() {}\n", "{ let a }", "not_found"),
+    "nothing": ("export function ^a() {}\n", "", "not_found"),
+    "a method that becomes another one": ("class A { ^a() {} }\n", "b() { const a = 1; }", "not_found"),
+    "a method that ends its class": ("class A { ^a() {} }\n", "} class B { a() {}", "not_found"),
+    "a parameter": ("export function f(^a) {}\n", "b", "nested"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_REPLACED)
+def test_a_replacement_is_refused(case: str) -> None:
+    before, text, code = NOT_REPLACED[case]
+
+    refusal = replace({"m.js": before}, text)
+
+    assert isinstance(refusal, Refusal), refusal
+    assert refusal.code == code, refusal

@@ -137,6 +137,16 @@ _EDITS: tuple[Promise, ...] = (
         "Several edits are one preview and one apply token, written as a whole or not at all.",
     ),
     Promise(
+        "code.edit.move",
+        "code-tools, how it works",
+        "A move takes what it needs along and rewrites importers; it exports a neighbour only on request.",
+    ),
+    Promise(
+        "code.edit.replace",
+        "code-tools, commands",
+        "A definition gets a given text of the same name, and names that nothing declares are listed.",
+    ),
+    Promise(
         "code.edit.bytes",
         "code-tools, how it works",
         "An edit keeps modes, line ends and every other byte; there and back is byte for byte the same.",

@@ -78,10 +78,10 @@ def _check(tested: Tested) -> bool:
     with tempfile.TemporaryDirectory(prefix="handrail-own-tests-") as folder:
         place = os.path.join(folder, "package")
         shutil.copytree(fetch(tested.name), place)
-        os.symlink(_install(tested), os.path.join(place, "node_modules"))
-        before = _run_tests(tested, place)
+        os.symlink(install(tested), os.path.join(place, "node_modules"))
+        before = run_tests(tested, place)
         counts = _rename_all(tested, place)
-        after = _run_tests(tested, place)
+        after = run_tests(tested, place)
     broken = sorted(before - after)
     shown = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
     print(f"{tested.name}: {shown}; test files passed: {len(before)} before, {len(after)} after")
@@ -89,7 +89,7 @@ def _check(tested: Tested) -> bool:
     return not broken and bool(before) and counts["renamed"] > 0
 
 
-def _install(tested: Tested) -> str:
+def install(tested: Tested) -> str:
     place = os.path.join(CACHE, "code", f"needs-{tested.name}")
     if not os.path.exists(os.path.join(place, "complete")):
         npm = shutil.which("npm")
@@ -110,7 +110,7 @@ def _install(tested: Tested) -> str:
     return os.path.join(place, "node_modules")
 
 
-def _run_tests(tested: Tested, place: str) -> set[str]:
+def run_tests(tested: Tested, place: str) -> set[str]:
     """The test files that end well, each in a process of its own."""
     node = shutil.which("node")
     if node is None:
@@ -134,7 +134,7 @@ def _run_tests(tested: Tested, place: str) -> set[str]:
 
 
 def _rename_all(tested: Tested, place: str) -> Counter[str]:
-    texts = _read(place)
+    texts = read_sources(place)
     counts: Counter[str] = Counter()
     tried: set[tuple[str, str, int]] = set()
     while True:
@@ -175,7 +175,7 @@ def _next_name(project: Project, tested: Tested, tried: set[tuple[str, str, int]
     return None
 
 
-def _read(place: str) -> dict[str, bytes]:
+def read_sources(place: str) -> dict[str, bytes]:
     texts = {}
     for folder, folders, files in os.walk(place):
         folders[:] = sorted(each for each in folders if each not in ("node_modules", "dist", "example"))

@@ -25,6 +25,17 @@ RefusalCode: TypeAlias = Literal[
     "not_found",
     "changed_meaning",
     "stale",
+    "invalid_path",  # no place for source
+    "nested",  # not at the top of its module
+    "closed_over",  # needs variables of the function around it
+    "not_exported",  # needs names that stay behind
+    "assigned",  # an imported name cannot be written
+    "side_effects",  # something that runs on load belongs to it
+    "place_dependent",  # `import.meta`, `__dirname`: another file is another place
+    "module_system",  # CommonJS and ES modules do not mix here
+    "default_export",
+    "cycle",
+    "language",  # not proven for this language
 ]
 
 
@@ -34,7 +45,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     end: int
     replacement: str
     before_hash: str
-    """SHA-256 of the whole file that this edit was planned for."""
+    """SHA-256 of the whole file that this edit was planned for; empty for a file that this edit makes."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +55,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What may mean the same and is left as it is."""
     complete: bool = True
     reasons: tuple[Trouble, ...] = ()
+    unresolved: tuple[str, ...] = ()
+    """Names in given text that nothing in the project declares and that the file did not use before."""
 
     def digest(self) -> str:
         """The same plan has the same digest in every process."""
@@ -70,7 +83,9 @@ def apply_in_memory(plan: Plan, texts: Mapping[str, bytes]) -> dict[str, bytes] 
     changed: dict[str, bytes] = {}
     for path, edits in sorted(by_path.items()):
         text = texts.get(path)
-        if text is None or any(hash_text(text) != edit.before_hash for edit in edits[:1]):
+        if not text and edits[0].before_hash == "":
+            text = b""
+        elif text is None or hash_text(text) != edits[0].before_hash:
             return Refusal(
                 code="stale", message="The file changed after the edit was planned; plan it again.", path=path
             )

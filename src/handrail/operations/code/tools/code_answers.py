@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -11,11 +11,12 @@ from handrail.code_tools.facts.join import Reference
 from handrail.code_tools.facts.places import line_and_column
 from handrail.code_tools.facts.slots import Trouble
 from handrail.code_tools.facts.source import Source
+from handrail.contract.catalogue import E_NOT_FOUND, EDIT_REFUSED
 from handrail.contract.json.canonical import digest as digest_json
-from handrail.contract.outcome import Answer, Json, Success
-from handrail.contract.tokens.continuation import NextAction, Stale, stale_warning
-from handrail.operations.code.tools.continuing import Resumed, TokenDesk
-from handrail.operations.code.tools.project_source import count_skipped
+from handrail.contract.outcome import Answer, Fault, Json, Success
+from handrail.contract.tokens.continuation import Continuation, NextAction, Stale, stale_warning
+from handrail.operations.code.tools.continuing import NOTHING, Resumed, TokenDesk
+from handrail.operations.code.tools.project_source import ProjectSource, count_skipped
 
 _LAST = (
     *("complete", "reasons", "reason_count", "skipped", "warnings"),
@@ -135,6 +136,36 @@ def answer(frame: Frame, told: Told, source: Source) -> Success:
     return Success(
         data={name: data[name] for name in (*first, *(name for name in _LAST if name not in first))}
     )
+
+
+Perform: TypeAlias = Callable[[str, Mapping[str, Json]], Told]
+"""One read, by its name and what it is asked."""
+
+
+def go_on(desk: TokenDesk, resumed: Resumed, source: ProjectSource, perform: Perform) -> Success:
+    """What a token stands for, on the files as they are now; it says so where they have changed.
+
+    Raises Fault E_NOT_FOUND where what the token is about is gone.
+    """
+    held = resumed.continuation
+    stale = None
+    try:
+        if held.context.results_digest:
+            stale = desk.find_stale(resumed, _find_digest_now(held, perform))
+        told = perform(resumed.action_name, resumed.parameters)
+    except Fault as fault:
+        raise desk.refuse_gone(resumed, source.entries) if fault.kind is E_NOT_FOUND else fault from None
+    return answer(Frame(desk=desk, resumed=resumed, wants_tokens=True, stale=stale), told, source)
+
+
+def _find_digest_now(held: Continuation, perform: Perform) -> str:
+    """Of what the token was minted with, done again."""
+    try:
+        return perform(held.action, held.parameters).find_digest()
+    except Fault as fault:
+        if fault.kind is not EDIT_REFUSED:
+            raise
+        return NOTHING
 
 
 def _mint(frame: Frame, told: Told) -> dict[str, str]:

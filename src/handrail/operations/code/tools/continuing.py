@@ -7,8 +7,10 @@ next call types nothing again: its parameters are merged with those of the call,
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
+from msgspec import UnsetType
 
 from handrail.code_tools.scan.ids import split_id
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_USAGE, TOKEN_EXPIRED
@@ -36,8 +38,21 @@ from handrail.runtime.runtime import Runtime
 
 NOTHING = digest(None)
 """The digest of results that no longer exist."""
+_FLAGS = {"with_text": "--with-file"}
+"""Parameters that a command line calls otherwise."""
 _NONCE_BYTES = 6
 _ID_CHARACTERS = 12
+
+
+class Continuable(Protocol):
+    """The input of an operation that goes on from a token."""
+
+    @property
+    def continuation(self) -> str | UnsetType: ...
+    @property
+    def refetch(self) -> bool | UnsetType: ...
+    @property
+    def refresh(self) -> bool | UnsetType: ...
 
 
 class Resumed(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,19 +80,20 @@ class TokenDesk:
         self._purpose = continuation_purpose(digest(project), VERSION)
         self._now = rt.clock.unix_seconds()
 
-    def resume(
-        self, text: str, given: Mapping[str, Json], *, is_refetch: bool = False, is_refresh: bool = False
-    ) -> Resumed:
-        """What the caller's token stands for.
+    def resume(self, call: Continuable, given: Mapping[str, Json]) -> Resumed | None:
+        """What the caller's token stands for; None for a call without one.
 
         Raises Fault INVALID_TOKEN, TOKEN_EXPIRED, ACTION_NOT_ALLOWED, and E_USAGE where the call contradicts
         the token or leaves out what has to be fetched again.
         """
-        continuation = self._read(text, is_refresh=is_refresh)
+        text = call.continuation
+        if isinstance(text, UnsetType):
+            return None
+        continuation = self._read(text, is_refresh=call.refresh is True)
         action = allowed_action(continuation, self._command)
         lacking = missing_parameters(continuation)
         if lacking:
-            restored = restore_parameters(continuation, dict(given)) if is_refetch else None
+            restored = restore_parameters(continuation, dict(given)) if call.refetch is True else None
             if restored is None:
                 raise _refuse_without(lacking)
             continuation = restored
@@ -175,7 +191,7 @@ def require_fix(resumed: Resumed, *, is_fix: bool) -> None:
 
 
 def _refuse_without(names: Sequence[str]) -> Fault:
-    listed = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+    listed = ", ".join(_name_flag(name) for name in names)
     return Fault(
         E_USAGE,
         f"The token holds only a digest of {listed}.",
@@ -185,10 +201,14 @@ def _refuse_without(names: Sequence[str]) -> Fault:
 
 
 def _refuse_contradiction(names: Sequence[str]) -> Fault:
-    listed = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+    listed = ", ".join(_name_flag(name) for name in names)
     return Fault(
         E_USAGE,
         f"The token says something else for {listed}.",
         details={"usage": "--continuation TOKEN"},
         hint=f"Leave out {listed}, or start again without the token.",
     )
+
+
+def _name_flag(name: str) -> str:
+    return _FLAGS.get(name) or f"--{name.replace('_', '-')}"

@@ -33,7 +33,10 @@ class EditedItem(Answer, frozen=True, kw_only=True):
     action: str
     id: str
     to: str
+    """The new name or module."""
     edits: int
+    unresolved: list[str]
+    """Names in a given text that nothing in the project declares."""
 
 
 class EditPreview(CodeAnswer, frozen=True, kw_only=True):

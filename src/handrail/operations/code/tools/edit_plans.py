@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from handrail.code_tools.edit.extract import apply_with_new_files, plan_extract
-from handrail.code_tools.edit.plan import Plan, Refusal
+from handrail.code_tools.edit.move import plan_extract, plan_move
+from handrail.code_tools.edit.moving.specifiers import suggest_module
+from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
 from handrail.code_tools.edit.rename import plan_rename
-from handrail.code_tools.facts.join import Found, Project
+from handrail.code_tools.edit.replace import plan_replace
+from handrail.code_tools.facts.join import Found, Project, Symbol
 from handrail.code_tools.facts.places import line_and_column
-from handrail.code_tools.facts.source import Source
+from handrail.code_tools.languages.extensions import language_of
 from handrail.contract.catalogue import E_USAGE, EDIT_REFUSED
 from handrail.contract.outcome import Fault, Json
 
@@ -22,59 +24,127 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     texts: dict[str, bytes]
     """Every file that it changes, as it becomes."""
+    to: str
+    """The new name or module; empty where there is none."""
 
 
-Planner = Callable[[Project, Source, Found, Mapping[str, Json]], Plan | Refusal]
+Planner = Callable[[Project, Found, Mapping[str, Json]], Plan | Refusal]
+
+TARGETS = {"rename": "to", "move": "to_module", "extract": "to_module", "replace": "with_text"}
+"""The parameter that each kind of edit takes beside the definition."""
 
 
-def make_plan(
-    project: Project, source: Source, action: str, found: Found, asked: Mapping[str, Json]
-) -> Planned:
+def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, Json]) -> Planned:
     """The edit of one definition. Raises Fault EDIT_REFUSED with the place, E_USAGE for what is missing."""
-    made = PLANS[action](project, source, found, asked)
-    if isinstance(made, Refusal):
-        raise _refuse(source, action, made)
-    paths = sorted({edit.path for edit in made.edits if edit.before_hash})
-    old = {path: source.text(path) or b"" for path in paths}
-    return Planned(plan=made, texts=apply_with_new_files(made, old))
+    if action == "extract" and not asked.get("to_module"):
+        asked = {**asked, "to_module": suggest_module(found.path, found.definition.name)}
+        made = _refuse_existing(project, str(asked["to_module"])) or _extract(project, found, asked)
+    else:
+        made = PLANS[action](project, found, asked)
+    if not isinstance(made, Refusal):
+        old = {edit.path: project.source.text(edit.path) for edit in made.edits}
+        changed = apply_in_memory(made, {path: text for path, text in old.items() if text is not None})
+        if not isinstance(changed, Refusal):
+            to = "" if action == "replace" else str(asked[TARGETS[action]]).removeprefix("./")
+            return Planned(plan=made, texts=changed, to=to)
+        made = changed
+    raise _refuse(project, action, made)
 
 
-def _rename(project: Project, source: Source, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
-    del source
-    new_name = asked.get("to", "")
-    if not new_name:
-        raise Fault(
-            E_USAGE,
-            "A rename needs the new name.",
-            details={"usage": "--to NEW"},
-            hint="Send the same call with --to and the new name.",
-        )
+def _rename(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+    new_name = _require(asked, "to", "A rename needs the new name.", "--to NEW")
+    symbol = _find_symbol(project, found)
+    return symbol if isinstance(symbol, Refusal) else plan_rename(project, symbol, new_name)
+
+
+def _move(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+    target = _require(asked, "to_module", "A move needs the module that it goes to.", "--to-module FILE")
+    symbol = _refuse_language(found) or _find_symbol(project, found)
+    if isinstance(symbol, Refusal):
+        return symbol
+    return plan_move(project, symbol, target.removeprefix("./"), asked.get("export_needs") is True)
+
+
+def _extract(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+    target = str(asked["to_module"]).removeprefix("./")
+    symbol = _refuse_language(found) or _find_symbol(project, found)
+    if isinstance(symbol, Refusal):
+        return symbol
+    return plan_extract(project, symbol, target, asked.get("export_needs") is True)
+
+
+def _replace(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+    text = _require(asked, "with_text", "A replacement needs the new text.", "--with-file FILE")
+    return _refuse_language(found) or plan_replace(project, found, text)
+
+
+PLANS: dict[str, Planner] = {
+    "rename": _rename,
+    "move": _move,
+    "extract": _extract,
+    "replace": _replace,
+}
+
+
+def list_plans(project: Project, found: Found) -> tuple[str, ...]:
+    """The kinds of edits that can fit this definition; each may still be refused."""
+    is_whole = bool(found.definition.digest)
+    if project.symbol_of(found.path, found.index) is None:
+        return ("replace",) if is_whole else ()
+    if not is_whole or _refuse_language(found) is not None:
+        return ("rename",)
+    return ("extract", "replace", "rename", "move")
+
+
+def _require(asked: Mapping[str, Json], name: str, message: str, usage: str) -> str:
+    value = asked.get(name, "")
+    if not value:
+        raise Fault(E_USAGE, message, details={"usage": usage}, hint=f"Send the same call with {usage}.")
+    return str(value)
+
+
+def _find_symbol(project: Project, found: Found) -> Symbol | Refusal:
     symbol = project.symbol_of(found.path, found.index)
-    if symbol is None:
-        return Refusal(
-            code="member",
-            message="This is a member, and which objects have it cannot be proven",
-            path=found.path,
-            start=found.definition.start,
-            end=found.definition.end,
-        )
-    return plan_rename(project, symbol, str(new_name))
+    if symbol is not None:
+        return symbol
+    return Refusal(
+        code="member",
+        message="This is a member, and which objects have it cannot be proven",
+        path=found.path,
+        start=found.definition.start,
+        end=found.definition.end,
+    )
 
 
-def _extract(project: Project, source: Source, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
-    del source
-    return plan_extract(project, found, str(asked.get("to_module", "")))
+def _refuse_language(found: Found) -> Refusal | None:
+    if language_of(found.path) != "python":
+        return None
+    return Refusal(
+        code="language",
+        message="Only a rename is proven for Python",
+        path=found.path,
+        start=found.definition.start,
+        end=found.definition.end,
+    )
 
 
-PLANS: dict[str, Planner] = {"rename": _rename, "extract": _extract}
+def _refuse_existing(project: Project, target: str) -> Refusal | None:
+    if project.source.text(target) is None:
+        return None
+    return Refusal(
+        code="collision", message=f"The module {target} exists; name one with --to-module", path=target
+    )
 
 
-def _refuse(source: Source, action: str, refusal: Refusal) -> Fault:
+def _refuse(project: Project, action: str, refusal: Refusal) -> Fault:
     details: dict[str, Json] = {"reason": refusal.code}
     where = ""
     if refusal.path:
-        line, column = line_and_column(source.text(refusal.path) or b"", refusal.start)
+        line, column = line_and_column(project.source.text(refusal.path) or b"", refusal.start)
         details |= {"file": refusal.path, "line": line, "column": column}
         where = f" ({refusal.path}:{line}:{column})"
     message = f"The {action} is refused: {refusal.message.removesuffix('.')}{where}."
-    return Fault(EDIT_REFUSED, message[:1000], details=details)
+    hint = "Send the same call with --export-needs, or export it yourself first."
+    return Fault(
+        EDIT_REFUSED, message[:1000], details=details, hint=hint if refusal.code == "not_exported" else ""
+    )

@@ -92,17 +92,14 @@ def describe_files(files: Sequence[PlannedFile], most_bytes: int) -> list[Change
     return described
 
 
+def find_obstacles(rt: Runtime, project: str, files: Sequence[PlannedFile]) -> tuple[LeftOut, ...]:
+    """What stands in the way of writing these files, as things are."""
+    return rt.worktree().find_obstacles(project, [_write(one) for one in files]) if files else ()
+
+
 def write_plan(rt: Runtime, project: str, files: Sequence[PlannedFile]) -> tuple[LeftOut, ...]:
     """Write all of them, or none. Returns what stood in the way. Raises Fault E_IO."""
-    writes = {
-        one.before.path: FileWrite(
-            path=one.before.path,
-            mode="file" if one.before.mode == "absent" else one.before.mode,
-            content=one.new,
-            before=one.before,
-        )
-        for one in files
-    }
+    writes = {one.before.path: _write(one) for one in files}
     with rt.interruptions.defer():
         worktree = rt.worktree()
         done = worktree.write_files(project, list(writes.values()), is_whole=True)
@@ -117,6 +114,15 @@ def write_plan(rt: Runtime, project: str, files: Sequence[PlannedFile]) -> tuple
                 details={"reason": "refused", "path": shorten(done.left_out[0].path)},
             )
     return done.left_out
+
+
+def _write(one: PlannedFile) -> FileWrite:
+    return FileWrite(
+        path=one.before.path,
+        mode="file" if one.before.mode == "absent" else one.before.mode,
+        content=one.new,
+        before=one.before,
+    )
 
 
 def _reverse(write: FileWrite, old: bytes) -> FileWrite:

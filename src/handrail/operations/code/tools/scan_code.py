@@ -10,13 +10,8 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_CONFLICT, E_IO, E_NOT_FOUND, E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Json, Success
-from handrail.contract.tokens.continuation import Stale
-from handrail.operations.code.tools.code_answers import (
-    Frame,
-    answer,
-    plain_fields,
-)
-from handrail.operations.code.tools.continuing import Resumed, TokenDesk
+from handrail.operations.code.tools.code_answers import Frame, answer, go_on, plain_fields
+from handrail.operations.code.tools.continuing import TokenDesk
 from handrail.operations.code.tools.project_source import ProjectSource, read_sources
 from handrail.operations.code.tools.scan_answers import (
     AnalyzedCode,
@@ -73,14 +68,7 @@ def scan_code(rt: Runtime, request: ScanCode) -> Success:
     project = project_of(rt, request.project)
     desk = TokenDesk(rt, project, COMMAND)
     given = plain_fields(request, _CONTROL)
-    resumed = None
-    if request.continuation is not UNSET:
-        resumed = desk.resume(
-            request.continuation,
-            given,
-            is_refetch=request.refetch is True,
-            is_refresh=request.refresh is True,
-        )
+    resumed = desk.resume(request, given)
     mode = _find_mode(given) if resumed is None else ""
 
     def scan(source: ProjectSource) -> Success:
@@ -88,23 +76,9 @@ def scan_code(rt: Runtime, request: ScanCode) -> Success:
         if resumed is None:
             frame = Frame(desk=desk, resumed=None, wants_tokens=request.ai_mode is True)
             return answer(frame, scanning.perform(mode, given), source)
-        try:
-            stale = _find_stale(desk, scanning, resumed)
-            told = scanning.perform(resumed.action_name, resumed.parameters)
-        except Fault as fault:
-            raise desk.refuse_gone(resumed, source.entries) if fault.kind is E_NOT_FOUND else fault from None
-        frame = Frame(desk=desk, resumed=resumed, wants_tokens=True, stale=stale)
-        return answer(frame, told, source)
+        return go_on(desk, resumed, source, scanning.perform)
 
     return read_sources(rt, project, scan)
-
-
-def _find_stale(desk: TokenDesk, scanning: Scanning, resumed: Resumed) -> Stale | None:
-    """Whether the results that the token was minted with are still so."""
-    held = resumed.continuation
-    if not held.context.results_digest:
-        return None
-    return desk.find_stale(resumed, scanning.perform(held.action, held.parameters).find_digest())
 
 
 def _find_mode(given: Mapping[str, Json]) -> str:

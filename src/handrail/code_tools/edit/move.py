@@ -1,0 +1,183 @@
+"""Move a declaration to another module, or take it out of its file and import it back; or say why not. Pure.
+
+`plan_move` changes every importer to the new module. The old module keeps exporting the name only where
+package.json names the old module or an importer cannot be rewritten (docs/decisions/0072-moving-source.md).
+`plan_extract` leaves importers alone: the old module imports the name back and exports what it exported.
+"""
+
+from __future__ import annotations
+
+from handrail.code_tools.edit.moving.cycles import refuse_cycles
+from handrail.code_tools.edit.moving.extent import Extent, read_extent
+from handrail.code_tools.edit.moving.importers import rewrite_importers
+from handrail.code_tools.edit.moving.leaving import leave_home
+from handrail.code_tools.edit.moving.meanings import verify_shift
+from handrail.code_tools.edit.moving.needs import bring_needs, drop_needless
+from handrail.code_tools.edit.moving.nested import lift_nested
+from handrail.code_tools.edit.moving.placing import place_text
+from handrail.code_tools.edit.moving.sheet import Sheet
+from handrail.code_tools.edit.moving.shift import Shift, refuse_target
+from handrail.code_tools.edit.plan import Plan, Refusal
+from handrail.code_tools.edit.rename import MAX_UNTOUCHED
+from handrail.code_tools.facts.join import Project, Symbol
+from handrail.code_tools.facts.model import NONE, VALUE, Use
+from handrail.code_tools.facts.slots import Local
+
+
+def plan_move(project: Project, symbol: Symbol, to_module: str, is_exporting: bool = False) -> Plan | Refusal:
+    """Everything that used the declaration uses it from `to_module`; the file is made if it is missing.
+
+    With `is_exporting` the old module exports what the moved text needs of it; otherwise that is refused.
+    """
+    extent = read_extent(project, symbol)
+    if isinstance(extent, Refusal):
+        return extent
+    return _plan(project, symbol, extent, to_module, is_exporting, is_extract=False)
+
+
+def plan_extract(
+    project: Project, symbol: Symbol, to_module: str, is_exporting: bool = False
+) -> Plan | Refusal:
+    """A function or class goes to `to_module` and is imported back; also one inside of another function."""
+    if symbol.kind not in ("function", "class", "method", "property"):
+        return Refusal(
+            code="member", message="Only a function or a class can be extracted; move this instead."
+        )
+    slot = symbol.slot
+    facts = project.facts(slot.path) if isinstance(slot, Local) else None
+    if isinstance(slot, Local) and facts is not None and facts.bindings[slot.binding].scope != 0:
+        return lift_nested(project, symbol, to_module, is_exporting)
+    extent = read_extent(project, symbol)
+    if isinstance(extent, Refusal):
+        return extent
+    return _plan(project, symbol, extent, to_module, is_exporting, is_extract=True)
+
+
+def _plan(
+    project: Project, symbol: Symbol, extent: Extent, target: str, is_exporting: bool, is_extract: bool
+) -> Plan | Refusal:
+    system = refuse_target(project, extent, target)
+    if isinstance(system, Refusal):
+        return system
+    shift = Shift(project, extent, target, system)
+    refusal = _refuse_extent(shift, is_extract) or bring_needs(shift, is_exporting)
+    if refusal is None and is_extract:
+        shift.kept |= {each.exported for each in extent.exports}
+    elif refusal is None:
+        refusal = rewrite_importers(shift)
+    refusal = refusal or place_text(shift)
+    if refusal is not None:
+        return refusal
+    drop_needless(shift)
+    leave_home(shift)
+    plan = Plan(edits=tuple(edit for path in sorted(shift.sheets) for edit in shift.sheets[path].edits()))
+    refusal = verify_shift(shift, plan) or refuse_cycles(shift, plan)
+    return refusal if refusal is not None else add_rest(project, symbol, extent, plan)
+
+
+def add_rest(project: Project, symbol: Symbol, extent: Extent, plan: Plan) -> Plan:
+    """What may mean the moved thing and is left alone."""
+    found = project.references(symbol)
+    weak = [
+        each
+        for each in found.items
+        if each.level in ("member", "possible")
+        and not (each.path == extent.path and extent.holds(each.start))
+        and not any(edit.path == each.path and edit.start <= each.start < edit.end for edit in plan.edits)
+    ]
+    return Plan(
+        edits=plan.edits,
+        untouched=tuple(weak[:MAX_UNTOUCHED]),
+        complete=found.complete,
+        reasons=found.reasons,
+    )
+
+
+# What cannot move
+
+
+def _refuse_extent(shift: Shift, is_extract: bool) -> Refusal | None:
+    facts, extent = shift.facts(shift.home), shift.extent
+    layout = shift.sheet(shift.home).layout
+    for span in layout.local:
+        if extent.declares_at(span.start) and not _is_own_export(shift, span.start):
+            return _refuse_place(
+                shift, "place_dependent", "This means something else in another file.", span.start, span.end
+            )
+    for each in facts.dynamic:
+        if each.kind in ("eval", "with", "require", "import") and extent.declares_at(each.start):
+            return _refuse_place(shift, "dynamic", "Names are made at run time here.", each.start, each.end)
+    refusal = _refuse_strictness(shift)
+    if refusal is not None:
+        return refusal
+    for at in facts.bindings[extent.binding].uses if extent.binding != NONE else ():
+        use = facts.uses[at]
+        if extent.holds(use.start):
+            continue
+        if use.role in ("write", "pattern"):
+            return _refuse_place(
+                shift,
+                "assigned",
+                f"{use.name} is assigned here, and an import cannot be.",
+                use.start,
+                use.end,
+            )
+        if (
+            not is_extract
+            and use.meaning & VALUE
+            and use.role not in ("type", "doc")
+            and _is_statement_on_load(shift, use)
+        ):
+            return _refuse_place(
+                shift,
+                "side_effects",
+                f"This statement uses {use.name} when the module is loaded, and stays; extract it instead.",
+                use.start,
+                use.end,
+            )
+    return None
+
+
+def _is_own_export(shift: Shift, start: int) -> bool:
+    """`exports` in `exports.a = function () {}`, which moves along."""
+    statement = shift.sheet(shift.home).layout.statement_at(start)
+    return (
+        shift.extent.binding == NONE
+        and statement is not None
+        and start < statement.start + len("module.exports")
+    )
+
+
+def _is_statement_on_load(shift: Shift, use: Use) -> bool:
+    layout = shift.sheet(shift.home).layout
+    statement = layout.statement_at(use.start)
+    return statement is not None and statement.kind == "other" and layout.runs_on_load(use.start)
+
+
+def _refuse_strictness(shift: Shift) -> Refusal | None:
+    """In CommonJS each file chooses strict mode for itself."""
+    target = shift.sheet(shift.target)
+    if shift.system == "es" or target.is_new or not target.layout.statements:
+        return None
+    if _is_strict(target) != _is_strict(shift.sheet(shift.home)):
+        return Refusal(
+            code="changed_meaning",
+            message='Only one of the files says "use strict".',
+            path=shift.target,
+        )
+    return None
+
+
+def _is_strict(sheet: Sheet) -> bool:
+    return any(
+        each.kind == "directive" and b"use strict" in sheet.text[each.start : each.end]
+        for each in sheet.layout.statements
+    )
+
+
+def _refuse_place(shift: Shift, code: str, message: str, start: int, end: int) -> Refusal:
+    match code:
+        case "dynamic" | "assigned" | "side_effects":
+            return Refusal(code=code, message=message, path=shift.home, start=start, end=end)
+        case _:
+            return Refusal(code="place_dependent", message=message, path=shift.home, start=start, end=end)

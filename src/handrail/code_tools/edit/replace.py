@@ -1,0 +1,138 @@
+"""Replace one definition by a given text, or say why not. Pure.
+
+The text must define the same name, and the module must export what it exported. Every name elsewhere in the
+file must mean what it meant; names that the text uses and nothing declares are told in the plan.
+"""
+
+from __future__ import annotations
+
+from handrail.code_tools.edit.moving.extent import refuse_troubles
+from handrail.code_tools.edit.moving.meanings import compare_kept, edited_project
+from handrail.code_tools.edit.plan import Edit, Plan, Refusal, hash_text
+from handrail.code_tools.facts.join import Found, Project
+from handrail.code_tools.facts.model import NONE, Definition, FileFacts
+
+MAX_TEXT = 1_000_000
+KNOWN_GLOBALS = frozenset(
+    {
+        *("Array", "ArrayBuffer", "BigInt", "Boolean", "Buffer", "Date", "Error", "Function", "Infinity"),
+        *("Intl", "JSON", "Map", "Math", "NaN", "Number", "Object", "Promise", "Proxy", "RangeError"),
+        *("Reflect", "RegExp", "Set", "String", "Symbol", "SyntaxError", "TypeError", "URL", "Uint8Array"),
+        *("WeakMap", "WeakRef", "WeakSet", "arguments", "clearInterval", "clearTimeout", "console"),
+        *("decodeURIComponent", "document", "encodeURIComponent", "exports", "fetch", "globalThis"),
+        *("isFinite", "isNaN", "module", "parseFloat", "parseInt", "process", "queueMicrotask", "require"),
+        *("setImmediate", "setInterval", "setTimeout", "structuredClone", "undefined", "window"),
+        *("Record", "Partial", "Readonly", "Required", "Pick", "Omit", "Exclude", "Extract", "Awaited"),
+        *("NonNullable", "Parameters", "ReturnType", "Iterable", "Iterator", "ReadonlyArray", "const"),
+    }
+)
+
+
+def plan_replace(project: Project, found: Found, new_text: str) -> Plan | Refusal:
+    """The text of a definition, also of a method, becomes `new_text`."""
+    path, old = found.path, found.definition
+    facts, text = project.facts(path), project.source.text(path)
+    if facts is None or text is None:
+        return Refusal(code="unreadable", message="The file cannot be read as source.", path=path)
+    if facts.troubles:
+        return refuse_troubles(path, facts)
+    if len(new_text) > MAX_TEXT or "\0" in new_text:
+        return Refusal(code="parse_error", message="The given text is too long or no text.", path=path)
+    if not old.digest:
+        return Refusal(
+            code="nested",
+            message=f"{old.name} has no text of its own; replace what is around it.",
+            path=path,
+            start=old.start,
+            end=old.end,
+        )
+    edit = _edit(path, text, old, new_text)
+    plan = Plan(edits=(edit,))
+    edited = edited_project(project, plan)
+    if isinstance(edited, Refusal):
+        return edited
+    refusal = _refuse_other_name(project, edited, found, edit) or compare_kept(
+        project, edited, path, plan.edits, lambda _, meaning: meaning
+    )
+    if refusal is not None:
+        return refusal
+    return Plan(edits=plan.edits, unresolved=_newly_unresolved(facts, edited, edit))
+
+
+def _edit(path: str, text: bytes, definition: Definition, new_text: str) -> Edit:
+    """The text with the line ends of the file; its last newline and semicolon are there already."""
+    eol = "\r\n" if b"\r\n" in text else "\n"
+    shown = new_text.replace("\r\n", "\n").strip("\n").replace("\n", eol)
+    start, end = definition.extent_start, definition.extent_end
+    if shown.endswith(";") and text[end : end + 1] == b";":
+        shown = shown.removesuffix(";")
+    return Edit(path=path, start=start, end=end, replacement=shown, before_hash=hash_text(text))
+
+
+def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Edit) -> Refusal | None:
+    """The text must define the name in the same place, and exports must be the same."""
+    path, old = found.path, found.definition
+    before, after = project.facts(path), edited.facts(path)
+    assert before is not None, "the old text was read"
+    assert after is not None, "the new text was read"
+    end = edit.start + len(edit.replacement.encode())
+    if not any(
+        each.name == old.name and edit.start <= each.start < end and _is_alike(before, old, after, each, edit)
+        for each in after.definitions
+    ):
+        return Refusal(
+            code="not_found",
+            message=f"The given text does not define {old.name}.",
+            path=path,
+            start=old.start,
+            end=old.end,
+        )
+    old_names, new_names = set(project.slots.exports_of(path)), set(edited.slots.exports_of(path))
+    if old_names != new_names:
+        names = ", ".join(sorted(old_names ^ new_names))
+        return Refusal(
+            code="changed_meaning",
+            message=f"The module would export other names ({names}).",
+            path=path,
+            start=old.start,
+            end=old.end,
+        )
+    return None
+
+
+def _is_alike(before: FileFacts, old: Definition, after: FileFacts, new: Definition, edit: Edit) -> bool:
+    """A declared name stays one in the same scope, and a member stays one of the same definition."""
+    if old.binding == NONE:
+        return new.binding == NONE and _holder(before, old) == _holder(after, new)
+    return new.binding != NONE and _is_outer(after, new, edit.start, before.bindings[old.binding].scope == 0)
+
+
+def _holder(facts: FileFacts, definition: Definition) -> tuple[str, int]:
+    """The definition around one, which begins before any text in it."""
+    if definition.container == NONE:
+        return "", NONE
+    around = facts.definitions[definition.container]
+    return around.name, around.extent_start
+
+
+def _is_outer(facts: FileFacts, definition: Definition, start: int, is_top: bool) -> bool:
+    """Declared in the scope around the text, not inside of it."""
+    scope = facts.bindings[definition.binding].scope
+    return scope == 0 if is_top else scope != 0 and facts.scopes[scope].start < start
+
+
+def _newly_unresolved(facts: FileFacts, edited: Project, edit: Edit) -> tuple[str, ...]:
+    after = edited.facts(edit.path)
+    assert after is not None, "the new text was read"
+    known = {use.name for use in facts.uses if use.binding == NONE} | KNOWN_GLOBALS
+    end = edit.start + len(edit.replacement.encode())
+    return tuple(
+        sorted(
+            {
+                use.name
+                for use in after.uses
+                if use.binding == NONE and edit.start <= use.start < end and use.role != "doc"
+            }
+            - known
+        )
+    )

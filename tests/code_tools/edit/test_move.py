@@ -1,0 +1,449 @@
+"""What a move changes in every form of import, what it keeps, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.code_tools.edit.move import plan_move
+from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
+from tests.code_tools.reading import project_with_mark
+
+Files = dict[str, str]
+
+
+def move(files: Files, to_module: str = "t.js", is_exporting: bool = False) -> dict[str, str] | Refusal:
+    """All texts after the declaration behind the mark has moved."""
+    project, symbol, plain = project_with_mark(files)
+    assert symbol is not None, "the mark stands before a name"
+    plan = plan_move(project, symbol, to_module, is_exporting)
+    if isinstance(plan, Refusal):
+        return plan
+    changed = apply_in_memory(plan, {path: text.encode() for path, text in plain.items()})
+    assert isinstance(changed, dict)
+    return plain | {path: text.decode() for path, text in changed.items()}
+
+
+FUNCTION = "export function ^a() {}\n\nexport const z = 1;\n"
+LEFT = "export const z = 1;\n"
+THERE = "export function a() {}\n"
+IMPORTERS = {
+    "a named import": ("import {a} from './m.js';\na();\n", "import {a} from './t.js';\na();\n"),
+    "an alias": ("import { a as b } from './m.js';\nb();\n", "import { a as b } from './t.js';\nb();\n"),
+    "one of several names": (
+        "import { a, z } from './m.js';\na(z);\n",
+        "import { z } from './m.js';\nimport { a } from './t.js';\na(z);\n",
+    ),
+    "the last of several names": (
+        "import { z, a } from './m.js'\na(z)\n",
+        "import { z } from './m.js'\nimport { a } from './t.js'\na(z)\n",
+    ),
+    "names on lines of their own": (
+        "import {\n  a,\n  z,\n} from './m.js';\na(z);\n",
+        "import {\n  z,\n} from './m.js';\nimport { a } from './t.js';\na(z);\n",
+    ),
+    "a namespace with other uses": (
+        "import * as m from './m.js';\nm.a(m.z);\n",
+        "import * as m from './m.js';\nimport { a } from './t.js';\na(m.z);\n",
+    ),
+    "a namespace with no other use": (
+        "import * as m from './m.js';\n\nm.a();\n",
+        "import { a } from './t.js';\n\na();\n",
+    ),
+    "a re-export": ("export { a } from './m.js';\n", "export { a } from './t.js';\n"),
+    "a renamed re-export beside another": (
+        "export { a as b, z } from './m.js';\n",
+        "export { z } from './m.js';\nexport { a as b } from './t.js';\n",
+    ),
+    "export star": ("export * from './m.js';\n", "export * from './m.js';\nexport { a } from './t.js';\n"),
+    "a dynamic import of one name": (
+        "const { a } = await import('./m.js');\na();\n",
+        "const { a } = await import('./t.js');\na();\n",
+    ),
+    "double quotes": ('import {a} from "./m.js";\na();\n', 'import {a} from "./t.js";\na();\n'),
+    "no extension": ("import {a} from './m';\na();\n", "import {a} from './t';\na();\n"),
+    "windows line ends": (
+        "import {a, z} from './m.js';\r\na(z);\r\n",
+        "import {z} from './m.js';\r\nimport {a} from './t.js';\r\na(z);\r\n",
+    ),
+    "another folder's name": ("import {z} from './m.js';\nz;\n", "import {z} from './m.js';\nz;\n"),
+}
+
+
+@pytest.mark.parametrize("case", IMPORTERS)
+def test_an_importer_takes_the_name_from_the_new_module(case: str) -> None:
+    before, after = IMPORTERS[case]
+
+    moved = move({"m.js": FUNCTION, "n.js": before})
+
+    assert moved == {"m.js": LEFT, "t.js": THERE, "n.js": after}
+
+
+REQUIRERS = {
+    "a pattern": ("const { a } = require('./m');\na();\n", "const { a } = require('./t');\na();\n"),
+    "an alias in a pattern": ("const { a: b } = require('./m');\n", "const { a: b } = require('./t');\n"),
+    "one of several": (
+        "const { a, z } = require('./m');\na(z);\n",
+        "const { z } = require('./m');\nconst { a } = require('./t');\na(z);\n",
+    ),
+    "a member of the call": ("const b = require('./m').a;\n", "const b = require('./t').a;\n"),
+    "a call in an expression": ("require('./m').a();\n", "require('./t').a();\n"),
+    "members of the module": (
+        "var m = require('./m');\n\nm.a(m.z);\n",
+        "var m = require('./m');\nvar { a } = require('./t');\n\na(m.z);\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REQUIRERS)
+def test_a_requirer_takes_the_name_from_the_new_module(case: str) -> None:
+    before, after = REQUIRERS[case]
+    home = "const z = 1;\n\nfunction ^a() {}\n\nmodule.exports = { z, a };\n"
+
+    moved = move({"m.js": home, "n.js": before})
+
+    assert moved == {
+        "m.js": "const z = 1;\n\nmodule.exports = { z };\n",
+        "t.js": "function a() {}\n\nmodule.exports = { a };\n",
+        "n.js": after,
+    }
+
+
+WHOLE: dict[str, tuple[Files, str, Files]] = {
+    "imports go along and those that nobody else uses go away": (
+        {
+            "src/m.js": "import { x, y } from './x.js';\nimport p from 'p';\n\n"
+            "export const ^a = () => x(p);\n\ny();\n"
+        },
+        "src/deep/t.js",
+        {
+            "src/m.js": "import { y } from './x.js';\n\ny();\n",
+            "src/deep/t.js": "import { x } from '../x.js';\nimport p from 'p';\n\n"
+            "export const a = () => x(p);\n",
+        },
+    ),
+    "a neighbour is imported from the old module": (
+        {"m.js": "export const k = 1;\n\nexport function ^a() { return k }\n"},
+        "t.js",
+        {
+            "m.js": "export const k = 1;\n",
+            "t.js": "import { k } from './m.js';\n\nexport function a() { return k }\n",
+        },
+    ),
+    "what still uses it imports it": (
+        {"m.ts": "export type ^T = 1;\n\nexport const k: T = 1;\n"},
+        "t.ts",
+        {
+            "m.ts": "import type { T } from './t';\n\nexport const k: T = 1;\n",
+            "t.ts": "export type T = 1;\n",
+        },
+    ),
+    "comments and decorators above go along": (
+        {"m.ts": "export {};\n\n// far\n\n/** Says a. */\n// near\n@d()\nexport class ^A {} // tail\n"},
+        "t.ts",
+        {
+            "m.ts": "export {};\n\n// far\n",
+            "t.ts": "/** Says a. */\n// near\n@d()\nexport class A {} // tail\n",
+        },
+    ),
+    "overloads go together": (
+        {
+            "m.ts": "export function ^a(x: 1): 1;\nexport function a(x: any) { return x }\n"
+            "export const k = 1;\n"
+        },
+        "t.ts",
+        {
+            "m.ts": "export const k = 1;\n",
+            "t.ts": "export function a(x: 1): 1;\nexport function a(x: any) { return x }\n",
+        },
+    ),
+    "one of two declarators": (
+        {"m.js": "export const ^a = 1, b = 2;\n"},
+        "t.js",
+        {"m.js": "export const b = 2;\n", "t.js": "export const a = 1;\n"},
+    ),
+    "the other of two declarators": (
+        {"m.js": "let k = 1, ^b = 2;\nexport const c = () => [k, b];\nexport { b };\n"},
+        "t.js",
+        {
+            "m.js": "import { b } from './t.js';\n\nlet k = 1;\nexport const c = () => [k, b];\n",
+            "t.js": "export let b = 2;\n",
+        },
+    ),
+    "an exported alias": (
+        {"m.js": "function ^a() {}\nexport { a as b };\n", "n.js": "import { b } from './m.js';\nb();\n"},
+        "t.js",
+        {
+            "m.js": "export {};\n",
+            "t.js": "export function a() {}\n",
+            "n.js": "import { a as b } from './t.js';\nb();\n",
+        },
+    ),
+    "a default export stays one": (
+        {"m.js": "export default function ^a() {}\n", "n.js": "import b from './m.js';\nb();\n"},
+        "t.js",
+        {
+            "m.js": "export {};\n",
+            "t.js": "export default function a() {}\n",
+            "n.js": "import b from './t.js';\nb();\n",
+        },
+    ),
+    "a default that is exported apart": (
+        {
+            "m.js": "const ^a = 1;\n\nexport default a;\n",
+            "n.js": "import b, * as m from './m.js';\nm.z;\n",
+            "o.js": "import b from './m.js';\nb;\n",
+        },
+        "t.js",
+        {
+            "m.js": "export {};\n",
+            "t.js": "const a = 1;\n\nexport default a;\n",
+            "n.js": "import * as m from './m.js';\nimport b from './t.js';\nm.z;\n",
+            "o.js": "import b from './t.js';\nb;\n",
+        },
+    ),
+    "the public entry goes on exporting it": (
+        {
+            "package.json": '{"main": "./m.js"}',
+            "m.js": "export function ^a() {}\n",
+            "n.js": "import { a } from './m.js';\na();\n",
+        },
+        "t.js",
+        {
+            "package.json": '{"main": "./m.js"}',
+            "m.js": "export { a } from './t.js';\n",
+            "t.js": "export function a() {}\n",
+            "n.js": "import { a } from './t.js';\na();\n",
+        },
+    ),
+    "so does a module that is handed around whole": (
+        {"m.js": "export function ^a() {}\n", "n.js": "import * as m from './m.js';\nf(m);\n"},
+        "t.js",
+        {"m.js": "export { a } from './t.js';\n", "t.js": "export function a() {}\n"},
+    ),
+    "the target's own import of it goes": (
+        {"m.js": "export function ^a() {}\n", "t.js": "import { a } from './m.js';\n\na();\n"},
+        "t.js",
+        {"m.js": "export {};\n", "t.js": "a();\n\nexport function a() {}\n"},
+    ),
+    "an assigned function of CommonJS": (
+        {"m.js": "exports.^a = function () {};\nexports.z = 1;\n", "n.js": "require('./m').a();\n"},
+        "t.js",
+        {
+            "m.js": "exports.z = 1;\n",
+            "t.js": "exports.a = function () {};\n",
+            "n.js": "require('./t').a();\n",
+        },
+    ),
+    "a module that is one value": (
+        {
+            "m.js": "'use strict';\n\nfunction ^a() {}\n\nmodule.exports = a;\n",
+            "n.js": "const b = require('./m');\nb();\n",
+        },
+        "t.js",
+        {
+            "m.js": "'use strict';\n",
+            "t.js": "'use strict';\n\nfunction a() {}\n\nmodule.exports = a;\n",
+            "n.js": "const b = require('./t');\nb();\n",
+        },
+    ),
+    "into an object of exports": (
+        {"m.js": "class ^A {}\n\nexports.A = A;\n", "t.js": "const k = 1;\n\nmodule.exports = { k };\n"},
+        "t.js",
+        {"m.js": "", "t.js": "const k = 1;\n\nclass A {}\n\nmodule.exports = { k, A };\n"},
+    ),
+    "no newline at the end stays none": (
+        {"m.js": "export const k = 1;\n\nexport const ^a = 2;", "t.js": "export const q = 1;"},
+        "t.js",
+        {"m.js": "export const k = 1;", "t.js": "export const q = 1;\n\nexport const a = 2;"},
+    ),
+    "line ends are those of the target": (
+        {"m.js": "export function ^a() {\n  return 1\n}\n\nexport {};\n", "t.js": "export const q = 1;\r\n"},
+        "t.js",
+        {
+            "m.js": "export {};\n",
+            "t.js": "export const q = 1;\r\n\r\nexport function a() {\r\n  return 1\r\n}\r\n",
+        },
+    ),
+    "an enum that stays in use": (
+        {"m.ts": "export enum ^E { x }\n\nexport const k = () => E.x;\n"},
+        "t.ts",
+        {
+            "m.ts": "import { E } from './t';\n\nexport const k = () => E.x;\n",
+            "t.ts": "export enum E { x }\n",
+        },
+    ),
+    "an enum that it uses": (
+        {"m.ts": "export enum E { x }\n\nexport const ^a = () => E.x;\n"},
+        "t.ts",
+        {
+            "m.ts": "export enum E { x }\n",
+            "t.ts": "import { E } from './m';\n\nexport const a = () => E.x;\n",
+        },
+    ),
+    "what elements are made with": (
+        {"m.jsx": "import React from 'react';\n\nexport const k = 1;\n\nexport const ^A = () => <p />;\n"},
+        "t.jsx",
+        {
+            "m.jsx": "export const k = 1;\n",
+            "t.jsx": "import React from 'react';\n\nexport const A = () => <p />;\n",
+        },
+    ),
+    "relative modules inside": (
+        {"src/m.js": "export const ^a = () => import('./x.js');\nexport const k = require('./y.json');\n"},
+        "t.js",
+        {
+            "src/m.js": "export const k = require('./y.json');\n",
+            "t.js": "export const a = () => import('./src/x.js');\n",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_a_move(case: str) -> None:
+    before, to_module, after = WHOLE[case]
+    plain = {path: text.replace("^", "") for path, text in before.items()}
+
+    assert move(before, to_module) == plain | after
+
+
+REFUSED: dict[str, tuple[Files, str, str]] = {
+    "a name that stays behind": (
+        {"m.js": "const k = 1;\nexport function ^a() { return k }\n"},
+        "not_exported",
+        "k",
+    ),
+    "several names": (
+        {"m.js": "const k = 1, l = 2;\nexport const ^a = () => k + l;\n"},
+        "not_exported",
+        "k, l",
+    ),
+    "a name in the target": (
+        {"m.js": "export const ^a = 1;\n", "t.js": "export const a = 2;\n"},
+        "collision",
+        "a",
+    ),
+    "a needed name in the target": (
+        {"m.js": "import k from 'k';\nexport const ^a = () => k;\n", "t.js": "export const k = 2;\n"},
+        "collision",
+        "k",
+    ),
+    "an alias in the target": (
+        {"m.js": "export const ^a = 1;\n", "t.js": "import { a as b } from './m.js';\nb;\n"},
+        "collision",
+        "another name",
+    ),
+    "a second default": (
+        {"m.js": "export default function ^a() {}\n", "t.js": "export default 1;\n"},
+        "default_export",
+        "default",
+    ),
+    "a pattern of two": ({"m.js": "export const { ^a, b } = f();\n"}, "side_effects", "b"),
+    "a statement that runs on load": (
+        {"m.js": "export function ^a() {}\na.b = 1;\n"},
+        "side_effects",
+        "extract",
+    ),
+    "an assigned variable": ({"m.js": "export let ^a = 1;\nfunction f() { a = 2 }\n"}, "assigned", "a"),
+    "a variable that it assigns": (
+        {"m.js": "export let k = 1;\nexport const ^a = () => { k = 2 };\n"},
+        "assigned",
+        "k",
+    ),
+    "a place": ({"m.js": "export const ^a = () => import.meta.url;\n"}, "place_dependent", "another file"),
+    "a place of CommonJS": ({"m.js": "exports.^a = () => __dirname;\n"}, "place_dependent", "another file"),
+    "two module systems": (
+        {"m.js": "export const ^a = 1;\n", "t.js": "exports.b = 1;\n"},
+        "module_system",
+        "CommonJS",
+    ),
+    "a script": ({"m.js": "function ^a() {}\n"}, "module_system", "script"),
+    "a syntax error": (
+        {"m.js": "export const ^a = 1;\n", "t.js": "export const = ;\n"},
+        "parse_error",
+        "syntax",
+    ),
+    "a syntax error in an importer": (
+        {"m.js": "export const ^a = 1;\n", "n.js": "import { a } from './m.js'; const = ;\n"},
+        "parse_error",
+        "syntax",
+    ),
+    "an early use in a circle": (
+        {"m.js": "export const k = 1;\nexport const ^a = k + 1;\nexport const l = a;\n"},
+        "cycle",
+        "when it is loaded",
+    ),
+    "a circle of CommonJS": (
+        {"m.js": "const k = 1;\nfunction ^a() { return k }\nconst l = a();\nmodule.exports = { k, a, l };\n"},
+        "cycle",
+        "when it is loaded",
+    ),
+    "names made at run time": ({"m.js": "export const ^a = (s) => eval(s);\n"}, "dynamic", "run time"),
+    "strictness": (
+        {"m.js": "'use strict';\nfunction ^a() {}\nexports.a = a;\n", "t.js": "exports.b = 1;\n"},
+        "changed_meaning",
+        "strict",
+    ),
+    "a line that would run into another": (
+        {"m.js": "export const k = 1\nexport const ^a = 2\n;[1].map(k)\n"},
+        "changed_meaning",
+        "semicolon",
+    ),
+    "a global of the same name": (
+        {"m.js": "export function ^fetch() {}\n", "t.js": "export const k = () => fetch();\n"},
+        "captured",
+        "global",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_move_is_refused_with_the_reason(case: str) -> None:
+    files, code, word = REFUSED[case]
+
+    refusal = move(files)
+
+    assert isinstance(refusal, Refusal), refusal
+    assert (refusal.code, word in refusal.message) == (code, True), refusal
+
+
+@pytest.mark.parametrize("path", ["../t.js", "/t.js", "t.css", "a/../t.js", "t.d.ts", "t\n.js", "m.js", ""])
+def test_a_path_that_cannot_take_it_is_refused(path: str) -> None:
+    refusal = move({"m.js": FUNCTION}, path)
+
+    assert isinstance(refusal, Refusal)
+    assert refusal.code in ("invalid_path", "same_name")
+
+
+def test_what_it_needs_is_exported_on_request() -> None:
+    files = {"m.js": "const k = 1;\n\nexport function ^a() { return k }\n"}
+
+    assert move(files, is_exporting=True) == {
+        "m.js": "export const k = 1;\n",
+        "t.js": "import { k } from './m.js';\n\nexport function a() { return k }\n",
+    }
+
+
+def test_what_cannot_be_followed_is_listed() -> None:
+    files = {"m.js": "export function ^a() {}\n", "n.js": "import('./' + x).then((m) => m.a());\n"}
+    project, symbol, _ = project_with_mark(files)
+    assert symbol is not None
+
+    plan = plan_move(project, symbol, "t.js")
+
+    assert isinstance(plan, Plan)
+    assert not plan.complete
+    assert [reason.code for reason in plan.reasons] == ["dynamic_import"]
+    assert [(each.path, each.level) for each in plan.untouched] == [("n.js", "member")]
+
+
+def test_a_new_file_is_an_edit_of_nothing() -> None:
+    project, symbol, _ = project_with_mark({"m.js": FUNCTION})
+    assert symbol is not None
+
+    plan = plan_move(project, symbol, "t.js")
+
+    assert isinstance(plan, Plan)
+    assert [(edit.start, edit.end, edit.before_hash) for edit in plan.edits if edit.path == "t.js"] == [
+        (0, 0, "")
+    ]
