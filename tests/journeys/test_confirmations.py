@@ -10,11 +10,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.contract.ids import Confirmations
+from handrail.contract.outcome import Failure
 from handrail.host.settings import LocalSettings
 from handrail.ports.workspace import Settings, WorkflowFile
+from handrail.runtime.hub import perform
 from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON
@@ -284,6 +287,90 @@ def test_a_project_that_would_loosen_it_is_refused(tmp_path: Path) -> None:
 def test_no_server_offers_to_confirm() -> None:
     assert operation("run.confirm").tool == ""
     assert "run.confirm" not in {*OFFERED, *SWITCHED_ON}
+
+
+def at_console(runtime: Runtime) -> Runtime:
+    """The runtime as the server hands it to a call from a page of the Console."""
+    return msgspec.structs.replace(runtime, is_at_console=True)
+
+
+@pytest.mark.promise("people.console")
+def test_a_yes_in_the_console_is_to_what_was_shown_and_confirms_the_report(runtime: Runtime) -> None:
+    insist(runtime)
+    third = at_third(runtime)
+    session = third["session"]["sessionId"]
+    blocked = report(runtime, third["ackToken"], notes="Shipped to staging.")
+    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+
+    told = answer(
+        at_console(runtime),
+        "run.confirm",
+        session=session,
+        run=third["session"]["runId"],
+        given={"answer": "yes", "whatDigest": question["what_digest"]},
+        note="Looked at staging.",
+    )
+    passed = report(runtime, blocked["retryAckToken"], notes="Shipped to staging.")
+
+    assert "Shipped to staging." in question["shown"]
+    assert (question["answer"], question["options"]) == (None, [])
+    assert (told["door"], told["answer"], told["is_new"]) == ("console", "confirmed", True)
+    assert passed["isComplete"] is True
+    assert claims_of(runtime, third)[-1]["level"] == "confirmed"
+
+
+@pytest.mark.promise("people.console")
+def test_what_changed_after_it_was_shown_is_not_confirmed(runtime: Runtime) -> None:
+    insist(runtime)
+    third = at_third(runtime)
+    session = third["session"]["sessionId"]
+    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    report(runtime, third["ackToken"], notes="Something else than what was shown.")
+    given = {"answer": "yes", "whatDigest": question["what_digest"]}
+
+    refused = perform(at_console(runtime), "run.confirm", {"session": session, "given": given})
+
+    assert isinstance(refused, Failure)
+    assert (refused.kind.code, refused.details["reason"]) == ("E_CONFLICT", "target_changed")
+    assert of_kind(events_of(runtime, third), "confirmation_recorded") == []
+
+
+@pytest.mark.promise("people.never-remote")
+@pytest.mark.parametrize("said", ["yes", "no"])
+def test_an_answer_in_a_call_from_elsewhere_is_nobodys(runtime: Runtime, said: str) -> None:
+    third = at_third(runtime)
+    session = third["session"]["sessionId"]
+    shown = command(runtime, "run", "confirm", "--session", session, "--show")[1]["data"]
+    given = {"session": session, "given": {"answer": said, "whatDigest": shown["what_digest"]}}
+
+    status, document = command(runtime, "run", "confirm", "--input", json.dumps(given))
+
+    assert (status, document["error"]["code"]) == (9, "E_HUMAN_REQUIRED")
+    assert of_kind(events_of(runtime, third), "confirmation_recorded") == []
+
+
+@pytest.mark.promise("people.console")
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"given": {"answer": "perhaps"}}, "given.answer"),
+        ({"run": "run_000000000000"}, "run"),
+    ],
+)
+def test_an_answer_that_is_none_records_nothing(
+    runtime: Runtime, given: dict[str, Any], named: str
+) -> None:
+    third = at_third(runtime)
+    session = third["session"]["sessionId"]
+    question = answer(runtime, "run.confirm", session=session, show=True)
+    params = {"session": session, **given}
+    params["given"] = {"answer": "yes", "whatDigest": question["what_digest"]} | params.get("given", {})
+
+    refused = perform(at_console(runtime), "run.confirm", params)
+
+    assert isinstance(refused, Failure)
+    assert refused.details["problems"][0]["param"] == named
+    assert of_kind(events_of(runtime, third), "confirmation_recorded") == []
 
 
 @pytest.mark.promise("people.own-door")

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
 from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.wording import quote
 from handrail.engine.history import Node, Run
 from handrail.engine.navigate import Running
 from handrail.operations.finding import find_session
@@ -29,15 +30,22 @@ class PendingStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_pending_step(
-    rt: Runtime, state_token: str | UnsetType, session_id: str | UnsetType, project: str
+    rt: Runtime,
+    state_token: str | UnsetType,
+    session_id: str | UnsetType,
+    project: str,
+    run: str | UnsetType = UNSET,
 ) -> PendingStep:
-    """The step that a token, a session or the only run in progress in a project means.
+    """The step that a token, a session, a run of one, or the only run in progress in a project means.
 
     Raises Fault CONTEXT_MISSING, VALIDATION_ERROR, SESSION_NOT_FOUND, and what reading a token raises.
     """
     if state_token is not UNSET and session_id is not UNSET:
         problem = {"param": "session", "problem": "is given beside a stateToken", "expected": "one of them"}
         raise Fault(VALIDATION_ERROR, "Name the run once.", details={"problems": [problem]})
+    if run is not UNSET and session_id is UNSET:
+        problem = {"param": "run", "problem": "is given without its session", "expected": "session and run"}
+        raise Fault(VALIDATION_ERROR, "A run is named with its session.", details={"problems": [problem]})
     if state_token is not UNSET:
         claims = read_state(rt.keys, state_token).claims
         session = session_of(rt.log, claims)
@@ -45,12 +53,25 @@ def find_pending_step(
         return msgspec.structs.replace(_target(session, node), by_token=True)
     if session_id is not UNSET:
         session = find_session(rt, session_id)
-        run_id = choose_run(session.history)
+        run_id = choose_run(session.history) if run is UNSET else _run_of(session, run)
     else:
         session, run_id = _find_only_run(rt, project)
     if run_id is None:
         raise _no_run(f"Session {session.history.session_id} has no run.", [])
     return _target(session, preferred_tip(session.history, run_id))
+
+
+def _run_of(session: Session, asked: str) -> RunId:
+    run_id = RunId(asked)
+    if run_id in session.history.runs:
+        return run_id
+    problem = {"param": "run", "problem": "is not in this session", "expected": "one of its runs"}
+    raise Fault(
+        VALIDATION_ERROR,
+        f"Session {session.history.session_id} has no run {quote(asked)}.",
+        details={"problems": [problem]},
+        next_call=NextCall(operation="session.show", params={"sessionId": session.history.session_id}),
+    )
 
 
 def _target(session: Session, node: Node) -> PendingStep:

@@ -229,6 +229,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """Where a person can be asked; servers have none."""
     can_ask: bool = False
     """The client of this call can show a person a form."""
+    is_at_console: bool = False
+    """The call comes from a page of the Console, so an answer in it is that of a person."""
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof

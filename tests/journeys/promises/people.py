@@ -16,7 +16,12 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "people.never-remote",
         source=_PEOPLE,
-        says="No server offers an operation that confirms a step.",
+        says="No tool of an agent confirms a step, and an answer in a call counts from the Console alone.",
+    ),
+    Promise(
+        "people.console",
+        source="mcp-and-http, section 5",
+        says="A yes in the Console is a person's, recorded with its door, to exactly what was shown there.",
     ),
     Promise(
         "people.confirmed",

@@ -1,7 +1,8 @@
-"""`run.confirm`: a person confirms the pending step, at a terminal. No agent's client offers it.
+"""`run.confirm`: a person confirms the pending step, at a terminal or in the Console. No agent's tool does.
 
 What the person sees is shown on the terminal itself, and the answer is read from there; without a terminal
-nobody is asked. No token is used: the agent sends its report afterwards, and that counts as confirmed.
+nobody is asked. The Console shows the same text, and sends the answer with the digest of what it showed.
+No token is used: the agent sends its report afterwards, and that counts as confirmed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_HUMAN_REQUIRED, E_INTERRUPTED, INVARIANT_VIOLATION
+from handrail.contract.catalogue import (
+    E_CONFLICT,
+    E_HUMAN_REQUIRED,
+    E_INTERRUPTED,
+    INVARIANT_VIOLATION,
+    VALIDATION_ERROR,
+)
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
@@ -40,6 +47,13 @@ _ANSWERS: dict[str, ConfirmationAnswer] = {
 _QUESTION = "Confirm this step? [y/n] "
 
 
+class PersonsAnswer(Input, frozen=True, kw_only=True):
+    """What a person answered in the Console, and to what."""
+
+    answer: Annotated[str, Meta(description="yes, no, or the id of an option.", max_length=128)]
+    what_digest: Annotated[str, Meta(description="The what_digest that came with show.", max_length=128)]
+
+
 class ConfirmRun(Input, frozen=True, kw_only=True):
     """Which run."""
 
@@ -47,6 +61,14 @@ class ConfirmRun(Input, frozen=True, kw_only=True):
         UNSET
     )
     session: Annotated[str, Meta(description="Or a session id, for its open run.")] | UnsetType = UNSET
+    run: Annotated[str, Meta(description="Of that session, this run.", max_length=128)] | UnsetType = UNSET
+    show: (
+        Annotated[bool, Meta(description="Show what would be asked; asks nobody and records nothing.")]
+        | UnsetType
+    ) = UNSET
+    given: Annotated[PersonsAnswer, Meta(description="The answer, from the Console only.")] | UnsetType = (
+        UNSET
+    )
     note: (
         Annotated[
             str, Meta(description="What is kept with the answer, in a sentence.", max_length=LONGEST_NOTE)
@@ -72,31 +94,117 @@ class ConfirmedRun(Answer, frozen=True, kw_only=True):
     is_new: bool
 
 
-def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun:
-    """Ask the person at the terminal once, and record the answer.
+class OptionRow(Answer, frozen=True, kw_only=True):
+    """An option that a person can take."""
 
-    Raises Fault E_HUMAN_REQUIRED when nobody can be asked, or nobody answers.
+    id: str
+    label: str
+
+
+class PersonsQuestion(Answer, frozen=True, kw_only=True):
+    """What a person is asked about the pending step; with options, they take one or none."""
+
+    session_id: str
+    run_id: str
+    node_id: str
+    step_id: str
+    shown: str
+    what_digest: str
+    """Of what is shown: an answer is to this, and to nothing else."""
+    options: list[OptionRow]
+    answer: str | None = None
+    """What a person answered to exactly this before; null where nobody did."""
+
+
+def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuestion:
+    """Ask the person once, and record the answer; or show what would be asked.
+
+    Raises Fault E_HUMAN_REQUIRED when nobody can be asked, or nobody answers, and E_CONFLICT when what the
+    Console showed is not what would be shown now.
     """
-    pending = find_pending_step(rt, request.state_token, request.session, project_of(rt, request.project))
+    if request.given is not UNSET and not rt.is_at_console:
+        raise _not_a_person()
+    pending = find_pending_step(
+        rt, request.state_token, request.session, project_of(rt, request.project), request.run
+    )
     require_healthy(pending.session)
     history = pending.session.history
     said = confirmation_of(history, pending.node.node_id)
+    if request.show is True:
+        return _show(rt, pending, said)
     if (
         said is not None
         and said.fact.answer == "confirmed"
         and said.fact.node_id == pending.node.node_id  # else they saw another report, or none
     ):
         return _describe(history, said, is_new=False)
+    shown, offered = _question(rt, pending)
+    options = [one.id for one in offered]
+    meant = None if request.given is UNSET else _read_given(request.given, shown, options)
     note = "" if request.note is UNSET else request.note.strip()
-    workflow = load_pinned_workflow(rt.log, pending.run.workflow_hash)
-    shown = rt.secrets.redact_text(show_to_person(history, workflow, pending.node))
     if note:
         shown += f"\n\nNote: {rt.secrets.redact_text(flatten_text(note))}"
-    assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
-    leaf = leaf_at(workflow, pending.node.state)
-    options = [one.id for one in leaf.options] if isinstance(leaf, Choice) and leaf.non_assumable else []
+    if meant is not None:
+        return record_answer(rt, pending, meant[0], "console", shown, note, meant[1])
     answer, option_id = _ask(rt, shown, pending, options)
     return record_answer(rt, pending, answer, "terminal", shown, note, option_id)
+
+
+def _question(rt: Runtime, pending: PendingStep) -> tuple[str, list[OptionRow]]:
+    """What a person is shown, and the options of a choice that is theirs."""
+    workflow = load_pinned_workflow(rt.log, pending.run.workflow_hash)
+    shown = rt.secrets.redact_text(show_to_person(pending.session.history, workflow, pending.node))
+    assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
+    leaf = leaf_at(workflow, pending.node.state)
+    if not isinstance(leaf, Choice) or leaf.non_assumable is None:
+        return shown, []
+    return shown, [OptionRow(id=one.id, label=rt.secrets.redact_text(one.label)) for one in leaf.options]
+
+
+def _show(rt: Runtime, pending: PendingStep, said: Confirmation | None) -> PersonsQuestion:
+    shown, options = _question(rt, pending)
+    assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
+    is_answered = said is not None and said.fact.node_id == pending.node.node_id
+    return PersonsQuestion(
+        session_id=pending.session.history.session_id,
+        run_id=pending.run.run_id,
+        node_id=pending.node.node_id,
+        step_id=step_key(pending.node.state),
+        shown=shown,
+        what_digest=digest(shown),
+        options=options,
+        answer=said.fact.answer if said is not None and is_answered else None,
+    )
+
+
+def _not_a_person() -> Fault:
+    return Fault(
+        E_HUMAN_REQUIRED,
+        "An answer in the call counts only where a person gave it in the Console; nothing was recorded.",
+        details={"action": "handrail run confirm", "resume": "handrail session resume"},
+        hint="Ask the user to confirm in the Console, or to run `handrail run confirm` in a terminal.",
+    )
+
+
+def _read_given(given: PersonsAnswer, shown: str, options: Sequence[str]) -> tuple[ConfirmationAnswer, str]:
+    """Raises Fault E_CONFLICT and VALIDATION_ERROR."""
+    if given.what_digest != digest(shown):
+        raise Fault(
+            E_CONFLICT,
+            "The step or its report changed after it was shown; nothing was recorded.",
+            details={"reason": "target_changed"},
+            hint="Look at what is shown now, then answer again.",
+        )
+    meant = _read(given.answer.strip(), options)
+    if meant is None:
+        expected = ", ".join([*options, "no"]) if options else "yes, no"
+        problem = {"param": "given.answer", "problem": "is not an answer", "expected": expected}
+        raise Fault(
+            VALIDATION_ERROR,
+            f"That is not an answer to this step; answer one of: {expected}.",
+            details={"problems": [problem]},
+        )
+    return meant
 
 
 def _read(told: str, options: Sequence[str]) -> tuple[ConfirmationAnswer, str] | None:
@@ -203,18 +311,21 @@ def _describe(history: History, said: Confirmation, *, is_new: bool) -> Confirme
 OPERATION = Operation(
     name="run.confirm",
     effect="record",
-    summary="Confirm the pending step as a person, at a terminal.",
+    summary="Confirm the pending step as a person, at a terminal or in the Console.",
     input=ConfirmRun,
     output=ConfirmedRun,
+    variants=(PersonsQuestion,),
+    reads_with=("show",),
     perform=confirm_run,
     shape=Shape(
         levels={"minimal": ("run_id", "step_id", "answer", "is_new"), "standard": None, "full": None},
         id_field="run_id",
         select="top",
-        untrusted=("note",),
+        untrusted=("note", "shown", "options"),
     ),
     errors=(
         E_HUMAN_REQUIRED.code,
+        E_CONFLICT.code,
         "CONTEXT_MISSING",
         "VALIDATION_ERROR",
         "SESSION_NOT_FOUND",

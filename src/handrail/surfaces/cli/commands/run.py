@@ -66,10 +66,10 @@ RUN_ROWS = (
         operation="run.confirm",
         spellings=(
             STATE,
-            Spelling(field="session", kind="id", value="ID", text="Or a session id, for its open run."),
+            Spelling(field="session", kind="id", value="ID"),
             Spelling(field="note", value="TEXT"),
         ),
-        blast_radius="Appends one fact to one session: what the person at the terminal answered.",
+        blast_radius="Appends one fact to one session: what the person answered.",
         examples=(
             "handrail run confirm --session SESSION_ID --human",
             "handrail run confirm --state STATE_TOKEN --note 'Seen in staging.' --compact",

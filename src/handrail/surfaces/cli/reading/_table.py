@@ -243,6 +243,8 @@ COMMANDS: dict[str, Command] = {
             {"name": "stateToken", "flag": "--state", "kind": "token", "value": "TOKEN", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "session", "flag": "--session", "kind": "id", "value": "ID", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "note", "flag": "--note", "kind": "text", "value": "TEXT", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "run", "flag": "--run", "kind": "text", "value": "RUN", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "show", "flag": "--show", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "takes_project": True,

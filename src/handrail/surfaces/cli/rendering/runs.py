@@ -71,7 +71,9 @@ def closed_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What a person answered."""
+    """What a person answered, or what they would be asked."""
+    if "shown" in payload:
+        return lines_of(payload["shown"])
     step, answer = one_line(payload["step_id"]), one_line(payload["answer"])
     who, door = one_line(payload["who"]), one_line(payload["door"])
     when = "" if payload.get("is_new", True) else " before"
