@@ -196,6 +196,12 @@ class KeptFiles:
         self.held[path] = content
         return True
 
+    def replace(self, path: str, content: bytes, expected: bytes) -> bool:
+        if self.held.get(path) != expected:
+            return False
+        self.held[path] = content
+        return True
+
     def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
         return self.create(path, b"".join(parts))
 

@@ -162,6 +162,17 @@ LEAVES: dict[str, Leaf] = {
             "WORKFLOW_ID_RESERVED": says("workflow new wr.case --dry-run"),
         },
     ),
+    "workflow save": Leaf(
+        line=words("workflow save my_new.json"),
+        further=(
+            words("workflow save my_check.json --file three_steps.json --dry-run"),
+            words("workflow save my_new.json --base absent --dry-run"),
+        ),
+        ways={
+            "WORKFLOW_INVALID": says("workflow save broken.json --dry-run"),
+            "WORKFLOW_ID_RESERVED": says("workflow save reserved.json --dry-run"),
+        },
+    ),
     "run start": Leaf(
         line=words("run start wr.small_change --goal Tidy"),
         key=("--request-id", "mine"),
@@ -363,6 +374,15 @@ LEAVES: dict[str, Leaf] = {
             words("session list --since 2020-01-01T00:00:00Z --until 2999-01-01T00:00:00Z --query change"),
         ),
         ways=paged("session list"),
+    ),
+    "session gaps": Leaf(
+        line=words("session gaps"),
+        further=(
+            words("session gaps --state open --severity warning --workflow wr.small_change --limit 1"),
+            words("session gaps --session SESSION_ID --limit 1"),
+            ("session", "gaps", "--limit", "1", "--cursor", "CURSOR"),
+        ),
+        ways=paged("session gaps"),
     ),
     "session show": Leaf(
         line=words("session show SESSION_ID"),

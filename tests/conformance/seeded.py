@@ -40,6 +40,11 @@ _MANY_VALUES: dict[str, Any] = {
 MANY_VALUES = json.dumps(_MANY_VALUES).encode()
 
 
+TWO_GAPS = [
+    {"kind": "wr.gap", "severity": "warning", "summary": "The staging database was not reachable."},
+    {"kind": "wr.gap", "severity": "info", "summary": "The old tests were left alone."},
+]
+
 SOURCE = b"""\
 /** Greets somebody. */
 export function greet(name) {
@@ -107,6 +112,8 @@ class Seeded:
         (project / "many_values.json").write_bytes(MANY_VALUES)
         (project / "my_check.json").write_bytes(THREE_STEPS)
         (project / "broken.json").write_bytes(broken)
+        (project / "my_new.json").write_bytes(THREE_STEPS.replace(b"project.three", b"project.new_three"))
+        (project / "reserved.json").write_bytes(THREE_STEPS.replace(b"project.three", b"wr.three"))
         (project / "text.json").write_bytes(b"not JSON")
         (project / "notes.md").write_bytes(b"Looked at every file.")
         (project / "bundle.json").write_text(json.dumps(rich_bundle()), encoding="utf-8")
@@ -120,7 +127,8 @@ class Seeded:
         first = tool.data("run", "start", "project.three_steps", "--request-id", "first", "--goal", "Höhe")
         other = tool.data("run", "start", "wr.small_change", "--request-id", "other")
         far = tool.data("run", "start", "project.far", "--request-id", "far")
-        second = tool.data("run", "continue", "--ack", first["ackToken"], "--notes", "The first is done.")
+        report = ("--notes", "The first is done.", "--artifacts", json.dumps(TWO_GAPS))
+        second = tool.data("run", "continue", "--ack", first["ackToken"], *report)
         self.names |= {
             "OLD_ACK": first["ackToken"],
             "FAR_ACK": far["ackToken"],

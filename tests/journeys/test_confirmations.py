@@ -357,9 +357,7 @@ def test_an_answer_in_a_call_from_elsewhere_is_nobodys(runtime: Runtime, said: s
         ({"run": "run_000000000000"}, "run"),
     ],
 )
-def test_an_answer_that_is_none_records_nothing(
-    runtime: Runtime, given: dict[str, Any], named: str
-) -> None:
+def test_an_answer_that_is_none_records_nothing(runtime: Runtime, given: dict[str, Any], named: str) -> None:
     third = at_third(runtime)
     session = third["session"]["sessionId"]
     question = answer(runtime, "run.confirm", session=session, show=True)

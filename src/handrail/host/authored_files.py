@@ -1,9 +1,10 @@
-"""New files in a project: readable like any other source file, and never over an existing one."""
+"""Files in a project: readable like any other source file, and never over a content that nobody has seen."""
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -54,6 +55,35 @@ class ProjectFiles:
         except OSError as trouble:
             raise _refused(trouble, path) from trouble
         return _fill(descriptor, path, content)
+
+    def replace(self, path: str, content: bytes, expected: bytes) -> bool:
+        if os.path.islink(path):
+            raise Fault(
+                E_VALIDATION,
+                f"{quote(path)} is a link, and only the file itself is changed.",
+                details={"param": "file", "expected": "a file"},
+                hint="Put the file in place of the link, or change the file that it leads to.",
+            )
+        temporary = os.path.join(os.path.dirname(path), f".handrail-{os.urandom(8).hex()}.tmp")
+        try:
+            mode = stat.S_IMODE(os.stat(path).st_mode)
+            descriptor = os.open(temporary, _NEW, mode)
+        except FileNotFoundError:
+            return False
+        except OSError as trouble:
+            raise _refused(trouble, path) from trouble
+        _fill(descriptor, temporary, content)
+        try:
+            os.chmod(temporary, mode)  # whatever the umask is
+            if _content(path) != expected:  # as late as can be: other writers hold no lock of ours
+                return False
+            os.replace(temporary, path)
+        except OSError as trouble:
+            raise _refused(trouble, path) from trouble
+        finally:
+            with suppress(OSError):
+                os.unlink(temporary)
+        return True
 
     def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
         if os.path.lexists(path):  # saves the work of writing; creating it decides

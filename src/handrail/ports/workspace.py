@@ -80,7 +80,7 @@ class Workspace(Protocol):
 
 
 class AuthoredFiles(Protocol):
-    """Files that people keep with their project. Handrail adds one on request, and never changes one."""
+    """Files that people keep with their project. Handrail writes one on request, over nothing unseen."""
 
     def place(self, project: str, directory: str, name: str) -> FilePlace:
         """Where `name` would go: into `directory`, or into the project's own workflows when that is empty.
@@ -92,6 +92,13 @@ class AuthoredFiles(Protocol):
         """Make a new file with this content, durably, and the directories above it; False when one is there.
 
         Raises Fault E_FORBIDDEN or E_IO; then there is no such file.
+        """
+
+    def replace(self, path: str, content: bytes, expected: bytes) -> bool:
+        """Put the content in place of the expected one, as a whole and durably; False when it is another.
+
+        The file keeps its mode. Raises Fault E_VALIDATION for a link, E_FORBIDDEN or E_IO; then nothing
+        changed.
         """
 
     def create_private(self, path: str, parts: Iterable[bytes]) -> bool:

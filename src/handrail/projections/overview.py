@@ -9,7 +9,7 @@ from handrail.contract.ids import NodeId, RunId
 from handrail.engine.facts import run_place, session_place
 from handrail.engine.history import History, Node, path_to, way_to
 from handrail.engine.navigate import Running, step_key
-from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs
+from handrail.projections.run_graph import RunGraph, RunStatus, gaps_at, open_gaps, run_graph, run_graphs
 
 # Status, goal, and where each run stands
 
@@ -129,6 +129,12 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     branches: tuple[str, ...] = ()
     """Of all runs, each where it was seen on the way to the preferred tip; so are `heads`."""
     heads: tuple[str, ...] = ()
+    workflow_hash: str = ""
+    gap_count: int = 0
+    """Of all runs, on the way to the preferred tip; so are the two after it."""
+    open_gap_count: int = 0
+    critical_gap_count: int = 0
+    """Open ones."""
 
 
 def session_facts(history: History, health: str) -> SessionFacts:
@@ -150,6 +156,7 @@ def session_facts(history: History, health: str) -> SessionFacts:
     run = run_overview(history, run_id)
     graphs = run_graphs(history)
     ways = [list_seen(history, held, graph.preferred_tip) for held, graph in graphs.items()]
+    still_open = [gap for graph in graphs.values() for gap in open_gaps(history, graph.preferred_tip)]
     return SessionFacts(
         status=run.status,
         health=health,
@@ -167,6 +174,10 @@ def session_facts(history: History, health: str) -> SessionFacts:
         closed_run_ids=tuple(held for held, graph in graphs.items() if graph.status == "closed"),
         branches=_once(branch for way in ways for branch in way.get("git_branch", ())),
         heads=_once(head for way in ways for head in way.get("git_head_sha", ())),
+        workflow_hash=history.runs[run_id].workflow_hash,
+        gap_count=sum(len(gaps_at(history, graph.preferred_tip)) for graph in graphs.values()),
+        open_gap_count=len(still_open),
+        critical_gap_count=sum(gap.severity == "critical" for gap in still_open),
     )
 
 

@@ -10,6 +10,7 @@ from tests.journeys.promises import (
     command_line_queries,
     command_line_self,
     command_line_update,
+    console_pages,
     design,
     evidence,
     evidence_code,
@@ -62,4 +63,5 @@ PROMISES: tuple[Promise, ...] = (
     *HARDENING,
     *EVIDENCE,
     *code_tools.PROMISES,
+    *console_pages.PROMISES,
 )

@@ -84,11 +84,16 @@ class SessionRow(Answer, frozen=True, kw_only=True):
     goal: str = ""
     project: str = ""
     workflow_id: str = ""
+    workflow_hash: str = ""
+    """What its run is pinned to; the workflow as it is now may have another."""
     run_id: str = ""
     run_count: int = 0
     pending_step: str | None = None
     last_activity: str = ""
     imported_from: str = ""
+    open_gaps: int = 0
+    """Of all its runs."""
+    critical_gaps: int = 0
 
 
 class SessionList(Answer, frozen=True, kw_only=True):
@@ -166,11 +171,14 @@ def _row(sessions: Sessions, stamp: SessionStamp) -> SessionRow:
         goal=facts.goal,
         project=facts.project,
         workflow_id=facts.workflow_id,
+        workflow_hash=facts.workflow_hash,
         run_id=facts.run_id,
         run_count=facts.run_count,
         pending_step=facts.pending_step,
         last_activity=facts.last_activity,
         imported_from=facts.imported_from,
+        open_gaps=facts.open_gap_count,
+        critical_gaps=facts.critical_gap_count,
     )
 
 

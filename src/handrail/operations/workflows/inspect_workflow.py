@@ -11,7 +11,8 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import encoded_size, take_first
-from handrail.contract.outcome import Fault, Payload, Success
+from handrail.contract.ids import blob_ref
+from handrail.contract.outcome import Fault, Notice, Payload, Success
 from handrail.engine.history import Run
 from handrail.operations.finding import find_run
 from handrail.operations.replies import load_pinned_workflow
@@ -21,6 +22,7 @@ from handrail.operations.workflows.workflow_inputs import InputOutline, outline_
 from handrail.projections.workflow_diff import Difference, list_differences
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
+from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -114,6 +116,10 @@ class WorkflowDetail(Payload, frozen=True, kw_only=True):
     """The first that fit; the compiled form has all."""
     steps_omitted: int = 0
     source: str = ""
+    source_ref: str = ""
+    """Of part source: the name of its file; a file of the project can be saved under it."""
+    source_digest: str = ""
+    """Of part source: the base of an edit."""
     compiled: dict[str, Any] = {}
     diff: WorkflowDiff | UnsetType = UNSET
 
@@ -131,6 +137,8 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
     _check_parts(request, part)
     project = project_of(rt, request.project)
     catalog = load_catalog(rt, project)
+    if part == "source" and (broken := _find_broken(catalog, request.workflow_id)) is not None:
+        return _to_success(_describe_broken(broken), project)
     entry, source = find_workflow(catalog, request.workflow_id)
     pinned = pin(catalog, entry, source)
     compared = None if request.run is UNSET else find_run(rt, request.run)
@@ -152,12 +160,41 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
         steps=steps,
         steps_omitted=steps_omitted,
         source=entry.content.decode() if part == "source" else "",
+        source_ref=entry.source_ref if part == "source" else "",
+        source_digest=blob_ref(entry.content) if part == "source" else "",
         compiled=msgspec.to_builtins(pinned.workflow) if part == "compiled" else {},
         diff=UNSET if compared is None else _diff(rt, compared.run, pinned),
     )
+    return _to_success(detail, project, () if compared is None else compared.session.notices)
+
+
+def _to_success(detail: WorkflowDetail, project: str, notices: tuple[Notice, ...] = ()) -> Success:
     inspected = WorkflowInspection(workflow=detail, project=project)
-    notices = () if compared is None else compared.session.notices
     return Success(data=msgspec.to_builtins(inspected), notices=notices)
+
+
+def _find_broken(catalog: Catalog, workflow_id: str) -> CatalogEntry | None:
+    """A file that cannot be used, by its name in the list: its text is what has to be corrected."""
+    named = [entry for entry in catalog.entries if entry.id == workflow_id]
+    is_text = len(named) == 1 and not named[0].is_usable and bool(named[0].content)
+    return named[0] if is_text else None
+
+
+def _describe_broken(entry: CatalogEntry) -> WorkflowDetail:
+    return WorkflowDetail(
+        id=entry.id,
+        name=entry.name,
+        description="This file has problems and cannot be used.",
+        kind=entry.kind,
+        id_status=entry.id_status,
+        version="",
+        source_kind=entry.source_kind,
+        workflow_hash="",
+        step_count=0,
+        source=entry.content.decode("utf-8", "backslashreplace"),
+        source_ref=entry.source_ref,
+        source_digest=blob_ref(entry.content),
+    )
 
 
 def _count(parts: tuple[CompiledPart, ...]) -> int:

@@ -52,6 +52,21 @@ SESSION_ROWS = (
         ),
     ),
     Row(
+        path="session gaps",
+        operation="session.gaps",
+        spellings=(
+            Spelling(field="workflow", value="ID", kind="id"),
+            Spelling(field="session", value="ID", kind="id"),
+            LIMIT,
+            CURSOR,
+        ),
+        columns=("state", "severity", "summary", "workflow_id", "session_id"),
+        examples=(
+            "handrail session gaps --state open --compact",
+            "handrail session gaps --severity critical --workflow wr.small_change --compact",
+        ),
+    ),
+    Row(
         path="session start",
         operation="session.start",
         spellings=(

@@ -111,4 +111,24 @@ WORKFLOW_ROWS = (
             "handrail workflow new project.my_check --to drafts --confirm CONFIRM_TOKEN --compact",
         ),
     ),
+    Row(
+        path="workflow save",
+        operation="workflow.save",
+        spellings=(
+            Spelling(
+                field="document",
+                position=1,
+                is_required=True,
+                kind="document",
+                value="FILE",
+                text="The file with the workflow; `-` is stdin.",
+            ),
+            Spelling(field="file", kind="text", value="NAME"),
+            Spelling(field="base", kind="text", value="DIGEST"),
+        ),
+        examples=(
+            "handrail workflow save my_check.json --dry-run --compact",
+            "handrail workflow save my_check.json --file my_check.json --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
 )

@@ -1,0 +1,188 @@
+"""`session.gaps`: what is missing in all sessions, the worst first, and what was settled since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal, TypeAlias, get_args
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault, Success
+from handrail.engine.events import GapRecorded, GapSeverity
+from handrail.engine.history import History, Node, attached_to, way_to
+from handrail.operations.stored_sessions import Sessions, open_stored_sessions
+from handrail.ports.store import IndexTrouble
+from handrail.projections.overview import session_project
+from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graphs
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.paging import MOST_ITEMS, page_of
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import read_session
+
+GapState: TypeAlias = Literal["open", "settled", "noted"]
+"""`noted` only informs: nothing is missing."""
+_WORST_FIRST: tuple[GapSeverity, ...] = ("critical", "warning", "info")
+_FAR = 10**24
+"""Larger than any activity order, so that the latest session sorts first."""
+
+
+class ListGaps(Input, frozen=True, kw_only=True):
+    """Which gaps to list."""
+
+    state: Annotated[GapState, Meta(description="Only these; default all.")] | UnsetType = UNSET
+    severity: Annotated[GapSeverity, Meta(description="Only of this severity.")] | UnsetType = UNSET
+    workflow: (
+        Annotated[str, Meta(description="Only of runs of this workflow.", max_length=128)] | UnsetType
+    ) = UNSET
+    session: Annotated[str, Meta(description="Only of this session.", max_length=128)] | UnsetType = UNSET
+    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
+    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
+
+
+class GapItem(Answer, frozen=True, kw_only=True):
+    """One gap on the way to the preferred tip of its run, and where it was recorded."""
+
+    id: str
+    state: GapState
+    severity: GapSeverity
+    reason: str
+    summary: str
+    settled_by: str
+    """How it was settled, in the words of the report; empty while it is open."""
+    session_id: str
+    run_id: str
+    node_id: str
+    step_id: str
+    """The step that was left with it."""
+    workflow_id: str
+    project: str
+    goal: str
+    at: str
+
+
+class GapCounts(Answer, frozen=True, kw_only=True):
+    """How many there are by state, and how many of the open ones are critical."""
+
+    open: int
+    settled: int
+    noted: int
+    critical: int
+
+
+class GapList(Answer, frozen=True, kw_only=True):
+    """Beside the items: how many there are of each state, whatever state was asked for."""
+
+    scope: str
+    counts: GapCounts
+
+
+def list_gaps(rt: Runtime, request: ListGaps) -> Success:
+    """One page, open ones first, the worst first, then by the last activity of the session."""
+    try:
+        found = _find(rt, request, with_index=True)
+    except IndexTrouble:
+        found = _find(rt, request, with_index=False)
+    counts = GapCounts(
+        open=_count(found, "open"),
+        settled=_count(found, "settled"),
+        noted=_count(found, "noted"),
+        critical=sum(item.state == "open" and item.severity == "critical" for _, item in found),
+    )
+    wanted = [one for one in found if request.state in (UNSET, one[1].state)]
+    page = page_of(rt, OPERATION, request, sorted(wanted, key=_order), _order, lambda one: one[1])
+    listed = GapList(scope="all sessions of this store", counts=counts)
+    return Success(data=msgspec.to_builtins(listed), page=page)
+
+
+def _count(found: Sequence[tuple[str, GapItem]], state: GapState) -> int:
+    return sum(item.state == state for _, item in found)
+
+
+def _order(one: tuple[str, GapItem]) -> tuple[str, ...]:
+    activity, item = one
+    state, severity = get_args(GapState).index(item.state), _WORST_FIRST.index(item.severity)
+    return (str(state), str(severity), activity, item.session_id, item.run_id, item.id)
+
+
+def _find(rt: Runtime, request: ListGaps, *, with_index: bool) -> list[tuple[str, GapItem]]:
+    """Every gap but those that the filters leave out, with the place of its session in the order."""
+    with open_stored_sessions(rt, with_index=with_index) as sessions:
+        return [
+            (f"{_FAR - order:025d}", item)
+            for order, history in _with_gaps(rt, sessions, request)
+            for item in _items(history)
+            if request.severity in (UNSET, item.severity) and request.workflow in (UNSET, item.workflow_id)
+        ]
+
+
+def _with_gaps(rt: Runtime, sessions: Sessions, request: ListGaps) -> Iterator[tuple[int, History]]:
+    """Only sessions that have some are read; one that cannot be read hides no other."""
+    for stamp in sessions.stamps:
+        if request.session not in (UNSET, stamp.session_id) or not sessions.facts(stamp.session_id).gap_count:
+            continue
+        rt.interruptions.end_here()
+        try:
+            session = read_session(rt.log, stamp.session_id)
+        except Fault:
+            continue
+        if session is not None:
+            yield stamp.order, session.history
+
+
+def _items(history: History) -> Iterator[GapItem]:
+    for graph in run_graphs(history).values():
+        yield from _of_run(history, graph)
+
+
+def _of_run(history: History, graph: RunGraph) -> Iterator[GapItem]:
+    way = way_to(history, graph.preferred_tip)
+    placed = [(node, gap) for node in way for gap in attached_to(history, node.node_id).gaps]
+    settled = {gap.resolves_gap_id: gap.summary for _, gap in placed if gap.resolves_gap_id}
+    still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
+    for node, gap in placed:
+        if gap.resolves_gap_id:
+            continue  # it is told with the gap that it settles
+        state: GapState = "open" if gap.gap_id in still_open else "settled"
+        yield _item(history, node, gap, state if gap.severity != "info" else "noted", settled)
+
+
+def _item(
+    history: History, node: Node, gap: GapRecorded, state: GapState, settled: dict[str, str]
+) -> GapItem:
+    return GapItem(
+        id=gap.gap_id,
+        state=state,
+        severity=gap.severity,
+        reason=gap.reason,
+        summary=gap.summary,
+        settled_by=settled.get(gap.gap_id, ""),
+        session_id=history.session_id,
+        run_id=node.run_id,
+        node_id=node.node_id,
+        step_id=completed_step(history, node),
+        workflow_id=history.runs[node.run_id].workflow_id,
+        project=session_project(history),
+        goal=history.observations.get("goal", ""),
+        at=node.at,
+    )
+
+
+OPERATION = Operation(
+    name="session.gaps",
+    effect="read",
+    summary="List what is missing in all sessions, the worst first, and what was settled since.",
+    input=ListGaps,
+    output=GapList,
+    item=GapItem,
+    perform=list_gaps,
+    shape=Shape(
+        levels={"minimal": ("id", "state", "severity", "session_id"), "standard": None, "full": None},
+        id_field="id",
+        select="items",
+        untrusted=("summary", "settled_by", "project", "goal"),
+    ),
+    default_sort="state (open first), severity (critical first), last activity of the session, id",
+    errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),
+)

@@ -1,0 +1,252 @@
+"""`workflow.save`: a workflow text becomes a file of the project. Gated: shown first, with what it changes.
+
+Only files in the project's own folder of workflows are written, only a text without errors, and never over
+a content that the caller has not seen.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import (
+    E_CONFIRMATION_REQUIRED,
+    E_CONFLICT,
+    E_FORBIDDEN,
+    E_IO,
+    E_VALIDATION,
+    WORKFLOW_ID_RESERVED,
+    WORKFLOW_INVALID,
+)
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import blob_ref
+from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.tokens.confirm import refusal
+from handrail.contract.wording import quote
+from handrail.operations.code.unified_diff import UnifiedDiff, diff_texts
+from handrail.operations.workflow_catalog import load_catalog
+from handrail.operations.workflows.examine_workflows import (
+    MOST_PROBLEMS,
+    Examined,
+    WorkflowText,
+    examine_texts,
+    problem_rows,
+)
+from handrail.ports.workspace import FilePlace
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
+from handrail.workflows.catalog import RESERVED_NAMESPACE, Catalog
+from handrail.workflows.problem import Problem
+
+ABSENT = "absent"
+"""What a caller says it has seen where there was no file."""
+FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}\.json\Z"
+
+
+class SaveWorkflow(GatedInput, frozen=True, kw_only=True):
+    """The text, the file it goes to, and what the caller has seen of it."""
+
+    document: Annotated[WorkflowText, Meta(description="The workflow.")]
+    file: (
+        Annotated[
+            str,
+            Meta(
+                description="File name in .handrail/workflows; default: where its id is, else a new file.",
+                pattern=FILE_NAME,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    base: (
+        Annotated[
+            str,
+            Meta(
+                description="Digest of the file that was edited, or absent; another is refused.",
+                max_length=80,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class SavedWorkflow(Answer, frozen=True, kw_only=True):
+    """The file as it is now; `is_saved` is false where it had this content before."""
+
+    workflow_id: str
+    file: str
+    path: str
+    digest: str
+    size_bytes: int
+    is_saved: bool
+    warnings: int
+    """Problems that are no errors; `workflow validate` lists them."""
+
+
+def save_workflow(rt: Runtime, request: SaveWorkflow) -> DryRun | Success:
+    """Show or make the change.
+
+    Raises Fault WORKFLOW_INVALID with the problems of the text, WORKFLOW_ID_RESERVED, E_CONFLICT when the
+    file is not the one that was edited, or when its id belongs to another file, and what the gate raises.
+    """
+    project = project_of(rt, request.project)
+    catalog = load_catalog(rt, project)
+    (examined,) = examine_texts(catalog, [msgspec.structs.replace(request.document, holds="workflow")])
+    _require_sound(examined)
+    file = _find_file(catalog, examined.workflow_id) if request.file is UNSET else request.file
+    content = request.document.text.encode("utf-8", "surrogateescape")
+
+    def resolve() -> Plan:
+        place = rt.authored.place(project, "", file)
+        return _plan(load_catalog(rt, project), request, examined.workflow_id, file, place, content)
+
+    def write(plan: Plan) -> SavedWorkflow:
+        path = plan.targets[0]
+        before = rt.authored.place(project, "", file).content
+        if _version(before) != plan.versions[path]:
+            raise refusal("target_changed")
+        is_saved = before != content
+        if is_saved:
+            is_done = (
+                rt.authored.create(path, content)
+                if before is None
+                else rt.authored.replace(path, content, before)
+            )
+            if not is_done:
+                raise refusal("target_changed")
+            rt.commits.note(dry_run_of(OPERATION, request))
+        return SavedWorkflow(
+            workflow_id=examined.workflow_id,
+            file=file,
+            path=path,
+            digest=blob_ref(content),
+            size_bytes=len(content),
+            is_saved=is_saved,
+            warnings=sum(problem.severity == "warning" for problem in examined.problems),
+        )
+
+    return preview_or_write(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
+
+
+def _require_sound(examined: Examined) -> None:
+    errors = [problem for problem in examined.problems if problem.severity == "error"]
+    if errors:
+        raise _invalid(examined, errors)
+    if examined.workflow_id.startswith(RESERVED_NAMESPACE):
+        raise Fault(
+            WORKFLOW_ID_RESERVED,
+            f"{quote(examined.workflow_id)}: ids that begin with wr. are reserved for bundled workflows.",
+            details={"workflow_id": examined.workflow_id[:128]},
+        )
+
+
+def _invalid(examined: Examined, errors: list[Problem]) -> Fault:
+    return Fault(
+        WORKFLOW_INVALID,
+        f"The workflow has errors, so it is not saved; the first, line {errors[0].line}: {errors[0].message}"[
+            :1024
+        ],
+        details={
+            "workflow_id": examined.workflow_id[:128],
+            "problems": problem_rows(errors[:MOST_PROBLEMS]),
+        },
+        hint="Correct what details.problems lists, each at its line and column, then save again.",
+    )
+
+
+def _find_file(catalog: Catalog, workflow_id: str) -> str:
+    """The file of the project's own folder that has this id, or the name that a new one gets."""
+    own = [
+        entry.source_ref
+        for entry in catalog.entries
+        if entry.id == workflow_id and entry.source_kind == "project" and "/" not in entry.source_ref
+    ]
+    return own[0] if own else f"{workflow_id}.json"
+
+
+def _version(content: bytes | None) -> str:
+    return ABSENT if content is None else blob_ref(content)
+
+
+def _plan(
+    catalog: Catalog, request: SaveWorkflow, workflow_id: str, file: str, place: FilePlace, content: bytes
+) -> Plan:
+    is_new = place.content is None
+    return Plan(
+        action="create a workflow file" if is_new else "change a workflow file",
+        changes=_changes(place, content),
+        targets=(place.path,),
+        versions={place.path: _version(place.content)},
+        blast_radius="One file of the project. Runs that are under way keep the workflow they began with.",
+        obstacle=_obstacle(catalog, request, workflow_id, file, place),
+    )
+
+
+def _changes(place: FilePlace, content: bytes) -> tuple[Change, ...]:
+    if place.content == content:
+        return (Change(action="none", resource="file", id=place.path),)
+    told = diff_texts(place.path.rpartition("/")[2], place.content or b"", content)
+    folders = [
+        Change(action="create", resource="directory", id=directory) for directory in place.missing_directories
+    ]
+    file = Change(
+        action="create" if place.content is None else "update",
+        resource="file",
+        id=place.path,
+        before=None if place.content is None else {"digest": blob_ref(place.content)},
+        after={"size_bytes": len(content), "digest": blob_ref(content)},
+        diff={"path": place.path, "added": told.added, "removed": told.removed, "hunks": [told.text]}
+        if isinstance(told, UnifiedDiff)
+        else {"path": place.path, "hunks": [], "reason": told},
+    )
+    return (*folders, file)
+
+
+def _obstacle(
+    catalog: Catalog, request: SaveWorkflow, workflow_id: str, file: str, place: FilePlace
+) -> Fault | None:
+    if request.base is not UNSET and request.base != _version(place.content):
+        return Fault(
+            E_CONFLICT,
+            f"{quote(file)} is not as it was when it was opened; somebody changed it meanwhile.",
+            details={"reason": "target_changed"},
+            hint="Open it again, and make the change in what it holds now.",
+        )
+    taken = [
+        entry
+        for entry in catalog.entries
+        if entry.id == workflow_id and (entry.source_kind, entry.source_ref) != ("project", file)
+    ]
+    if not taken:
+        return None
+    return Fault(
+        E_CONFLICT,
+        f"The id {workflow_id} belongs to {quote(taken[0].source_ref)} already.",
+        details={"reason": "id_taken"},
+        hint="Give the workflow another id: nothing shadows another workflow.",
+    )
+
+
+OPERATION = Operation(
+    name="workflow.save",
+    effect="gated",
+    summary="Save a workflow as a file of the project, if it has no errors.",
+    input=SaveWorkflow,
+    output=SavedWorkflow,
+    perform=save_workflow,
+    shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
+    errors=(
+        "VALIDATION_ERROR",
+        E_VALIDATION.code,
+        "WORKFLOW_INVALID",
+        "WORKFLOW_ID_RESERVED",
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        E_FORBIDDEN.code,
+        E_IO.code,
+        "KEYRING_INVALID",
+    ),
+)

@@ -1,0 +1,25 @@
+"""What is promised to the people at the Console, and to the commands that have the same."""
+
+from __future__ import annotations
+
+from tests.journeys.promises.promise import Promise
+
+_PAGES = "mcp-and-http, section 5"
+
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "console.gaps",
+        source=_PAGES,
+        says="The gaps of all sessions are in one list: open, settled or noted, counted, the worst first.",
+    ),
+    Promise(
+        "console.save",
+        source=_PAGES,
+        says="An edited workflow is previewed, checked and saved in the project, over nothing unseen.",
+    ),
+    Promise(
+        "console.drift",
+        source=_PAGES,
+        says="A run keeps the workflow it began with, and lists tell where the files differ from it now.",
+    ),
+)
