@@ -95,7 +95,8 @@ def test_counts_are_of_every_state_and_equal_those_of_the_sessions(stored: Runti
 
 @pytest.mark.promise("console.gaps")
 def test_pages_follow_each_other_without_a_gap_or_a_repeat(stored: Runtime) -> None:
-    seen, cursor = [], {}
+    seen: list[str] = []
+    cursor: list[str] = []
     for _ in range(5):
         status, document = command(stored, "session", "gaps", "--limit", "1", *cursor)
         assert status == 0
