@@ -20,7 +20,13 @@ from tests.host.worktree.project import ENVIRONMENT
 from tests.host.worktree.test_restore import DyingDisk, Killed
 from tests.journeys.code_project import FILES, CodeProject
 
-RENAMED = {"src/app.js", "src/main.js", "test/app.test.js"}
+RENAME = "--rename myFunc --to fetchData"
+MOVE = "--move helper --to-module lib/words.js"
+"""Makes a file in a new folder, and leaves nothing of `src/util.js`."""
+EDITS = {
+    RENAME: ["src/app.js", "src/main.js", "test/app.test.js"],
+    MOVE: ["lib/words.js", "src/app.js", "src/util.js"],
+}
 MOST_CHANGES = 40
 EIGHT = 8
 
@@ -49,16 +55,28 @@ def put_on(code: CodeProject, disk: Disk) -> None:
     code.runtime = msgspec.structs.replace(code.runtime, worktree=lambda: worktree)
 
 
-def renamed(texts: dict[str, bytes]) -> dict[str, bytes]:
-    return {
-        name: text.replace(b"myFunc", b"fetchData") if name in RENAMED else text
-        for name, text in texts.items()
-    }
+def edited(texts: dict[str, bytes], edit: str) -> dict[str, bytes]:
+    """The files afterwards."""
+    if edit == RENAME:
+        return {
+            name: text.replace(b"myFunc", b"fetchData") if name in EDITS[edit] else text
+            for name, text in texts.items()
+        }
+    after = {**texts, "lib/words.js": texts["src/util.js"]}
+    after["src/app.js"] = texts["src/app.js"].replace(b"'./util.js'", b"'../lib/words.js'")
+    del after["src/util.js"]
+    return after
+
+
+def preview(code: CodeProject, edit: str) -> str:
+    token: str = code.told(f"js-edit {edit} --ai-mode")["continuation_tokens"]["apply"]
+    return token
 
 
 @pytest.mark.promise("code.edit.killed")
+@pytest.mark.parametrize("edit", EDITS)
 def test_a_kill_before_any_change_leaves_each_file_old_or_new_and_the_next_call_finishes(
-    tmp_path: Path,
+    tmp_path: Path, edit: str
 ) -> None:
     deaths = 0
     for dies_at in range(MOST_CHANGES):
@@ -66,7 +84,8 @@ def test_a_kill_before_any_change_leaves_each_file_old_or_new_and_the_next_call_
         folder.mkdir()
         code = CodeProject(folder)
         before = code.texts()
-        token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
+        after = edited(before, edit)
+        token = preview(code, edit)
         put_on(code, DyingDisk(dies_at))
 
         try:
@@ -75,21 +94,25 @@ def test_a_kill_before_any_change_leaves_each_file_old_or_new_and_the_next_call_
             deaths += 1
         between = _without_temporary(code.texts())
         code.runtime = code.make_runtime()
-        found = code.told("js-scan --search fetchData")
+        found = code.told("js-scan --search e --limit 200")
 
-        assert all(between[name] in (before[name], renamed(before)[name]) for name in before)
-        assert code.texts() == renamed(before)
-        assert {one["file"] for one in found["results"]} == RENAMED
+        assert all(
+            between.get(name) in (before.get(name), after.get(name)) for name in between | before | after
+        )
+        assert code.texts() == after
+        assert {one["file"] for one in found["results"]} <= set(after)
 
-    assert deaths >= len(RENAMED) * 3
+    assert deaths >= len(EDITS[edit]) * 3
 
 
 @pytest.mark.promise("code.edit.full-disk")
-@pytest.mark.parametrize("refuses_at", [0, 1, 2])
-def test_a_full_disk_leaves_every_file_as_it_was(tmp_path: Path, refuses_at: int) -> None:
+@pytest.mark.parametrize(
+    ("edit", "refuses_at"), [(RENAME, 0), (RENAME, 1), (RENAME, 2), (MOVE, 0), (MOVE, 1)]
+)
+def test_a_full_disk_leaves_every_file_as_it_was(tmp_path: Path, edit: str, refuses_at: int) -> None:
     code = CodeProject(tmp_path)
     before = code.texts()
-    token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
+    token = preview(code, edit)
     put_on(code, FullDisk(refuses_at))
 
     status, told = code.line("js-edit --continuation T --fix", T=token)
@@ -99,9 +122,9 @@ def test_a_full_disk_leaves_every_file_as_it_was(tmp_path: Path, refuses_at: int
 
 
 @pytest.mark.promise("code.edit.one-winner")
-@pytest.mark.parametrize("is_one_token", [True, False])
+@pytest.mark.parametrize(("edit", "is_one_token"), [(RENAME, True), (MOVE, False)])
 def test_of_eight_applies_at_once_one_wins_and_the_others_are_stale(
-    tmp_path: Path, is_one_token: bool
+    tmp_path: Path, edit: str, is_one_token: bool
 ) -> None:
     project, home = tmp_path / "project", tmp_path / "home"
     for name, content in FILES.items():
@@ -109,9 +132,7 @@ def test_of_eight_applies_at_once_one_wins_and_the_others_are_stale(
         (project / name).write_text(content, encoding="utf-8")
     before = {name: (project / name).read_bytes() for name in FILES}
     count = 1 if is_one_token else EIGHT
-    previews = [
-        _run(home, project, "--rename", "myFunc", "--to", "fetchData", "--ai-mode") for _ in range(count)
-    ]
+    previews = [_run(home, project, *edit.split(), "--ai-mode") for _ in range(count)]
     tokens = [json.loads(preview)["continuation_tokens"]["apply"] for preview in previews]
 
     children = [_start(home, project, "--continuation", tokens[at % count], "--fix") for at in range(EIGHT)]
@@ -124,7 +145,9 @@ def test_of_eight_applies_at_once_one_wins_and_the_others_are_stale(
     told = [json.loads(out) for out, _ in ends]
     assert sorted(document.get("code", "") for document in told) == ["", *["RESULTS_STALE"] * (EIGHT - 1)]
     assert sorted(status for _, status in ends) == [0, *[6] * (EIGHT - 1)]
-    assert {name: (project / name).read_bytes() for name in FILES} == renamed(before)
+    after = {name: (project / name).read_bytes() for name in edited(before, edit)}
+    assert after == edited(before, edit)
+    assert (project / "src/util.js").exists() == (edit == RENAME)
 
 
 def _without_temporary(texts: dict[str, bytes]) -> dict[str, bytes]:

@@ -263,22 +263,34 @@ def test_edits_of_every_kind_are_one_batch_each_on_what_the_ones_before_leave(co
     assert refusals[0][1]["details"]["item"] == 1
 
 
+ODD = "\ufeff#!/usr/bin/env node\r\nexport function odd(x) {\r\n  return 'Grüße 😀' + x;\r\n}\r\nodd(1);"
+
+
 @pytest.mark.promise("code.edit.bytes")
-def test_line_ends_modes_and_foreign_bytes_stay(code: CodeProject) -> None:
-    content = (
-        "\ufeff#!/usr/bin/env node\r\nexport function odd(x) {\r\n  return 'Grüße 😀' + x;\r\n}\r\nodd(1);"
-    )
-    path = write(code.root, "bin/tool.js", content.encode())
+@pytest.mark.parametrize(
+    ("there", "back"),
+    [
+        ("--rename odd --to even", "--rename even --to odd"),
+        ("--rename helper --to greet", "--rename greet --to helper"),
+        ("--move twice --to-module lib/deep/twice.js", "--move twice --to-module src/app.js"),
+        ("--move helper --to-module src/words.js", "--move helper --to-module src/util.js"),
+    ],
+)
+def test_line_ends_modes_and_every_byte_come_back(code: CodeProject, there: str, back: str) -> None:
+    path = write(code.root, "bin/tool.js", ODD.encode())
     path.chmod(0o750)
+    before = code.texts()
 
-    there = code.preview("odd", "even")
-    code.told("js-edit --continuation T --fix", T=there["continuation_tokens"]["apply"])
-    between = path.read_bytes()
-    back = code.preview("even", "odd")
-    code.told("js-edit --continuation T --fix", T=back["continuation_tokens"]["apply"])
+    token = code.told(f"js-edit {there} --ai-mode")["continuation_tokens"]["apply"]
+    applied = code.told("js-edit --continuation T --fix", T=token)
+    between = code.texts()
+    again = code.told("js-edit --continuation T", T=applied["continuation_tokens"]["locate"])
+    token = code.told(f"js-edit {back} --ai-mode")["continuation_tokens"]["apply"]
+    code.told("js-edit --continuation T --fix", T=token)
 
-    assert between == content.replace("odd", "even").encode()
-    assert path.read_bytes() == content.encode()
+    assert (applied["status"], again["status"]) == ("success", "success")
+    assert between != before
+    assert code.texts() == before
     assert path.stat().st_mode & 0o777 == 0o750
 
 

@@ -9,6 +9,7 @@ from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
 from tests.code_tools.reading import project_with_mark
 
 Files = dict[str, str]
+GONE = "(no such file)"
 
 
 def move(files: Files, to_module: str = "t.js", is_exporting: bool = False) -> dict[str, str] | Refusal:
@@ -20,7 +21,8 @@ def move(files: Files, to_module: str = "t.js", is_exporting: bool = False) -> d
         return plan
     changed = apply_in_memory(plan, {path: text.encode() for path, text in plain.items()})
     assert isinstance(changed, dict)
-    return plain | {path: text.decode() for path, text in changed.items()}
+    after = plain | {path: text.decode() for path, text in changed.items()}
+    return {path: text for path, text in after.items() if path not in plan.removed}
 
 
 FUNCTION = "export function ^a() {}\n\nexport const z = 1;\n"
@@ -173,7 +175,7 @@ WHOLE: dict[str, tuple[Files, str, Files]] = {
         {"m.js": "function ^a() {}\nexport { a as b };\n", "n.js": "import { b } from './m.js';\nb();\n"},
         "t.js",
         {
-            "m.js": "export {};\n",
+            "m.js": GONE,
             "t.js": "export function a() {}\n",
             "n.js": "import { a as b } from './t.js';\nb();\n",
         },
@@ -182,7 +184,7 @@ WHOLE: dict[str, tuple[Files, str, Files]] = {
         {"m.js": "export default function ^a() {}\n", "n.js": "import b from './m.js';\nb();\n"},
         "t.js",
         {
-            "m.js": "export {};\n",
+            "m.js": GONE,
             "t.js": "export default function a() {}\n",
             "n.js": "import b from './t.js';\nb();\n",
         },
@@ -223,7 +225,7 @@ WHOLE: dict[str, tuple[Files, str, Files]] = {
     "the target's own import of it goes": (
         {"m.js": "export function ^a() {}\n", "t.js": "import { a } from './m.js';\n\na();\n"},
         "t.js",
-        {"m.js": "export {};\n", "t.js": "a();\n\nexport function a() {}\n"},
+        {"m.js": GONE, "t.js": "a();\n\nexport function a() {}\n"},
     ),
     "an assigned function of CommonJS": (
         {"m.js": "exports.^a = function () {};\nexports.z = 1;\n", "n.js": "require('./m').a();\n"},
@@ -241,7 +243,7 @@ WHOLE: dict[str, tuple[Files, str, Files]] = {
         },
         "t.js",
         {
-            "m.js": "'use strict';\n",
+            "m.js": GONE,
             "t.js": "'use strict';\n\nfunction a() {}\n\nmodule.exports = a;\n",
             "n.js": "const b = require('./t');\nb();\n",
         },
@@ -249,7 +251,7 @@ WHOLE: dict[str, tuple[Files, str, Files]] = {
     "into an object of exports": (
         {"m.js": "class ^A {}\n\nexports.A = A;\n", "t.js": "const k = 1;\n\nmodule.exports = { k };\n"},
         "t.js",
-        {"m.js": "", "t.js": "const k = 1;\n\nclass A {}\n\nmodule.exports = { k, A };\n"},
+        {"m.js": GONE, "t.js": "const k = 1;\n\nclass A {}\n\nmodule.exports = { k, A };\n"},
     ),
     "no newline at the end stays none": (
         {"m.js": "export const k = 1;\n\nexport const ^a = 2;", "t.js": "export const q = 1;"},
@@ -260,7 +262,7 @@ WHOLE: dict[str, tuple[Files, str, Files]] = {
         {"m.js": "export function ^a() {\n  return 1\n}\n\nexport {};\n", "t.js": "export const q = 1;\r\n"},
         "t.js",
         {
-            "m.js": "export {};\n",
+            "m.js": GONE,
             "t.js": "export const q = 1;\r\n\r\nexport function a() {\r\n  return 1\r\n}\r\n",
         },
     ),
@@ -304,7 +306,35 @@ def test_a_move(case: str) -> None:
     before, to_module, after = WHOLE[case]
     plain = {path: text.replace("^", "") for path, text in before.items()}
 
-    assert move(before, to_module) == plain | after
+    assert move(before, to_module) == {path: text for path, text in (plain | after).items() if text != GONE}
+
+
+NAMED = {
+    "an import for its effects": {"n.js": "import './m.js';\n"},
+    "an import of all of it": {"n.js": "import * as all from './m.js';\nf(all);\n"},
+    "a mock": {"n.js": "mock('./m', () => ({}));\n"},
+    "a worker": {"n.js": "new Worker(new URL(`./m.js`, import.meta.url));\n"},
+    "a package": {"package.json": '{"exports": "./m.js"}'},
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_an_empty_module_stays_where_somebody_names_it(case: str) -> None:
+    files = {"m.js": "export function ^a() {}\n", **NAMED[case]}
+
+    after = move(files)
+    alone = move({"m.js": files["m.js"], "n.js": "// m.js, './mm.js'\n"})
+
+    assert isinstance(after, dict)
+    assert isinstance(alone, dict)
+    assert "m.js" in after
+    assert "m.js" not in alone
+
+
+def test_a_comment_keeps_a_module() -> None:
+    after = move({"m.js": "/* License */\n\nexport function ^a() {}\n"})
+
+    assert after == {"m.js": "/* License */\n\nexport {};\n", "t.js": "export function a() {}\n"}
 
 
 REFUSED: dict[str, tuple[Files, str, str]] = {

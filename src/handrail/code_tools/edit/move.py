@@ -1,13 +1,15 @@
 """Move a declaration to another module, or take it out of its file and import it back; or say why not. Pure.
 
 `plan_move` changes every importer to the new module. The old module keeps exporting the name only where
-package.json names the old module or an importer cannot be rewritten (docs/decisions/0072-moving-source.md).
+package.json names the old module or an importer cannot be rewritten, and goes away when nothing is left in it
+(docs/decisions/0072-moving-source.md).
 `plan_extract` leaves importers alone: the old module imports the name back and exports what it exported.
 """
 
 from __future__ import annotations
 
 from handrail.code_tools.edit.moving.cycles import refuse_cycles
+from handrail.code_tools.edit.moving.emptying import drop_emptied
 from handrail.code_tools.edit.moving.extent import Extent, read_extent
 from handrail.code_tools.edit.moving.importers import rewrite_importers
 from handrail.code_tools.edit.moving.leaving import leave_home
@@ -72,7 +74,9 @@ def _plan(
     leave_home(shift)
     plan = Plan(edits=tuple(edit for path in sorted(shift.sheets) for edit in shift.sheets[path].edits()))
     refusal = verify_shift(shift, plan) or refuse_cycles(shift, plan)
-    return refusal if refusal is not None else add_rest(project, symbol, extent, plan)
+    if refusal is not None:
+        return refusal
+    return add_rest(project, symbol, extent, plan if is_extract else drop_emptied(shift, plan))
 
 
 def add_rest(project: Project, symbol: Symbol, extent: Extent, plan: Plan) -> Plan:
@@ -90,6 +94,7 @@ def add_rest(project: Project, symbol: Symbol, extent: Extent, plan: Plan) -> Pl
         untouched=tuple(weak[:MAX_UNTOUCHED]),
         complete=found.complete,
         reasons=found.reasons,
+        removed=plan.removed,
     )
 
 

@@ -57,10 +57,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[Trouble, ...] = ()
     unresolved: tuple[str, ...] = ()
     """Names in given text that nothing in the project declares and that the file did not use before."""
+    removed: tuple[str, ...] = ()
+    """Files that go away; their one edit leaves no text."""
 
     def digest(self) -> str:
         """The same plan has the same digest in every process."""
-        return hashlib.sha256(msgspec.json.encode(self.edits)).hexdigest()
+        return hashlib.sha256(msgspec.json.encode((self.edits, self.removed))).hexdigest()
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.code_tools.facts.join import Reference
+from handrail.code_tools.facts.join import Found, Reference
 from handrail.code_tools.facts.places import line_and_column
 from handrail.code_tools.facts.slots import Trouble
 from handrail.code_tools.facts.source import Source
@@ -16,6 +16,7 @@ from handrail.contract.json.canonical import digest as digest_json
 from handrail.contract.outcome import Answer, Fault, Json, Success
 from handrail.contract.tokens.continuation import Continuation, NextAction, Stale, stale_warning
 from handrail.operations.code.tools.continuing import NOTHING, Resumed, TokenDesk
+from handrail.operations.code.tools.named_symbols import describe_definition
 from handrail.operations.code.tools.project_source import ProjectSource, count_skipped
 
 _LAST = (
@@ -180,6 +181,18 @@ def _mint(frame: Frame, told: Told) -> dict[str, str]:
         command = "" if other is None else other.command
         tokens |= frame.desk.mint(*given, [offer.action], frame.resumed, command=command)
     return tokens
+
+
+def offer_locate(source: Source, found: Found, action_id: str) -> Offer:
+    """Locating is where an edit begins; also a token of the other tool."""
+    location = describe_definition(source, found)
+    return Offer(
+        action=NextAction(id=action_id, label="Locate it with js-edit, to edit it"),
+        parameters={"file": found.path, "locate": found.definition.name, "target": location.id},
+        other=OtherTool(
+            command="js-edit", done="locate", results_digest=digest_json(msgspec.to_builtins(location))
+        ),
+    )
 
 
 def describe_unsure(source: Source, places: Sequence[Reference] | Sequence[Trouble]) -> list[UnsurePlace]:

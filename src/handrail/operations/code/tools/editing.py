@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -24,6 +25,7 @@ from handrail.operations.code.tools.code_answers import (
     answer,
     describe_unsure,
     go_on,
+    offer_locate,
     plain_fields,
 )
 from handrail.operations.code.tools.continuing import NOTHING, Resumed, TokenDesk
@@ -65,6 +67,7 @@ MOST_UNTOUCHED = 50
 MOST_CONTEXT_BYTES = 8_000
 """Of the text around a definition."""
 _CONTEXT_LINES = 5
+_OFFERED_AGAIN = 5
 _LABELS = {
     "extract": "Preview a module of its own",
     "replace": "Preview another text; add --with-file FILE",
@@ -93,6 +96,9 @@ class _Prepared:
     def __init__(self) -> None:
         self.items: list[EditedItem] = []
         self.texts: dict[str, bytes] = {}
+        self.removed: set[str] = set()
+        self.places: list[tuple[str, str]] = []
+        """The file and the name of each definition afterwards."""
         self.files: tuple[PlannedFile, ...] = ()
         self.untouched: list[UnsurePlace] = []
         self.reasons: list[UnsurePlace] = []
@@ -113,14 +119,9 @@ class Editing:
 
     def go_on(self, resumed: Resumed) -> Success:
         """What the token stands for, on the files as they are now."""
-        if not resumed.action.guard:
-            return go_on(self._desk, resumed, self._source, self.perform)
-        try:
+        if resumed.action.guard:
             return self._apply(resumed)
-        except Fault as fault:
-            if fault.kind is E_NOT_FOUND:
-                raise self._desk.refuse_gone(resumed, self._source.entries) from None
-            raise
+        return go_on(self._desk, resumed, self._source, self.perform)
 
     def perform(self, action: str, asked: Mapping[str, Json]) -> Told:
         """One read."""
@@ -272,6 +273,15 @@ class Editing:
     ) -> None:
         planned = make_plan(Project(source), action, found, asked)
         prepared.texts |= planned.texts
+        prepared.removed -= planned.texts.keys()
+        prepared.removed |= set(planned.plan.removed)
+        is_moved = TARGETS[action] == "to_module"
+        prepared.places.append(
+            (
+                planned.to if is_moved else found.path,
+                planned.to if action == "rename" else found.definition.name,
+            )
+        )
         prepared.items.append(
             EditedItem(
                 action=action,
@@ -293,7 +303,7 @@ class Editing:
                 details={"reason": "too_many"},
             )
         old = {path: text for path in texts if (text := self._source.text(path)) is not None}
-        prepared.files = plan_files(self._source.entries, old, texts)
+        prepared.files = plan_files(self._source.entries, old, texts, prepared.removed)
         self._refuse_places(prepared.files)
         return prepared
 
@@ -324,15 +334,13 @@ class Editing:
         )
 
     def _apply(self, resumed: Resumed) -> Success:
-        """Write exactly what the preview showed. Raises Fault RESULTS_STALE, E_NOT_FOUND, E_IO."""
+        """Write exactly what the preview showed. Raises Fault RESULTS_STALE, E_IO."""
         held = resumed.continuation
         action = held.action.removesuffix("_preview")
         try:
             prepared, _ = self._prepare(action, resumed.parameters)
         except Fault as fault:
-            file = held.parameters.get("file", "")
-            is_there = not file or file in self._source.entries
-            if fault.kind is EDIT_REFUSED or (fault.kind is E_NOT_FOUND and is_there):
+            if fault.kind in (EDIT_REFUSED, E_NOT_FOUND):
                 raise self._refuse_stale(resumed, NOTHING) from fault
             raise
         if prepared.digest != held.context.results_digest:
@@ -343,17 +351,28 @@ class Editing:
         if claim.state == "already_used" or write_plan(self._rt, self._root, prepared.files):
             raise self._refuse_stale(resumed, NOTHING)
         files = [one.before.path for one in prepared.files]
-        self._rt.commits.note(NextCall(operation="code.scan", params={"outline": files[0]}))
+        left = [one.before.path for one in prepared.files if not one.is_removed]
+        self._rt.commits.note(NextCall(operation="code.scan", params={"outline": left[0]}))
         told = Told(
             kind=AppliedEdit,
             fields={"action": action, "files_modified": files},
             results=files,
             action=action,
             parameters={},
-            offers=(),
+            offers=self._offer_again(prepared),
             reasons=prepared.reasons,
         )
-        return answer(Frame(desk=self._desk, resumed=resumed, wants_tokens=False), told, self._source)
+        return answer(Frame(desk=self._desk, resumed=resumed, wants_tokens=True), told, self._source)
+
+    def _offer_again(self, prepared: _Prepared) -> list[Offer]:
+        """What was edited can be edited again, where it is now."""
+        source = read_edited(self._source, prepared.texts)
+        ids = ["locate"] if len(prepared.places) == 1 else [f"locate:{at}" for at in range(_OFFERED_AGAIN)]
+        offers = []
+        for action_id, (path, name) in zip(ids, prepared.places, strict=False):
+            with suppress(Fault):  # a later edit of the batch may have taken it elsewhere
+                offers.append(offer_locate(source, find_one(source, Wanted(name=name, file=path)), action_id))
+        return offers
 
     def _refuse_stale(self, resumed: Resumed, actual: str) -> Fault:
         stale = self._desk.find_stale(resumed, actual)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -29,6 +29,7 @@ class PlannedFile(msgspec.Struct, frozen=True, kw_only=True):
     before: TreeEntry
     old: bytes
     new: bytes
+    is_removed: bool = False
 
 
 class ChangedFile(Answer, frozen=True, kw_only=True):
@@ -40,6 +41,7 @@ class ChangedFile(Answer, frozen=True, kw_only=True):
     before_hash: str
     """Of its bytes; empty for a new file."""
     after_hash: str
+    """Empty for a file that goes away."""
     hunks: str
     """Unified; hidden characters stand as their escapes."""
     note: str
@@ -47,19 +49,28 @@ class ChangedFile(Answer, frozen=True, kw_only=True):
 
 
 def plan_files(
-    entries: Mapping[str, TreeEntry], old: Mapping[str, bytes], new: Mapping[str, bytes]
+    entries: Mapping[str, TreeEntry],
+    old: Mapping[str, bytes],
+    new: Mapping[str, bytes],
+    removed: Container[str] = (),
 ) -> tuple[PlannedFile, ...]:
-    """The files whose bytes differ; sorted by path."""
+    """The files whose bytes differ, and those that go away; sorted by path."""
     return tuple(
-        PlannedFile(before=entries.get(path) or _absent(path), old=old.get(path, b""), new=new[path])
+        PlannedFile(
+            before=entries.get(path) or _absent(path),
+            old=old.get(path, b""),
+            new=new[path],
+            is_removed=path in removed,
+        )
         for path in sorted(new)
-        if path not in old or old[path] != new[path]
+        if (path in old and (path in removed or old[path] != new[path]))
+        or (path not in old and path not in removed)
     )
 
 
 def digest_plan(files: Sequence[PlannedFile]) -> str:
     """What an apply token is bound to: each path, its bytes before, and its bytes after."""
-    return digest([[one.before.path, _hash_before(one), _hash(one.new)] for one in files])
+    return digest([[one.before.path, _hash_before(one), _hash_after(one)] for one in files])
 
 
 def describe_files(files: Sequence[PlannedFile], most_bytes: int) -> list[ChangedFile]:
@@ -84,7 +95,7 @@ def describe_files(files: Sequence[PlannedFile], most_bytes: int) -> list[Change
                 added=added,
                 removed=removed,
                 before_hash=_hash_before(one),
-                after_hash=_hash(one.new),
+                after_hash=_hash_after(one),
                 hunks=text,
                 note=note,
             )
@@ -117,6 +128,8 @@ def write_plan(rt: Runtime, project: str, files: Sequence[PlannedFile]) -> tuple
 
 
 def _write(one: PlannedFile) -> FileWrite:
+    if one.is_removed:
+        return FileWrite(path=one.before.path, mode="absent", content=b"", before=one.before)
     return FileWrite(
         path=one.before.path,
         mode="file" if one.before.mode == "absent" else one.before.mode,
@@ -126,8 +139,12 @@ def _write(one: PlannedFile) -> FileWrite:
 
 
 def _reverse(write: FileWrite, old: bytes) -> FileWrite:
-    present = TreeEntry(
-        path=write.path, mode=write.mode, digest=_blob_digest(write.content), size=len(write.content)
+    present = (
+        _absent(write.path)
+        if write.mode == "absent"
+        else TreeEntry(
+            path=write.path, mode=write.mode, digest=_blob_digest(write.content), size=len(write.content)
+        )
     )
     return FileWrite(path=write.path, mode=write.before.mode, content=old, before=present)
 
@@ -139,6 +156,10 @@ def _blob_digest(content: bytes) -> str:
 
 def _hash_before(one: PlannedFile) -> str:
     return "" if one.before.mode == "absent" else _hash(one.old)
+
+
+def _hash_after(one: PlannedFile) -> str:
+    return "" if one.is_removed else _hash(one.new)
 
 
 def _hash(content: bytes) -> str:

@@ -16,15 +16,14 @@ from handrail.code_tools.scan.outline import ModuleGraph, list_dependencies, lis
 from handrail.code_tools.scan.ripple import ripple
 from handrail.code_tools.scan.search import Match, search
 from handrail.code_tools.scan.trace import Traced, trace_callees, trace_callers
-from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Json
 from handrail.contract.tokens.continuation import NextAction
 from handrail.operations.code.tools.code_answers import (
     CodeAnswer,
     Offer,
-    OtherTool,
     Told,
     describe_unsure,
+    offer_locate,
 )
 from handrail.operations.code.tools.named_symbols import (
     Wanted,
@@ -257,7 +256,7 @@ class Scanning:
         offers = [
             Offer(action=NextAction(id=name, label=label)) for name, label in labels.items() if name != action
         ]
-        offers.append(self._offer_locate(found, "locate"))
+        offers.append(offer_locate(self._source, found, "locate"))
         if "search" in parameters:
             offers.append(Offer(action=NextAction(id="back", label="Back to the search")))
         return Told(
@@ -307,20 +306,9 @@ class Scanning:
             offers += [
                 _offer_about(f"trace:{at}", f"Trace callers of match #{at + 1}", one),
                 _offer_about(f"ripple:{at}", f"See what match #{at + 1} may break", one),
-                self._offer_locate(one, f"locate:{at}"),
+                offer_locate(self._source, one, f"locate:{at}"),
             ]
         return offers
-
-    def _offer_locate(self, found: Found, action_id: str) -> Offer:
-        """A token of the other tool: locating is where an edit begins."""
-        location = describe_definition(self._source, found)
-        return Offer(
-            action=NextAction(id=action_id, label="Locate it with js-edit, to edit it"),
-            parameters={"file": found.path, "locate": found.definition.name, "target": make_id(found)},
-            other=OtherTool(
-                command="js-edit", done="locate", results_digest=digest(msgspec.to_builtins(location))
-            ),
-        )
 
     def _outline(self, asked: Mapping[str, Json]) -> Told:
         path = check_file(self._source, str(asked.get("outline", "")))
