@@ -25,12 +25,14 @@ import msgspec
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.disclosure.fields import Level
 from handrail.surfaces.mcp.calls import answer_call
+from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, code_tools
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
 from handrail.workflows.builtins import registry
 
 DEFINITIONS_BOUND = 1_800
+CODE_DEFINITIONS_BOUND = 1_200
 STEP_BOUND = 165
 STEP_WITH_TOKENS_BOUND = 290
 """Four token strings on top, of about 38 tokens each by tokenizers."""
@@ -61,7 +63,7 @@ def main() -> int:
         for what, tokens, bound in measured(count):
             print(f"  {what:<64}{tokens:>6}  {'within' if tokens <= bound else 'OVER'} {bound}")
             is_over = is_over or (is_binding and tokens > bound)
-        for tool in offered_tools(start_session=True).values():
+        for tool in (*offered_tools(start_session=True).values(), *code_tools().values()):
             print(f"    {tool.name:<24}{count(tool.definition):>6}")
         print()
     return 1 if is_over else 0
@@ -92,6 +94,7 @@ def measured(count: Count) -> Iterator[Row]:
     """All definitions, then one ordinary advance without its prompt, in each channel alone."""
     definitions = [tool.definition for tool in offered_tools(start_session=True).values()]
     yield "all seven tool definitions", count(definitions), DEFINITIONS_BOUND
+    yield "all five definitions of the code set", count(code_tool_definitions()), CODE_DEFINITIONS_BOUND
     for kind, workflow_id in WORKFLOWS.items():
         more = 0 if kind == "a step" else ARTIFACT_BOUND
         for mvi in ("standard", "minimal"):

@@ -13,6 +13,7 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from handrail.contract.conformance.cli_contract import cli_contract, cli_contract_extension  # noqa: E402 - as below
+from handrail.surfaces.mcp.code.tool_set import code_tool_definitions  # noqa: E402 - as below
 from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the line above makes `tools` importable
 from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
 from tools import cli_tables, packed_files, reference_pages  # noqa: E402 - the line above makes `tools` importable
@@ -71,7 +72,7 @@ def _files() -> dict[str, str]:
         "docs/reference/lies.md": lies_page(),
         "docs/reference/limits.md": limits_page(),
         "docs/reference/mcp.md": mcp_page(),
-        "docs/reference/mcp-tools.md": reference_pages.mcp_tools_page(definitions),
+        "docs/reference/mcp-tools.md": reference_pages.mcp_tools_page(definitions, code_tool_definitions()),
         "docs/reference/promises.md": promises_page(),
         "docs/reference/python.md": python_page(),
         "docs/reference/referees.md": referees_page(),
@@ -79,6 +80,7 @@ def _files() -> dict[str, str]:
         "docs/reference/settings.md": settings_page(),
         "docs/reference/workflow-language.md": language_page(),
         "schemas/mcp-tools.json": _json(definitions),
+        "schemas/mcp-code-tools.json": _json(code_tool_definitions()),
         "schemas/operations.json": _json(operation_schemas()),
         "schemas/workflow.schema.json": _json(workflow_json_schema()),
         "schemas/contract.json": _json(cli_contract()),

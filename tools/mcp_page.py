@@ -6,7 +6,13 @@ from handrail.contract.catalogue import E_TIMEOUT
 from handrail.engine.standing import INTENTS
 from handrail.surfaces.mcp.ask import MOST_ENUM
 from handrail.surfaces.mcp.calls_in_progress import CALL_SECONDS
-from handrail.surfaces.mcp.messages import FRAME_BYTES, INSTRUCTIONS, LISTING_LIFETIME_MS, RESOURCE_NOT_FOUND
+from handrail.surfaces.mcp.messages import (
+    CODE_SET,
+    FRAME_BYTES,
+    INSTRUCTIONS,
+    LISTING_LIFETIME_MS,
+    RESOURCE_NOT_FOUND,
+)
 from handrail.surfaces.mcp.prompts import LONGEST_ARGUMENT, MOST_VALUES
 from handrail.surfaces.mcp.resources import LISTED_SESSIONS, TEMPLATES, WORKFLOWS
 
@@ -22,7 +28,13 @@ def mcp_page() -> str:
         "`handrail mcp` speaks the stateless revision 2026-07-28 and the handshake of 2025-11-25 and older; "
         "the client's first request decides.\n"
         "The tools with their arguments are on [a page of their own](mcp-tools.md).",
-        f"## Instructions\n\nEvery client is told this once:\n\n> {INSTRUCTIONS}",
+        "## Two sets\n\n"
+        "A server serves one closed set of tools.\n"
+        "`handrail mcp` serves the workflow set, with prompts, resources and completion; "
+        "`handrail mcp --set code` serves the code set, which has tools alone.\n"
+        "A client that wants both starts two servers.",
+        f"## Instructions\n\nEvery client is told this once:\n\n> {INSTRUCTIONS}\n\n"
+        f"A client of the code set is told this instead:\n\n> {CODE_SET.instructions}",
         _replies(),
         _prompts(),
         _resources(),

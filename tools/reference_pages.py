@@ -12,7 +12,10 @@ import msgspec
 from handrail.contract.catalogue import KINDS, Kind
 from handrail.contract.conformance.cli_contract import EXITS
 from handrail.engine.events import Event, Fact
+from handrail.runtime.operation import operation
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
+from handrail.surfaces.mcp.code.tool_set import code_tools
+from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema
 from tools import cli_tables
 from tools.cli_reference import cli_reference
 from tools.page_parts import page, table, type_text
@@ -162,7 +165,7 @@ def events_page() -> str:
     )
 
 
-def mcp_tools_page(definitions: Sequence[dict[str, Any]]) -> str:
+def mcp_tools_page(definitions: Sequence[dict[str, Any]], code: Sequence[dict[str, Any]]) -> str:
     """docs/reference/mcp-tools.md"""
     return page(
         "# MCP tools",
@@ -171,7 +174,26 @@ def mcp_tools_page(definitions: Sequence[dict[str, Any]]) -> str:
         "[The MCP server](mcp.md) tells what replies look like.\n"
         "[Build on the MCP server](../how-to/build-on-mcp.md) shows how to use them.",
         *(_tool_section(definition) for definition in definitions),
+        "## The code set\n\n"
+        "`handrail mcp --set code` serves these five tools instead, for agents without a shell; "
+        "one server serves one set.\n"
+        "Their definitions are in `schemas/mcp-code-tools.json`.\n"
+        "[Code tools](../explanation/code-tools.md) tells what the answers mean.\n"
+        "Each answer has tokens; pass one back as `continuation`, to the tool that `next_actions` names.",
+        *(_tool_section(_with_descriptions(definition)) for definition in code),
     )
+
+
+def _with_descriptions(definition: dict[str, Any]) -> dict[str, Any]:
+    """The definition with what each argument is for: clients do not get it where the name says enough."""
+    tool = code_tools()[definition["name"]]
+    fields = definition["inputSchema"]["properties"]
+    whole = input_schema(operation(tool.operation).input, tuple(fields), {}, SAID_BY_NAME)["properties"]
+    described = {
+        name: {**field, "description": whole[name].get("description", "")} if name in whole else field
+        for name, field in fields.items()
+    }
+    return {**definition, "inputSchema": {**definition["inputSchema"], "properties": described}}
 
 
 def _command_section(entry: CommandHelp) -> str:

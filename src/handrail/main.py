@@ -297,12 +297,14 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
 
     from handrail.runtime.permission import Caller, write_server_start_line
     from handrail.surfaces.mcp.calls_in_progress import ServerParts
+    from handrail.surfaces.mcp.messages import TOOL_SETS, WORKFLOW_SET
     from handrail.surfaces.mcp.stdio import serve_stdio
     from handrail.wiring import build_runtime, give_back_memory, home_directory
 
     project = parsed.options.get("project")
     environment = {**os.environ, "HANDRAIL_PROJECT": str(project)} if project else os.environ
     options: dict[str, Any] = {param["name"]: value for param, value in parsed.values}
+    tool_set = options["tool_set"] = TOOL_SETS[options.pop("set", WORKFLOW_SET.name)]
     if "mvi" in parsed.options:
         options["mvi"] = parsed.options["mvi"]
     runtime = build_runtime(environment, secrets=secrets)
@@ -324,6 +326,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
         ServerParts(
             offer=offer,
             give_back_memory=give_back_memory,
+            tool_set=tool_set,
             take_tree=lambda due: _take_tree_for_server(runtime, due),
         ),
         home_directory(environment),

@@ -20,6 +20,7 @@ from mcp import Client, MCPError, StdioServerParameters
 
 import handrail
 from handrail import __version__
+from handrail.surfaces.mcp.code.tool_set import code_tool_definitions
 from handrail.surfaces.mcp.tools import tool_definitions
 from tests.filled_in import make_named_files
 
@@ -137,6 +138,29 @@ def test_tools_are_listed_as_defined_with_instructions(place: Path, era: str) ->
             assert sent == tool_definitions()
 
     run(test)
+
+
+def test_the_code_set_is_served_alone_in_both_eras(place: Path) -> None:
+    (place / "project" / "a.js").write_text("export function a() {}\na();\n", encoding="utf-8")
+    told: dict[str, Any] = {}
+
+    async def test() -> None:
+        for era in ("legacy", "auto"):
+            async with connected(place, era, "--set", "code") as client:
+                listing = await client.list_tools()
+                sent = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listing.tools]
+                assert sent == code_tool_definitions()
+                assert client.server_capabilities.model_dump(exclude_none=True).keys() == {"tools"}
+                with pytest.raises(MCPError):
+                    await client.list_prompts()
+                found = await client.call_tool("code_search", {"search": "a"})
+                following = found.structured_content["continuation_tokens"]["trace:0"]
+                traced = await client.call_tool("code_trace", {"continuation": following})
+                told[era] = [traced.structured_content["tree"], text_of(traced).partition("Next calls:")[0]]
+
+    run(test)
+
+    assert told["legacy"] == told["auto"]
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])

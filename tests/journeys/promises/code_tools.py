@@ -182,4 +182,36 @@ _EDITS: tuple[Promise, ...] = (
         "Binary files, odd encodings, huge lines, deep nesting and link loops never stop an answer.",
     ),
 )
-PROMISES: tuple[Promise, ...] = (*_TOKENS, *_QUESTIONS, *_EDITS)
+_TOOLS: tuple[Promise, ...] = (
+    Promise(
+        "code.set.closed",
+        "mcp-and-http, section 1",
+        "`handrail mcp --set code` serves exactly five tools in both eras, no prompts and no resources.",
+    ),
+    Promise(
+        "code.set.budget",
+        "code tools, issue 15",
+        "The five definitions stay within 1,200 tokens.",
+    ),
+    Promise(
+        "code.set.tokens",
+        "code-tools, commands",
+        "A search, a question, a preview and its apply are one chain of tokens, passed back as arguments.",
+    ),
+    Promise(
+        "code.set.guard",
+        "code-tools, commands",
+        "Nothing is written without `fix: true` and the apply token of a preview.",
+    ),
+    Promise(
+        "code.set.channels",
+        "mcp-and-http, section 1.3",
+        "Text and structured content about code are each complete alone.",
+    ),
+    Promise(
+        "code.set.repaired",
+        "mcp-and-http, section 1.1",
+        "Wrong arguments and tokens of another tool are refused with the corrected call.",
+    ),
+)
+PROMISES: tuple[Promise, ...] = (*_TOKENS, *_QUESTIONS, *_EDITS, *_TOOLS)

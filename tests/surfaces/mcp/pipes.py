@@ -29,7 +29,12 @@ class Client:
         self._rest = b""
         self.tidied = threading.Event()
 
-        door = ServerParts(offer=lambda: adapter, give_back_memory=self._note_tidying, take_tree=take_tree)
+        door = ServerParts(
+            offer=lambda: adapter,
+            give_back_memory=self._note_tidying,
+            tool_set=adapter.tool_set,
+            take_tree=take_tree,
+        )
 
         def work() -> None:
             try:

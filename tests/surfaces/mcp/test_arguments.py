@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from handrail.contract.outcome import Failure, NextCall
 from handrail.surfaces.mcp.arguments import MOST_FLAWS, SYNONYMS, Accepted, read_arguments
-from handrail.surfaces.mcp.tools import fields_of, offered_tools
+from handrail.surfaces.mcp.code.tool_set import code_tools
+from handrail.surfaces.mcp.tools import Tool, fields_of, offered_tools
 
 TOOLS = offered_tools()
 
@@ -368,11 +370,17 @@ def test_wrong_types_are_left_to_the_operation() -> None:
 
 
 def test_every_synonym_leads_to_a_place_that_some_tool_has() -> None:
-    places = set()
-    for tool in TOOLS.values():
-        for name, schema in fields_of(tool).items():
-            places.add(name)
-            places.update(f"{name}.{inner}" for inner in schema.get("properties", {}))
+    places = [set(places_of(tool)) for tool in (*TOOLS.values(), *code_tools().values())]
 
-    assert {place for targets in SYNONYMS.values() for place in targets} <= places
-    assert not set(SYNONYMS) & {place.lower() for place in places if "." not in place}
+    assert {place for targets in SYNONYMS.values() for place in targets} <= set().union(*places)
+    for name, targets in SYNONYMS.items():
+        reached = [
+            held for held in places if name not in {place.lower() for place in held} and held & set(targets)
+        ]
+        assert reached, name
+
+
+def places_of(tool: Tool) -> Iterator[str]:
+    for name, schema in fields_of(tool).items():
+        yield name
+        yield from (f"{name}.{inner}" for inner in schema.get("properties", {}))

@@ -67,6 +67,7 @@ SKILL = "skill"
 CHECKS = "checks"
 PROJECT_SETTINGS = ".handrail/config.json"
 HOOKS_OF = "{} hooks"
+CODE_SET = "For tools about source code, add a second server to a client: handrail mcp --set code."
 TRUST = "In Codex, look at Handrail's hooks with /hooks and trust them; before that they do not run."
 
 
@@ -491,7 +492,8 @@ def _next_steps(request: SetUpClients, targets: Mapping[str, _Target]) -> list[s
     if request.remove is True:
         return ["Restart the clients."]
     trust = [TRUST] if HOOKS_OF.format("codex") in targets else []
-    return ["Restart the clients.", *trust, "handrail doctor --checks mcp_registration,skill_sync --compact"]
+    checked = "handrail doctor --checks mcp_registration,skill_sync --compact"
+    return ["Restart the clients.", *trust, checked, CODE_SET]
 
 
 OPERATION = Operation(

@@ -20,7 +20,16 @@ from handrail.contract.wording import quote
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.ask import find_question, is_taken, take_answer
 from handrail.surfaces.mcp.calls import answer_call, refusal_of, run_guarded
-from handrail.surfaces.mcp.messages import INVALID_PARAMS, Asking, Refusal, ResultOrRefusal, Results
+from handrail.surfaces.mcp.code.tool_set import code_tools
+from handrail.surfaces.mcp.messages import (
+    INVALID_PARAMS,
+    WORKFLOW_SET,
+    Asking,
+    Refusal,
+    ResultOrRefusal,
+    Results,
+    ToolSet,
+)
 from handrail.surfaces.mcp.prompts import (
     Completed,
     PromptRow,
@@ -50,9 +59,16 @@ MOST_QUESTIONS = 5
 class Adapter:
     """One runtime as clients see it. Holds nothing that a call changes."""
 
-    def __init__(self, runtime: Runtime, results: Results = "both", mvi: Level = "standard") -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        results: Results = "both",
+        mvi: Level = "standard",
+        tool_set: ToolSet = WORKFLOW_SET,
+    ) -> None:
         self.runtime = runtime
-        self.tools = offered_tools(start_session=_may_start_sessions(runtime))
+        self.tool_set = tool_set
+        self.tools = _tools_of(tool_set, runtime)
         self._results = results
         self._mvi = mvi
         self._definitions = [_definition(tool, results) for tool in self.tools.values()]
@@ -191,6 +207,12 @@ class Adapter:
         if self._results != "text":
             result["structuredContent"] = rendered.structured
         return result
+
+
+def _tools_of(tool_set: ToolSet, runtime: Runtime) -> dict[str, Tool]:
+    if tool_set.name == "code":
+        return code_tools()
+    return offered_tools(start_session=_may_start_sessions(runtime))
 
 
 def _may_start_sessions(runtime: Runtime) -> bool:

@@ -138,13 +138,16 @@ _HANDLES = frozenset({"ackToken", "stateToken", "checkpointToken"})
 """Such a token says what a call is about."""
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
+_SYMBOL = ("search", "analyze", "trace", "ripple", "locate")
+"""Where the tools about code take a name."""
+
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "notes": ("output.notesMarkdown",),
     "note": ("output.notesMarkdown",),
     "markdown": ("output.notesMarkdown",),
     "summary": ("output.notesMarkdown",),
     "result": ("output.notesMarkdown",),
-    "text": ("output.notesMarkdown", "query"),
+    "text": ("output.notesMarkdown", "query", "search"),
     "message": ("output.notesMarkdown",),
     "content": ("output.notesMarkdown",),
     "comment": ("output.notesMarkdown",),
@@ -153,9 +156,11 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "artefacts": ("output.artifacts",),
     "artifact": ("output.artifacts",),
     "attachments": ("output.artifacts",),
-    "token": ("ackToken", "checkpointToken"),
+    "token": ("ackToken", "checkpointToken", "continuation"),
     "ack": ("ackToken",),
-    "continuetoken": ("ackToken",),
+    "continuetoken": ("ackToken", "continuation"),
+    "continuationtoken": ("continuation",),
+    "applytoken": ("continuation",),
     "retryacktoken": ("ackToken",),
     "choicetoken": ("ackToken",),
     "optiontoken": ("ackToken",),
@@ -166,13 +171,29 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "workspace": ("project",),
     "workingdirectory": ("project",),
     "projectpath": ("project",),
-    "directory": ("project",),
+    "directory": ("scope", "project"),
+    "folder": ("scope",),
     "cwd": ("project",),
-    "path": ("project",),
+    "path": ("scope", "file", "outline", "project"),
     "repo": ("project",),
     "workflow": ("workflowId",),
-    "id": ("workflowId",),
-    "name": ("workflowId",),
+    "id": ("workflowId", *_SYMBOL),
+    "name": ("workflowId", *_SYMBOL),
+    "symbol": _SYMBOL,
+    "target": _SYMBOL,
+    "function": _SYMBOL,
+    "definition": _SYMBOL,
+    "identifier": _SYMBOL,
+    "file": ("outline", "scope"),
+    "filename": ("file", "outline"),
+    "newname": ("to",),
+    "module": ("toModule",),
+    "apply": ("fix",),
+    "confirm": ("fix",),
+    "write": ("fix",),
+    "kinds": ("kind",),
+    "maxdepth": ("depth",),
+    "maxresults": ("limit",),
     "inputs": ("context",),
     "variables": ("context",),
     "parameters": ("context",),
@@ -183,8 +204,10 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "idempotencykey": ("requestId",),
     "sessionid": ("session", "query"),
     "sessiontoken": ("session",),
+    "query": _SYMBOL,
+    "pattern": _SYMBOL,
     "search": ("query",),
-    "q": ("query",),
+    "q": ("query", *_SYMBOL),
     "page": ("cursor",),
     "nextcursor": ("cursor",),
     "mode": ("part", "preferences.autonomy"),
@@ -267,12 +290,18 @@ def _flaws(
             yield Flaw(path=path, problem="null is not a value here", fix="leave it out", repair=Drop())
         elif schema.get("type") == "object" and not isinstance(value, dict):
             yield _not_an_object(schema, path, value)
-        elif schema.get("type") == "array" and isinstance(value, dict):
+        elif _belongs_in_list(schema, value):
             yield Flaw(path=path, problem="not a list", fix="send it in a list", repair=Put(value=[value]))
         elif "properties" in schema:
             yield from _flaws(tool, schema["properties"], value, path)
         elif isinstance(value, str) and "enum" in schema and value not in schema["enum"]:
             yield _not_offered(tool, schema["enum"], path, value)
+
+
+def _belongs_in_list(schema: dict[str, Any], value: Json) -> bool:
+    """One item alone, where a list of such items belongs."""
+    item = schema.get("items", {}).get("type")
+    return isinstance(value, dict) if item == "object" else isinstance(value, str) and item == "string"
 
 
 def _unknown(tool: Tool, siblings: dict[str, Any], path: tuple[str, ...], value: Json) -> Flaw:

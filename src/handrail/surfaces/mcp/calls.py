@@ -138,6 +138,7 @@ def _answer(
 
 def _perform(runtime: Runtime, tool: Tool, params: dict[str, Json], mvi: Level, commits: Commits) -> Outcome:
     caller = Caller(tool="handrail mcp", command=tool.name)
+    params = {**params, **tool.adds}
     if tool.operation != "workflow.list":
         return perform(runtime, tool.operation, params, Ask(mvi=mvi), caller=caller, commits=commits)
     short = Ask(mvi=mvi, budget=Budget(max_bytes=LIST_BYTES))

@@ -32,6 +32,7 @@ from handrail.surfaces.mcp.messages import (
     CALLS_AT_ONCE,
     INVALID_REQUEST,
     TOO_LONG,
+    WORKFLOW_SET,
     ClientRequest,
     Id,
     Key,
@@ -41,6 +42,7 @@ from handrail.surfaces.mcp.messages import (
     Refusal,
     Response,
     ResultOrRefusal,
+    ToolSet,
     answer_line,
     key_of,
     notification_line,
@@ -96,6 +98,7 @@ class ServerParts(msgspec.Struct, frozen=True, kw_only=True):
 
     offer: Callable[[], Adapter]
     give_back_memory: Callable[[], None]
+    tool_set: ToolSet = WORKFLOW_SET
     take_tree: Callable[[TreeDue], None] | None = None
     """Looks at the files of a node that a call made, when its answer is sent; None: nobody looks."""
 
@@ -219,7 +222,7 @@ class CallsInProgress:
         self._offering = threading.Lock()
         self._outlet = outlet
         self._limits = limits
-        self._connection = Connection()
+        self._connection = Connection(parts.tool_set)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         """Fewer answers are owed than before."""

@@ -15,8 +15,6 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.messages import (
-    CAPABILITIES,
-    INSTRUCTIONS,
     INVALID,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -25,11 +23,13 @@ from handrail.surfaces.mcp.messages import (
     RESOURCE_NOT_FOUND,
     SERVER_INFO,
     UNSUPPORTED_PROTOCOL_VERSION,
+    WORKFLOW_SET,
     Asking,
     ClientRequest,
     Notification,
     Refusal,
     ResultOrRefusal,
+    ToolSet,
 )
 from handrail.surfaces.mcp.questions import ToolCall, Waiting
 
@@ -216,6 +216,8 @@ _STATELESS: dict[str, type[_Bare]] = {
 """The requests of each era with the shape of their params; others do not exist there."""
 _UNSERVED = frozenset({"resources/subscribe", "resources/unsubscribe", "subscriptions/listen"})
 """Requests that exist but are not served; their params are still checked first."""
+_BY_CAPABILITY = {"prompts": "prompts", "resources": "resources", "completion": "completions"}
+"""Families of requests that only a server with the capability serves."""
 _LIFETIMES_MS = {
     "tools/list": LISTING_LIFETIME_MS,
     "resources/templates/list": LISTING_LIFETIME_MS,
@@ -229,7 +231,8 @@ _LIFETIMES_MS = {
 class Connection:
     """One connection: its era, and what its client said about itself. Only the reading thread uses it."""
 
-    def __init__(self) -> None:
+    def __init__(self, tool_set: ToolSet = WORKFLOW_SET) -> None:
+        self._tool_set = tool_set
         self._era: Literal["", "handshake", "stateless"] = ""
         self._version = HANDSHAKE_VERSIONS[-1]
         self._asking: Asking = "never"
@@ -268,7 +271,7 @@ class Connection:
             return INVALID
         if isinstance(params, _Initialize):
             return self._initialize(params)
-        if request.method in _UNSERVED:
+        if not self._is_served(request.method):
             return _unknown(request.method)
         if request.method == "ping":
             return {}
@@ -290,11 +293,15 @@ class Connection:
         self._asking = "now" if _can_ask(params.capabilities) else "never"
         self._is_accepted = True
         return {
-            "capabilities": CAPABILITIES,
-            "instructions": INSTRUCTIONS,
+            "capabilities": self._tool_set.capabilities,
+            "instructions": self._tool_set.instructions,
             "protocolVersion": self._version,
             "serverInfo": SERVER_INFO,
         }
+
+    def _is_served(self, method: str) -> bool:
+        capability = _BY_CAPABILITY.get(method.partition("/")[0], "tools")
+        return method not in _UNSERVED and capability in self._tool_set.capabilities
 
     def _answer_stateless(self, request: ClientRequest) -> ResultOrRefusal | Work:
         refusal = (
@@ -309,10 +316,11 @@ class Connection:
         envelope = _convert(request.params["_meta"], _Envelope)
         if params is None or envelope is None:
             return INVALID
-        if request.method in _UNSERVED:
+        if not self._is_served(request.method):
             return _unknown(request.method)
         if request.method == "server/discover":
-            discovered = {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+            told = self._tool_set
+            discovered = {"capabilities": told.capabilities, "instructions": told.instructions}
             return _sign_result(request.method, {**discovered, "supportedVersions": list(STATELESS_VERSIONS)})
         asking: Asking = "in the answer" if _can_ask(envelope.capabilities) else "never"
         work = _work(request.method, params, asking, envelope.progress_token, INVALID_PARAMS)

@@ -13,12 +13,13 @@ import msgspec
 from handrail.contract.envelopes.cli import encode_document, payload_of
 from handrail.contract.envelopes.mcp_and_http import to_mcp_error
 from handrail.contract.fence import fence_text, flatten_text
-from handrail.contract.outcome import Failure, Json, Outcome, Success
+from handrail.contract.outcome import Failure, Json, NextCall, Outcome, Success
 from handrail.contract.wording import count_work
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import MOST_WARNINGS
+from handrail.surfaces.mcp.code.answer_text import code_text, name_tools, respell_failure, spell_code_call
 from handrail.surfaces.mcp.reply_text import call_text, reply_text, session_text
-from handrail.surfaces.mcp.tools import Tool, spell_call
+from handrail.surfaces.mcp.tools import Tool, is_about_code, spell_call
 
 # Lists and workflows as text
 
@@ -241,10 +242,14 @@ def render(tools: dict[str, Tool], tool: Tool, params: dict[str, Json], outcome:
     """The result of one call with these params."""
     match outcome:
         case Failure():
-            text, structured = to_mcp_error(outcome, tool_call=lambda call: spell_call(tools, call))
+            if is_about_code(tool):
+                outcome = respell_failure(tool, params, outcome)
+            text, structured = to_mcp_error(outcome, tool_call=lambda call: _spell(tools, tool, call))
             return Rendered(text=_sendable_text(text), structured=_sendable(structured), is_error=True)
         case Success():
             payload = _sendable(payload_of(outcome))
+            if is_about_code(tool):
+                payload = name_tools(payload)
             text = _text(tool, params, payload)
             return Rendered(text=_sendable_text(text), structured=payload, is_error=False)
         case never:
@@ -269,6 +274,8 @@ def add_warnings(success: Success, warnings: tuple[dict[str, Json], ...]) -> Suc
 def _text(tool: Tool, params: dict[str, Json], payload: dict[str, Any]) -> str:
     if payload.get("committed") is True:  # in place of a reply that could not be built
         return str(payload["message"])
+    if is_about_code(tool):
+        return code_text(payload)
     match tool.operation:
         case "workflow.list":
             return workflows_text(payload, params)
@@ -278,6 +285,15 @@ def _text(tool: Tool, params: dict[str, Json], payload: dict[str, Any]) -> str:
             return candidates_text(payload)
         case _:
             return session_text(payload) if "sessionToken" in payload else reply_text(payload)
+
+
+def _spell(tools: dict[str, Tool], tool: Tool, call: NextCall) -> dict[str, Json] | None:
+    """The call that is offered; where several tools take it, one about code goes to the tool of its token."""
+    if is_about_code(tool):
+        call_of_token = spell_code_call(call)
+        if call_of_token is not None:
+            return call_of_token
+    return spell_call({tool.name: tool, **tools}, call)
 
 
 def _sendable(document: Any) -> dict[str, Json]:

@@ -15,7 +15,7 @@ from handrail.contract.outcome import Fault
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.calls_in_progress import LIMITS, CallsInProgress, Limits, Outlet, ServerParts
 from handrail.surfaces.mcp.eras import HANDSHAKE_VERSIONS, STATELESS_VERSIONS
-from handrail.surfaces.mcp.messages import Lines
+from handrail.surfaces.mcp.messages import WORKFLOW_SET, Lines, ToolSet
 
 _CHUNK_BYTES = 65_536
 STDIN, STDOUT, STDERR = 0, 1, 2
@@ -26,7 +26,7 @@ def serve_stdio(runtime: Runtime, parts: ServerParts, store: str = "") -> None:
     """Serve until the client closes either end. `store` is named only in the first line on stderr."""
     # Ending at once is safe: the log survives it, and every call may be repeated.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.stderr.write(_greeting(runtime, store))
+    sys.stderr.write(_greeting(runtime, store, parts.tool_set))
     sys.stderr.flush()
     incoming, outgoing = _claim_descriptors()
     trouble = serve(runtime, parts, incoming, outgoing)
@@ -91,14 +91,17 @@ def _claim_descriptors() -> tuple[int, int]:
     return claimed[0], claimed[1]
 
 
-def _greeting(runtime: Runtime, store: str) -> str:
+def _greeting(runtime: Runtime, store: str, tool_set: ToolSet) -> str:
     """The first line names what a person needs to find a problem; in a terminal, also what this is."""
     try:
         project = runtime.workspace.project("")
     except Fault as fault:
         project = f"none ({fault.message})"
     eras = f"{STATELESS_VERSIONS[-1]}, {HANDSHAKE_VERSIONS[-1]} and older"
-    line = f"handrail {__version__} mcp: project {project}; store {store or 'default'}; protocol {eras}\n"
+    served = "mcp" if tool_set is WORKFLOW_SET else f"mcp --set {tool_set.name}"
+    line = (
+        f"handrail {__version__} {served}: project {project}; store {store or 'default'}; protocol {eras}\n"
+    )
     if not sys.stdin.isatty():
         return line
     return (

@@ -160,6 +160,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     operation: str
     definition: dict[str, Any]
+    adds: dict[str, Json] = {}
+    """Params that the tool itself gives its operation."""
 
 
 def offered_tools(*, start_session: bool = False) -> dict[str, Tool]:
@@ -176,9 +178,15 @@ def tool_definitions(*, start_session: bool = False) -> list[dict[str, Any]]:
 def spell_call(tools: dict[str, Tool], call: NextCall) -> dict[str, Json] | None:
     """The next call as a tool call; None when no tool takes these params."""
     for tool in tools.values():
-        if tool.operation == call.operation and set(call.params) <= set(fields_of(tool)):
-            return {"tool": tool.name, "params": call.params}
+        params = {name: value for name, value in call.params.items() if name not in tool.adds}
+        if tool.operation == call.operation and set(params) <= set(fields_of(tool)):
+            return {"tool": tool.name, "params": params}
     return None
+
+
+def is_about_code(tool: Tool) -> bool:
+    """Whether the tool is one of the code set."""
+    return tool.name.startswith("code_")
 
 
 def fields_of(tool: Tool) -> dict[str, Any]:
@@ -195,17 +203,17 @@ def _tool(offered: Operation) -> Tool:
         "description": offered.tool_description,
         "inputSchema": input_schema(offered.input, offered.tool_fields, offered.tool_choices, SAID_BY_NAME),
         "outputSchema": output_schema(offered.output, offered.item, offered.shape, SAID_BY_NAME),
-        "annotations": _annotations(offered.effect),
+        "annotations": annotations_of(offered.effect),
     }
     return Tool(name=offered.tool, operation=offered.name, definition=definition)
 
 
-def _annotations(effect: Effect) -> dict[str, bool]:
+def annotations_of(effect: Effect, *, is_overwriting: bool = False) -> dict[str, bool]:
     """All four hints, always: a client that has to guess guesses the worst."""
     is_read = effect == "read"
     return {
         "readOnlyHint": is_read,
-        "destructiveHint": False,
+        "destructiveHint": is_overwriting,
         "idempotentHint": is_read or effect == "ack",
         "openWorldHint": False,
     }

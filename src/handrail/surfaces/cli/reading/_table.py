@@ -905,6 +905,7 @@ COMMANDS: dict[str, Command] = {
         "effect": "server",
         "params": (
             {"name": "results", "flag": "--results", "kind": "choice", "value": "both|text|structured", "position": 0, "required": False, "choices": ("both", "text", "structured"), "least": 0, "most": 0, "is_plural": False},
+            {"name": "set", "flag": "--set", "kind": "choice", "value": "workflow|code", "position": 0, "required": False, "choices": ("workflow", "code"), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--mvi", "--project", "--help", "--version"),
         "takes_project": False,

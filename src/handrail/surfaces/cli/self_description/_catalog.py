@@ -901,7 +901,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "mcp": {
         "path": "mcp",
-        "usage": "handrail mcp [--results both|text|structured]",
+        "usage": "handrail mcp [--results both|text|structured] [--set workflow|code]",
         "summary": "Serve the Model Context Protocol on stdin and stdout, for an agent's client to start.",
         "operation": "",
         "effect": "server",
@@ -909,9 +909,10 @@ COMMANDS: dict[str, CommandHelp] = {
         "sort": "",
         "params": (
             {"name": "--results", "value": "both|text|structured", "choices": ("both", "text", "structured"), "is_required": False, "environment": "", "text": "What a tool result contains, both by default."},
+            {"name": "--set", "value": "workflow|code", "choices": ("workflow", "code"), "is_required": False, "environment": "", "text": "Which tools it serves: for workflows, or for source code; default workflow."},
         ),
         "globals": ("--mvi", "--project", "--help", "--version"),
-        "examples": ("handrail mcp",),
+        "examples": ("handrail mcp", "handrail mcp --set code"),
         "errors": ("E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "E_CONFIG", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "demo": {
