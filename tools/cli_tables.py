@@ -253,7 +253,7 @@ def _param(spelling: Spelling, fields: dict[str, Any]) -> Param:
         required=spelling.is_required or bool(schema.get("isRequired")),
         choices=choices,
         least=schema.get("minimum", 0),
-        most=schema.get("maximum", NO_LIMIT) if kind == "int" else 0,
+        most=schema.get("maximum", spelling.most or NO_LIMIT) if kind == "int" else 0,
         is_plural=kind in ("documents", "sources", "choices", "ids", "words"),
     )
 

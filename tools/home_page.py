@@ -81,6 +81,24 @@ PLACES = (
         after="`setup --remove` takes our entry out instead of restoring the file byte for byte.",
     ),
     Place(
+        path="run/server.json",
+        holds="Where the server that runs now answers, and its token; it goes when the server ends.",
+        loss="nothing",
+        after="`console` finds the server no more; start it again.",
+    ),
+    Place(
+        path="run/server.lock",
+        holds="Nothing; the server that runs now holds its lock.",
+        loss="nothing",
+        after="It is made again. While a server runs, a second one could start.",
+    ),
+    Place(
+        path="run/open.html",
+        holds="The page that hands the token to the browser, until that has shown it.",
+        loss="nothing",
+        after="`console` makes it again.",
+    ),
+    Place(
         path="skill.json",
         holds="The digest of the skill that was copied last.",
         loss="record",

@@ -299,6 +299,24 @@ MCP: Rows = (
     ("surfaces.mcp.ask", "MOST_ENUM", "Words to choose from in a question to a person."),
     ("surfaces.mcp.adapter", "MOST_QUESTIONS", "Questions to a person in one call."),
 )
+HTTP: Rows = (
+    ("surfaces.http.limits", "MOST_BODY_BYTES", "The body of a request."),
+    ("surfaces.http.limits", "MOST_BUNDLE_BYTES", "The body of a request that imports a bundle."),
+    ("surfaces.http.limits", "MOST_HEADER_BYTES", "The headers of a request."),
+    ("surfaces.http.limits", "MOST_URL_BYTES", "The address of a request."),
+    ("surfaces.http.exchange", "MOST_PARAMETERS", "Names and values after the question mark of an address."),
+    ("surfaces.http.limits", "REQUESTS_AT_ONCE", "Requests that are worked on at once."),
+    ("surfaces.http.limits", "CONNECTIONS_AT_ONCE", "Connections that are open at once."),
+    ("surfaces.http.limits", "REQUEST_SECONDS", "Seconds of a request, its body included."),
+    ("surfaces.http.limits", "OPERATION_SECONDS", "After this many an operation is asked to end."),
+    ("surfaces.http.limits", "IDLE_SECONDS", "Seconds that an idle connection stays open."),
+    ("surfaces.http.limits", "DRAIN_SECONDS", "Seconds that running requests have when the server stops."),
+    (
+        "surfaces.http.command",
+        "MOST_TREES_WAITING",
+        "Looks at a project's files that wait for their turn.",
+    ),
+)
 WORKFLOWS: Rows = (
     ("workflows.limits", "MAX_SOURCE_BYTES", "A workflow file."),
     ("workflows.limits", "MAX_JSON_DEPTH", "Objects and lists inside each other in it."),
@@ -442,6 +460,7 @@ CHAPTERS = {
     "Files of a project": FILES,
     "The command line": COMMAND_LINE,
     "MCP": MCP,
+    "HTTP": HTTP,
     "Workflow files": WORKFLOWS,
     "Work that is counted": WORK,
     "Source files": SOURCES,

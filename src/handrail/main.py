@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.reading.parse import Parsed, Problem
     from handrail.surfaces.cli.run import CommandParts
+    from handrail.surfaces.http.app import McpApp
     from handrail.surfaces.mcp.adapter import Adapter
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
@@ -235,7 +236,7 @@ def _serve(parsed: "Parsed", secrets: "Secrets") -> int:
         passed_over = "; ".join(f"{problem.param} {problem.problem}" for problem in parsed.problems)
         project = str(parsed.options.get("project", ""))
         return _hook(given.get("event", ""), given.get("client", ""), project, passed_over)
-    return _serve_mcp(parsed, secrets)
+    return _serve_mcp(parsed, secrets) if parsed.command["path"] == "mcp" else _serve_http(parsed, secrets)
 
 
 def _hook(event: str = "", client: str = "", project: str = "", passed_over: str = "") -> int:
@@ -332,6 +333,35 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
         home_directory(environment),
     )
     return 0
+
+
+def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
+    """`serve` and `console`. The MCP app is made here and handed over, so that no surface knows another."""
+    from handrail.surfaces.http.command import ServeOptions, run_server
+    from handrail.wiring import build_runtime, home_directory, notices, server_place
+
+    assert parsed.command is not None, "only a command is served"
+    project = parsed.options.get("project")
+    environment = {**os.environ, "HANDRAIL_PROJECT": str(project)} if project else os.environ
+    path = parsed.command["path"]
+    given: dict[str, Any] = {param["name"]: value for param, value in parsed.values}
+    opens = bool(given.pop("open", False)) or path == "console"
+    options = ServeOptions(command=path, opens_browser=opens, store=home_directory(environment), **given)
+    mvi: Any = parsed.options.get("mvi", "standard")
+
+    def build_mcp(runtime: "Runtime", port: int) -> "McpApp":
+        from handrail.surfaces.mcp.over_http import HttpApp, build_server, loopback_authorities
+
+        return HttpApp(build_server(runtime, mvi=mvi), loopback_authorities(port))
+
+    return run_server(
+        options,
+        server_place(environment),
+        runtime=build_runtime(environment, secrets=secrets),
+        build_mcp=build_mcp,
+        notices=lambda operation: notices(environment, operation),
+        take_tree=_take_tree_for_server,
+    )
 
 
 def _demo(parsed: "Parsed") -> int:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms
     from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
+    from handrail.ports.server import ServerPlace
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
 
@@ -84,6 +85,13 @@ def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
     from handrail.host.notices import notices_for
 
     return notices_for(place, operation)
+
+
+def server_place(environment: Mapping[str, str]) -> ServerPlace:
+    """Where the HTTP server of this home is known."""
+    from handrail.host.server.server_files import ServerFiles
+
+    return ServerFiles(home_directory(environment), SystemRandomness(), environment)
 
 
 def give_back_memory() -> None:

@@ -20,7 +20,7 @@ from tests.conformance.leaves import LEAVES
 from tests.surfaces.cli.tool import CORE_CODES, Ran, checked_document, strict_json
 from tools.readiness import NEEDS_A_PERSON
 
-LEFT_OUT = frozenset({"mcp", "demo", "hook", *NEEDS_A_PERSON})
+LEFT_OUT = frozenset({"mcp", "serve", "console", "demo", "hook", *NEEDS_A_PERSON})
 """They take over stdin and stdout for good, or ask at a terminal; each has a test of its own."""
 PATHS = sorted(path for path in _table.COMMANDS if path not in LEFT_OUT)
 WORDS = sorted({word for path in PATHS for word in path.split()})

@@ -585,5 +585,5 @@ LEAVES: dict[str, Leaf] = {
         },
     ),
 }
-NO_DOCUMENT = ("demo", "hook", "mcp")
+NO_DOCUMENT = ("console", "demo", "hook", "mcp", "serve")
 """Protocols and a show: their own tests stand for what they write."""

@@ -310,7 +310,7 @@ EXAMPLES = [
     (path, example)
     for path, entry in _catalog.COMMANDS.items()
     for example in entry["examples"]
-    if path not in ("mcp", "demo", *NEEDS_A_PERSON)
+    if path not in ("mcp", "serve", "console", "demo", *NEEDS_A_PERSON)
 ]
 
 

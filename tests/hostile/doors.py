@@ -30,7 +30,7 @@ from tests.conftest import KeptIncidents
 from tests.surfaces.cli.here import run_troubled
 from tests.surfaces.cli.tool import Ran
 
-PROCESSES = ("hook", "mcp", "demo", "store selftest")
+PROCESSES = ("hook", "mcp", "serve", "console", "demo", "store selftest")
 """They start processes or serve: the hostile checkout has them as processes."""
 COMMANDS = tuple(path for path in _table.COMMANDS if path not in PROCESSES)
 TOOLS = offered_tools(start_session=True)

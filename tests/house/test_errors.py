@@ -29,6 +29,7 @@ BROAD = frozenset({"Exception", "BaseException"})
 CATCH_ALL_PLACES = (
     "src/handrail/surfaces/cli/",
     "src/handrail/surfaces/mcp/",
+    "src/handrail/surfaces/http/",
     "src/handrail/runtime/hub.py",
     "src/handrail/host/workflow_sources/plugins.py",
     "src/handrail/main.py",

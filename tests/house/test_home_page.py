@@ -30,6 +30,9 @@ NOT_MADE_HERE = {
     "data/restores/<digest>": "needs a restore: tests/host/worktree/test_restore.py",
     "data/cache/notices.json": "needs an index: tests/updates/test_update.py",
     "data/cache/update-check.json": "needs an index: tests/updates/test_notices.py",
+    "run/server.json": "needs a server: tests/surfaces/http/test_serving.py",
+    "run/server.lock": "needs a server: tests/surfaces/http/test_serving.py",
+    "run/open.html": "needs a browser: tests/host/server/test_server_files.py",
     "data/git/<digest>/*": "fetched by the user: tests/host/workflow_sources/test_git.py",
 }
 OWN_MODE = ("workflows/", "skill-backup/")

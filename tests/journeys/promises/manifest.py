@@ -15,6 +15,7 @@ from tests.journeys.promises import (
     evidence,
     evidence_code,
     execution,
+    http,
     people,
     response_contract,
     resumption_pack,
@@ -64,4 +65,5 @@ PROMISES: tuple[Promise, ...] = (
     *EVIDENCE,
     *code_tools.PROMISES,
     *console_pages.PROMISES,
+    *http.PROMISES,
 )

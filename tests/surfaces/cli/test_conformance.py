@@ -209,6 +209,8 @@ CASES: list[tuple[list[str], str, str]] = [
     (["lafs", "check", "TEXT"], "E_VALIDATION", ""),
     (["lafs", "check", "absent.json"], "E_NOT_FOUND", ""),
     (["mcp", "--bogus"], "E_USAGE", ""),
+    (["serve", "--port", "70000"], "E_VALIDATION", ""),
+    (["console", "--bogus"], "E_USAGE", ""),
     (["demo", "--compact"], "E_USAGE", ""),
 ]
 
@@ -303,7 +305,7 @@ def test_the_lafs_dialect_conforms_at_the_complete_tier(
 
 
 def test_every_command_has_a_success_and_a_failure_here() -> None:
-    """`mcp`, `hook` and `demo` have no document on success, a self-test takes long, a session without a run
+    """Servers, `hook` and `demo` have no document on success, a self-test takes long, a session without a run
     needs a setting, `code` a tree, `edit` a source, `run confirm` a person, `setup` clients and `update` an
     index; a hook never fails its client. Their own tests show them."""
     seen: dict[bool, set[str]] = {True: set(), False: set()}
@@ -311,7 +313,7 @@ def test_every_command_has_a_success_and_a_failure_here() -> None:
         seen[code == ""].add(path_of(line))
 
     assert set(_table.COMMANDS) - seen[True] == {
-        *("mcp", "demo", "hook", "store selftest", "session start", "setup", "update"),
+        *("mcp", "serve", "console", "demo", "hook", "store selftest", "session start", "setup", "update"),
         *("code status", "code diff", "code restore", "edit", "run confirm"),
     }
     assert set(_table.COMMANDS) - seen[False] == {"hook", "setup", "update"}

@@ -16,7 +16,8 @@ from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import CORE_CODES, Ran, Tool, checked_document, strict_json
 
 SEED = 20_261_115
-WORDS = sorted({word for path in _table.COMMANDS for word in path.split()} - {"mcp", "demo", "hook"})
+SERVERS = ("mcp", "serve", "console", "demo", "hook")
+WORDS = sorted({word for path in _table.COMMANDS for word in path.split()} - set(SERVERS))
 FLAGS = sorted(
     {param["flag"] for row in _table.COMMANDS.values() for param in row["params"] if param["flag"]}
     | {param["flag"] for param in _table.GLOBALS}
@@ -54,7 +55,7 @@ LINE = st.one_of(
     st.lists(ARGUMENT, max_size=8),
     st.builds(
         lambda path, rest: [*path.split(), *rest],
-        st.sampled_from([path for path in _table.COMMANDS if path not in ("mcp", "demo", "hook")]),
+        st.sampled_from([path for path in _table.COMMANDS if path not in SERVERS]),
         st.lists(ARGUMENT, max_size=6),
     ),
 )

@@ -25,6 +25,8 @@ class Spelling(msgspec.Struct, frozen=True, kw_only=True):
     value: str = ""
     """How usage lines call the value."""
     choices: tuple[str, ...] = ()
+    most: int = 0
+    """The largest number, where the input type does not say it; 0: as large as numbers go."""
     text: str = ""
     """What it is for; empty: the description of the input field."""
 

@@ -1,0 +1,159 @@
+"""`/api/{operation}`: a request as the input of an operation. Reads take a query, everything takes JSON.
+
+Names that begin with an underscore say how to answer (LAFS 9): `_fields`, `_expand`, `_mvi`, `_budget`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import msgspec
+
+from handrail.contract.catalogue import E_VALIDATION, FEATURE_DISABLED, VALIDATION_ERROR
+from handrail.contract.disclosure.fields import Ask, Level, parse_budget, parse_fields
+from handrail.contract.json.strict import decode_json
+from handrail.contract.outcome import Failure, Fault, Json
+from handrail.contract.wording import quote
+from handrail.runtime.operation import OPERATION_NAMES, Operation, operation
+from handrail.surfaces.http.calls import LAFS_TYPE, Asked, Dialect, Served, answer_call, run_guarded
+from handrail.surfaces.http.exchange import HttpRequest, Response, parameters, problem
+from handrail.surfaces.http.limits import MOST_BODY_BYTES, MOST_BUNDLE_BYTES
+
+PREFIX = "/api/"
+_LEVELS = ("minimal", "standard", "full")
+_WITH_LONG_BODY = frozenset({"session.import"})
+NOT_OVER_HTTP = {
+    "process": "This operation starts a program that its caller names, so no server offers it.",
+    "update": "A running server does not replace its own program.",
+}
+"""The effects that only the command line has, and why."""
+
+
+def methods_of(called: Operation) -> tuple[str, ...]:
+    """What only reads can be fetched; everything can be posted, for input that no query can hold."""
+    return ("GET", "HEAD", "POST") if called.effect == "read" else ("POST",)
+
+
+def served_operations() -> tuple[Operation, ...]:
+    """Every operation of the registry. Those that the command line keeps to itself are refused by name."""
+    return tuple(operation(name) for name in OPERATION_NAMES)
+
+
+def most_body_bytes(called: Operation) -> int:
+    return MOST_BUNDLE_BYTES if called.name in _WITH_LONG_BODY else MOST_BODY_BYTES
+
+
+def answer_request(served: Served, called: Operation, request: HttpRequest, body: bytes) -> Response:
+    """The response to a request for an operation. Trouble before the operation runs is problem details."""
+    asked = run_guarded(served.runtime, lambda: read_call(request, called, body))
+    return problem(asked, request.id) if isinstance(asked, Failure) else answer_call(served, asked)
+
+
+def read_call(request: HttpRequest, called: Operation, body: bytes) -> Asked:
+    """The call that a request makes.
+
+    Raises Fault for a query or a body that cannot be read, and for what no server offers.
+    """
+    if called.effect in NOT_OVER_HTTP:
+        raise Fault(
+            FEATURE_DISABLED,
+            NOT_OVER_HTTP[called.effect],
+            hint=f"Run it on the command line; `handrail reference` names the command of {called.name}.",
+        )
+    given = parameters(request.query)
+    own = [(name, value) for name, value in given if not name.startswith("_")]
+    ask = read_ask([(name, value) for name, value in given if name.startswith("_")])
+    if request.method == "POST":
+        if own:
+            raise _refuse_parameter(own[0][0], "goes into the JSON body of a POST")
+        params = _read_params(called, body)
+    else:
+        params = read_query(called, own)
+    return Asked(
+        operation=called.name,
+        params=params,
+        ask=ask,
+        dialect=dialect_of(request),
+        request_id=request.id,
+        door=f"{request.method} {PREFIX}{called.name}",
+    )
+
+
+def dialect_of(request: HttpRequest) -> Dialect:
+    """LAFS where the caller names its media type; ours otherwise."""
+    accepted = [part.partition(b";")[0].strip().lower() for part in request.header(b"accept").split(b",")]
+    return "lafs" if LAFS_TYPE in accepted else "native"
+
+
+def read_ask(given: Sequence[tuple[str, str]]) -> Ask:
+    """How to answer, from the names that begin with an underscore.
+
+    Raises Fault VALIDATION_ERROR, or E_USAGE for a list or budget that cannot be read.
+    """
+    ask = Ask()
+    seen: set[str] = set()
+    for name, value in given:
+        if name in seen:
+            raise _refuse_parameter(name, "is given twice")
+        seen.add(name)
+        match name:
+            case "_fields":
+                ask = msgspec.structs.replace(ask, fields=parse_fields(value, "_fields"))
+            case "_expand":
+                ask = msgspec.structs.replace(ask, expand=parse_fields(value, "_expand"))
+            case "_budget":
+                ask = msgspec.structs.replace(ask, budget=parse_budget(value))
+            case "_mvi" if value in _LEVELS:
+                ask = msgspec.structs.replace(ask, mvi=cast(Level, value))
+            case "_mvi":
+                raise _refuse_parameter(name, f"is one of {', '.join(_LEVELS)}")
+            case _:
+                raise _refuse_parameter(name, "is not known; use _fields, _expand, _mvi or _budget")
+    return ask
+
+
+def read_query(called: Operation, given: Sequence[tuple[str, str]]) -> dict[str, Json]:
+    """The input that a query stands for: each value as its field reads it, a list by repeating its name.
+
+    What does not fit stays as it is written, for the operation to refuse with everything else.
+    """
+    fields = {field.encode_name: field.type for field in msgspec.structs.fields(called.input)}
+    values: dict[str, list[str]] = {}
+    for name, value in given:
+        values.setdefault(name, []).append(value)
+    return {
+        name: _read_value(fields[name], name, found) if name in fields else found[0]
+        for name, found in values.items()
+    }
+
+
+def _read_value(wanted: Any, name: str, found: list[str]) -> Json:
+    candidates: list[Json] = [found] if len(found) > 1 else [found[0], found]
+    for candidate in candidates:
+        try:
+            return msgspec.to_builtins(msgspec.convert(candidate, wanted, strict=False))
+        except msgspec.ValidationError:
+            continue
+    if len(found) > 1:
+        raise _refuse_parameter(name, "is given twice")
+    return found[0]
+
+
+def _read_params(called: Operation, body: bytes) -> dict[str, Json]:
+    decoded = decode_json(body, max_bytes=most_body_bytes(called))
+    if not isinstance(decoded, dict):
+        raise Fault(
+            E_VALIDATION,
+            "The body of this request must be a JSON object with the input of the operation.",
+            details={"problems": [{"param": "", "problem": "not an object"}]},
+        )
+    return decoded
+
+
+def _refuse_parameter(name: str, problem: str) -> Fault:
+    return Fault(
+        VALIDATION_ERROR,
+        f"The parameter {quote(name)} {problem}.",
+        details={"problems": [{"param": name[:80], "problem": problem}]},
+    )

@@ -1,0 +1,282 @@
+"""The HTTP server as one ASGI app: the guard around every route, limits, and the answers of the handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import Any, Protocol, TypeVar
+from urllib.parse import quote as percent_encode
+
+import msgspec
+
+from handrail.contract.catalogue import E_NOT_FOUND, E_TIMEOUT, SERVER_BUSY, SERVER_DRAINING
+from handrail.contract.outcome import Failure, Json, Notice, Outcome
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import NoTerminal, Runtime
+from handrail.surfaces.http.api import PREFIX, answer_request, methods_of, most_body_bytes, served_operations
+from handrail.surfaces.http.calls import Asked, Served, perform_call, run_guarded
+from handrail.surfaces.http.exchange import (
+    HTML_TYPE,
+    HttpRequest,
+    Receive,
+    Response,
+    Scope,
+    Send,
+    parameters,
+    problem,
+    read_body,
+    send_response,
+)
+from handrail.surfaces.http.guard import Asked as GuardedRequest
+from handrail.surfaces.http.guard import Identity, finish_headers, refuse
+from handrail.surfaces.http.limits import Bounds, Load, refuse_size
+from handrail.surfaces.http.routes import Found, Handler, Route, Router
+from handrail.surfaces.http.shell import asset_response, shell_response
+from handrail.surfaces.http.views import render_view
+
+_T = TypeVar("_T")
+
+SHELLS = ("/", "/sessions/**", "/workflows/**", "/builtins", "/gaps", "/import", "/settings", "/compare/**")
+"""Addresses of the Console: each returns the same page without data."""
+
+
+class McpApp(Protocol):
+    """The MCP server as an ASGI app; it runs while `running` is entered."""
+
+    def running(self) -> AbstractAsyncContextManager[None]: ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the server is made of; `main` hands it over."""
+
+    runtime: Runtime
+    identity: Identity
+    mcp: McpApp
+    notices: Callable[[str], Sequence[Notice]] = lambda _: ()
+    log: Callable[[str], None] | None = None
+    """Where a line per request goes; None: nowhere."""
+    note_unlocked: Callable[[], None] = lambda: None
+    """Told when somebody has shown the token: a page that carries it is no longer needed."""
+    bounds: Bounds = Bounds()
+
+
+class App:
+    """The ASGI app. `load` says what is in progress, and `drain` stops new work."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        # Nobody sits at the terminal of a server: who confirms a step there would not see who asks.
+        runtime = msgspec.structs.replace(parts.runtime, terminal=NoTerminal)
+        self._served = Served(
+            runtime=runtime, notices=parts.notices, operation_seconds=parts.bounds.operation_seconds
+        )
+        self.load = Load(parts.bounds)
+        self._threads = ThreadPoolExecutor(parts.bounds.requests, thread_name_prefix="request")
+        self.router = Router(self._routes())
+
+    def drain(self) -> None:
+        """Take no new work from now on."""
+        self.load.is_draining = True
+
+    # Routes
+
+    def _routes(self) -> list[Route]:
+        routes = [
+            *(_open_route(path, self._shell, is_shell=True) for path in SHELLS),
+            _open_route("/assets/*", self._asset),
+            _open_route("/health/live", self._live),
+            Route(pattern="/mcp", methods=("POST",), mounted=self._parts.mcp),
+            Route(pattern="/api/view/**", handler=self._view),
+        ]
+        for called in served_operations():
+            handler = partial(self._operation, called)
+            routes.append(Route(pattern=PREFIX + called.name, methods=methods_of(called), handler=handler))
+        return routes
+
+    async def _shell(self, _: HttpRequest) -> Response:
+        return shell_response()
+
+    async def _asset(self, request: HttpRequest) -> Response:
+        found = asset_response(request.segments[0])
+        return _not_found(request.id) if found is None else found
+
+    async def _live(self, _: HttpRequest) -> Response:
+        return Response(headers=((b"content-type", b"text/plain; charset=utf-8"),), body=b"pass\n")
+
+    async def _operation(self, called: Operation, request: HttpRequest) -> Response:
+        body = await read_body(request, most_body_bytes(called)) if request.method == "POST" else b""
+        return await self._in_thread(lambda: answer_request(self._served, called, request, body))
+
+    async def _view(self, request: HttpRequest) -> Response:
+        self._parts.note_unlocked()
+        return await self._in_thread(lambda: self._render_view(request))
+
+    def _render_view(self, request: HttpRequest) -> Response:
+        def call(operation: str, params: dict[str, Json]) -> Outcome:
+            door = f"GET /api/view for {operation}"
+            asked = Asked(operation=operation, params=params, request_id=request.id, door=door)
+            return perform_call(self._served, asked)
+
+        def work() -> Response:
+            path = "/" + "/".join(request.segments)
+            view = render_view(call, path, dict(parameters(request.query)))
+            body = view.html.markup.encode("utf-8", "replace")
+            headers = ((b"content-type", HTML_TYPE), (b"x-handrail-title", _percent(view.title)))
+            return Response(status=view.status, headers=headers, body=body)
+
+        answered = run_guarded(self._served.runtime, work)
+        return problem(answered, request.id) if isinstance(answered, Failure) else answered
+
+    # One request
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["type"]:
+            case "http":
+                await self._answer(scope, receive, send)
+            case "lifespan":
+                await self._live_through(receive, send)
+            case "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            case _:
+                return
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = "req_" + self._parts.runtime.randomness.bytes(10).hex()
+        started = time.monotonic()
+        statuses: list[int] = []
+
+        async def send_guarded(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+                message = {**message, "headers": finish_headers(message["headers"])}
+            await send(message)
+
+        found = self.router.find(scope["path"])
+        refusal = self._refusal(scope, found)
+        if refusal is not None:
+            await self._send(send_guarded, problem(refusal, request_id), scope)
+        else:
+            assert found is not None, "what no route fits is refused"
+            self.load.requests += 1
+            try:
+                await self._serve(found, scope, receive, send_guarded, request_id, statuses)
+            finally:
+                self.load.requests -= 1
+        if self._parts.log is not None:
+            took = int((time.monotonic() - started) * 1000)
+            line = _log_line(scope, statuses, took, request_id)
+            self._parts.log(self._served.runtime.secrets.redact_text(line))
+
+    def _refusal(self, scope: Scope, found: Found | None) -> Failure | None:
+        """Why the request goes no further: the guard first, then what the server can take on."""
+        method, headers = scope["method"], tuple(scope["headers"])
+        route = None if found is None else found.route
+        asked = GuardedRequest(
+            method=method,
+            headers=headers,
+            methods=(method,) if route is None else route.methods,
+            needs_bearer=route is None or route.needs_bearer,
+            is_shell=route is not None and route.is_shell,
+        )
+        refusal = refuse(self._parts.identity, asked)
+        if refusal is not None:
+            return refusal
+        if route is None:
+            return Failure(kind=E_NOT_FOUND, message="There is nothing at this address.")
+        url = scope.get("raw_path", b"") + b"?" + scope["query_string"]
+        if (too_large := refuse_size(url, list(headers))) is not None:
+            return too_large
+        if self.load.is_draining and not route.is_kept_while_draining:
+            return Failure(kind=SERVER_DRAINING, message="The server is stopping and takes no new work.")
+        if not self.load.has_room():
+            return Failure(
+                kind=SERVER_BUSY, message="The server is at work on as much as it takes on at once."
+            )
+        return None
+
+    async def _serve(
+        self, found: Found, scope: Scope, receive: Receive, send: Send, request_id: str, statuses: list[int]
+    ) -> None:
+        route = found.route
+        if route.mounted is not None:
+            ended = await self._in_time(route.mounted(scope, receive, send))
+            response = problem(ended, request_id) if isinstance(ended, Failure) else None
+        else:
+            assert route.handler is not None, "a route has a handler or an app"
+            request = HttpRequest(
+                id=request_id,
+                method=scope["method"],
+                segments=found.segments,
+                query=scope["query_string"],
+                headers=tuple(scope["headers"]),
+                receive=receive,
+            )
+            answered = await self._in_time(route.handler(request))
+            response = problem(answered, request_id) if isinstance(answered, Failure) else answered
+        if response is not None and not statuses:
+            await self._send(send, response, scope)
+
+    async def _send(self, send: Send, response: Response, scope: Scope) -> None:
+        """Send the answer without any secret that this process has read."""
+        if isinstance(response.body, bytes):
+            clean = self._served.runtime.secrets.redact(response.body)
+            response = msgspec.structs.replace(response, body=clean)
+        await send_response(send, response, is_head=scope["method"] == "HEAD")
+
+    async def _in_time(self, work: Coroutine[Any, Any, _T]) -> _T | Failure:
+        """The result of the work; trouble, and work that takes too long, is a failure."""
+        task = asyncio.ensure_future(work)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=self._parts.bounds.request_seconds)
+            return run_guarded(self._served.runtime, task.result) if done else _TOO_LATE
+        finally:
+            task.cancel()
+
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    # The life of the server
+
+    async def _live_through(self, receive: Receive, send: Send) -> None:
+        """Keep the MCP server running between the first and the last request."""
+        await receive()
+        async with self._parts.mcp.running():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+_TOO_LATE = Failure(
+    kind=E_TIMEOUT,
+    message="The request took too long; whether it changed something is not known.",
+    details={"committed": None},
+    hint="Send the same call again: if it was committed, the recorded answer comes back.",
+)
+
+
+def _open_route(pattern: str, handler: Handler, *, is_shell: bool = False) -> Route:
+    """Without data, so without a token; answered to the last."""
+    return Route(
+        pattern=pattern, needs_bearer=False, is_shell=is_shell, is_kept_while_draining=True, handler=handler
+    )
+
+
+def _not_found(request_id: str) -> Response:
+    return problem(Failure(kind=E_NOT_FOUND, message="There is nothing at this address."), request_id)
+
+
+def _percent(text: str) -> bytes:
+    return percent_encode(text, safe=" ", errors="replace").encode()
+
+
+def _log_line(scope: Scope, statuses: list[int], took_ms: int, request_id: str) -> str:
+    """A line without anything that a caller wrote but the path: a query may hold text, headers the token."""
+    path = percent_encode(scope["path"][:200], safe="/", errors="replace")
+    status = statuses[0] if statuses else "-"
+    return f"{scope['method']} {path} {status} {took_ms} ms {request_id}"

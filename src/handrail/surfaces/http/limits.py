@@ -1,0 +1,69 @@
+"""Every limit of the HTTP server, and the count of what is in progress."""
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail.contract.catalogue import REQUEST_TOO_LARGE
+from handrail.contract.outcome import Failure
+
+MOST_BODY_BYTES = 4 * 1024 * 1024
+MOST_BUNDLE_BYTES = 64 * 1024 * 1024
+"""Of a request that imports a bundle; it waits in a file until it is whole."""
+MOST_HEADER_BYTES = 16 * 1024
+MOST_URL_BYTES = 8 * 1024
+REQUESTS_AT_ONCE = 64
+FEEDS_AT_ONCE = 8
+REQUEST_SECONDS = 30.0
+"""For a whole request, its body included. A feed is not bound by it."""
+OPERATION_SECONDS = 28.0
+"""When an operation is asked to end, so that its own answer still comes in time."""
+IDLE_SECONDS = 15
+DRAIN_SECONDS = 30.0
+CONNECTIONS_AT_ONCE = 256
+"""Beyond these a connection is refused before its request is read."""
+
+
+def refuse_size(url: bytes, headers: list[tuple[bytes, bytes]]) -> Failure | None:
+    """Refuse an address or headers that are too long; a body is measured while it is read."""
+    if len(url) > MOST_URL_BYTES:
+        return too_large("url", len(url), MOST_URL_BYTES)
+    total = sum(len(name) + len(value) + 4 for name, value in headers)
+    if total > MOST_HEADER_BYTES:
+        return too_large("headers", total, MOST_HEADER_BYTES)
+    return None
+
+
+def too_large(what: str, measured: int, limit: int) -> Failure:
+    message = f"The {what} of this request may have {limit} bytes, and has {measured} or more."
+    return Failure(
+        kind=REQUEST_TOO_LARGE,
+        message=message,
+        details={"what": what, "measured": measured, "limit": limit},
+    )
+
+
+class Load:
+    """What is in progress. Only the event loop touches it, so it needs no lock."""
+
+    def __init__(self, bounds: Bounds | None = None) -> None:
+        self.bounds = bounds or Bounds()
+        self.requests = 0
+        self.feeds = 0
+        self.is_draining = False
+
+    def has_room(self) -> bool:
+        return self.requests < self.bounds.requests
+
+    def has_room_for_feed(self) -> bool:
+        return self.feeds < self.bounds.feeds
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """How much may be in progress, and for how long; tests make them small."""
+
+    requests: int = REQUESTS_AT_ONCE
+    feeds: int = FEEDS_AT_ONCE
+    request_seconds: float = REQUEST_SECONDS
+    operation_seconds: float = OPERATION_SECONDS
+    drain_seconds: float = DRAIN_SECONDS

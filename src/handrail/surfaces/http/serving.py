@@ -1,0 +1,149 @@
+"""The server on a socket: bound to loopback, stopped by signals, drained before it ends.
+
+The first signal stops new work and lets what runs finish; a second one ends the server at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from handrail.contract.catalogue import E_CONFLICT, E_FORBIDDEN, E_IO, E_UNKNOWN
+from handrail.contract.outcome import Fault
+from handrail.surfaces.http.app import App
+from handrail.surfaces.http.limits import (
+    CONNECTIONS_AT_ONCE,
+    IDLE_SECONDS,
+    MOST_HEADER_BYTES,
+    MOST_URL_BYTES,
+)
+
+ADDRESSES = {"127.0.0.1": socket.AF_INET, "localhost": socket.AF_INET, "::1": socket.AF_INET6}
+DEFAULT_PORT = 7245
+_BACKLOG = 128
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def require_loopback(host: str) -> None:
+    """Refuse any address that other machines can reach, before anything is bound.
+
+    Raises Fault E_FORBIDDEN.
+    """
+    if host in ADDRESSES:
+        return
+    raise Fault(
+        E_FORBIDDEN,
+        "This server answers on loopback alone: it knows one user, and has no accounts and no encryption.",
+        hint="Leave --host out, and reach it from another machine through an SSH tunnel: "
+        "ssh -L 7245:127.0.0.1:7245 USER@HOST.",
+    )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A bound socket that does not listen yet; port 0 takes a free one.
+
+    Raises Fault E_CONFLICT when the port is taken, and E_IO for other trouble.
+    """
+    require_loopback(host)
+    family = ADDRESSES[host]
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(("127.0.0.1" if family == socket.AF_INET else "::1", port))
+    except OSError as trouble:
+        bound.close()
+        if trouble.errno == errno.EADDRINUSE:
+            raise Fault(
+                E_CONFLICT,
+                f"Port {port} is taken by another program.",
+                details={"reason": "port_taken"},
+                hint="Choose another with --port N; --port 0 takes a free one.",
+            ) from trouble
+        raise Fault(
+            E_IO,
+            f"Port {port} could not be opened: {trouble.strerror}.",
+            hint="Choose a port above 1023 with --port N.",
+        ) from trouble
+    return bound
+
+
+def serve(app: App, bound: socket.socket, when_ready: Callable[[], None]) -> int:
+    """Serve until a signal. Returns the exit status: 0 when all work was finished, else 1."""
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        log_level="error",
+        server_header=False,
+        date_header=True,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=MOST_HEADER_BYTES + MOST_URL_BYTES + 4096,
+        limit_concurrency=CONNECTIONS_AT_ONCE,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=1,
+    )
+    server = DrainingServer(config, app, when_ready)
+    bound.listen(_BACKLOG)
+    server.run(sockets=[bound])
+    return 0 if server.is_drained else E_UNKNOWN.exit_status
+
+
+class DrainingServer(uvicorn.Server):
+    """Goes on answering while it drains, so that clients learn that it stops, and when to come back."""
+
+    def __init__(self, config: uvicorn.Config, app: App, when_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._app = app
+        self._when_ready = when_ready
+        self._signals = 0
+        self._ends_at = 0.0
+        self.is_drained = False
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Ours alone; the library's would end the process by the signal once everything is closed."""
+        before = {number: signal.signal(number, self._on_signal) for number in _STOP_SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._when_ready()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self._signals += 1
+        self._app.drain()
+        if self._signals > 1:
+            self.should_exit = True
+            self.force_exit = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second: stop listening once everything is finished, or its time is over."""
+        load = self._app.load
+        if load.is_draining:
+            self._ends_at = self._ends_at or time.monotonic() + load.bounds.drain_seconds
+            self.is_drained = load.requests == 0 and load.feeds == 0
+            self.should_exit = self.should_exit or self.is_drained or time.monotonic() >= self._ends_at
+        return bool(await super().on_tick(counter))
+
+
+def address_of(bound: socket.socket) -> tuple[str, int]:
+    """The host as addresses write it, and the port."""
+    name: Any = bound.getsockname()
+    return (f"[{name[0]}]" if bound.family == socket.AF_INET6 else name[0]), int(name[1])

@@ -1,0 +1,38 @@
+"""What the HTTP server promises: who is let in, what it answers, and how it stops."""
+
+from __future__ import annotations
+
+from tests.journeys.promises.promise import Promise
+
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "http.guard.every-route",
+        source="MCP and HTTP, section 7, S1",
+        says="Every route refuses another Host, another Origin, another site and a missing token.",
+    ),
+    Promise(
+        "http.guard.no-cors-no-cookies",
+        source="MCP and HTTP, section 7, S3",
+        says="No route sets a cookie, answers another origin, or changes something by GET.",
+    ),
+    Promise(
+        "http.api.every-operation",
+        source="MCP and HTTP, section 4",
+        says="Every operation is at /api under its name, with the payload of the command line.",
+    ),
+    Promise(
+        "http.serve.loopback",
+        source="MCP and HTTP, section 7, S2",
+        says="The server listens on loopback, and any other address is refused before it is bound.",
+    ),
+    Promise(
+        "http.serve.token-in-a-file",
+        source="MCP and HTTP, section 7, S4",
+        says="The token of a server is in 0600 files, and in no output, address or answer.",
+    ),
+    Promise(
+        "http.serve.stops",
+        source="Response contract, section 9",
+        says="A server that is told to stop finishes what runs, refuses new work, and exits with 0.",
+    ),
+)

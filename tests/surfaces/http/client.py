@@ -1,0 +1,119 @@
+"""The app spoken to without a socket: one request in, the whole answer out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import msgspec
+
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.http.app import App, Parts
+from handrail.surfaces.http.exchange import Receive, Scope, Send
+from handrail.surfaces.http.guard import loopback_identity
+from handrail.surfaces.http.limits import Bounds
+
+PORT = 7245
+HOST = f"127.0.0.1:{PORT}"
+TOKEN = "0123456789abcdef" * 4
+BEARER = ("authorization", f"Bearer {TOKEN}")
+JSON = ("content-type", "application/json")
+LAFS = ("accept", "application/vnd.lafs.envelope+json")
+Headers: TypeAlias = list[tuple[str, str]]
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """One whole response."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.body)
+
+    def header(self, name: str) -> str | None:
+        found = [value for key, value in self.headers if key == name]
+        assert len(found) <= 1, f"{name} comes twice"
+        return found[0] if found else None
+
+
+class EchoMcp:
+    """In place of the MCP server: answers every request it gets, so that a refusal is never its own."""
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        headers = [(b"content-type", b"application/json"), (b"set-cookie", b"a=b")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"{}"})
+
+
+def make_app(runtime: Runtime, bounds: Bounds | None = None, **more: Any) -> App:
+    return App(
+        Parts(
+            runtime=runtime,
+            identity=loopback_identity(PORT, TOKEN),
+            mcp=EchoMcp(),
+            bounds=bounds or Bounds(),
+            **more,
+        )
+    )
+
+
+async def asked(
+    app: App,
+    method: str,
+    target: str,
+    headers: Headers,
+    body: bytes = b"",
+) -> Answered:
+    """What the app answers to exactly these headers."""
+    path, _, query = target.partition("?")
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers],
+    }
+    inbox = [{"type": "http.request", "body": body, "more_body": False}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        if inbox:
+            return inbox.pop(0)
+        return await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    start = sent[0]
+    return Answered(
+        status=start["status"],
+        headers=tuple((name.decode(), value.decode()) for name, value in start["headers"]),
+        body=b"".join(message.get("body", b"") for message in sent[1:]),
+    )
+
+
+def ask(
+    app: App, method: str, target: str, *extra: tuple[str, str], body: Any = None, token: str = TOKEN
+) -> Answered:
+    """The answer to an honest request: right Host, the token, and JSON where there is a body."""
+    headers: Headers = [("host", HOST), *extra]
+    if token:
+        headers.append(("authorization", f"Bearer {token}"))
+    content = b""
+    if body is not None:
+        headers.append(JSON)
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return asyncio.run(asked(app, method, target, headers, content))

@@ -1,0 +1,195 @@
+"""`handrail serve` as a process: where it listens, where its token is, how it stops, and a second one."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.contract.outcome import Fault
+from handrail.surfaces.http.serving import bind
+from tests.conformance.recorder import record
+from tests.surfaces.cli.tool import Tool
+
+SECONDS = 120
+
+
+class Server(msgspec.Struct, frozen=True, kw_only=True):
+    """A running server, and what its runtime file says."""
+
+    tool: Tool
+    process: subprocess.Popen[bytes]
+    state: dict[str, Any]
+
+    @property
+    def port(self) -> int:
+        return int(self.state["address"].rstrip("/").rpartition(":")[2])
+
+    def ask(self, method: str, path: str, body: Any = None, *, token: bool = True) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        headers = {"Authorization": f"Bearer {self.state['token']}"} if token else {}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+
+@contextmanager
+def served(tool: Tool, *flags: str) -> Iterator[Server]:
+    arguments = ["serve", "--port", "0", *flags]
+    process = subprocess.Popen(
+        [*tool.command, *arguments],
+        cwd=tool.project,
+        env=tool.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    watchdog = threading.Timer(SECONDS, process.kill)
+    watchdog.start()
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().strip()
+        assert address, process.stderr and process.stderr.read()
+        state = json.loads(Path(tool.home, "run", "server.json").read_bytes())
+        assert state["address"] == address
+        yield Server(tool=tool, process=process, state=state)
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=SECONDS)
+        record(arguments, process.returncode, out, err)
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.wait(timeout=SECONDS)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with served(Tool(str(tmp_path_factory.mktemp("served"))), "--access-log") as running:
+        yield running
+
+
+@pytest.mark.promise("http.serve.loopback")
+def test_it_listens_on_loopback_alone(server: Server) -> None:
+    """The kernel's own list of listening sockets, of this process."""
+    held = {os.readlink(f"/proc/{server.process.pid}/fd/{fd}") for fd in _descriptors(server.process.pid)}
+    listening = []
+    for table, loopback in (("tcp", "0100007F"), ("tcp6", "00000000000000000000000001000000")):
+        for line in Path(f"/proc/net/{table}").read_text(encoding="ascii").splitlines()[1:]:
+            _, local, _, state, *_, inode = line.split()[:10]
+            if state == "0A" and f"socket:[{inode}]" in held:
+                listening.append((local, loopback))
+
+    assert listening == [(f"0100007F:{server.port:04X}", "0100007F")]
+
+
+def _descriptors(pid: int) -> list[str]:
+    return os.listdir(f"/proc/{pid}/fd")
+
+
+@pytest.mark.promise("http.serve.loopback")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "handrail.example", "127.0.0.2", ""])
+def test_any_other_address_is_refused_before_it_is_bound(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "socket", lambda *_: pytest.fail("a socket was made"))
+
+    with pytest.raises(Fault, match="loopback alone") as refused:
+        bind(host, 0)
+
+    assert refused.value.kind.code == "E_FORBIDDEN"
+    assert "ssh -L" in refused.value.hint
+
+
+def test_the_command_refuses_another_address_too(server: Server) -> None:
+    ran = server.tool.run("serve", "--host", "0.0.0.0", "--port", "0")
+
+    assert (ran.status, json.loads(ran.err)["error"]["code"]) == (4, "E_FORBIDDEN")
+
+
+def test_the_runtime_files_are_private(server: Server) -> None:
+    folder = Path(server.tool.home, "run")
+
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+
+
+def test_it_serves_the_shell_the_operations_and_mcp(server: Server) -> None:
+    opening = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+
+    assert server.ask("GET", "/", token=False)[0] == 200
+    assert server.ask("GET", "/health/live", token=False) == (200, b"pass\n")
+    assert json.loads(server.ask("GET", "/api/session.list")[1])["data"]["count"] == 0
+    assert server.ask("GET", "/api/session.list", token=False)[0] == 401
+    assert server.ask("POST", "/mcp", opening, token=False)[0] == 401
+
+
+def test_a_second_server_and_a_taken_port_get_a_clear_answer(server: Server, tmp_path: Path) -> None:
+    second = server.tool.run("serve", "--port", "0")
+    taken = Tool(str(tmp_path)).run("serve", "--port", str(server.port))
+
+    assert (second.status, taken.status) == (6, 6)
+    assert server.state["address"] in json.loads(second.err)["error"]["message"]
+    assert f"Port {server.port} is taken" in json.loads(taken.err)["error"]["message"]
+
+
+def test_console_finds_the_server_that_runs(server: Server) -> None:
+    ran = server.tool.run("console")
+
+    assert ran.status == 0
+    assert server.state["address"].encode() in ran.err
+    assert server.state["token"].encode() not in ran.err + ran.out
+
+
+@pytest.mark.promise("http.serve.stops")
+@pytest.mark.promise("http.serve.token-in-a-file")
+def test_a_signal_ends_it_with_0_and_its_token_is_nowhere_but_in_its_file(tmp_path: Path) -> None:
+    tool = Tool(str(tmp_path))
+    kept = tmp_path / "token"
+    with served(tool, "--access-log", "--token-file", str(kept)) as running:
+        started = {"workflowId": "wr.small_change", "goal": "Look.", "requestId": "one"}
+        token = running.state["token"]
+        answers = [
+            running.ask("POST", "/api/run.start", started)[1],
+            running.ask("GET", f"/api/session.list?query={token}")[1],
+            running.ask("GET", f"/api/view/{token}")[1],
+            running.ask("POST", "/api/run.continue", {"ackToken": token})[1],
+            running.ask("GET", "/", token=False)[1],
+        ]
+        process = running.process
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=SECONDS)
+
+        assert process.returncode == 0
+        assert b"POST /api/run.start 200" in err
+        assert not [text for text in (out, err, *answers) if token.encode() in text]
+    left = [
+        path for path in Path(tool.home).rglob("*") if path.is_file() and token.encode() in path.read_bytes()
+    ]
+    assert left == []
+    assert os.listdir(Path(tool.home, "run")) == ["server.lock"]
+    assert kept.read_text(encoding="ascii").strip() == token
