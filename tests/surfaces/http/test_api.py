@@ -218,9 +218,16 @@ def test_head_answers_as_get_without_a_body(app: App) -> None:
     assert int(told.header("content-length") or 0) > 0
 
 
-def test_nobody_is_asked_at_the_terminal_of_a_server(app: App) -> None:
+def test_only_a_page_of_the_console_answers_for_a_person(app: App) -> None:
     reply = ask(app, "POST", "/api/run.start", body=START).document["data"]
+    step = {"stateToken": reply["stateToken"]}
+    question = ask(app, "POST", "/api/run.confirm", body={**step, "show": True}).document["data"]
+    given = {**step, "given": {"answer": "yes", "whatDigest": question["what_digest"]}}
 
-    answer = ask(app, "POST", "/api/run.confirm", body={"stateToken": reply["stateToken"]})
+    asked = ask(app, "POST", "/api/run.confirm", body=step)
+    by_program = ask(app, "POST", "/api/run.confirm", body=given)
+    by_person = ask(app, "POST", "/api/run.confirm", ("sec-fetch-site", "same-origin"), body=given)
 
-    refused(answer, 403, "E_HUMAN_REQUIRED")
+    refused(asked, 403, "E_HUMAN_REQUIRED")
+    refused(by_program, 403, "E_HUMAN_REQUIRED")
+    assert by_person.document["data"]["door"] == "console"

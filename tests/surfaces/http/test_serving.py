@@ -26,7 +26,7 @@ from tests.surfaces.cli.tool import Tool
 SECONDS = 120
 
 
-class Server(msgspec.Struct, frozen=True, kw_only=True):
+class ServedTool(msgspec.Struct, frozen=True, kw_only=True):
     """A running server, and what its runtime file says."""
 
     tool: Tool
@@ -51,7 +51,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def served(tool: Tool, *flags: str) -> Iterator[Server]:
+def served(tool: Tool, *flags: str) -> Iterator[ServedTool]:
     arguments = ["serve", "--port", "0", *flags]
     process = subprocess.Popen(
         [*tool.command, *arguments],
@@ -69,7 +69,7 @@ def served(tool: Tool, *flags: str) -> Iterator[Server]:
         assert address, process.stderr and process.stderr.read()
         state = json.loads(Path(tool.home, "run", "server.json").read_bytes())
         assert state["address"] == address
-        yield Server(tool=tool, process=process, state=state)
+        yield ServedTool(tool=tool, process=process, state=state)
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=SECONDS)
@@ -81,13 +81,13 @@ def served(tool: Tool, *flags: str) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedTool]:
     with served(Tool(str(tmp_path_factory.mktemp("served"))), "--access-log") as running:
         yield running
 
 
 @pytest.mark.promise("http.serve.loopback")
-def test_it_listens_on_loopback_alone(server: Server) -> None:
+def test_it_listens_on_loopback_alone(server: ServedTool) -> None:
     """The kernel's own list of listening sockets, of this process."""
     held = {os.readlink(f"/proc/{server.process.pid}/fd/{fd}") for fd in _descriptors(server.process.pid)}
     listening = []
@@ -116,20 +116,20 @@ def test_any_other_address_is_refused_before_it_is_bound(host: str, monkeypatch:
     assert "ssh -L" in refused.value.hint
 
 
-def test_the_command_refuses_another_address_too(server: Server) -> None:
+def test_the_command_refuses_another_address_too(server: ServedTool) -> None:
     ran = server.tool.run("serve", "--host", "0.0.0.0", "--port", "0")
 
     assert (ran.status, json.loads(ran.err)["error"]["code"]) == (4, "E_FORBIDDEN")
 
 
-def test_the_runtime_files_are_private(server: Server) -> None:
+def test_the_runtime_files_are_private(server: ServedTool) -> None:
     folder = Path(server.tool.home, "run")
 
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
-def test_it_serves_the_shell_the_operations_and_mcp(server: Server) -> None:
+def test_it_serves_the_shell_the_operations_and_mcp(server: ServedTool) -> None:
     opening = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -148,7 +148,7 @@ def test_it_serves_the_shell_the_operations_and_mcp(server: Server) -> None:
     assert server.ask("POST", "/mcp", opening, token=False)[0] == 401
 
 
-def test_a_second_server_and_a_taken_port_get_a_clear_answer(server: Server, tmp_path: Path) -> None:
+def test_a_second_server_and_a_taken_port_get_a_clear_answer(server: ServedTool, tmp_path: Path) -> None:
     second = server.tool.run("serve", "--port", "0")
     taken = Tool(str(tmp_path)).run("serve", "--port", str(server.port))
 
@@ -157,7 +157,7 @@ def test_a_second_server_and_a_taken_port_get_a_clear_answer(server: Server, tmp
     assert f"Port {server.port} is taken" in json.loads(taken.err)["error"]["message"]
 
 
-def test_console_finds_the_server_that_runs(server: Server) -> None:
+def test_console_finds_the_server_that_runs(server: ServedTool) -> None:
     ran = server.tool.run("console")
 
     assert ran.status == 0

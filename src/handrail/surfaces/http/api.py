@@ -77,6 +77,8 @@ def read_call(request: HttpRequest, called: Operation, body: bytes) -> Asked:
         dialect=dialect_of(request),
         request_id=request.id,
         door=f"{request.method} {PREFIX}{called.name}",
+        # Only a browser that shows a page of ours says so; scripts of other pages cannot (Fetch Metadata).
+        is_at_console=request.header(b"sec-fetch-site") == b"same-origin",
     )
 
 

@@ -90,11 +90,17 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     door: str
     """How the audit names the way in, such as `POST /api/run.start`."""
     needs_key: bool = True
+    is_at_console: bool = False
+    """It comes from a page of ours, where a person sits."""
 
 
 def perform_call(served: Served, asked: Asked, commits: Commits | None = None) -> Outcome:
     """The outcome of the operation. Never raises."""
-    runtime = msgspec.structs.replace(served.runtime, interruptions=CallTime(served.operation_seconds))
+    runtime = msgspec.structs.replace(
+        served.runtime,
+        interruptions=CallTime(served.operation_seconds),
+        is_at_console=asked.is_at_console,
+    )
     caller = Caller(tool=TOOL, command=asked.door, needs_key=asked.needs_key)
     call = _call(served, asked)
     return perform(
