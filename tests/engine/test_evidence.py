@@ -152,6 +152,10 @@ def test_a_command_counts_by_its_newest_receipt_on_the_present_files(
         ("412 passed, 900 failed", "contradicted"),
         ("412 passed, 0 failed", "contradicted"),
         ("415 of 415 passed", "contradicted"),
+        ("all 412 tests are passing, 3 fail", "holds"),
+        ("412 green", "holds"),
+        ("all 415 tests are green", "contradicted"),
+        ("all 415 tests pass now", "contradicted"),
     ],
 )
 def test_numbers_of_tests_are_held_against_a_receipt_that_counted(summary: str, verdict: str) -> None:

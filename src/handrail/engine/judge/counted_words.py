@@ -14,7 +14,8 @@ from handrail.engine.receipts import Counts
 _COUNTED = re.compile(
     r"(?P<about>(?:\b(?:about|almost|approximately|around|least|most|nearly|over|roughly|some|than|to|under)|[~≈<>])\s*)?"
     r"(?<![\w.,/])(?P<number>\d{1,3}(?:[,_ ]\d{3})+|\d{1,9})(?:\s*(?:/|(?:out\s+)?of)\s*(?:the\s+)?[\d,_]+)?"
-    r"\s+(?:(?:cases?|specs?|tests?)\s+)?(?:(?:have|has)\s+)?(?P<word>passed|failed)\b",
+    r"\s+(?:(?:cases?|specs?|tests?)\s+)?(?:(?:all|are|have|has|is|now)\s+)*"
+    r"(?:(?P<passed>pass(?:ed|es|ing)?|green)|(?P<failed>fail(?:ed|s|ing)?))\b",
     re.IGNORECASE,
 )
 _OF_ANOTHER_RUN = re.compile(
@@ -44,5 +45,5 @@ def _read_numbers(text: str, word: str) -> list[int]:
     return [
         int(re.sub(r"\D", "", found["number"]))
         for found in _COUNTED.finditer(text)
-        if found["word"].lower() == word and not found["about"]
+        if found[word] and not found["about"]
     ]
