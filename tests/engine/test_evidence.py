@@ -37,6 +37,7 @@ from tests.engine.written_log import step, workflow_of
 Body = dict[str, Any]
 NOW, BEFORE = "tree_now", "tree_before"
 FILES = "wr.contracts.changed_files"
+CHANGES = "changed_in_run"
 CHANGED: Body = {
     "kind": "wr.changed_files",
     "files": [{"path": "src/bill.py", "change": "modified", "why": "Rounds once now."}],
@@ -82,6 +83,7 @@ def receipt(
         tree_before=tree,
         tree_after=tree,
         counts=counts,
+        head="4 passed in 0.12s",
     )
 
 
@@ -98,6 +100,78 @@ def of(result: Weighed, check: str) -> list[tuple[str, str, str, str]]:
 
 def seeing(changed: tuple[str, ...] = ("src/bill.py",), **fields: Any) -> Sighting:
     return Sighting(tree=NOW, changes=ChangedPaths(changed=changed, **fields))
+
+
+@pytest.mark.promise("evidence.counted-words")
+@pytest.mark.parametrize(
+    ("summary", "printed", "doubted"),
+    [
+        ("412 passed", "3 passed in 0.1s", True),
+        ("412 passed", "", True),
+        ("12 passed", "Ran 12 tests in 0.003s", False),
+        ("15 passed", "3 passed\n12 passed", False),
+        ("All of them.", "", False),
+        ("about 400 passed", "", False),
+    ],
+)
+def test_a_number_that_the_program_did_not_print_is_the_agents_word(
+    summary: str, printed: str, doubted: bool
+) -> None:
+    check = {"command": "pytest -q", "exitCode": 0, "summary": summary}
+    ran = msgspec.structs.replace(receipt(), head=printed)
+
+    result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=(ran,)))
+
+    assert sorted(one[2] for one in of(result, "ran")) == ["holds", *(["unknown"] if doubted else [])]
+
+
+@pytest.mark.promise("evidence.ran")
+@pytest.mark.parametrize(
+    "written", ["`pytest -q`", "$ pytest -q", "pytest -q 2>&1", "pytest -q (exit 0)", "`$ pytest -q`"]
+)
+def test_what_people_put_around_a_command_line_does_not_hide_its_receipt(written: str) -> None:
+    check = {"command": written, "exitCode": 0, "summary": "All."}
+
+    result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=(receipt(),)))
+
+    assert [one[2] for one in of(result, "ran")] == ["holds"]
+    assert suggest_command(Witnessed(), written) == "handrail check run -- pytest -q"
+
+
+@pytest.mark.promise("evidence.ran")
+@pytest.mark.parametrize("line", ["pytest -q 2>&1 | tail -5", "cd sub && pytest -q", "make; pytest -q"])
+def test_a_command_within_a_longer_line_ran_and_its_status_is_unknown(line: str) -> None:
+    hooked = msgspec.structs.replace(receipt((line,)), by="client_hook", head="")
+
+    result = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(hooked,)))
+
+    ((_, level, verdict, fact),) = of(result, "ran")[:1]
+    assert (level, verdict, result.reasons) == ("claimed", "unknown", ())
+    assert "longer line" in fact
+
+
+@pytest.mark.promise("evidence.contradicted")
+def test_why_a_file_is_left_out_is_the_agents_word() -> None:
+    left = {"leftOut": [{"path": "src/tax.py", "why": "Yours."}, {"path": "ghost.py", "why": "Not mine."}]}
+    known = Witnessed(sighting=seeing(("src/bill.py", "src/tax.py")), receipts=(receipt(),))
+
+    told = {
+        pointer: (verdict, fact) for pointer, _, verdict, fact in of(weighed(CHANGED | left, known), CHANGES)
+    }
+
+    assert told["/leftOut/0/path"] == ("unknown", "src/tax.py is left out by the agent's word")
+    assert told["/leftOut/1/path"] == ("unknown", "ghost.py did not change in this run")
+
+
+@pytest.mark.promise("evidence.contradicted")
+@pytest.mark.parametrize(("before", "verdict"), [("old.py", "holds"), ("never_was.py", "unknown")])
+def test_a_renamed_file_had_a_name_that_the_run_began_with(before: str, verdict: str) -> None:
+    file = {"path": "src/bill.py", "change": "renamed", "from": before, "why": "A better name."}
+    known = Witnessed(sighting=seeing(("src/bill.py", "old.py"), deleted=("old.py",)), receipts=(receipt(),))
+
+    result = weighed(CHANGED | {"files": [file]}, known)
+
+    assert of(result, CHANGES)[0][2] == verdict
 
 
 @pytest.mark.promise("evidence.ran")
@@ -156,6 +230,14 @@ def test_a_command_counts_by_its_newest_receipt_on_the_present_files(
         ("412 green", "holds"),
         ("all 415 tests are green", "contradicted"),
         ("all 415 tests pass now", "contradicted"),
+        ("415 tests, 3 failures", "holds"),
+        ("Ran 415 tests in 2.1s", "holds"),
+        ("passed: 412, failed: 3", "holds"),
+        ("412/415 tests OK", "holds"),
+        ("ran 900 tests", "contradicted"),
+        ("passed: 415", "contradicted"),
+        ("✓ 415", "contradicted"),
+        ("415/415 tests OK", "contradicted"),
     ],
 )
 def test_numbers_of_tests_are_held_against_a_receipt_that_counted(summary: str, verdict: str) -> None:
@@ -173,7 +255,7 @@ def test_numbers_of_tests_are_held_against_a_receipt_that_counted(summary: str, 
     [
         ("3 failed", True),
         ("1 failed, 40 passed", True),
-        ("40 passed", False),
+        ("4 passed", False),
         ("0 failed", False),
         ("1 failed before the fix", False),
     ],
@@ -305,7 +387,7 @@ def test_both_receipts_are_named_and_the_refusal_says_how_to_get_the_first() -> 
     )
 
 
-@pytest.mark.promise("evidence.changed")
+@pytest.mark.promise("evidence.contradicted")
 def test_listed_files_must_have_changed_and_changed_files_are_listed_or_named() -> None:
     invented = weighed(CHANGED, Witnessed(sighting=seeing(("src/other.py",))))
     omitted = weighed(CHANGED, Witnessed(sighting=seeing(("src/bill.py", "src/tax.py"))))
@@ -322,7 +404,7 @@ def test_listed_files_must_have_changed_and_changed_files_are_listed_or_named() 
     assert (told.judged[0].is_good, committed.judged[0].is_good) == (True, True)
 
 
-@pytest.mark.promise("evidence.changed")
+@pytest.mark.promise("evidence.contradicted")
 def test_a_file_that_is_left_out_again_is_disclosed_and_stops_nobody_twice() -> None:
     sighting = seeing(("src/bill.py", "src/tax.py"))
 
@@ -347,7 +429,7 @@ def test_files_that_were_first_recorded_later_refute_no_claim_and_still_show_wha
     assert [issue.pointer for issue in omitted.judged[0].issues] == ["/files"]
 
 
-@pytest.mark.promise("evidence.changed")
+@pytest.mark.promise("evidence.contradicted")
 def test_without_a_baseline_nothing_is_demanded_and_nothing_is_verified() -> None:
     result = weighed(CHANGED, Witnessed(sighting=Sighting(trouble="no repository")))
 

@@ -17,8 +17,9 @@ from handrail.engine.history import History, Node, attached_to, instance_of, kep
 from handrail.engine.standing import standing_at
 from handrail.workflows.compiled import Choice, CompiledWorkflow
 
-PROMPT_BYTES = 1_500
-REPORT_BYTES = 1_500
+PROMPT_BYTES = 4_000
+REPORT_BYTES = 100_000
+"""A terminal scrolls, and a yes is about what was shown: a whole report has room."""
 FORM_PROMPT_BYTES = 600
 FORM_REPORT_BYTES = 1_000
 MOST_ARTIFACTS = 5
@@ -35,7 +36,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     artifact: int
 
 
-TERMINAL: Final = Room(prompt=PROMPT_BYTES, notes=REPORT_BYTES, artifact=600)
+TERMINAL: Final = Room(prompt=PROMPT_BYTES, notes=REPORT_BYTES, artifact=REPORT_BYTES)
 FORM: Final = Room(prompt=FORM_PROMPT_BYTES, notes=FORM_REPORT_BYTES, artifact=300)
 """A dialog of a client, which may not scroll."""
 

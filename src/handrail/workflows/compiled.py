@@ -338,6 +338,8 @@ class PathExists(EvidenceShape, frozen=True, kw_only=True, tag="path_exists"):
     at: str
     where: dict[str, tuple[str, ...]] = {}
     """Only rows in which each of these members has one of these values."""
+    is_told: bool = False
+    """What is told of the file (that it was read) cannot be seen: a path that is there stays unverified."""
     demand: Demand = "required"
 
 

@@ -216,7 +216,8 @@ def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Chec
     """The notes against the rules of the step."""
     if step is None or not (step.rules or step.notes_required):
         return [], [], []
-    lacking = [NO_NOTES] if step.notes_required and not notes.strip() else []
+    is_empty = not any(map(str.isalnum, notes))  # a full stop or an invisible character says nothing
+    lacking = [NO_NOTES] if step.notes_required and is_empty else []
     said = lacking + list_broken_rules(step.rules, notes)
     if not said:
         return [], [Check(result="valid")], []

@@ -93,6 +93,19 @@ class Comparison:
             return ListedResult(verdict="unknown", fact=_NOT_SINCE)
         return ListedResult(verdict="contradicted", fact=f"{shown} did not change in this run")
 
+    def judge_left_out(self, path: str) -> str:
+        """What can be said of a file that the report leaves out: why it did so is the agent's word."""
+        shown, located = make_readable(clean_path(path)), locate(self._sighting, path)
+        if not located.is_inside:
+            return f"{shown} is not inside the project"
+        if (
+            self._has_changed(located)
+            or clean_path(path) in self._sighting.doubts
+            or self._changes.is_partial
+        ):
+            return f"{shown} is left out by the agent's word"
+        return f"{shown} did not change in this run"
+
     def find_unlisted(self, named: Iterable[str]) -> list[str]:
         """What changed, is no other branch's, and is neither named nor in a folder that is."""
         return self._leave_named(self._changes.changed, named)
@@ -133,9 +146,24 @@ class Comparison:
                 fact = f"{shown} is still there; it was {'added' if is_added else 'modified'}"
             case "renamed" if file.before and not changes.is_partial:
                 fact = self._find_unmoved(file.before)
+                if not fact and self._was_never(file):
+                    return ListedResult(
+                        verdict="unknown",
+                        fact=f"the run began without {make_readable(clean_path(file.before))}",
+                    )
             case _:
                 pass
         return ListedResult(verdict="contradicted" if fact else "holds", fact=fact)
+
+    def _was_never(self, file: ListedFile) -> bool:
+        """Whether a file is said to have a name before that the run did not begin with, as far as is known.
+
+        An earlier step may have made it, so this is no contradiction.
+        """
+        located = locate(self._sighting, file.before)
+        is_known = located.is_inside and clean_path(file.before) not in self._sighting.doubts
+        is_same = clean_path(file.before).casefold() == clean_path(file.path).casefold()
+        return is_known and not is_same and not located.is_there and not self._has_changed(located)
 
     def _find_unmoved(self, before: str) -> str:
         """A file was not renamed if it still stands where it was, unchanged."""

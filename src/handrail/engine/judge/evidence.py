@@ -28,7 +28,7 @@ from handrail.engine.judge.arrival import DECLINED, LET_CONFIRM, NOT_CONFIRMED
 from handrail.engine.judge.artifact_spots import Spot, find_spots
 from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
 from handrail.engine.judge.changed_claims import Comparison, find_named_files, read_listed, widen
-from handrail.engine.judge.counted_words import count_failed
+from handrail.engine.judge.counted_words import count_failed, find_unprinted
 from handrail.engine.judge.named_places import read_place
 from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
@@ -267,7 +267,12 @@ class _Weighing:
             why = "" if seen is None else seen.note
             self._claim(check, pointer, verdict="unknown", fact=why)
         elif seen.state == "here":
-            self._claim(check, pointer, level="observed")
+            if isinstance(rule, PathExists) and rule.is_told:
+                self._claim(
+                    check, pointer, verdict="unknown", fact="it is there; the rest is the agent's word"
+                )
+            else:
+                self._claim(check, pointer, level="observed")
         elif seen.state == "quote_missing" and asked.is_doubtful and isinstance(rule, PlaceExists):
             self._claim(check, pointer, level="observed")
             if not seen.note:
@@ -318,6 +323,11 @@ class _Weighing:
                 level = "observed" if result.verdict == "holds" else "claimed"
                 self._claim(
                     "changed_in_run", _pointer(way), level=level, verdict=result.verdict, fact=result.fact
+                )
+        for way, path, _ in find_spots(self._body, rule.left_out) if rule.left_out else ():
+            if isinstance(path, str):
+                self._claim(
+                    "changed_in_run", _pointer(way), verdict="unknown", fact=compared.judge_left_out(path)
                 )
         named = list(find_named_files(rule, self._body))
         pointer = _pointer(tuple(rule.at[1:].split("/*")[0].split("/")))
@@ -413,14 +423,21 @@ class _Weighing:
         )
 
     def _doubt_words(self, way: tuple[str, ...], around: dict[str, Any], result: RunResult) -> None:
-        """Words that speak of failures beside exit status 0, where nothing counted: shown as unverified."""
-        counted = {one.receipt_id for one in self._known.receipts if one.counts is not None}
-        if result.verdict == "contradicted" or counted & set(result.refs):
+        """Numbers beside a command that ended with 0, which nothing counted: they are the agent's word."""
+        own = [one for one in self._known.receipts if one.receipt_id in result.refs]
+        if result.verdict == "contradicted" or any(one.counts is not None for one in own):
             return
+        printed = [text for one in own for text in (one.head, one.tail)]
         for name, told in around.items():
-            failed = count_failed(told) if isinstance(told, str) and name != way[-1] else 0
-            if failed:
-                fact = f"it says {failed} failed beside exit 0, and no receipt counts them"
+            if not isinstance(told, str) or name == way[-1]:
+                continue
+            failed, passed = count_failed(told), 0
+            if result.verdict == "holds":
+                passed = find_unprinted(told, printed)
+            if failed or passed:
+                fact = f"it says {passed} passed, and the program printed no such number"
+                if failed:
+                    fact = f"it says {failed} failed beside exit 0, and no receipt counts them"
                 self._claim("ran", _pointer((*way[:-1], name)), verdict="unknown", fact=fact)
 
     def _expected_status(self, rule: Ran, way: tuple[str, ...], around: dict[str, Any]) -> int | None:

@@ -33,7 +33,8 @@ _LEAD = re.compile(
 _QUOTED = re.compile(
     r"```(?P<language>[\w+-]*)[ \t]*\n(?P<fenced>.+?)\n?[ \t]*```"
     r"|(?P<ticks>`{1,2})(?P<code>[^`]+)(?P=ticks)"
-    r'|"(?P<said>[^"]+)"|“(?P<told>[^”]+)”|«(?P<quoted>[^»]+)»',
+    r'|"(?P<said>[^"]+)"|“(?P<told>[^”]+)”|«(?P<quoted>[^»]+)»'
+    r"|'(?P<single>[^']+)'|‘(?P<curled>[^’]+)’",
     re.DOTALL,
 )
 _TRAIL = re.compile(
@@ -42,6 +43,11 @@ _TRAIL = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"\s[-+*/%<>=!&|^]|[-+*/%<>=!&|^]\s|\([^()\s]")
+_STATEMENT = re.compile(
+    r"(?:(?:assert|class|const|def|export|from|function|import|let|raise|return|throw|var)\s+\S"
+    r"|[\w.\[\]]+\s*(?:[-+*/|&]?=)\s*\S)",
+)
+"""The beginning of a line of code without any mark around it; prose may begin so, so it is doubtful."""
 _CALLED = re.compile(r"(?P<name>[\w.:]+)\([^()]+\)")
 _A_CALL = re.compile(r"[\w.:]+\([^()]*\)")
 _CHANGES = ("diff", "patch")
@@ -89,13 +95,24 @@ def read_quotation(text: str) -> Quotation:
 
     Who says so is held to a short line of code too. A call alone may be an example: it is doubtful.
     """
+    lines = text.strip().splitlines()
+    if lines and all(line.startswith(">") for line in lines):
+        return _read_words("\n".join(line[1:].strip() for line in lines), is_said=True)
     bare = text.strip().removesuffix(".")
     lead, trail = _LEAD.match(bare), _TRAIL.search(bare)
     rest = bare[lead.end() if lead else 0 : trail.start() if trail else len(bare)]
     found = _QUOTED.fullmatch(rest.removesuffix("."))
-    if found is None or (found["language"] or "").lower() in _CHANGES:
+    if found is None:
+        is_line = _STATEMENT.match(rest) is not None and _CODE.search(rest) is not None and "\n" not in rest
+        return Quotation(text=rest, is_doubtful=True) if is_line else Quotation()
+    if (found["language"] or "").lower() in _CHANGES:
         return Quotation()
-    inner = next(found[name] for name in ("fenced", "code", "said", "told", "quoted") if found[name])
+    names = ("fenced", "code", "said", "told", "quoted", "single", "curled")
+    return _read_words(next(found[name] for name in names if found[name]), bool(lead or trail))
+
+
+def _read_words(inner: str, is_said: bool) -> Quotation:
+    """What stands between quotation marks; `is_said`: somebody says that it stands there."""
     words = re.findall(r"\w+", inner)
     letters = sum(map(len, words))
     is_long = len(words) >= LEAST_QUOTED_WORDS and letters >= LEAST_QUOTED_LETTERS
@@ -103,7 +120,7 @@ def read_quotation(text: str) -> Quotation:
     if is_long and not is_name:
         return Quotation(text=inner)
     is_code = len(words) > 1 and letters >= LEAST_CODE_LETTERS and _CODE.search(inner) is not None
-    if (lead or trail) and is_code:
+    if is_said and is_code:
         return Quotation(text=inner)
     called = _CALLED.fullmatch(inner.strip())
     if called is not None and len(called["name"]) >= LEAST_CODE_LETTERS:

@@ -6,6 +6,7 @@ tree is stale, and no receipt at all is missing. What nobody saw is never called
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
@@ -214,6 +215,10 @@ def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
     found = [one for one in _find_in_folders(known, text) if one.directory != ELSEWHERE]
     told = [one for one in found if one.directory != NOT_TOLD]
     if not found:
+        longer = _find_in_longer_line(known, text)
+        if longer is not None:
+            fact = f"it ran within a longer line, whose status is not its own: {_show_argv(longer)}"
+            return RunResult(verdict="unknown", fact=fact, refs=(longer.receipt_id,), command=command)
         result = judge_receipts(known, (), None, [], command, name)
         return msgspec.structs.replace(result, fix=_NAME_THE_COMMAND) if _is_sentence(text) else result
     if not told:
@@ -230,6 +235,16 @@ def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
         command = command.replace(" --", f" --directory {where} --", 1)
         fix = f"Run {command}, name its receiptId, and make the call in nextCall again."
     return RunResult(verdict="missing", fact=fact, command=command, fix=fix)
+
+
+def _find_in_longer_line(known: Witnessed, text: str) -> ReceiptRecorded | None:
+    """The newest line of a client's shell that holds the command between others, such as `pytest | tail`."""
+    line = _read_line(text)
+    for one in reversed(known.receipts):
+        parts = re.split(r"\|\|?|&&|;|\n", one.argv[0]) if one.by == "client_hook" and one.argv else []
+        if any(_read_line(part) == line for part in parts):
+            return one
+    return None
 
 
 def _is_sentence(text: str) -> bool:
@@ -280,9 +295,24 @@ def is_command_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
     return one.argv_digest == other.argv_digest and is_same_place
 
 
+_DRESSED = re.compile(
+    r"(?P<tick>`{0,3})\s*(?:\$\s+)?(?P<line>[^`]*?)"
+    r"(?:\s+2>&1)?(?:\s+\(exit(?: status| code)? -?\d+\))?\s*(?P=tick)"
+)
+
+
+def _read_line(text: str) -> str:
+    """The command line of a text, without what people put around one when they write it down."""
+    found = _DRESSED.fullmatch(text.strip())
+    return text.strip() if found is None or not found["line"] else found["line"].strip()
+
+
 def _digests(known: Witnessed, text: str) -> set[str]:
     """The commands that a text may mean: its words, the same in a shell, or the declared check it names."""
-    line = text.strip()
+    return _digests_of(known, text.strip()) | _digests_of(known, _read_line(text))
+
+
+def _digests_of(known: Witnessed, line: str) -> set[str]:
     words = split_command(line)
     found = {digest_argv(words), *(digest_argv((shell, "-c", line)) for shell in _SHELLS)}
     found.add(digest_argv(_split_plainly(line)))
@@ -315,7 +345,7 @@ def _split_plainly(line: str) -> list[str]:
 
 def suggest_command(known: Witnessed, text: str) -> str:
     """The line that brings the receipt, fit to be pasted into a shell."""
-    line = text.strip()
+    line = _read_line(text)
     words = split_command(line)
     session = ["--session", known.session_id] if known.session_id else []
     if words[: len(_OWN_CHECK)] == _OWN_CHECK:

@@ -86,7 +86,9 @@ clip-path:polygon(50% 0,100% 100%,0 100%)}
 .small{color:var(--soft);font-size:.8rem;margin:.1rem 0 .4rem}
 .facts{margin:.4rem 0;padding-left:1.1rem}.facts li{margin:.15rem 0}
 .gap{color:var(--warn)}.stop{color:var(--bad)}
-.notes{border-top:1px solid var(--line);margin-top:.6rem;padding-top:.3rem;unicode-bidi:isolate}
+.whose{color:var(--soft);font-size:.8rem;margin:.6rem 0 0}
+.notes{border-left:2px solid var(--line);margin-top:.2rem;padding-left:.8rem;unicode-bidi:isolate}
+.notes :is(h1,h2,h3,h4,h5,h6){font-size:1em}
 .notes.long{max-height:24rem;overflow-y:auto}
 .notes>*:first-child{margin-top:.3rem}
 pre,code{font-family:ui-monospace,monospace;font-size:.85em}
@@ -296,11 +298,12 @@ def _cut() -> Html:
 
 
 def _quoted(notes: str, label: str, room: Effort) -> Html:
-    """Very long notes scroll in their own box, which the keyboard can reach."""
+    """Notes may look like anything, so their author is named. Long ones scroll; the keyboard gets there."""
     shown = notes_html(notes) if room.affords(len(notes)) else element("pre", notes)
+    whose = element("p", "Notes, as the agent wrote them:", class_="whose")
     if len(notes) <= LONG_NOTES:
-        return element("div", shown, class_="notes", dir="auto")
-    return element(
+        return join_html(whose, element("div", shown, class_="notes", dir="auto"))
+    scrolled = element(
         "div",
         shown,
         class_="notes long",
@@ -309,6 +312,7 @@ def _quoted(notes: str, label: str, room: Effort) -> Html:
         role="region",
         aria_label=label,
     )
+    return join_html(whose, scrolled)
 
 
 def _describe_events(moment: Moment) -> Child:

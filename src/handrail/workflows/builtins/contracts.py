@@ -269,6 +269,7 @@ _REVIEW_FINDINGS = _contract(
             then=Term(at="/findings/*/severity", differs="blocker"),
         ),
         PlaceExists(at="/findings/*/file", line="line"),
+        PathExists(at="/reviewed/*", is_told=True, demand="shown"),
         *_check_sources("/findings/*/evidence/*", Term(at="/verdict", equals="approve")),
     ),
 )
