@@ -189,10 +189,19 @@ def test_several_names_or_hashes_are_located_at_once(code: CodeProject) -> None:
     names = code.told("js-edit --file src/app.js --names myFunc,twice")["locations"]
     hashes = ",".join(one["hash"] for one in names)
 
-    by_hash = code.told(f"js-edit --hash {hashes}")["locations"]
+    by_hash = code.told(f"js-edit --hash {hashes} --ai-mode")
+    preview = code.told(
+        "js-edit --continuation T --to-module src/both.js", T=by_hash["continuation_tokens"]["move_preview"]
+    )
+    applied = code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
 
     assert [one["name"] for one in names] == ["myFunc", "twice"]
-    assert by_hash == names
+    assert by_hash["locations"] == names
+    assert set(by_hash["continuation_tokens"]) == {"extract_preview", "move_preview"}
+    assert [(item["action"], item["to"]) for item in preview["items"]] == [("move", "src/both.js")] * 2
+    assert set(applied["continuation_tokens"]) == {"locate:0", "locate:1"}
+    assert not (code.root / "src/app.js").exists()
+    assert code.text("test/app.test.js") == "import { myFunc } from '../src/both.js';\n\nmyFunc('t');\n"
 
 
 @pytest.mark.promise("code.edit.batch")

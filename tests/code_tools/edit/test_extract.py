@@ -67,6 +67,23 @@ EXTRACTED: dict[str, tuple[Files, str, Files]] = {
             "t.js": "import k from 'k';\n\n// adds\nexport function a(y) {\n  return `${y}\n  ` + k;\n}\n",
         },
     ),
+    "a constant": (
+        {"m.js": "export const ^a = 1;\n\nexport const z = a;\n"},
+        "t.js",
+        {
+            "m.js": "import { a } from './t.js';\nexport { a } from './t.js';\n\nexport const z = a;\n",
+            "t.js": "export const a = 1;\n",
+        },
+    ),
+    "a type": (
+        {"m.ts": "export interface ^T { a: 1 }\n\nexport const z: T = { a: 1 };\n"},
+        "t.ts",
+        {
+            "m.ts": "import type { T } from './t';\nexport type { T } from './t';\n\n"
+            "export const z: T = { a: 1 };\n",
+            "t.ts": "export interface T { a: 1 }\n",
+        },
+    ),
     "an arrow inside of a method": (
         {"m.js": "export class C {\n  m() {\n    const ^a = (x) => x + 1;\n    return a(1);\n  }\n}\n"},
         "t.js",
@@ -104,8 +121,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     ),
     "an assigned function": ("export function f() { function ^a() {} a = 1 }", "assigned", "a"),
     "one of two declarators": ("export function f() { const ^a = () => 1, b = 2; a() }", "nested", "a"),
-    "a parameter": ("export function f(^a) {}", "member", "function"),
-    "a type": ("export type ^T = 1;", "member", "function"),
+    "a parameter": ("export function f(^a) {}", "nested", "function"),
 }
 
 

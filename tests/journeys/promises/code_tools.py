@@ -130,7 +130,11 @@ _QUESTIONS: tuple[Promise, ...] = (
     ),
 )
 _EDITS: tuple[Promise, ...] = (
-    Promise("code.edit.several", "code-tools, commands", "Several names or hashes are located in one call."),
+    Promise(
+        "code.edit.several",
+        "code-tools, commands",
+        "Several names or hashes are located in one call, and moved together.",
+    ),
     Promise(
         "code.edit.batch",
         "code-tools, commands",

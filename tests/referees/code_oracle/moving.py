@@ -1,8 +1,9 @@
 """Moves and extracts what real packages declare, one after the other, and checks that they still work.
 
-`python -m tests.referees.code_oracle.moving` prints a row per package; names of packages choose some. Three
-judges that nobody here wrote: a package's own tests, Node that loads every module, and TypeScript's compiler.
-It fails when something that worked before does not work afterwards.
+`python -m tests.referees.code_oracle.moving` prints a row per package; names of packages choose some, and
+`--record` keeps the outcome for the reference page. Three judges that nobody here wrote: a package's own
+tests, Node that loads every module, and TypeScript's compiler. It fails when something that worked before
+does not work afterwards.
 """
 
 from __future__ import annotations
@@ -16,22 +17,26 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from handrail.code_tools.edit.move import plan_extract, plan_move
-from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
+from handrail.code_tools.edit.plan import Refusal, apply_in_memory
 from handrail.code_tools.facts.join import Project
 from handrail.code_tools.facts.model import NONE, Definition, ReadFile
 from handrail.code_tools.facts.source import MemorySource
 from handrail.code_tools.languages.extensions import language_of
 from handrail.code_tools.languages.reading import read_facts
 from tests.referees.code_oracle import own_tests
+from tests.referees.code_oracle.kept import OWN_TESTS, EditedPackage, is_kept, keep_rows
 from tests.referees.code_oracle.packages import TYPESCRIPT, fetch
 from tests.referees.equipment import NotAvailable
 
 MOST_EDITS = 60
 RUN_SECONDS = 240
+Way: TypeAlias = Literal["move", "extract"]
+WAYS: tuple[Way, ...] = ("move", "extract")
 KINDS = ("function", "class", "variable", "type", "enum", "method")
 LOAD = """
 const seen = {};
@@ -51,12 +56,18 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     sources: tuple[str, ...]
     judge: str
+    ways: tuple[Way, ...] = ("move", "extract")
+    """Several take turns."""
     entries: tuple[str, ...] = ()
     """Modules whose exported names must stay the same."""
 
 
 MOVED = (
-    *(Moved(name=each.name, sources=each.sources, judge="own tests") for each in own_tests.TESTED),
+    *(
+        Moved(name=each.name, sources=each.sources, judge=OWN_TESTS, ways=(way,))
+        for way in WAYS
+        for each in own_tests.TESTED
+    ),
     Moved(name="semver@7.8.6", sources=("",), judge="require", entries=("index.js", "classes/semver.js")),
     Moved(name="commander@14.0.3", sources=("lib/",), judge="require", entries=("index.js",)),
     Moved(name="underscore@1.13.8", sources=("modules/",), judge="import", entries=("modules/index-all.js",)),
@@ -68,18 +79,22 @@ Report = dict[str, list[str]]
 
 
 def main(arguments: Sequence[str]) -> int:
-    is_good = True
+    names = [word for word in arguments if not word.startswith("--")]
+    rows = []
     for moved in MOVED:
-        if arguments and moved.name.rpartition("@")[0] not in arguments:
+        if names and moved.name.rpartition("@")[0] not in names:
             continue
         try:
-            is_good = _check(moved) and is_good
+            rows.append(_check(moved))
         except NotAvailable as trouble:
             print(f"Skipped: {trouble}.")
-    return 0 if is_good else 1
+            return 0
+    if "--record" in arguments:
+        keep_rows(rows)
+    return 0 if all(map(is_kept, rows)) else 1
 
 
-def _check(moved: Moved) -> bool:
+def _check(moved: Moved) -> EditedPackage:
     with tempfile.TemporaryDirectory(prefix="handrail-moving-") as folder:
         place = os.path.join(folder, "package")
         shutil.copytree(fetch(moved.name), place)
@@ -94,11 +109,19 @@ def _check(moved: Moved) -> bool:
     print("".join(f"  broken: {line}\n" for line in broken[:20]), end="", flush=True)
     if broken and "HANDRAIL_SHOW" in os.environ:
         print("\n".join(done))
-    return not broken and bool(before) and counts["move"] + counts["extract"] > 0
+    return EditedPackage(
+        package=moved.name,
+        edit=" or ".join(moved.ways),
+        judge=moved.judge,
+        done=sum(counts[way] for way in moved.ways),
+        refused=sum(count for what, count in counts.items() if what not in moved.ways),
+        good_before=passed,
+        broken=len(broken),
+    )
 
 
 def _judge(moved: Moved, place: str) -> Callable[[str], Report]:
-    if moved.judge == "own tests":
+    if moved.judge == OWN_TESTS:
         tested = next(each for each in own_tests.TESTED if each.name == moved.name)
         os.symlink(own_tests.install(tested), os.path.join(place, "node_modules"))
         return lambda folder: {path: ["passed"] for path in own_tests.run_tests(tested, folder)}
@@ -112,7 +135,7 @@ def _broken(moved: Moved, before: Report, after: Report) -> Iterator[str]:
         now = after.get(path, [])
         if moved.judge == "compiler":
             yield from (f"{path}: {line}" for line in _more(lines, now))
-        elif path in moved.entries or moved.judge == "own tests":
+        elif path in moved.entries or moved.judge == OWN_TESTS:
             if now != lines:
                 yield f"{path}: {sorted(set(lines) ^ set(now))[:5]}"
         elif any(line.startswith("trouble") for line in now) and lines[0][:7] != "trouble":
@@ -205,6 +228,7 @@ def _move_all(moved: Moved, place: str) -> tuple[Counter[str], list[str]]:
     texts = own_tests.read_sources(place)
     counts: Counter[str] = Counter()
     done: list[str] = []
+    gone: set[str] = set()
     tried: set[tuple[str, str]] = set()
     while len(done) < MOST_EDITS:
         project = Project(MemorySource(texts, read_once, lambda path: language_of(path) is not None))
@@ -217,19 +241,20 @@ def _move_all(moved: Moved, place: str) -> tuple[Counter[str], list[str]]:
             continue
         target = _target(project, path, definition, len(tried))
         is_exporting = len(tried) % 3 == 0
-        plan: Plan | Refusal = plan_move(project, symbol, target, is_exporting)
-        way = "move"
-        if isinstance(plan, Refusal) or len(tried) % 2:
-            other = plan_extract(project, symbol, target, is_exporting)
-            plan, way = (other, "extract") if isinstance(other, Plan) else (plan, way)
+        way = moved.ways[len(tried) % len(moved.ways)]
+        plan = (plan_move if way == "move" else plan_extract)(project, symbol, target, is_exporting)
         if isinstance(plan, Refusal):
             counts[f"refused {plan.code}"] += 1
             continue
         changed = apply_in_memory(plan, texts)
         assert isinstance(changed, dict), changed
-        texts |= changed
+        texts = {path: text for path, text in (texts | changed).items() if path not in plan.removed}
+        gone |= set(plan.removed)
         counts[way] += 1
         done.append(f"{way} {path} {definition.name} -> {target}")
+    for path in gone - texts.keys():
+        if os.path.exists(os.path.join(place, path)):
+            os.remove(os.path.join(place, path))
     for path, text in texts.items():
         os.makedirs(os.path.dirname(os.path.join(place, path)), exist_ok=True)
         with open(os.path.join(place, path), "wb") as file:

@@ -1,7 +1,8 @@
 """Renames every name of a package, one after the other, and runs the package's own tests again.
 
-`python -m tests.referees.code_oracle.own_tests` prints, per package, how many names changed and were refused.
-It fails when a test file that passed before does not pass afterwards.
+`python -m tests.referees.code_oracle.own_tests` prints, per package, how many names changed and were refused;
+names of packages choose some, and `--record` keeps the outcome for the reference page. It fails when a test
+file that passed before does not pass afterwards.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from handrail.code_tools.facts.join import Project
 from handrail.code_tools.facts.source import MANIFEST, MemorySource
 from handrail.code_tools.languages.extensions import language_of
 from handrail.code_tools.languages.reading import read_facts
+from tests.referees.code_oracle.kept import OWN_TESTS, EditedPackage, is_kept, keep_rows
 from tests.referees.code_oracle.packages import fetch
 from tests.referees.equipment import CACHE, NotAvailable
 
@@ -63,18 +65,22 @@ TESTED = (
 
 
 def main(arguments: Sequence[str]) -> int:
-    is_good = True
+    names = [word for word in arguments if not word.startswith("--")]
+    rows = []
     for tested in TESTED:
-        if arguments and tested.name.split("@")[0] not in arguments:
+        if names and tested.name.split("@")[0] not in names:
             continue
         try:
-            is_good = _check(tested) and is_good
+            rows.append(_check(tested))
         except NotAvailable as trouble:
             print(f"Skipped: {trouble}.")
-    return 0 if is_good else 1
+            return 0
+    if "--record" in arguments:
+        keep_rows(rows)
+    return 0 if all(map(is_kept, rows)) else 1
 
 
-def _check(tested: Tested) -> bool:
+def _check(tested: Tested) -> EditedPackage:
     with tempfile.TemporaryDirectory(prefix="handrail-own-tests-") as folder:
         place = os.path.join(folder, "package")
         shutil.copytree(fetch(tested.name), place)
@@ -86,7 +92,15 @@ def _check(tested: Tested) -> bool:
     shown = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
     print(f"{tested.name}: {shown}; test files passed: {len(before)} before, {len(after)} after")
     print("".join(f"  broken: {path}\n" for path in broken), end="", flush=True)
-    return not broken and bool(before) and counts["renamed"] > 0
+    return EditedPackage(
+        package=tested.name,
+        edit="rename",
+        judge=OWN_TESTS,
+        done=counts["renamed"],
+        refused=counts["refused"],
+        good_before=len(before),
+        broken=len(broken),
+    )
 
 
 def install(tested: Tested) -> str:

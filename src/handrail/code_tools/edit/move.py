@@ -40,15 +40,14 @@ def plan_move(project: Project, symbol: Symbol, to_module: str, is_exporting: bo
 def plan_extract(
     project: Project, symbol: Symbol, to_module: str, is_exporting: bool = False
 ) -> Plan | Refusal:
-    """A function or class goes to `to_module` and is imported back; also one inside of another function."""
-    if symbol.kind not in ("function", "class", "method", "property"):
-        return Refusal(
-            code="member", message="Only a function or a class can be extracted; move this instead."
-        )
+    """The declaration goes to `to_module` and is imported back; also a function inside of another one."""
     slot = symbol.slot
     facts = project.facts(slot.path) if isinstance(slot, Local) else None
     if isinstance(slot, Local) and facts is not None and facts.bindings[slot.binding].scope != 0:
-        return lift_nested(project, symbol, to_module, is_exporting)
+        if symbol.kind in ("function", "class"):
+            return lift_nested(project, symbol, to_module, is_exporting)
+        message = "Of what stands inside of a function only functions and classes can be extracted."
+        return Refusal(code="nested", message=message, path=slot.path)
     extent = read_extent(project, symbol)
     if isinstance(extent, Refusal):
         return extent

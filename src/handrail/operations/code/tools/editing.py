@@ -158,14 +158,15 @@ class Editing:
         )
         if not found_ones:
             raise refuse_unknown(self._source, Wanted(file=str(asked.get("file", "")), hashes=tuple(hashes)))
-        locations = [describe_definition(self._source, one) for one in found_ones[:MOST_LOCATED]]
+        shown = found_ones[:MOST_LOCATED]
+        locations = [describe_definition(self._source, one) for one in shown]
         return Told(
             kind=LocatedCode,
             fields={"location": None, "locations": locations},
             results=msgspec.to_builtins(locations),
             action="locate",
-            parameters=dict(asked),
-            offers=(),
+            parameters={"names": [one.id for one in locations]},
+            offers=self._offer_together(shown),
         )
 
     def _find(self, asked: Mapping[str, Json], name: str) -> Found:
@@ -205,6 +206,8 @@ class Editing:
         )
 
     def _preview(self, asked: Mapping[str, Json], action: str = "", most_bytes: int = 0) -> Told:
+        if len(asked.get("names", [])) > 1:
+            action, asked = "changes", {"changes": _change_each(action, asked)}
         action = action or ("changes" if "changes" in asked else _edit_of(asked))
         prepared, parameters = self._prepare(action, asked)
         is_diff = most_bytes > 0
@@ -379,6 +382,16 @@ class Editing:
         assert stale is not None, "a preview has a digest, and this is another one"
         return stale_refusal(stale)
 
+    def _offer_together(self, found: Sequence[Found]) -> tuple[Offer, ...]:
+        """What can be done with all of them at once."""
+        project = Project(self._source)
+        if not all("move" in list_plans(project, one) for one in found):
+            return ()
+        return (
+            Offer(action=NextAction(id="extract_preview", label="Preview modules of their own")),
+            Offer(action=NextAction(id="move_preview", label="Preview moving all; add --to-module FILE")),
+        )
+
     def _offer_edits(self, found: Found) -> tuple[Offer, ...]:
         """What can be done with it; looking at it comes last."""
         offers = [
@@ -386,6 +399,13 @@ class Editing:
             for plan in list_plans(Project(self._source), found)
         ]
         return (*offers, Offer(action=NextAction(id="context", label="Show its text")))
+
+
+def _change_each(action: str, asked: Mapping[str, Json]) -> list[dict[str, Json]]:
+    """One edit of several definitions, as a batch."""
+    given = {"toModule": asked.get("to_module"), "exportNeeds": asked.get("export_needs")}
+    rest = {name: value for name, value in given.items() if value is not None}
+    return [{action: name, **rest} for name in asked["names"]]
 
 
 def _edit_of(asked: Mapping[str, Json], item: int = 0) -> str:
