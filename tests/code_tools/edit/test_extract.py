@@ -135,6 +135,18 @@ def test_an_extraction_is_refused_with_the_reason(case: str) -> None:
     assert (refusal.code, word in refusal.message) == (code, True), refusal
 
 
+def test_a_nested_function_keeps_its_strictness() -> None:
+    files = {
+        "m.js": "'use strict';\nexports.f = () => { function ^a() {} a(); };\n",
+        "t.js": "exports.b = 1;\n",
+    }
+
+    refusal = extract(files)
+
+    assert isinstance(refusal, Refusal), refusal
+    assert refusal.code == "changed_meaning"
+
+
 def test_an_extraction_undone_by_hand_gives_the_same_bytes() -> None:
     files = {
         "m.js": "import { z } from './z.js';\n\nexport function f() {\n  return z(a());\n}\n\n"

@@ -248,6 +248,26 @@ WHOLE: dict[str, tuple[Files, str, Files]] = {
             "n.js": "const b = require('./t');\nb();\n",
         },
     ),
+    "a directive stays first in a new file": (
+        {
+            "m.js": "'use strict';\r\n\r\nvar k = require('k');\r\n\r\nvar ^a = () => k;\r\n\r\n"
+            "module.exports = { a: a, k: k };\r\n"
+        },
+        "t.js",
+        {
+            "m.js": "'use strict';\r\n\r\nvar k = require('k');\r\n\r\nmodule.exports = { k: k };\r\n",
+            "t.js": "'use strict';\r\n\r\nvar k = require('k');\r\n\r\nvar a = () => k;\r\n\r\n"
+            "module.exports = { a };\r\n",
+        },
+    ),
+    "a directive stays first in an empty file": (
+        {"m.js": "'use strict';\nvar k = require('k');\nexports.^a = () => k;\nexports.b = 1;\n", "t.js": ""},
+        "t.js",
+        {
+            "m.js": "'use strict';\nexports.b = 1;\n",
+            "t.js": "'use strict';\n\nvar k = require('k');\n\nexports.a = () => k;\n",
+        },
+    ),
     "into an object of exports": (
         {"m.js": "class ^A {}\n\nexports.A = A;\n", "t.js": "const k = 1;\n\nmodule.exports = { k };\n"},
         "t.js",

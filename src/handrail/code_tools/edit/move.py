@@ -17,7 +17,6 @@ from handrail.code_tools.edit.moving.meanings import verify_shift
 from handrail.code_tools.edit.moving.needs import bring_needs, drop_needless
 from handrail.code_tools.edit.moving.nested import lift_nested
 from handrail.code_tools.edit.moving.placing import place_text
-from handrail.code_tools.edit.moving.sheet import Sheet
 from handrail.code_tools.edit.moving.shift import Shift, refuse_target
 from handrail.code_tools.edit.plan import Plan, Refusal
 from handrail.code_tools.edit.rename import MAX_UNTOUCHED
@@ -111,9 +110,6 @@ def _refuse_extent(shift: Shift, is_extract: bool) -> Refusal | None:
     for each in facts.dynamic:
         if each.kind in ("eval", "with", "require", "import") and extent.declares_at(each.start):
             return _refuse_place(shift, "dynamic", "Names are made at run time here.", each.start, each.end)
-    refusal = _refuse_strictness(shift)
-    if refusal is not None:
-        return refusal
     for at in facts.bindings[extent.binding].uses if extent.binding != NONE else ():
         use = facts.uses[at]
         if extent.holds(use.start):
@@ -156,27 +152,6 @@ def _is_statement_on_load(shift: Shift, use: Use) -> bool:
     layout = shift.sheet(shift.home).layout
     statement = layout.statement_at(use.start)
     return statement is not None and statement.kind == "other" and layout.runs_on_load(use.start)
-
-
-def _refuse_strictness(shift: Shift) -> Refusal | None:
-    """In CommonJS each file chooses strict mode for itself."""
-    target = shift.sheet(shift.target)
-    if shift.system == "es" or target.is_new or not target.layout.statements:
-        return None
-    if _is_strict(target) != _is_strict(shift.sheet(shift.home)):
-        return Refusal(
-            code="changed_meaning",
-            message='Only one of the files says "use strict".',
-            path=shift.target,
-        )
-    return None
-
-
-def _is_strict(sheet: Sheet) -> bool:
-    return any(
-        each.kind == "directive" and b"use strict" in sheet.text[each.start : each.end]
-        for each in sheet.layout.statements
-    )
 
 
 def _refuse_place(shift: Shift, code: str, message: str, start: int, end: int) -> Refusal:

@@ -19,7 +19,7 @@ from handrail.code_tools.facts.join import Project
 from handrail.code_tools.facts.model import NONE, FileFacts, Import, Use
 from handrail.code_tools.facts.slots import Exported, Local, Shared
 from handrail.code_tools.facts.source import EditedSource
-from handrail.code_tools.languages.javascript.layout import read_layout
+from handrail.code_tools.languages.javascript.layout import Layout, read_layout
 from handrail.code_tools.languages.reading import read_facts
 
 Meaning: TypeAlias = tuple[str, ...]
@@ -74,7 +74,7 @@ def verify_shift(shift: Shift, plan: Plan) -> Refusal | None:
             refusal = _compare_statements(shift, edited, path, edits) or _compare_exports(shift, edited, path)
         if refusal is not None:
             return refusal
-    refusal = _compare_moved(shift, edited)
+    refusal = _compare_moved(shift, edited) or _compare_strictness(shift, edited)
     return refusal or _compare_others(shift, edited, set(changed)) or _refuse_ambiguity(shift)
 
 
@@ -278,6 +278,27 @@ def _compare_statements(shift: Shift, edited: Project, path: str, edits: Sequenc
                 end=statement.end,
             )
     return None
+
+
+def _compare_strictness(shift: Shift, edited: Project) -> Refusal | None:
+    """In CommonJS each file chooses strict mode for itself, before its first statement."""
+    if shift.system == "es":
+        return None
+    text = edited.source.text(shift.target) or b""
+    if _is_strict(shift.sheets[shift.home].layout, shift.sheets[shift.home].text) == _is_strict(
+        read_layout(shift.target, text), text
+    ):
+        return None
+    return Refusal(
+        code="changed_meaning", message='Only one of the files says "use strict".', path=shift.target
+    )
+
+
+def _is_strict(layout: Layout, text: bytes) -> bool:
+    return any(
+        each.kind == "directive" and b"use strict" in text[each.start : each.end]
+        for each in layout.statements
+    )
 
 
 def _compare_exports(shift: Shift, edited: Project, path: str) -> Refusal | None:

@@ -25,10 +25,10 @@ def place_text(shift: Shift) -> Refusal | None:
 def place_spelled(shift: Shift, moved: str) -> Refusal | None:
     """Put the text at the end of the target, or before the exports at its end."""
     sheet, home = shift.sheet(shift.target), shift.sheet(shift.home)
-    if sheet.is_new:
+    if not sheet.layout.statements:
         for statement in home.layout.statements:
             if statement.kind == "directive":
-                sheet.append(home.text[statement.start : statement.end].decode())
+                sheet.begin(home.text[statement.start : statement.end].decode())
     shift.moved = moved
     if shift.system == "es":
         sheet.append(shift.moved)

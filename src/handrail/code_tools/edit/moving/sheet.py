@@ -59,6 +59,7 @@ class Sheet:
         self._removed: set[int] = set()
         self._replaced: list[tuple[int, int, str]] = []
         self._cut: list[tuple[int, int]] = []
+        self._begun: list[str] = []
         self._appended: list[str] = []
         self.has_new_export = False
         self.specifiers: dict[int, str] = {}
@@ -91,6 +92,10 @@ class Sheet:
 
     def add_piece(self, statement: int, spelled: str) -> None:
         self._added.setdefault(statement, []).append(spelled)
+
+    def begin(self, text: str) -> None:
+        """A directive of a file without statements, which counts only before everything else."""
+        self._begun.append(text)
 
     def append(self, text: str) -> None:
         self._appended.append(text.replace("\r\n", "\n").replace("\n", self.eol))
@@ -228,7 +233,7 @@ class Sheet:
                     lines.append(self._spell_whole(want))
             if names:
                 lines.append(self._spell_list(form, specifier, is_type, names))
-        return lines
+        return [*self._begun, *([""] if self._begun and lines else []), *lines]
 
     def _spell_whole(self, want: Want) -> str:
         style = self.style

@@ -61,6 +61,8 @@ class Shift:
         if path not in self.sheets:
             like = None if path == self.home else self.sheet(self.home).style
             made = Sheet(path, self.project.source.text(path), like)
+            if made.is_new:
+                made.eol = self.sheet(self.home).eol
             for at, statement in enumerate(made.layout.statements):
                 if statement.module_span is not None:
                     span = statement.module_span
