@@ -82,6 +82,9 @@ class FixedClock:
     def monotonic_ms(self) -> int:
         return 0
 
+    def processor_ms(self) -> int:
+        return 0
+
 
 class FixedKeys:
     """Purpose keys of rings that a test names; the first one signs."""

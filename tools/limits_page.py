@@ -437,6 +437,11 @@ SOURCES: Rows = (
     ("code_tools.scan.trace", "MOST_TRACED", "Definitions in one tree of callers."),
     ("code_tools.scan.ripple", "MOST_LAYERS", "Layers of files that import each other."),
     ("operations.code.tools.project_source", "LONGEST_SCAN_SECONDS", "How long files are listed."),
+    (
+        "operations.code.tools.project_source",
+        "MOST_PARSE_MS",
+        "Processor time for one file; one that takes longer is a reason of an incomplete answer.",
+    ),
     ("operations.code.tools.scan_code", "MOST_RESULTS", "Results of one answer."),
     ("operations.code.tools.scan_code", "MOST_DEPTH", "How far a trace can go."),
     ("operations.code.tools.scanning", "MOST_LISTED", "Callers, callees or files of one answer."),

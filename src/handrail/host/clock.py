@@ -20,6 +20,9 @@ class SystemClock:
     def monotonic_ms(self) -> int:
         return time.monotonic_ns() // 1_000_000
 
+    def processor_ms(self) -> int:
+        return time.thread_time_ns() // 1_000_000
+
 
 class SystemRandomness:
     """`ports.Randomness` over the system's generator."""

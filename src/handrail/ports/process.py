@@ -99,6 +99,9 @@ class Clock(Protocol):
     def monotonic_ms(self) -> int:
         """For durations and bounded waits."""
 
+    def processor_ms(self) -> int:
+        """How long this thread has worked, for limits that a busy machine must not bring closer."""
+
 
 class Randomness(Protocol):
     """The only source of chance."""

@@ -78,6 +78,9 @@ class StillClock:
     def monotonic_ms(self) -> int:
         return 0
 
+    def processor_ms(self) -> int:
+        return 0
+
 
 class _StepRandomness:
     """Randomness that depends only on the seed, the step and the length."""

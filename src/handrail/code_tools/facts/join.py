@@ -227,17 +227,17 @@ class Project:
     def _upwards(self, slot: Slot) -> Iterator[Slot]:
         """Slots that stand for this one under any name."""
         if isinstance(slot, Local):
-            facts = self.facts(slot.path)
-            for export in facts.exports if facts is not None else ():
+            links = self.slots.links(slot.path)
+            for export in links.exports if links is not None else ():
                 if export.binding == slot.binding:
                     yield Exported(path=slot.path, name=export.exported)
         elif isinstance(slot, Exported):
             for path in self._importing(slot):
-                facts = self.facts(path)
-                for found in facts.imports if facts is not None else ():
+                links = self.slots.links(path)
+                for found in links.imports if links is not None else ():
                     if found.binding != NONE and self.slots.slot_of_import(path, found) == slot:
                         yield self.slots.slot_of_binding(path, found.binding)
-                for export in facts.exports if facts is not None else ():
+                for export in links.exports if links is not None else ():
                     if export.kind == "reexport":
                         target = self.slots.module_of(path, export.module)
                         if target is not None and self.slots.find_exported(target, export.imported) == slot:
@@ -310,8 +310,7 @@ class Project:
         for path in paths:
             facts = self.facts(path)
             if facts is None:
-                if self.slots.is_unreadable(path):
-                    found.append(Trouble(code="unreadable_file", path=path))
+                found += self.slots.list_unread(path)
                 continue
             found += [
                 Trouble(code="parse_error", path=path, start=each.start, end=each.end)
@@ -334,15 +333,17 @@ class Project:
         while waiting and len(seen) <= MAX_STARS:
             module = waiting.pop(0)
             for path in self.importers_of(module):
-                facts = self.facts(path)
-                if facts is None:
+                links = self.slots.links(path)
+                if links is None:
                     continue
-                for star in self.slots.exports_of(path).get("*", ()):
+                for star in (each for each in links.exports if each.kind == "star"):
                     if path not in seen and self.slots.module_of(path, star.module) == module:
                         seen.add(path)
                         waiting.append(path)
-                for found in facts.imports:
+                for found in links.imports:
                     if found.imported == "*" and self.slots.module_of(path, found.module) == module:
+                        facts = self.facts(path)
+                        assert facts is not None, "its links are a part of its facts"
                         for start, end in _leaking_uses(facts, found):
                             yield Trouble(code="whole_module_used", path=path, start=start, end=end)
 

@@ -12,6 +12,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+# The structs of a file hold no references to each other, so the garbage collector need not look at them.
+
 FACTS_VERSION: Final = 9
 """Part of the key under which facts are kept: a change of meaning of any field raises it."""
 
@@ -90,19 +92,19 @@ ExportKind: TypeAlias = Literal[
 DynamicKind: TypeAlias = Literal["eval", "with", "import", "require", "exports", "global"]
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True, array_like=True, order=True):
+class Span(msgspec.Struct, frozen=True, kw_only=True, array_like=True, order=True, gc=False):
     start: int
     end: int
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class Scope(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     kind: ScopeKind
     start: int
     end: int
     parent: int
 
 
-class Binding(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class Binding(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One symbol: everything in one scope that shares a name (merged declarations are one binding)."""
 
     name: str
@@ -116,7 +118,7 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     is_exported: bool = False
 
 
-class Definition(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class Definition(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One place that declares a name. A method, a property or a key has no binding."""
 
     name: str
@@ -138,7 +140,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """Of the bytes of the whole extent; empty for parameters and the like."""
 
 
-class Use(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class Use(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One identifier that lexical rules resolve: to a binding of this file or, without one, to a global."""
 
     name: str
@@ -151,7 +153,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """The innermost function, class, method or variable definition around it."""
 
 
-class Member(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class Member(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One name that lexical rules do not resolve: `x.name`, a key, a method, `T.Name`, `<X.Name>`."""
 
     name: str
@@ -167,7 +169,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """Also among the uses: a member of an enum or namespace of this file."""
 
 
-class Import(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class Import(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One name, or one whole module, that comes from elsewhere."""
 
     kind: ImportKind
@@ -186,7 +188,7 @@ class Import(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """For `require("x").name`: the member that names what is imported."""
 
 
-class Export(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class Export(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One name under which others see something of this module."""
 
     kind: ExportKind
@@ -207,7 +209,7 @@ class Export(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     is_type_only: bool = False
 
 
-class Dynamic(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class Dynamic(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """A place where names are made at run time: what is found is then perhaps not all."""
 
     kind: DynamicKind
@@ -215,7 +217,7 @@ class Dynamic(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     end: int
 
 
-class ParseTrouble(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class ParseTrouble(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     start: int
     end: int
     missing: str = ""
@@ -242,6 +244,15 @@ class FileFacts(msgspec.Struct, frozen=True, kw_only=True, tag="facts"):
     """At most a few: any trouble means that the file is never edited."""
 
 
+class Links(msgspec.Struct, frozen=True, kw_only=True, tag="facts"):
+    """What ties a file to others, without the rest of its facts, so that memory has room for all files."""
+
+    is_module: bool
+    is_commonjs: bool
+    imports: tuple[Import, ...]
+    exports: tuple[Export, ...]
+
+
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True, tag="unreadable"):
     """A file without facts, and why."""
 
@@ -249,3 +260,12 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True, tag="unreadable"):
 
 
 ReadFile: TypeAlias = FileFacts | Unreadable
+
+
+def links_of(facts: FileFacts) -> Links:
+    return Links(
+        is_module=facts.is_module,
+        is_commonjs=facts.is_commonjs,
+        imports=facts.imports,
+        exports=facts.exports,
+    )

@@ -21,6 +21,7 @@ from handrail.code_tools.facts.model import (
     Export,
     FileFacts,
     Import,
+    Links,
     Member,
     Role,
     Span,
@@ -78,6 +79,7 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     code: Literal[
         "parse_error",
         "unreadable_file",
+        "too_long_to_parse",
         "eval",
         "with",
         "dynamic_import",
@@ -99,26 +101,36 @@ class Slots:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.modules = Modules(source)
-        self._facts: dict[str, FileFacts | Unreadable | None] = {}
+        self._links: dict[str, Links | Unreadable | None] = {}
         self._exports: dict[str, dict[str, list[Export]]] = {}
         self._imports: dict[str, dict[int, Import]] = {}
 
     def facts(self, path: str) -> FileFacts | None:
-        if path not in self._facts:
-            self._facts[path] = self.source.facts(path)
-        found = self._facts[path]
+        found = self.source.facts(path)
         return found if isinstance(found, FileFacts) else None
 
-    def is_unreadable(self, path: str) -> bool:
-        self.facts(path)
-        return isinstance(self._facts[path], Unreadable)
+    def links(self, path: str) -> Links | None:
+        """What ties a file to others. It is kept for every file; facts are asked of the source each time."""
+        if path not in self._links:
+            self._links[path] = self.source.links(path)
+        found = self._links[path]
+        return found if isinstance(found, Links) else None
+
+    def list_unread(self, path: str) -> tuple[Trouble, ...]:
+        """Why a file has no facts; empty where it has them, or where there is no such file."""
+        self.links(path)
+        found = self._links[path]
+        if not isinstance(found, Unreadable):
+            return ()
+        is_late = found.reason == "too_long_to_parse"
+        return (Trouble(code="too_long_to_parse" if is_late else "unreadable_file", path=path),)
 
     def exports_of(self, path: str) -> dict[str, list[Export]]:
         """The explicit exports of a module by name; `*` holds its `export *`."""
         if path not in self._exports:
             table: dict[str, list[Export]] = {}
-            facts = self.facts(path)
-            for export in facts.exports if facts is not None else ():
+            links = self.links(path)
+            for export in links.exports if links is not None else ():
                 table.setdefault("*" if export.kind == "star" else export.exported, []).append(export)
             self._exports[path] = table
         return self._exports[path]
@@ -126,10 +138,10 @@ class Slots:
     def import_of(self, path: str, binding: int) -> Import | None:
         """The import that a local name stands for."""
         if path not in self._imports:
-            facts = self.facts(path)
+            links = self.links(path)
             self._imports[path] = {
                 each.binding: each
-                for each in (facts.imports if facts is not None else ())
+                for each in (links.imports if links is not None else ())
                 if each.binding != NONE
             }
         return self._imports[path].get(binding)
@@ -165,8 +177,8 @@ class Slots:
             return None
         if found.imported == "*":
             return target
-        facts = self.facts(target)
-        if found.imported == "default" and facts is not None and facts.is_commonjs:
+        links = self.links(target)
+        if found.imported == "default" and links is not None and links.is_commonjs:
             return target
         for export in self.exports_of(target).get(found.imported, ()):
             if export.kind == "namespace":

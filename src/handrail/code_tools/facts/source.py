@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from handrail.code_tools.facts.jsonc import read_jsonc
-from handrail.code_tools.facts.model import ReadFile
+from handrail.code_tools.facts.model import FileFacts, Links, ReadFile, Unreadable, links_of
 
 MANIFEST = "package.json"
 SettingsKind: TypeAlias = Literal["package.json", "tsconfig.json", "jsconfig.json"]
@@ -35,7 +35,10 @@ class Source(Protocol):
         """Every package.json outside of node_modules."""
 
     def facts(self, path: str) -> ReadFile | None:
-        """None where there is no such file."""
+        """None where there is no such file. Memory has room for few: those of a file may be read again."""
+
+    def links(self, path: str) -> Links | Unreadable | None:
+        """A part of the same facts, for questions that go over all files."""
 
     def candidates(self, name: str) -> Sequence[str]:
         """At least every file whose bytes contain this name."""
@@ -74,6 +77,9 @@ class MemorySource:
                 return None
             self._facts[path] = self._read(path, self._texts[path])
         return self._facts[path]
+
+    def links(self, path: str) -> Links | Unreadable | None:
+        return _shorten(self.facts(path))
 
     def candidates(self, name: str) -> Sequence[str]:
         wanted = name.encode()
@@ -114,6 +120,9 @@ class EditedSource:
             self._facts[path] = self._read(path, self._changed[path])
         return self._facts[path]
 
+    def links(self, path: str) -> Links | Unreadable | None:
+        return _shorten(self.facts(path)) if path in self._changed else self._below.links(path)
+
     def candidates(self, name: str) -> Sequence[str]:
         wanted = name.encode()
         found = {path for path in self._below.candidates(name) if path not in self._changed}
@@ -127,3 +136,7 @@ class EditedSource:
 
     def skipped(self) -> Sequence[Skipped]:
         return self._below.skipped()
+
+
+def _shorten(facts: ReadFile | None) -> Links | Unreadable | None:
+    return links_of(facts) if isinstance(facts, FileFacts) else facts

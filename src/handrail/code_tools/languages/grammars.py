@@ -37,21 +37,17 @@ def parse_text(language: Language, text: bytes, may_go_on: Callable[[], bool]) -
     return root if again is None or again.has_error else again
 
 
-class _Stopped(Exception):
-    """Ends one call of the parser, and never leaves this file."""
-
-
 def _parse(parser: Parser, text: bytes, may_go_on: Callable[[], bool]) -> Node | None:
-    def read(offset: int, _point: Point) -> bytes:
-        if not may_go_on():
-            raise _Stopped
-        return text[offset : offset + CHUNK_BYTES]
+    is_stopped = False
 
-    try:
-        return parser.parse(read).root_node
-    except _Stopped:
-        parser.reset()
-        return None
+    def read(offset: int, _point: Point) -> bytes:
+        """The parser must not see an exception, so a text that may not go on ends."""
+        nonlocal is_stopped
+        is_stopped = is_stopped or not may_go_on()
+        return b"" if is_stopped else text[offset : offset + CHUNK_BYTES]
+
+    root = parser.parse(read).root_node
+    return None if is_stopped else root
 
 
 def kind_names(language: Language) -> tuple[str, ...]:

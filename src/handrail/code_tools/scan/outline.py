@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from handrail.code_tools.facts.join import Found, Project
-from handrail.code_tools.facts.model import FileFacts
+from handrail.code_tools.facts.model import FileFacts, Links
 from handrail.code_tools.facts.resolution import Resolved
 
 _LEFT_OUT = frozenset({"parameter", "type_parameter", "label", "import"})
@@ -43,10 +43,10 @@ class ModuleGraph:
         if self._importers is None:
             self._importers = {}
             for importing in self._project.source.files():
-                facts = self._project.source.facts(importing)  # the project would remember all of them
-                if not isinstance(facts, FileFacts):
+                links = self._project.slots.links(importing)
+                if links is None:
                     continue
-                for one in list_dependencies(self._project, importing, facts):
+                for one in list_dependencies(self._project, importing, links):
                     if one.path:
                         importer = Importer(path=importing, start=one.start, names=one.names)
                         self._importers.setdefault(one.path, []).append(importer)
@@ -60,7 +60,7 @@ def outline(path: str, facts: FileFacts) -> Iterator[Found]:
             yield Found(path=path, index=index, definition=definition)
 
 
-def list_dependencies(project: Project, path: str, facts: FileFacts) -> list[Dependency]:
+def list_dependencies(project: Project, path: str, facts: FileFacts | Links) -> list[Dependency]:
     """The modules of a file's imports and re-exports, each once, in their order."""
     taken: dict[str, tuple[int, list[str]]] = {}
     for one in facts.imports:

@@ -66,8 +66,7 @@ def search(
             continue
         facts = project.facts(path)
         if facts is None:
-            if project.slots.is_unreadable(path):
-                troubles.append(Trouble(code="unreadable_file", path=path))
+            troubles += project.slots.list_unread(path)
             continue
         troubles += [
             Trouble(code="parse_error", path=path, start=one.start, end=one.end) for one in facts.troubles[:1]

@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from handrail.code_tools.facts.jsonc import read_jsonc
-from handrail.code_tools.facts.model import FACTS_VERSION, FileFacts, Unreadable
+from handrail.code_tools.facts.model import FACTS_VERSION, FileFacts, Links, Unreadable, links_of
 from handrail.code_tools.facts.source import MANIFEST, EditedSource, Skipped, Source
 from handrail.code_tools.languages.extensions import LANGUAGES, is_declaration_file
 from handrail.contract.catalogue import E_CONFLICT, E_IO
@@ -27,6 +27,8 @@ from handrail.runtime.runtime import Runtime
 
 MOST_SOURCE_BYTES = 2_000_000
 """A larger source file is skipped."""
+MOST_PARSE_MS = 5_000
+"""Of processor time for one source file: the parser takes very long for large files that are all errors."""
 LONGEST_SCAN_SECONDS = 20.0
 """How long listing the files of a project may take."""
 
@@ -45,9 +47,12 @@ _MINIFIED_LINE = 1_000
 """A file whose lines are this long on average was not written by a person."""
 _WORD = re.compile(rb"[0-9A-Za-z_$\x80-\xff]+")
 _T = TypeVar("_T")
+_F = TypeVar("_F", FileFacts, Links)
 _TRIES = 5
 _KEPT_AT_ONCE = 200
-_FACTS_IN_MEMORY = 300
+_MEMORY_OF_FACTS = 12_000_000
+"""How many bytes of source have their facts in memory; decoded they take several times as much."""
+_LOADED_AT_ONCE = 300
 _TEXT_MEMORY_BYTES = 32_000_000
 
 _FACTS, _UNREADABLE, _SKIPPED = b"f", b"u", b"s"
@@ -61,8 +66,14 @@ class ProjectSource:
     """`code_tools.facts.source.Source` of one call: it sees the files as they were when it was opened."""
 
     def __init__(
-        self, worktree: Worktree, project: str, view: FactView, entries: Sequence[TreeEntry]
+        self,
+        worktree: Worktree,
+        project: str,
+        view: FactView,
+        entries: Sequence[TreeEntry],
+        processor_ms: Callable[[], int],
     ) -> None:
+        self._processor_ms = processor_ms
         self._worktree = worktree
         self._project = project
         self._view = view
@@ -82,10 +93,13 @@ class ProjectSource:
                 self._keys[path] = _key(entry)
         self._kept = view.find_kept()
         self._facts: dict[str, FileFacts | Unreadable | None] = {}
+        self._bytes_of_facts = 0
         self._bodies: dict[str, bytes] = {}
         self._texts: dict[str, bytes] = {}
         self._text_bytes = 0
-        self._new: list[KeptFacts] = []
+        self._new: dict[str, KeptFacts] = {}
+        self._added: set[str] = set()
+        """Keys of what this call has given to the store, which may have it or not."""
         self._settings: dict[str, object | None] = {}
         self._candidates: dict[str, tuple[str, ...]] = {}
 
@@ -98,14 +112,31 @@ class ProjectSource:
     def facts(self, path: str) -> FileFacts | Unreadable | None:
         if path in self._facts or path not in self.entries:
             return self._facts.get(path)
-        key = self._keys[path]
-        if key in self._kept and key not in self._bodies:
-            self._bodies.update(self._view.load([key]))
-        found = self._decode(path, self._bodies.pop(key)) if key in self._bodies else self._analyse(path)
-        if len(self._facts) >= _FACTS_IN_MEMORY:
-            self._facts.clear()
+        body = self._load(path)
+        found = self._analyse(path) if body is None else self._decode(path, body, FileFacts)
+        size = self.entries[path].size
+        while self._facts and self._bytes_of_facts + size > _MEMORY_OF_FACTS:
+            oldest = next(iter(self._facts))
+            self._bytes_of_facts -= self.entries[oldest].size
+            del self._facts[oldest]
+        self._bytes_of_facts += size
         self._facts[path] = found
         return found
+
+    def links(self, path: str) -> Links | Unreadable | None:
+        """The same as of the facts, decoded alone, which takes little time and leaves nothing behind."""
+        body = None if path in self._facts or path not in self.entries else self._load(path)
+        found = self.facts(path) if body is None else self._decode(path, body, Links)
+        return links_of(found) if isinstance(found, FileFacts) else found
+
+    def _load(self, path: str) -> bytes | None:
+        """What is kept of the file, taken out of memory."""
+        key = self._keys[path]
+        if key in self._new:
+            return self._new[key].body
+        if key not in self._bodies and (key in self._kept or key in self._added):
+            self._bodies.update(self._view.load([key]))
+        return self._bodies.pop(key, None)
 
     def candidates(self, name: str) -> Sequence[str]:
         known = self._candidates.get(name)
@@ -134,9 +165,9 @@ class ProjectSource:
 
     def finish(self) -> None:
         """Keep what was analysed."""
-        self._view.keep(self._new)
+        self._view.keep(list(self._new.values()))
         self._view.forget_others(self._keys.values())
-        self._new = []
+        self._new = {}
 
     def _find_candidates(self, name: str) -> list[str]:
         needle = name.encode("utf-8", "surrogatepass")
@@ -150,8 +181,8 @@ class ProjectSource:
                 unknown.append(entry)
             elif key in holding:
                 found.append(path)
-        missing = {self._keys[path] for path in found} - self._bodies.keys()
-        self._bodies.update(self._view.load(missing))
+        missing = [key for path in found if (key := self._keys[path]) not in self._bodies]
+        self._bodies = dict(self._view.load(missing[:_LOADED_AT_ONCE]))
         for entry, text in self._worktree.find_text(self._project, unknown, [needle], MOST_SOURCE_BYTES):
             if text is None:
                 raise FilesChangedError
@@ -159,11 +190,11 @@ class ProjectSource:
             self._remember(entry.path, text)
         return sorted(found)
 
-    def _decode(self, path: str, body: bytes) -> FileFacts | Unreadable | None:
+    def _decode(self, path: str, body: bytes, wanted: type[_F]) -> _F | FileFacts | Unreadable | None:
         kind, content = body[:1], body[1:]
         try:
             if kind == _FACTS:
-                return msgspec.msgpack.decode(content, type=FileFacts)
+                return msgspec.msgpack.decode(content, type=wanted)
             if kind == _UNREADABLE:
                 return msgspec.msgpack.decode(content, type=Unreadable)
             if kind == _SKIPPED:
@@ -184,16 +215,21 @@ class ProjectSource:
             self._skipped[path] = reason
             self._note(path, text, _SKIPPED + reason.encode())
             return None
-        found = read_facts(path, text)
+        ends_at = self._processor_ms() + MOST_PARSE_MS
+        found = read_facts(path, text, lambda: self._processor_ms() < ends_at)
+        if isinstance(found, Unreadable) and found.reason == "too_long_to_parse":
+            return found  # not kept: a faster machine may read it
         kind = _FACTS if isinstance(found, FileFacts) else _UNREADABLE
         self._note(path, text, kind + msgspec.msgpack.encode(found))
         return found
 
     def _note(self, path: str, text: bytes, body: bytes) -> None:
-        self._new.append(KeptFacts(key=self._keys[path], words=list_words(text), body=body))
+        key = self._keys[path]
+        self._new[key] = KeptFacts(key=key, words=list_words(text), body=body)
         if len(self._new) >= _KEPT_AT_ONCE:
-            self._view.keep(self._new)
-            self._new = []
+            self._view.keep(list(self._new.values()))
+            self._added |= self._new.keys()
+            self._new = {}
 
     def _read_one(self, entry: TreeEntry) -> bytes | None:
         for _, text in self._worktree.find_text(self._project, [entry], (), MOST_SOURCE_BYTES):
@@ -248,7 +284,7 @@ def _open_source(rt: Runtime, project: str) -> Iterator[ProjectSource]:
             details={"reason": shorten(listed.reason)},
         )
     with rt.facts().open_view(project, f"facts {FACTS_VERSION}") as view:
-        source = ProjectSource(worktree, project, view, listed.files)
+        source = ProjectSource(worktree, project, view, listed.files, rt.clock.processor_ms)
         yield source
         source.finish()
 
