@@ -457,6 +457,30 @@ SOURCES: Rows = (
     ("ports.facts", "MOST_FACT_PROJECTS", "Projects whose facts are kept."),
     ("ports.facts", "MOST_FACT_BYTES", "Kept facts of one project."),
 )
+CONSOLE: Rows = (
+    ("operations.runs.show_graph", "MOST_AHEAD", "Steps ahead that `run graph` names."),
+    ("operations.runs.show_graph", "MOST_RUNS", "Other runs of the session that it names."),
+    ("operations.runs.show_node", "PROMPT_BYTES", "The prompt that `run node` shows."),
+    ("operations.runs.show_node", "NOTES_BYTES", "The notes that it shows."),
+    ("operations.runs.show_node", "ARTIFACTS_BYTES", "All artifacts that it shows."),
+    ("operations.runs.show_node", "LIST_BYTES", "Each of its other lists."),
+    ("operations.runs.compare_nodes", "MOST_STEPS", "Nodes of each way that `run compare` shows."),
+    ("operations.runs.compare_nodes", "NOTES_BYTES", "The notes of one of them."),
+    ("operations.runs.compare_nodes", "ROWS_BYTES", "All of them together."),
+    ("operations.sessions.list_needs", "MOST_SESSIONS", "Sessions that `session needs` looks at."),
+    ("operations.sessions.list_needs", "MOST_SHOWN", "Needs that it names."),
+    ("projections.needs", "MOST_NEEDS", "Needs of one session."),
+    ("operations.sessions.search_sessions", "MOST_READ", "Sessions that `session search` reads."),
+    ("operations.sessions.search_sessions", "MOST_HITS", "Hits that it names."),
+    ("operations.sessions.search_sessions", "MOST_OF_ONE", "Hits in one session."),
+    ("operations.sessions.search_sessions", "SNIPPET_CHARACTERS", "Characters around a hit."),
+    ("operations.sessions.show_timeline", "MOST_ENTRIES", "Moments that `session timeline` can show."),
+    ("projections.html.pages.run_rail", "MOST_SHOWN", "Nodes in one view of a run in the Console."),
+    ("projections.html.pages.run_rail", "MOST_DRAWN", "Nodes in its map."),
+    ("projections.html.pages.run_rail", "DEEPEST", "Forks inside forks that it opens."),
+    ("projections.html.pages.compare", "MOST_WORDS", "Words of notes whose differences it marks."),
+)
+
 CHAPTERS = {
     "What an agent sends": REPORTS,
     "What an agent gets": REPLIES,
@@ -469,9 +493,13 @@ CHAPTERS = {
     "Workflow files": WORKFLOWS,
     "Work that is counted": WORK,
     "Source files": SOURCES,
+    "The Console and what it reads": CONSOLE,
 }
 
 INSIDE = {
+    "projections.html.pages.node": ("MOST_MARKUP", "MOST_JSON"),
+    "projections.html.pages.parts": ("LONGEST_TITLE",),
+    "projections.html.pages.timeline": ("MOST_LANES",),
     "code_tools.edit.moving.entries": ("MAX_TARGETS",),
     "code_tools.languages.javascript.layout": ("MAX_NODES",),
     "code_tools.scan.ripple": ("MOST_UNSURE_POINTS",),

@@ -9,7 +9,8 @@ import msgspec
 
 from tests.conformance.damage import during, keyring
 from tests.conformance.forked import ForkedTool
-from tests.conformance.leaves import LEAVES, Leaf, Way
+from tests.conformance.leaf_forms import Leaf, Way
+from tests.conformance.leaves import LEAVES
 from tests.conformance.seeded import NOT_READABLE, READ_FAILS, Seeded, spelt
 from tests.surfaces.cli.tool import Ran, checked_document
 

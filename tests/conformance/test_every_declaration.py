@@ -19,7 +19,8 @@ from handrail.surfaces.cli.rendering.text import width_of
 from handrail.surfaces.cli.self_description import _catalog
 from tests.conformance.calls import Called, code_of, way_to
 from tests.conformance.forked import StayingTool
-from tests.conformance.leaves import LEAVES, NO_DOCUMENT, Way
+from tests.conformance.leaf_forms import Way
+from tests.conformance.leaves import LEAVES, NO_DOCUMENT
 from tests.conformance.seeded import Seeded, spelt, state_of
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 from tools.readiness import NEEDS_A_PERSON

@@ -18,6 +18,7 @@ from handrail.engine.history_cache import FOLD_VERSION
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView
+from handrail.projections.needs import needs_of
 from handrail.projections.overview import SessionFacts, session_facts
 from handrail.projections.resume_candidates import Subject, subjects_of, words_in
 from handrail.runtime.runtime import Runtime
@@ -125,6 +126,7 @@ class Sessions:
                     self._workflows[run.workflow_hash] = load_pinned_workflow(self._reader, run.workflow_hash)
         except Fault:
             return Summary(facts=facts, subjects=None)
+        facts = msgspec.structs.replace(facts, needs=needs_of(history, self._workflows))
         return Summary(facts=facts, subjects=tuple(subjects_of(history, 0, self._workflows)))
 
 

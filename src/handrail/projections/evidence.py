@@ -63,6 +63,11 @@ def worst_of_each_place(claims: tuple[Claim, ...]) -> list[Claim]:
     return list(found.values())
 
 
+def worst_claim(claims: tuple[Claim, ...]) -> Claim | None:
+    """The claim of a report that was seen to hold least; None where nothing was checked."""
+    return min(claims, key=lambda claim: (_rank(claim), claim.level != "claimed"), default=None)
+
+
 def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
     """The sum at a node; None where no report could be checked."""
     claims = list_claims(history, node_id)

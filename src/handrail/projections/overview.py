@@ -109,6 +109,24 @@ def pending_step(node: Node) -> str | None:
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
 
+NeedKind: TypeAlias = Literal["blocked", "person", "gap", "damaged"]
+
+
+class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that a run waits for, or that a person should see."""
+
+    kind: NeedKind
+    run_id: str = ""
+    node_id: str = ""
+    title: str = ""
+    """Of the step."""
+    why: str
+    fix: str = ""
+    gap_id: str = ""
+    count: int = 1
+    """Reasons, or gaps; the first one is told."""
+
+
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`status` and what follows is of the run at hand; a session may have none."""
 
@@ -135,6 +153,7 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     open_gap_count: int = 0
     critical_gap_count: int = 0
     """Open ones."""
+    needs: tuple[Need, ...] = ()
 
 
 def session_facts(history: History, health: str) -> SessionFacts:

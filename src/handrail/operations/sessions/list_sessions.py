@@ -89,6 +89,8 @@ class SessionRow(Answer, frozen=True, kw_only=True):
     run_id: str = ""
     run_count: int = 0
     pending_step: str | None = None
+    branch: str = ""
+    """The git branch that it was last seen on."""
     last_activity: str = ""
     imported_from: str = ""
     open_gaps: int = 0
@@ -175,6 +177,7 @@ def _row(sessions: Sessions, stamp: SessionStamp) -> SessionRow:
         run_id=facts.run_id,
         run_count=facts.run_count,
         pending_step=facts.pending_step,
+        branch=facts.branches[-1] if facts.branches else "",
         last_activity=facts.last_activity,
         imported_from=facts.imported_from,
         open_gaps=facts.open_gap_count,
@@ -196,7 +199,7 @@ OPERATION = Operation(
         levels={"minimal": ("id", "status", "health"), "standard": None, "full": None},
         id_field="id",
         select="items",
-        untrusted=("goal", "project"),
+        untrusted=("goal", "project", "branch"),
     ),
     value_rules={"since": _TIME_RULE, "until": _TIME_RULE},
     default_sort="last activity (newest first), id",

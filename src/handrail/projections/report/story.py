@@ -198,6 +198,18 @@ def story_of(
     )
 
 
+def moment_at(
+    history: History,
+    graph: RunGraph,
+    workflow: CompiledWorkflow | None,
+    whole_notes: WholeNotes,
+    node: Node,
+) -> Moment:
+    """One node as the reports tell it, without what was tried from there and left."""
+    answers = {answer.to_node_id: answer for answer in history.advances.values()}
+    return _Telling(history, graph, answers, workflow, whole_notes).moment(node)
+
+
 def _session_note(held: SessionNotes, whole_notes: WholeNotes) -> SessionNote:
     text, is_cut = _read_notes(held.notes, whole_notes)
     return SessionNote(output_id=held.output_id, at=held.at, notes=text, is_cut=is_cut)
@@ -258,6 +270,9 @@ class _Telling:
             labels={node.node_id: self._label(node) for node in self._graph.nodes},
             is_workflow_lost=self._workflow is None,
         )
+
+    def moment(self, node: Node) -> Moment:
+        return self._moment(node, with_branches=False)
 
     def _moment(self, node: Node, *, with_branches: bool = True) -> Moment:
         whole, is_cut = _read_notes(self._history.notes.get(node.node_id), self._whole_notes)

@@ -67,6 +67,33 @@ SESSION_ROWS = (
         ),
     ),
     Row(
+        path="session needs",
+        operation="session.needs",
+        spellings=(Spelling(field="limit", value="N"),),
+        examples=("handrail session needs --compact",),
+    ),
+    Row(
+        path="session search",
+        operation="session.search",
+        spellings=(
+            Spelling(
+                field="query",
+                position=1,
+                kind="text",
+                value="WORDS",
+                text="Words that the notes or an artifact of a node all have.",
+            ),
+            Spelling(field="limit", value="N"),
+        ),
+        examples=("handrail session search 'parser bug' --compact",),
+    ),
+    Row(
+        path="session timeline",
+        operation="session.timeline",
+        spellings=(SESSION, Spelling(field="before", value="INDEX"), Spelling(field="limit", value="N")),
+        examples=("handrail session timeline SESSION_ID --limit 50 --compact",),
+    ),
+    Row(
         path="session start",
         operation="session.start",
         spellings=(

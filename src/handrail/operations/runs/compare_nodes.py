@@ -1,0 +1,243 @@
+"""`run.compare`: two nodes side by side: where their ways parted, and what each did since."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from handrail.contract.catalogue import NODE_NOT_FOUND
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.disclosure.newest import take_first
+from handrail.contract.outcome import Answer
+from handrail.engine.code_trees import find_tree_of
+from handrail.engine.facts import excerpt, preferences_at
+from handrail.engine.history import History, Node, attached_to, path_to
+from handrail.engine.navigate import leaves_of
+from handrail.operations.finding import find_session
+from handrail.operations.replies import load_pinned_workflow
+from handrail.operations.runs.show_graph import done_title, title_of
+from handrail.operations.runs.show_node import find_node
+from handrail.projections.evidence import EvidenceSum, sum_evidence
+from handrail.projections.run_graph import completed_step, open_gaps, status_at
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+
+MOST_STEPS = 200
+"""Of each way since they parted; the first ones."""
+NOTES_BYTES = 8_192
+"""Of one node."""
+ROWS_BYTES = 196_608
+
+
+class CompareNodes(Input, frozen=True, kw_only=True):
+    """Which two nodes."""
+
+    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+    one: Annotated[str, Meta(description="Node id.", min_length=1, max_length=128)]
+    other: Annotated[str, Meta(description="Another node id.", min_length=1, max_length=128)]
+
+
+class ComparedArtifact(Answer, frozen=True, kw_only=True):
+    """An artifact of one of the two."""
+
+    kind: str
+    digest: str
+    body: dict[str, Any]
+
+
+class ComparedStep(Answer, frozen=True, kw_only=True):
+    """What one of the two did at a step."""
+
+    node_id: str
+    kind: str
+    title: str
+    at: str
+    notes: str
+    is_cut: bool
+    artifacts: list[ComparedArtifact]
+    gaps: list[str]
+
+
+class ComparedRow(Answer, frozen=True, kw_only=True):
+    """One step of both ways, or of one of them."""
+
+    step_id: str
+    one: ComparedStep | None
+    other: ComparedStep | None
+
+
+class ComparedEnd(Answer, frozen=True, kw_only=True):
+    """How it stands at one of the two nodes."""
+
+    node_id: str
+    run_id: str
+    kind: str
+    title: str
+    pending_title: str
+    status: str
+    at: str
+    step_count: int
+    """Since the ways parted."""
+    preferences: dict[str, str]
+    evidence: dict[str, int]
+    open_gaps: list[str]
+    tree_id: str
+
+
+class Comparison(Answer, frozen=True, kw_only=True):
+    """Two nodes, from where their ways parted."""
+
+    session_id: str
+    goal: str
+    ancestor: str
+    """The last node that both ways have; empty: they have none."""
+    ancestor_title: str
+    shared_steps: int
+    one: ComparedEnd
+    other: ComparedEnd
+    rows: list[ComparedRow]
+    rows_omitted: int
+
+
+def compare_nodes(rt: Runtime, request: CompareNodes) -> Comparison:
+    """Where two ways parted, and what each did since.
+
+    Raises Fault SESSION_NOT_FOUND and NODE_NOT_FOUND.
+    """
+    history = find_session(rt, request.session_id).history
+    one, other = find_node(history, request.one), find_node(history, request.other)
+    ways = path_to(history, one.node_id), path_to(history, other.node_id)
+    shared = 0
+    for left, right in zip(*ways, strict=False):
+        if left.node_id != right.node_id:
+            break
+        shared += 1
+    telling = _Telling(rt, history)
+    since = ways[0][shared : shared + MOST_STEPS], ways[1][shared : shared + MOST_STEPS]
+    every = [telling.row(left, right) for left, right in _align(history, *since)]
+    rows, _ = take_first(every, ROWS_BYTES)
+    left_out = sum(max(0, len(way) - shared - MOST_STEPS) for way in ways)
+    return Comparison(
+        session_id=history.session_id,
+        goal=history.observations.get("goal", ""),
+        ancestor=ways[0][shared - 1].node_id if shared else "",
+        ancestor_title=telling.title(ways[0][shared - 1]) if shared else "",
+        shared_steps=shared,
+        one=telling.end(one, len(ways[0]) - shared),
+        other=telling.end(other, len(ways[1]) - shared),
+        rows=rows,
+        rows_omitted=len(every) - len(rows) + left_out,
+    )
+
+
+def _align(history: History, one: list[Node], other: list[Node]) -> list[tuple[Node | None, Node | None]]:
+    """The steps of both ways beside each other, in order."""
+    keys = [[completed_step(history, node) for node in way] for way in (one, other)]
+    pairs: list[tuple[Node | None, Node | None]] = []
+    matcher = SequenceMatcher(a=keys[0], b=keys[1], autojunk=False)
+    for tag, start, end, from_, to in matcher.get_opcodes():
+        if tag == "equal":
+            pairs += zip(one[start:end], other[from_:to], strict=True)
+        else:
+            pairs += [(node, None) for node in one[start:end]]
+            pairs += [(None, node) for node in other[from_:to]]
+    return pairs
+
+
+class _Telling:
+    """The rows of one comparison."""
+
+    def __init__(self, rt: Runtime, history: History) -> None:
+        self._rt = rt
+        self._history = history
+
+    def row(self, one: Node | None, other: Node | None) -> ComparedRow:
+        node = one or other
+        assert node is not None, "a row has at least one side"
+        return ComparedRow(
+            step_id=completed_step(self._history, node),
+            one=None if one is None else self._step(one),
+            other=None if other is None else self._step(other),
+        )
+
+    def title(self, node: Node) -> str:
+        return done_title(self._history, self._leaves(node), node)
+
+    def end(self, node: Node, step_count: int) -> ComparedEnd:
+        history = self._history
+        tree = find_tree_of(history, node.node_id)
+        return ComparedEnd(
+            node_id=node.node_id,
+            run_id=node.run_id,
+            kind=node.kind,
+            title=self.title(node),
+            pending_title=title_of(self._leaves(node), node),
+            status=status_at(history, node),
+            at=node.at,
+            step_count=step_count,
+            preferences=msgspec.structs.asdict(preferences_at(history, node.node_id)),
+            evidence=msgspec.structs.asdict(sum_evidence(history, node.node_id) or EvidenceSum()),
+            open_gaps=[gap.summary for gap in open_gaps(history, node.node_id)],
+            tree_id="" if tree is None else tree.fact.tree_id,
+        )
+
+    def _step(self, node: Node) -> ComparedStep:
+        notes = self._history.notes.get(node.node_id)
+        text = "" if notes is None else excerpt(notes.text, NOTES_BYTES)
+        attached = attached_to(self._history, node.node_id)
+        return ComparedStep(
+            node_id=node.node_id,
+            kind=node.kind,
+            title=self.title(node),
+            at=node.at,
+            notes=text,
+            is_cut=notes is not None and (notes.ref is not None or text != notes.text),
+            artifacts=[
+                ComparedArtifact(
+                    kind=held.artifact.kind, digest=held.artifact.digest, body=held.artifact.body
+                )
+                for held in attached.artifacts
+            ],
+            gaps=[gap.summary for gap in attached.gaps],
+        )
+
+    def _leaves(self, node: Node) -> dict[str, Any]:
+        run = self._history.runs[node.run_id]
+        return leaves_of(load_pinned_workflow(self._rt.log, run.workflow_hash))
+
+
+OPERATION = Operation(
+    name="run.compare",
+    effect="read",
+    summary="Compare two nodes of a session: where their ways parted, and what each did since.",
+    input=CompareNodes,
+    output=Comparison,
+    perform=compare_nodes,
+    shape=Shape(
+        levels={
+            "minimal": ("session_id", "ancestor", "one.node_id", "other.node_id"),
+            "standard": None,
+            "full": None,
+        },
+        id_field="session_id",
+        select="top",
+        drop_order=("rows",),
+        windows=("rows",),
+        untrusted=(
+            *("goal", "ancestor_title", "one.title", "one.pending_title", "one.open_gaps"),
+            *("other.title", "other.pending_title", "other.open_gaps"),
+            *(f"rows.{side}.{name}" for side in ("one", "other") for name in ("title", "notes", "gaps")),
+            *(f"rows.{side}.artifacts" for side in ("one", "other")),
+        ),
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        "SESSION_NOT_FOUND",
+        NODE_NOT_FOUND.code,
+        "STORE_CORRUPT",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)

@@ -1,0 +1,313 @@
+"""`run.graph`: every node of one run with its place in the drawing, and what is ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import RUN_NOT_FOUND
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import NodeId, RunId, WorkflowHash
+from handrail.contract.outcome import Answer, Fault
+from handrail.contract.wording import quote
+from handrail.engine.history import History, Node, attached_to, claims_at
+from handrail.engine.navigate import Running, SkippedStep, leaves_of, step_key
+from handrail.operations.finding import find_session
+from handrail.operations.replies import load_pinned_workflow
+from handrail.projections.evidence import EvidenceSum, describe_sum_at, sum_evidence, worst_claim
+from handrail.projections.html.rail import Place, lay_out
+from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
+from handrail.projections.overview import choose_run
+from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graph, run_graphs
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import Session
+from handrail.workflows.compiled import Leaf
+
+MOST_AHEAD = 100
+"""Steps that a run has not reached."""
+MOST_RUNS = 200
+"""Runs of a session that are named beside the one that is shown; the latest ones."""
+
+
+class ShowGraph(Input, frozen=True, kw_only=True):
+    """Which run."""
+
+    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+    run: (
+        Annotated[
+            str,
+            Meta(
+                description="A run of it; default its unfinished, else latest, one.",
+                min_length=1,
+                max_length=128,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class PassedRow(Answer, frozen=True, kw_only=True):
+    """A step or loop that was passed by on the way to a node, and the condition that did not hold."""
+
+    step_id: str
+    title: str
+    condition_id: str
+
+
+class WaitingRow(Answer, frozen=True, kw_only=True):
+    """What the run waits for."""
+
+    kind: str
+    """`person`, `blocked` or `gap`."""
+    why: str
+    fix: str
+    reply: str
+    """What to paste into the chat of the agent."""
+
+
+class RailNode(Answer, frozen=True, kw_only=True):
+    """One node, from top to bottom. `title` is of the step that was done on the way to it."""
+
+    id: str
+    parent: str | None
+    kind: str
+    step_id: str
+    """With the loops around it; empty at the start."""
+    title: str
+    pending_title: str
+    """Of the step that is pending there; empty where the run ended."""
+    at: str
+    row: int
+    lane: int
+    """0 is the preferred path; a branch stands in the lane beside its parent's."""
+    is_on_path: bool
+    is_tip: bool
+    is_fork: bool
+    has_notes: bool
+    artifact_count: int
+    gap_count: int
+    verdict: str
+    """The worst of its report; empty: nothing was checked."""
+    level: str
+    """Who saw that; empty: nothing was checked."""
+    is_diverged: bool
+    person: str
+    """What a person last answered while it was pending."""
+    passed: list[PassedRow]
+
+
+class AheadRow(Answer, frozen=True, kw_only=True):
+    """A step of the workflow that no branch has reached."""
+
+    step_id: str
+    title: str
+
+
+class RunName(Answer, frozen=True, kw_only=True):
+    """A run of the session."""
+
+    id: str
+    workflow_id: str
+    status: str
+    branch_count: int
+    node_count: int
+    started_at: str
+
+
+class ShownGraph(Answer, frozen=True, kw_only=True):
+    """One run as a rail, the other runs of its session by name."""
+
+    session_id: str
+    run_id: str
+    workflow_id: str
+    workflow_name: str
+    status: str
+    node_count: int
+    branch_count: int
+    preferred_tip: str
+    pending_step: str
+    pending_title: str
+    evidence: dict[str, int]
+    evidence_told: str
+    open_gap_count: int
+    waiting: list[WaitingRow]
+    resume_prompt: str
+    """What to paste into the chat of an agent; the session is named by its id, without a token."""
+    nodes: list[RailNode]
+    nodes_omitted: int
+    """The oldest ones, of a run that is longer than a drawing."""
+    ahead: list[AheadRow]
+    runs: list[RunName]
+    """The newest, oldest first."""
+    runs_omitted: int
+
+
+def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
+    """The graph of one run, readable also when it cannot be continued.
+
+    Raises Fault SESSION_NOT_FOUND and RUN_NOT_FOUND.
+    """
+    session = find_session(rt, request.session_id)
+    history = session.history
+    graph = find_graph(session, request.run)
+    workflow = load_pinned_workflow(rt.log, history.runs[graph.run_id].workflow_hash)
+    hashes: set[str] = {run.workflow_hash for run in history.runs.values()}
+    workflows = {ref: load_pinned_workflow(rt.log, WorkflowHash(ref)) for ref in sorted(hashes)}
+    leaves = leaves_of(workflow)
+    tip = history.nodes[graph.preferred_tip]
+    rail = lay_out(graph)
+    done = {state.step_id for node in graph.nodes if isinstance(state := node.state, Running)}
+    passed = {entry.step_id for node in graph.nodes for entry in _passed(history, node.node_id)}
+    ahead = [
+        AheadRow(step_id=key, title=leaf.title) for key, leaf in leaves.items() if key not in done | passed
+    ]
+    others = run_graphs(history)
+    is_over = not isinstance(tip.state, Running) or graph.status == "closed"
+    return ShownGraph(
+        session_id=history.session_id,
+        run_id=graph.run_id,
+        workflow_id=history.runs[graph.run_id].workflow_id,
+        workflow_name=workflow.name,
+        status=graph.status,
+        node_count=len(graph.nodes),
+        branch_count=len(graph.tips),
+        preferred_tip=tip.node_id,
+        pending_step=step_key(tip.state) if isinstance(tip.state, Running) else "",
+        pending_title=title_of(leaves, tip),
+        evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
+        evidence_told=describe_sum_at(history, tip.node_id),
+        open_gap_count=len(open_gaps(history, tip.node_id)),
+        waiting=[
+            WaitingRow(
+                kind=need.kind, why=need.why, fix=need.fix, reply=reply_to_need(history.session_id, need)
+            )
+            for need in needs_of(history, workflows)
+            if need.run_id == graph.run_id
+        ],
+        resume_prompt=resume_prompt(history.session_id, title_of(leaves, tip)),
+        nodes=[_rail_node(history, graph, leaves, place) for place in rail.places],
+        nodes_omitted=rail.omitted,
+        ahead=[] if is_over else ahead[:MOST_AHEAD],
+        runs=[_name_run(history, one) for one in list(others.values())[-MOST_RUNS:]],
+        runs_omitted=max(0, len(others) - MOST_RUNS),
+    )
+
+
+def find_graph(session: Session, asked: str | UnsetType) -> RunGraph:
+    """The run that is asked for, or the one that the session is about.
+
+    Raises Fault RUN_NOT_FOUND.
+    """
+    history = session.history
+    run_id = choose_run(history) if asked is UNSET else RunId(asked)
+    if run_id is None or run_id not in history.runs or history.runs[run_id].first_node is None:
+        what = "has no run yet" if run_id is None else f"has no run {quote(run_id)}"
+        raise Fault(
+            RUN_NOT_FOUND,
+            f"Session {history.session_id} {what}.",
+            details={"run_id": "" if asked is UNSET else asked},
+        )
+    return run_graph(history, run_id)
+
+
+def title_of(leaves: Mapping[str, Leaf], node: Node) -> str:
+    """The title of the step that is pending at a node; empty where none is."""
+    return leaves[node.state.step_id].title if isinstance(node.state, Running) else ""
+
+
+def done_title(history: History, leaves: Mapping[str, Leaf], node: Node) -> str:
+    """The title of the step that was acknowledged on the way to a node."""
+    return "Started" if node.parent is None else title_of(leaves, history.nodes[node.parent])
+
+
+def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], place: Place) -> RailNode:
+    node = history.nodes[place.node_id]
+    attached = attached_to(history, node.node_id)
+    claim = worst_claim(claims_at(history, node.node_id))
+    said = history.confirmations.get(node.node_id)
+    return RailNode(
+        id=node.node_id,
+        parent=node.parent,
+        kind=node.kind,
+        step_id=completed_step(history, node),
+        title=done_title(history, leaves, node),
+        pending_title=title_of(leaves, node),
+        at=node.at,
+        row=place.row,
+        lane=place.lane,
+        is_on_path=place.is_preferred,
+        is_tip=place.is_tip,
+        is_fork=node.node_id in graph.forks,
+        has_notes=node.node_id in history.notes,
+        artifact_count=len(attached.artifacts),
+        gap_count=len(attached.gaps),
+        verdict="" if claim is None else claim.verdict,
+        level="" if claim is None else claim.level,
+        is_diverged=bool(attached.divergences),
+        person="" if said is None else said.fact.answer,
+        passed=[
+            PassedRow(
+                step_id=entry.step_id,
+                title=leaves[entry.step_id].title if entry.step_id in leaves else entry.step_id,
+                condition_id=entry.condition_id,
+            )
+            for entry in _passed(history, node.node_id)
+        ],
+    )
+
+
+def _passed(history: History, node_id: NodeId) -> list[SkippedStep]:
+    return [entry for entry in attached_to(history, node_id).trace if isinstance(entry, SkippedStep)]
+
+
+def _name_run(history: History, graph: RunGraph) -> RunName:
+    run = history.runs[graph.run_id]
+    return RunName(
+        id=graph.run_id,
+        workflow_id=run.workflow_id,
+        status=graph.status,
+        branch_count=len(graph.tips),
+        node_count=len(graph.nodes),
+        started_at=run.started_at,
+    )
+
+
+OPERATION = Operation(
+    name="run.graph",
+    effect="read",
+    summary="Show every node of one run with its place in the drawing, and the steps ahead.",
+    input=ShowGraph,
+    output=ShownGraph,
+    perform=show_graph,
+    shape=Shape(
+        levels={
+            "minimal": ("run_id", "status", "node_count", "branch_count", "preferred_tip", "pending_step"),
+            "standard": None,
+            "full": None,
+        },
+        id_field="run_id",
+        select="top",
+        drop_order=("ahead", "nodes", "runs"),
+        windows=("nodes", "runs"),
+        untrusted=(
+            "workflow_name",
+            "pending_title",
+            "nodes.title",
+            "nodes.pending_title",
+            "nodes.passed",
+            "ahead.title",
+            "waiting",
+        ),
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        "SESSION_NOT_FOUND",
+        "RUN_NOT_FOUND",
+        "STORE_CORRUPT",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)

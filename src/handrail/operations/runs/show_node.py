@@ -1,0 +1,544 @@
+"""`run.node`: everything that the log knows about one node of a run; no token is among it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from handrail.contract.catalogue import NODE_NOT_FOUND, STORE_CORRUPT
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.disclosure.newest import take_first, take_newest_rows
+from handrail.contract.ids import BlobRef, NodeId
+from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.contract.wording import quote
+from handrail.engine.code_trees import find_tree_of
+from handrail.engine.events import Artifact, Claim
+from handrail.engine.facts import excerpt, preferences_at
+from handrail.engine.history import (
+    Confirmation,
+    History,
+    Node,
+    Receipt,
+    Run,
+    confirmation_of,
+    seen_at,
+)
+from handrail.engine.navigate import Running, leaves_of, step_key
+from handrail.engine.receipts import describe_outcome, has_passed
+from handrail.engine.standing import standing_at
+from handrail.operations.finding import find_session
+from handrail.operations.replies import load_pinned_workflow
+from handrail.operations.runs.show_graph import done_title, title_of
+from handrail.projections.evidence import EvidenceSum, describe_level, describe_sum_at, sum_evidence
+from handrail.projections.needs import resume_prompt
+from handrail.projections.report.phrases import describe_trace
+from handrail.projections.report.story import Moment, moment_at
+from handrail.projections.run_graph import RunGraph, open_gaps, run_graph
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import Session, describe_damage
+from handrail.workflows.compiled import Choice, CompiledWorkflow
+
+PROMPT_BYTES = 65_536
+NOTES_BYTES = 65_536
+"""Of one node; an export has the whole."""
+ARTIFACTS_BYTES = 65_536
+LIST_BYTES = 16_384
+"""Of each other list: the newest that fit."""
+
+
+class ShowNode(Input, frozen=True, kw_only=True):
+    """Which node."""
+
+    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+    node: Annotated[str, Meta(description="Node id.", min_length=1, max_length=128)]
+
+
+class NodeLink(Answer, frozen=True, kw_only=True):
+    """A node beside this one. `title` is of the step that was done on the way to it."""
+
+    id: str
+    kind: str
+    title: str
+    is_on_path: bool
+
+
+class PendingRow(Answer, frozen=True, kw_only=True):
+    """The step that is pending at the node, with its prompt as an agent reads it."""
+
+    step_id: str
+    title: str
+    prompt: str
+    is_cut: bool
+    needs_person: bool
+    options: list[str]
+    done: int
+    at_least: int
+
+
+class NodeArtifact(Answer, frozen=True, kw_only=True):
+    """An artifact that came with the report."""
+
+    kind: str
+    digest: str
+    contract_ref: str
+    """The contract that it fits; empty: none asks for it."""
+    is_refused: bool
+    body: dict[str, Any]
+
+
+class NodeBlocker(Answer, frozen=True, kw_only=True):
+    """Why the report was not accepted, and what settles it."""
+
+    code: str
+    message: str
+    fix: str
+
+
+class NodeGap(Answer, frozen=True, kw_only=True):
+    """Something that was missing when the run went on from here."""
+
+    id: str
+    severity: str
+    reason: str
+    summary: str
+    resolves: str
+    is_open: bool
+    """At the preferred tip of the run."""
+
+
+class NodeClaim(Answer, frozen=True, kw_only=True):
+    """A place of the report, and how it is known."""
+
+    contract_ref: str
+    pointer: str
+    check: str
+    level: str
+    verdict: str
+    told: str
+    refs: list[str]
+
+
+class NodeReceipt(Answer, frozen=True, kw_only=True):
+    """A program that ran while the step was pending that was done here, or the one that is pending now."""
+
+    id: str
+    node_id: str
+    """The node at which it ran: this one, or its parent."""
+    check: str
+    command: list[str]
+    directory: str
+    outcome: str
+    has_passed: bool
+    by: str
+    at: str
+    duration_ms: int
+    tail: str
+
+
+class NodeAnswer(Answer, frozen=True, kw_only=True):
+    """What a person answered about the pending step."""
+
+    answer: str
+    option_id: str
+    door: str
+    who: str
+    note: str
+    at: str
+
+
+class NodeDivergence(Answer, frozen=True, kw_only=True):
+    """Where the agent left the instructions on purpose."""
+
+    reason: str
+    step_id: str
+    summary: str
+
+
+class NodeCapability(Answer, frozen=True, kw_only=True):
+    """What was observed about an optional capability."""
+
+    capability: str
+    status: str
+    provenance: str
+    summary: str
+
+
+class NodeValidation(Answer, frozen=True, kw_only=True):
+    """What came of comparing the report with a contract, or the notes with the rules of the step."""
+
+    contract_ref: str
+    result: str
+    issues: list[str]
+
+
+class NodeTree(Answer, frozen=True, kw_only=True):
+    """The files of the project that the node was made on."""
+
+    tree_id: str
+    cause: str
+    at: str
+
+
+class NodeOrigin(Answer, frozen=True, kw_only=True):
+    """Where the node comes from."""
+
+    workflow_id: str
+    workflow_name: str
+    workflow_hash: str
+    source_kind: str
+    source_ref: str
+    project: str
+    branch: str
+    head_sha: str
+    imported_from: str
+    bundle_id: str
+
+
+class ShownNode(Answer, frozen=True, kw_only=True):
+    """One node: what was done on the way to it, and what is pending there."""
+
+    session_id: str
+    run_id: str
+    node_id: str
+    goal: str
+    kind: str
+    at: str
+    event_index: int
+    step_id: str
+    """The step whose acknowledgement led here, with the loops around it; empty at the start."""
+    title: str
+    parent: NodeLink | None
+    children: list[NodeLink]
+    is_tip: bool
+    is_preferred_tip: bool
+    preferred_tip: str
+    """Of the run."""
+    is_on_path: bool
+    is_fork: bool
+    run_status: str
+    health: str
+    banner: str
+    """What a reader of a damaged session must know; empty when it is sound."""
+    option_id: str
+    """What a choice was answered with."""
+    notes: str
+    is_cut: bool
+    artifacts: list[NodeArtifact]
+    blockers: list[NodeBlocker]
+    gaps: list[NodeGap]
+    claims: list[NodeClaim]
+    """What the report was worth, the worst of each place."""
+    evidence: dict[str, int]
+    """The sum of all reports on the way here."""
+    evidence_told: str
+    divergences: list[NodeDivergence]
+    capabilities: list[NodeCapability]
+    validations: list[NodeValidation]
+    trace: list[str]
+    preferences: dict[str, str]
+    preferences_before: dict[str, str] | None
+    """Set where they changed at this node."""
+    context_keys: list[str]
+    """The names of the facts that were set here."""
+    pending: PendingRow | None
+    person: NodeAnswer | None
+    receipts: list[NodeReceipt]
+    tree: NodeTree | None
+    origin: NodeOrigin
+    resume_prompt: str
+    """What to paste into the chat of an agent; the session is named by its id, without a token."""
+    omitted: dict[str, int]
+    """By the name of a list: how many of its items are left out."""
+
+
+def show_node(rt: Runtime, request: ShowNode) -> ShownNode:
+    """Everything about one node, readable also when the session cannot be continued.
+
+    Raises Fault SESSION_NOT_FOUND and NODE_NOT_FOUND.
+    """
+    session = find_session(rt, request.session_id)
+    history = session.history
+    node = find_node(history, request.node)
+    workflow = load_pinned_workflow(rt.log, history.runs[node.run_id].workflow_hash)
+    graph = run_graph(history, node.run_id)
+    moment = moment_at(history, graph, workflow, lambda ref: _read_text(rt, ref), node)
+    artifacts, _ = take_first(map(_artifact, moment.artifacts), ARTIFACTS_BYTES)
+    before = () if node.parent is None else history.receipts.get(node.parent, ())
+    held = (*before, *history.receipts.get(node.node_id, ()))
+    receipts = take_newest_rows(held, _receipt, LIST_BYTES)
+    claims, _ = take_first(map(_claim, moment.claims), LIST_BYTES)
+    omitted = {
+        "artifacts": len(moment.artifacts) - len(artifacts),
+        "receipts": receipts[1],
+        "claims": len(moment.claims) - len(claims),
+    }
+    shown = _placed(session, graph, workflow, node, moment)
+    return msgspec.structs.replace(
+        shown,
+        artifacts=artifacts,
+        receipts=receipts[0],
+        claims=claims,
+        omitted={name: count for name, count in omitted.items() if count},
+    )
+
+
+def find_node(history: History, asked: str) -> Node:
+    """The node of this session.
+
+    Raises Fault NODE_NOT_FOUND.
+    """
+    node = history.nodes.get(NodeId(asked))
+    if node is None:
+        raise Fault(
+            NODE_NOT_FOUND,
+            f"Session {history.session_id} has no node {quote(asked)}.",
+            details={"node_id": asked[:128]},
+            next_call=NextCall(operation="run.graph", params={"sessionId": history.session_id}),
+        )
+    return node
+
+
+def _read_text(rt: Runtime, ref: BlobRef) -> str | None:
+    """Long notes; None where the store has lost them."""
+    try:
+        return rt.log.get_blob(ref).decode()
+    except Fault as fault:
+        if fault.kind is STORE_CORRUPT:
+            return None
+        raise
+
+
+def _placed(
+    session: Session, graph: RunGraph, workflow: CompiledWorkflow, node: Node, moment: Moment
+) -> ShownNode:
+    history = session.history
+    notes = excerpt(moment.notes, NOTES_BYTES)
+    before = None if node.parent is None else preferences_at(history, node.parent)
+    changed = moment.preferences is not None and before not in (None, moment.preferences)
+    said = confirmation_of(history, node.node_id)
+    recorded = find_tree_of(history, node.node_id)
+    return ShownNode(
+        session_id=history.session_id,
+        run_id=node.run_id,
+        node_id=node.node_id,
+        goal=history.observations.get("goal", ""),
+        kind=node.kind,
+        at=node.at,
+        event_index=node.index,
+        step_id=moment.step_id,
+        title=moment.title,
+        parent=None if node.parent is None else _link(history, graph, workflow, node.parent),
+        children=[_link(history, graph, workflow, child) for child in graph.children[node.node_id]],
+        is_tip=node.node_id in graph.tips,
+        is_preferred_tip=node.node_id == graph.preferred_tip,
+        preferred_tip=graph.preferred_tip,
+        is_on_path=node.node_id in graph.preferred_path,
+        is_fork=moment.is_fork,
+        run_status=graph.status,
+        health=session.health.state,
+        banner=describe_damage(history.session_id, session.health, history.head),
+        option_id=moment.option_id,
+        notes=notes,
+        is_cut=moment.is_cut or notes != moment.notes,
+        artifacts=[],
+        blockers=[
+            NodeBlocker(code=one.code, message=one.message, fix=one.suggested_fix) for one in moment.blockers
+        ],
+        gaps=_gaps(history, graph, moment),
+        claims=[],
+        evidence=msgspec.structs.asdict(sum_evidence(history, node.node_id) or EvidenceSum()),
+        evidence_told=describe_sum_at(history, node.node_id),
+        divergences=_divergences(moment),
+        capabilities=_capabilities(moment),
+        validations=[
+            NodeValidation(contract_ref=one.contract_ref, result=one.result, issues=list(one.issues))
+            for one in moment.validations
+        ],
+        trace=[describe_trace(entry) for entry in moment.trace],
+        preferences=msgspec.structs.asdict(preferences_at(history, node.node_id)),
+        preferences_before=msgspec.structs.asdict(before) if changed and before is not None else None,
+        context_keys=sorted(history.context.get(node.node_id, {})),
+        pending=_pending(history, workflow, node),
+        person=None if said is None else _answer(said),
+        receipts=[],
+        tree=None
+        if recorded is None
+        else NodeTree(tree_id=recorded.fact.tree_id, cause=recorded.fact.cause, at=recorded.at),
+        origin=_origin(history, history.runs[node.run_id], node, workflow.name),
+        resume_prompt=resume_prompt(history.session_id, title_of(leaves_of(workflow), node)),
+        omitted={},
+    )
+
+
+def _gaps(history: History, graph: RunGraph, moment: Moment) -> list[NodeGap]:
+    still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
+    return [
+        NodeGap(
+            id=gap.gap_id,
+            severity=gap.severity,
+            reason=gap.reason,
+            summary=gap.summary,
+            resolves=gap.resolves_gap_id,
+            is_open=gap.gap_id in still_open,
+        )
+        for gap in moment.gaps
+    ]
+
+
+def _divergences(moment: Moment) -> list[NodeDivergence]:
+    return [
+        NodeDivergence(reason=one.reason, step_id=one.related_step_id, summary=one.summary)
+        for one in moment.divergences
+    ]
+
+
+def _capabilities(moment: Moment) -> list[NodeCapability]:
+    return [
+        NodeCapability(
+            capability=one.capability, status=one.status, provenance=one.provenance, summary=one.summary
+        )
+        for one in moment.capabilities
+    ]
+
+
+def _link(history: History, graph: RunGraph, workflow: CompiledWorkflow, node_id: NodeId) -> NodeLink:
+    node = history.nodes[node_id]
+    return NodeLink(
+        id=node_id,
+        kind=node.kind,
+        title=done_title(history, leaves_of(workflow), node),
+        is_on_path=node_id in graph.preferred_path,
+    )
+
+
+def _pending(history: History, workflow: CompiledWorkflow, node: Node) -> PendingRow | None:
+    if not isinstance(node.state, Running):
+        return None
+    standing = standing_at(history, workflow, node, "reply")
+    prompt = excerpt(standing.prompt, PROMPT_BYTES)
+    leaf = standing.leaf
+    return PendingRow(
+        step_id=step_key(node.state),
+        title=title_of(leaves_of(workflow), node),
+        prompt=prompt,
+        is_cut=prompt != standing.prompt,
+        needs_person=standing.needs_confirmation
+        or (isinstance(leaf, Choice) and leaf.non_assumable is not None),
+        options=[option.id for option in leaf.options] if isinstance(leaf, Choice) else [],
+        done=standing.progress.done,
+        at_least=standing.progress.at_least,
+    )
+
+
+def _artifact(held: Artifact) -> NodeArtifact:
+    return NodeArtifact(
+        kind=held.kind,
+        digest=held.digest,
+        contract_ref=held.contract_ref,
+        is_refused=held.is_refused,
+        body=held.body,
+    )
+
+
+def _claim(claim: Claim) -> NodeClaim:
+    return NodeClaim(
+        contract_ref=claim.contract_ref,
+        pointer=claim.pointer,
+        check=claim.check,
+        level=claim.level,
+        verdict=claim.verdict,
+        told=describe_level(claim),
+        refs=list(claim.refs),
+    )
+
+
+def _receipt(held: Receipt) -> NodeReceipt:
+    fact = held.fact
+    return NodeReceipt(
+        id=fact.receipt_id,
+        node_id=fact.node_id,
+        check=fact.check,
+        command=list(fact.argv),
+        directory=fact.directory,
+        outcome=describe_outcome(fact.outcome),
+        has_passed=has_passed(fact.outcome, fact.counts, fact.uncounted),
+        by=fact.by,
+        at=held.at,
+        duration_ms=fact.duration_ms,
+        tail=fact.tail or fact.head,
+    )
+
+
+def _answer(said: Confirmation) -> NodeAnswer:
+    fact = said.fact
+    return NodeAnswer(
+        answer=fact.answer,
+        option_id=fact.option_id,
+        door=fact.door,
+        who=fact.who,
+        note=fact.note,
+        at=said.at,
+    )
+
+
+def _origin(history: History, run: Run, node: Node, name: str) -> NodeOrigin:
+    seen = seen_at(history, node.node_id)
+    imported = history.imported
+    return NodeOrigin(
+        workflow_id=run.workflow_id,
+        workflow_name=name,
+        workflow_hash=run.workflow_hash,
+        source_kind=run.source_kind,
+        source_ref=run.source_ref,
+        project="" if run.project is None else run.project.name,
+        branch=seen.get("git_branch", ""),
+        head_sha=seen.get("git_head_sha", ""),
+        imported_from="" if imported is None else imported.source_session_id,
+        bundle_id="" if imported is None else imported.bundle_id,
+    )
+
+
+OPERATION = Operation(
+    name="run.node",
+    effect="read",
+    summary="Show everything that is recorded about one node of a run.",
+    input=ShowNode,
+    output=ShownNode,
+    perform=show_node,
+    shape=Shape(
+        levels={
+            "minimal": ("session_id", "run_id", "node_id", "kind", "step_id", "run_status", "health"),
+            "standard": None,
+            "full": None,
+        },
+        id_field="node_id",
+        select="top",
+        drop_order=("artifacts", "notes", "pending", "receipts", "claims", "validations", "trace"),
+        windows=("artifacts", "receipts", "claims"),
+        untrusted=(
+            *(
+                "goal",
+                "title",
+                "notes",
+                "artifacts.kind",
+                "artifacts.body",
+                "blockers.message",
+                "blockers.fix",
+            ),
+            *("gaps.summary", "claims.told", "divergences.summary", "capabilities.summary", "trace"),
+            *("validations.issues", "pending.title", "pending.prompt", "person.note", "receipts.command"),
+            *("receipts.tail", "origin.workflow_name", "origin.project", "origin.branch", "context_keys"),
+            *("parent.title", "children.title"),
+        ),
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        "SESSION_NOT_FOUND",
+        NODE_NOT_FOUND.code,
+        "STORE_CORRUPT",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)

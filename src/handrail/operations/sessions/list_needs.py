@@ -1,0 +1,160 @@
+"""`session.needs`: what waits for a person, over all sessions, with the words that make each go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Answer, Fault
+from handrail.operations.stored_sessions import open_stored_sessions
+from handrail.ports.store import IndexTrouble
+from handrail.projections.needs import reply_to_need
+from handrail.projections.overview import Need, SessionFacts
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import list_repair_commands, read_session
+
+MOST_SESSIONS = 2_000
+"""The latest ones are looked at."""
+MOST_SHOWN = 100
+_ORDER = ("person", "blocked", "damaged", "gap")
+
+
+class ListNeeds(Input, frozen=True, kw_only=True):
+    """How many to show."""
+
+    limit: Annotated[int, Meta(description="At most so many.", ge=1, le=MOST_SHOWN)] | UnsetType = UNSET
+
+
+class NeedRow(Answer, frozen=True, kw_only=True):
+    """One thing that waits for a person."""
+
+    kind: str
+    """`person`: a step asks for one; `blocked`; `gap`: a critical one is open; `damaged`."""
+    session_id: str
+    run_id: str
+    node_id: str
+    goal: str
+    workflow_id: str
+    title: str
+    """Of the step."""
+    why: str
+    fix: str
+    gap_id: str
+    count: int
+    reply: str
+    """What to paste into the chat of the agent."""
+    command: str
+    """What a person can run instead, where there is something."""
+    last_activity: str
+
+
+class Needs(Answer, frozen=True, kw_only=True):
+    """What waits for a person, the kind that nobody else can settle first."""
+
+    needs: list[NeedRow]
+    needs_omitted: int
+    looked_at: int
+    session_count: int
+
+
+def list_needs(rt: Runtime, request: ListNeeds) -> Needs:
+    """Everything that waits, among the latest sessions."""
+    try:
+        return _list(rt, request, with_index=True)
+    except IndexTrouble:
+        return _list(rt, request, with_index=False)
+
+
+def _list(rt: Runtime, request: ListNeeds, *, with_index: bool) -> Needs:
+    found: list[NeedRow] = []
+    with open_stored_sessions(rt, with_index=with_index) as sessions:
+        looked_at = sessions.stamps[:MOST_SESSIONS]
+        for stamp in looked_at:
+            found += _rows(rt, stamp.session_id, sessions.facts(stamp.session_id))
+        count = len(sessions.stamps)
+    found.sort(key=lambda row: _ORDER.index(row.kind))
+    limit = MOST_SHOWN if request.limit is UNSET else request.limit
+    return Needs(
+        needs=found[:limit],
+        needs_omitted=max(0, len(found) - limit),
+        looked_at=len(looked_at),
+        session_count=count,
+    )
+
+
+def _rows(rt: Runtime, session_id: SessionId, facts: SessionFacts) -> Iterator[NeedRow]:
+    if facts.health != "healthy":
+        yield _damaged(rt, session_id, facts)
+        return
+    for need in facts.needs:
+        is_asked = need.kind == "person"
+        yield _row(
+            session_id,
+            facts,
+            need,
+            reply=reply_to_need(session_id, need),
+            command=f"handrail run confirm --session {session_id}" if is_asked else "",
+        )
+
+
+def _damaged(rt: Runtime, session_id: SessionId, facts: SessionFacts) -> NeedRow:
+    look, _ = list_repair_commands(session_id)
+    need = Need(kind="damaged", why=_describe(rt, session_id, facts), run_id=facts.run_id)
+    return _row(session_id, facts, need, reply="", command=look)
+
+
+def _describe(rt: Runtime, session_id: SessionId, facts: SessionFacts) -> str:
+    plain = f"This session cannot be read ({facts.health})."
+    try:
+        session = read_session(rt.log, session_id)
+    except Fault:
+        return plain
+    if session is None:
+        return plain
+    proven = session.history.head
+    return f"Its first {proven} events are proven, nothing after them. It can be read, not continued."
+
+
+def _row(session_id: SessionId, facts: SessionFacts, need: Need, *, reply: str, command: str) -> NeedRow:
+    return NeedRow(
+        kind=need.kind,
+        session_id=session_id,
+        run_id=need.run_id,
+        node_id=need.node_id,
+        goal=facts.goal,
+        workflow_id=facts.workflow_id,
+        title=need.title,
+        why=need.why,
+        fix=need.fix,
+        gap_id=need.gap_id,
+        count=need.count,
+        reply=reply,
+        command=command,
+        last_activity=facts.last_activity,
+    )
+
+
+OPERATION = Operation(
+    name="session.needs",
+    effect="read",
+    summary="List what waits for a person: steps to confirm, blocked runs, critical gaps, damage.",
+    input=ListNeeds,
+    output=Needs,
+    perform=list_needs,
+    shape=Shape(
+        levels={
+            "minimal": ("needs.kind", "needs.session_id", "needs.node_id"),
+            "standard": None,
+            "full": None,
+        },
+        select="top",
+        windows=("needs",),
+        untrusted=("needs.goal", "needs.title", "needs.why", "needs.fix", "needs.reply"),
+    ),
+    errors=("VALIDATION_ERROR",),
+)

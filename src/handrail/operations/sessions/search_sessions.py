@@ -1,0 +1,159 @@
+"""`session.search`: find the nodes whose notes or artifacts have all the words that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault
+from handrail.engine.history import History, Node, attached_to
+from handrail.operations.stored_sessions import Sessions, open_stored_sessions
+from handrail.ports.log import SessionStamp
+from handrail.ports.store import IndexTrouble
+from handrail.projections.resume_candidates import words_of
+from handrail.projections.run_graph import completed_step
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import read_session
+
+MOST_READ = 200
+"""Sessions that one search reads; the latest that may match."""
+MOST_HITS = 50
+MOST_OF_ONE = 10
+"""Hits in one session."""
+SNIPPET_CHARACTERS = 160
+_LEAD = 60
+
+
+class SearchSessions(Input, frozen=True, kw_only=True):
+    """What to look for."""
+
+    query: Annotated[str, Meta(description="Words; a hit has all of them.", min_length=1, max_length=256)]
+    limit: Annotated[int, Meta(description="At most so many hits.", ge=1, le=MOST_HITS)] | UnsetType = UNSET
+
+
+class HitRow(Answer, frozen=True, kw_only=True):
+    """One place that has the words."""
+
+    session_id: str
+    run_id: str
+    """Empty: notes of the session itself."""
+    node_id: str
+    step_id: str
+    what: str
+    """`notes`, `session notes`, or the kind of the artifact."""
+    goal: str
+    snippet: str
+    at: str
+
+
+class Hits(Answer, frozen=True, kw_only=True):
+    """The hits, those of the latest session first."""
+
+    hits: list[HitRow]
+    is_cut: bool
+    """There may be more than these."""
+    looked_at: int
+    """Sessions that were read."""
+    session_count: int
+
+
+def search_sessions(rt: Runtime, request: SearchSessions) -> Hits:
+    """Look through the notes and artifacts of the latest sessions that may have the words."""
+    try:
+        return _search(rt, request, with_index=True)
+    except IndexTrouble:
+        return _search(rt, request, with_index=False)
+
+
+def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Hits:
+    words = words_of(request.query)
+    limit = MOST_HITS if request.limit is UNSET else request.limit
+    found: list[HitRow] = []
+    looked_at = 0
+    with open_stored_sessions(rt, with_index=with_index) as sessions:
+        candidates = _candidates(sessions, words) if words else []
+        for stamp in candidates[:MOST_READ]:
+            rt.interruptions.end_here()
+            looked_at += 1
+            found += _hits(rt, stamp, words)
+            if len(found) > limit:
+                break
+        count = len(sessions.stamps)
+    is_cut = len(found) > limit or looked_at < len(candidates)
+    return Hits(hits=found[:limit], is_cut=is_cut, looked_at=looked_at, session_count=count)
+
+
+def _candidates(sessions: Sessions, words: frozenset[str]) -> list[SessionStamp]:
+    lacking = sessions.find_without_words(sorted(words))
+    return [stamp for stamp in sessions.stamps if stamp.session_id not in lacking]
+
+
+def _hits(rt: Runtime, stamp: SessionStamp, words: frozenset[str]) -> list[HitRow]:
+    """The newest hits of one session; one that cannot be read has none."""
+    try:
+        session = read_session(rt.log, stamp.session_id)
+    except Fault:
+        return []
+    if session is None:
+        return []
+    history = session.history
+    rows: list[HitRow] = []
+    for node, what, text, at in _texts(history):
+        if words <= words_of(text):
+            rows.append(
+                HitRow(
+                    session_id=history.session_id,
+                    run_id="" if node is None else node.run_id,
+                    node_id="" if node is None else node.node_id,
+                    step_id="" if node is None else completed_step(history, node),
+                    what=what,
+                    goal=history.observations.get("goal", ""),
+                    snippet=_snippet(text, words),
+                    at=at,
+                )
+            )
+            if len(rows) == MOST_OF_ONE:
+                break
+    return rows
+
+
+def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str]]:
+    for node in reversed(tuple(history.nodes.values())):
+        if node.node_id in history.notes:
+            yield node, "notes", history.notes[node.node_id].text, node.at
+        for held in attached_to(history, node.node_id).artifacts:
+            yield node, held.artifact.kind, msgspec.json.encode(held.artifact.body).decode(), node.at
+    for kept in reversed(tuple(history.session_notes.values())):
+        yield None, "session notes", kept.notes.text, kept.at
+
+
+def _snippet(text: str, words: frozenset[str]) -> str:
+    """The text around the first of the words, in one line."""
+    flat = " ".join(text.split())
+    lowered = flat.lower()
+    first = min((place for word in words if (place := lowered.find(word)) >= 0), default=0)
+    start = max(0, first - _LEAD)
+    shown = flat[start : start + SNIPPET_CHARACTERS]
+    return ("…" if start else "") + shown + ("…" if start + SNIPPET_CHARACTERS < len(flat) else "")
+
+
+OPERATION = Operation(
+    name="session.search",
+    effect="read",
+    summary="Find the nodes whose notes or artifacts have all the words of a query.",
+    input=SearchSessions,
+    output=Hits,
+    perform=search_sessions,
+    shape=Shape(
+        levels={"minimal": ("hits.session_id", "hits.node_id", "is_cut"), "standard": None, "full": None},
+        select="top",
+        windows=("hits",),
+        untrusted=("hits.goal", "hits.snippet", "hits.what"),
+    ),
+    errors=("VALIDATION_ERROR",),
+)

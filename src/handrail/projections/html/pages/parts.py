@@ -1,0 +1,250 @@
+"""What the pages of the Console have in common: heads, badges, times, lists of facts. Pure.
+
+A page is made of these and of the classes that `static/console.css` lists; it has no style of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from handrail.projections.html.elements import Child, Html, element, join_html
+from handrail.projections.report.phrases import STATUS_WORDS
+
+Payload: TypeAlias = Mapping[str, Any]
+"""The answer of an operation, as every surface sends it."""
+
+# Addresses
+
+
+def session_path(session_id: str) -> str:
+    return f"/sessions/{_segment(session_id)}"
+
+
+def run_path(session_id: str, run_id: str) -> str:
+    return f"{session_path(session_id)}/runs/{_segment(run_id)}"
+
+
+def node_path(session_id: str, run_id: str, node_id: str) -> str:
+    return f"{run_path(session_id, run_id)}/nodes/{_segment(node_id)}"
+
+
+def compare_path(session_id: str, one: str, other: str) -> str:
+    return f"{session_path(session_id)}/compare/{_segment(one)}/{_segment(other)}"
+
+
+def timeline_path(session_id: str) -> str:
+    return f"{session_path(session_id)}/timeline"
+
+
+def add_query(path: str, **values: str) -> str:
+    """The address with these values behind the question mark; empty ones are left out."""
+    given = {key: value for key, value in values.items() if value}
+    shown = "&".join(f"{key}={_segment(value)}" for key, value in given.items())
+    return f"{path}?{shown}" if shown else path
+
+
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def _segment(text: str) -> str:
+    """A text as one part of an address: whatever could end the part is written as its bytes."""
+    return "".join(
+        chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "replace")
+    )
+
+
+# The frame of a page
+
+
+def page(*children: Child, live: str = "", new: str = "session", node: str = "") -> Html:
+    """A whole page. `live` is the session whose changes it shows, or `*`; `new` what a new row is called.
+
+    `node` is the node that the page is about.
+    """
+    return element(
+        "div",
+        *children,
+        class_="page",
+        data_live=live or None,
+        data_new=new if live else None,
+        data_node=node or None,
+    )
+
+
+def head(title: str, *below: Child, crumbs: Sequence[tuple[str, str]] = (), beside: Child = None) -> Html:
+    """The head of a page: where one is, what it is called, and how it stands."""
+    return element(
+        "header",
+        breadcrumbs(crumbs) if crumbs else None,
+        element("div", element("h1", title, tabindex=-1), beside, class_="title"),
+        *below,
+        class_="head",
+        id="head",
+    )
+
+
+def breadcrumbs(crumbs: Sequence[tuple[str, str]]) -> Html:
+    """The way to a page: each word with its address."""
+    rows = [element("li", element("a", word, href=path)) for word, path in crumbs]
+    return element("nav", element("ol", *rows, class_="crumbs"), aria_label="Where you are")
+
+
+def meta(*facts: Child) -> Html:
+    """The line below a title."""
+    return element("p", *(element("span", fact) for fact in facts if fact), class_="meta")
+
+
+def panel(title: str, *children: Child, class_: str = "", id_: str | None = None) -> Html:
+    """A part of a page with its own heading."""
+    return element("section", element("h2", title), *children, class_=f"panel {class_}".rstrip(), id=id_)
+
+
+def folded(title: Child, *children: Child, is_open: bool = False, id_: str | None = None) -> Html:
+    """A part that opens when it is wanted."""
+    inside = element("div", *children, class_="inside stack tight")
+    return element("details", element("summary", title), inside, class_="panel", open=is_open or None, id=id_)
+
+
+def notice(look: str, *children: Child) -> Html:
+    """A message about the whole page; `look` is good, warn or bad."""
+    return element("div", *children, class_=f"notice {look}".rstrip(), role="note")
+
+
+def empty(title: str, *children: Child) -> Html:
+    """Nothing here, and what to do about it."""
+    return element("div", element("h2", title), *children, class_="empty")
+
+
+def facts(rows: Iterable[tuple[str, Child]], class_: str = "") -> Html:
+    """Names and values; those without a value are left out."""
+    cells = [
+        join_html(element("dt", name), element("dd", value))
+        for name, value in rows
+        if value not in (None, "")
+    ]
+    return element("dl", *cells, class_=f"kv {class_}".rstrip())
+
+
+def points(rows: Iterable[Child]) -> Html:
+    """A list of sentences."""
+    return element("ul", *(element("li", row) for row in rows), class_="facts dots")
+
+
+LONGEST_TITLE = 140
+"""Characters of a title in a list."""
+
+
+def cut(text: str, most: int = LONGEST_TITLE) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}".replace(",", "\u202f")
+
+
+# Badges: a shape and a word, never a colour alone
+
+_STATUS: dict[str, tuple[str, str]] = {
+    "in_progress": ("busy", "open"),
+    "blocked": ("bad", "blocked"),
+    "complete": ("", "done"),
+    "complete_with_gaps": ("warn", "gap"),
+    "closed": ("", "closed"),
+    "empty": ("", "step"),
+    "notes_only": ("", "checkpoint"),
+    "unreadable": ("bad", "blocked"),
+}
+
+
+def badge(word: str, look: str = "", glyph: str = "") -> Html:
+    """A word in a frame; `look` is good, warn, bad, busy or nothing."""
+    shape = element("span", class_=f"glyph {glyph}") if glyph else None
+    return element("span", shape, word, class_=f"badge {look}".rstrip())
+
+
+def status_badge(status: str, evidence: Mapping[str, int] | None = None) -> Html:
+    """How it stands. It is green only if somebody else than the agent has seen everything."""
+    look, glyph = _STATUS.get(status, ("", "step"))
+    if status == "complete" and evidence is not None and is_proven(evidence):
+        look = "good"
+    return badge(STATUS_WORDS.get(status, status), look, glyph)
+
+
+def is_proven(evidence: Mapping[str, int]) -> bool:
+    return evidence.get("verified", 0) > 0 and not any(
+        evidence.get(name, 0) for name in ("unverified", "contradicted", "stale")
+    )
+
+
+_LEVEL_WORDS = {
+    "claimed": ("claimed, unverified", "", "step"),
+    "observed": ("observed", "good", "done"),
+    "ran": ("ran", "good", "done"),
+    "confirmed": ("confirmed by a person", "good", "person"),
+}
+
+
+def evidence_badge(level: str, verdict: str) -> Html:
+    """How one claim is known."""
+    if verdict == "contradicted":
+        return badge("contradicted", "bad", "blocked")
+    if verdict == "stale":
+        return badge("stale", "warn", "gap")
+    if verdict in ("missing", "unknown"):
+        return badge("unverified", "", "step")
+    return badge(*_LEVEL_WORDS.get(level, (level, "", "step")))
+
+
+def evidence_badges(evidence: Mapping[str, int]) -> Html:
+    """The sum, one badge for each word that counts something."""
+    looks = {
+        "verified": ("good", "done"),
+        "unverified": ("", "step"),
+        "contradicted": ("bad", "blocked"),
+        "stale": ("warn", "gap"),
+    }
+    shown = [badge(f"{evidence[name]} {name}", *looks[name]) for name in looks if evidence.get(name, 0)]
+    return element("span", *(shown or [badge("nothing checked yet")]), class_="cluster")
+
+
+# Times, ids, text to copy
+
+
+def moment(at: str, *, with_day: bool = True) -> Html | None:
+    """A time as the log has it, in UTC; the page's script shows it in the reader's zone."""
+    if not at:
+        return None
+    shown = f"{at[:10]} {at[11:16]}" if with_day else at[11:19]
+    return element("time", f"{shown} UTC", datetime=at)
+
+
+def mono(text: str) -> Html:
+    return element("code", text)
+
+
+def copy_button(text: str, label: str, key: str = "") -> Html:
+    """A button that copies a text; `key` is the letter that presses it."""
+    hint = element("kbd", key, aria_hidden="true") if key else None
+    return element(
+        "button", label, hint, type="button", class_="button", data_copy=text, data_key_press=key or None
+    )
+
+
+def command_line(text: str) -> Html:
+    """A command to run in a terminal, with a button that copies it."""
+    button = element(
+        "button",
+        "Copy",
+        element("span", " the command", class_="sr"),
+        type="button",
+        class_="button",
+        data_copy=text,
+    )
+    return element("div", element("code", text), button, class_="copy")
+
+
+def select(name: str, label: str, options: Sequence[tuple[str, str]], chosen: str) -> Html:
+    """A field with a few values."""
+    rows = [element("option", word, value=value, selected=value == chosen or None) for value, word in options]
+    return element("label", label, element("select", *rows, name=name), class_="field")

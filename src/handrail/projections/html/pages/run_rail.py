@@ -1,0 +1,254 @@
+"""A run as a list that reads like a rail: the preferred path open, forks folded beside it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from handrail.contract.ids import NodeId
+from handrail.projections.html.elements import Child, Html, element
+from handrail.projections.html.pages.parts import (
+    Payload,
+    add_query,
+    badge,
+    compare_path,
+    count,
+    evidence_badge,
+    moment,
+    node_path,
+    run_path,
+)
+from handrail.projections.html.rail import Place, Rail, draw_rail
+
+MOST_SHOWN = 500
+"""Rows of one view; the earlier ones are one click away."""
+MOST_DRAWN = 450
+"""Nodes of a map."""
+DEEPEST = 8
+"""Forks inside forks; deeper ones are counted."""
+_KINDS = {"step": "", "checkpoint": "Checkpoint: ", "blocked_attempt": "Blocked attempt: "}
+
+
+def rail_list(graph: Payload, before: int | None = None) -> Html:
+    """The rows of a run from top to bottom, then the step that is pending and those ahead."""
+    every: Sequence[Any] = graph["nodes"]
+    rows = [node for node in every if before is None or node["row"] < before]
+    shown = rows[-MOST_SHOWN:]
+    earlier = len(rows) - len(shown)
+    listing = _Listing(graph, shown)
+    is_last = before is None
+    return element(
+        "div",
+        _earlier(graph, shown[0]["row"], earlier) if earlier else None,
+        element(
+            "ol",
+            *listing.rows(),
+            *(_now(graph) if is_last else ()),
+            *(_ahead(row) for row in (graph["ahead"] if is_last else ())),
+            class_="rail",
+            id="rail",
+        ),
+        None
+        if is_last
+        else element(
+            "p", element("a", "The newest nodes", href=_path(graph), class_="button"), class_="more"
+        ),
+    )
+
+
+def rail_map(graph: Payload) -> Html | None:
+    """The same as a picture, for those who see it: the one that the report shows."""
+    nodes: Sequence[Any] = graph["nodes"]
+    if len(nodes) > MOST_DRAWN or len(nodes) < 2:
+        return None
+    places = tuple(
+        Place(
+            node_id=NodeId(node["id"]),
+            parent=None if node["parent"] is None else NodeId(node["parent"]),
+            kind=node["kind"],
+            row=node["row"],
+            lane=node["lane"],
+            is_preferred=node["is_on_path"],
+            is_tip=node["is_tip"],
+        )
+        for node in nodes
+    )
+    words = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}
+    labels = {NodeId(node["id"]): words[node["kind"]] + (node["pending_title"] or "Done") for node in nodes}
+    drawn = draw_rail(Rail(places=places, omitted=graph["nodes_omitted"]), lambda node_id: labels[node_id])
+    return element("div", drawn, class_="map", tabindex=0, role="region", aria_label="Map of the run")
+
+
+def _path(graph: Payload) -> str:
+    return run_path(graph["session_id"], graph["run_id"])
+
+
+def _earlier(graph: Payload, row: int, earlier: int) -> Html:
+    words = f"{count(earlier, 'earlier node')}"
+    return element(
+        "p",
+        element("a", words, href=add_query(_path(graph), before=str(row)), class_="button"),
+        class_="more",
+    )
+
+
+class _Listing:
+    """The rows that are being made."""
+
+    def __init__(self, graph: Payload, shown: Sequence[Payload]) -> None:
+        self._graph = graph
+        self._by_id = {node["id"]: node for node in shown}
+        self._children: dict[str, list[Payload]] = {}
+        self._roots: list[Payload] = []
+        for node in shown:
+            if node["parent"] in self._by_id:
+                self._children.setdefault(node["parent"], []).append(node)
+            else:
+                self._roots.append(node)
+
+    def rows(self) -> list[Html]:
+        return [row for root in self._roots for row in self._line(root, 0)]
+
+    def _line(self, node: Payload, depth: int) -> list[Html]:
+        """A node and what follows it straight on; what leaves the line is folded."""
+        rows: list[Html] = []
+        current: Payload | None = node
+        while current is not None:
+            rows += [_skipped(row) for row in current["passed"]]
+            rows.append(self._row(current))
+            below = self._children.get(current["id"], [])
+            straight = next((child for child in below if child["lane"] == current["lane"]), None)
+            rows += [self._aside(child, depth) for child in below if child is not straight]
+            current = straight
+        return rows
+
+    def _aside(self, root: Payload, depth: int) -> Html:
+        inside = self._inside(root)
+        if depth >= DEEPEST:
+            told: Child = element(
+                "p", f"{count(len(inside), 'node')} deeper inside", class_="soft small spot"
+            )
+            return element("li", told, class_="aside")
+        tip = inside[-1]
+        summary = element("summary", _describe_branch(inside))
+        pair = element(
+            "a",
+            "Compare with the preferred path",
+            href=compare_path(self._graph["session_id"], tip["id"], self._graph["preferred_tip"]),
+            class_="button plain",
+        )
+        is_saved = all(node["kind"] == "checkpoint" for node in inside)
+        return element(
+            "li",
+            element(
+                "details",
+                summary,
+                element("ol", *self._line(root, depth + 1), class_="rail"),
+                None if is_saved else pair,
+                data_branch=True,
+            ),
+            class_="aside",
+            data_key=f"aside {root['id']}",
+        )
+
+    def _inside(self, root: Payload) -> list[Payload]:
+        found: list[Payload] = []
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            found.append(node)
+            waiting += reversed(self._children.get(node["id"], []))
+        return found
+
+    def _row(self, node: Payload) -> Html:
+        loop = _loop_words(node["step_id"])
+        classes = ["node", node["kind"]]
+        classes += ["looped"] if loop else []
+        classes += ["tip"] if node["is_tip"] and node["kind"] != "checkpoint" else []
+        spot = element(
+            "a",
+            element(
+                "span",
+                element("span", _KINDS[node["kind"]], class_="soft") if _KINDS[node["kind"]] else None,
+                node["title"],
+                class_="name",
+            ),
+            element("span", loop, class_="what") if loop else None,
+            *_marks(node),
+            moment(node["at"], with_day=False),
+            href=node_path(self._graph["session_id"], self._graph["run_id"], node["id"]),
+            class_="spot",
+            data_node=node["id"],
+        )
+        return element("li", spot, class_=" ".join(classes), data_key=node["id"])
+
+
+def _marks(node: Payload) -> list[Child]:
+    """What is worth opening the node for."""
+    marks: list[Child] = []
+    if node["is_fork"]:
+        marks.append(badge("fork", "", "step"))
+    if node["gap_count"]:
+        marks.append(badge(count(node["gap_count"], "gap"), "warn", "gap"))
+    if node["verdict"] in ("contradicted", "stale") or node["level"] in ("observed", "ran", "confirmed"):
+        marks.append(evidence_badge(node["level"], node["verdict"]))
+    if node["is_diverged"]:
+        marks.append(badge("left the instructions", "warn", "gap"))
+    if node["person"]:
+        marks.append(
+            badge(
+                f"{node['person']} by a person", "good" if node["person"] == "confirmed" else "bad", "person"
+            )
+        )
+    if node["artifact_count"]:
+        marks.append(element("span", count(node["artifact_count"], "artifact"), class_="soft"))
+    return marks
+
+
+def _loop_words(step_id: str) -> str:
+    """`fix@1::try` is round 2 of fix."""
+    loops, _, _ = step_id.rpartition("::")
+    names = [part.partition("@") for part in loops.split("/") if part]
+    return ", ".join(f"{name}, round {int(number) + 1}" for name, _, number in names)
+
+
+def _skipped(row: Payload) -> Html:
+    named = "" if row["condition_id"].startswith("inline-") else f" ({row['condition_id']})"
+    words = f"Skipped: {row['title']}; its condition{named} did not hold"
+    return element("li", words, class_="skip-note")
+
+
+def _describe_branch(inside: Sequence[Mapping[str, Any]]) -> str:
+    if all(node["kind"] == "checkpoint" for node in inside):
+        return "Progress saved here" if len(inside) == 1 else f"Progress saved here, {len(inside)} times"
+    tip = inside[-1]
+    end = {"blocked_attempt": ", blocked"}.get(tip["kind"], "" if tip["pending_title"] else ", done")
+    return f"Left aside from here: {count(len(inside), 'node')}{end}"
+
+
+def _now(graph: Payload) -> list[Html]:
+    """The step that waits at the preferred tip."""
+    if not graph["pending_title"] or graph["status"] == "closed":
+        return []
+    is_blocked = graph["status"] == "blocked"
+    is_asked = any(need["kind"] == "person" for need in graph["waiting"])
+    path = node_path(graph["session_id"], graph["run_id"], graph["preferred_tip"])
+    spot = element(
+        "a",
+        element("span", graph["pending_title"], class_="name"),
+        badge("blocked", "bad", "blocked")
+        if is_blocked
+        else badge("waits for a person" if is_asked else "now", "busy", "person" if is_asked else "open"),
+        href=f"{path}#pending",
+        class_="spot",
+    )
+    return [element("li", spot, class_="node now", id="now")]
+
+
+def _ahead(row: Payload) -> Html:
+    name = element("span", row["title"], class_="name")
+    return element(
+        "li",
+        element("span", name, element("span", "(not reached yet)", class_="sr"), class_="spot"),
+        class_="node ahead",
+    )

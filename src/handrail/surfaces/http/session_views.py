@@ -1,0 +1,113 @@
+"""The pages about sessions: which operations each of them asks."""
+
+from __future__ import annotations
+
+from handrail.contract.catalogue import RUN_NOT_FOUND, VALIDATION_ERROR
+from handrail.contract.outcome import Failure, Fault, Json
+from handrail.contract.wording import quote
+from handrail.projections.html.pages.compare import compare_page
+from handrail.projections.html.pages.node import node_page
+from handrail.projections.html.pages.session import session_page
+from handrail.projections.html.pages.sessions import sessions_page
+from handrail.projections.html.pages.timeline import ZOOMS, timeline_page
+from handrail.surfaces.http.view_parts import Call, Page, Query, View, payload, payload_or_none
+
+ROWS = 100
+"""Sessions of one view."""
+_LONGEST_NUMBER = 12
+
+
+def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
+    """What needs a person, then the sessions; words are also looked for in notes and artifacts."""
+    given = {name: query[name] for name in ("status", "workflow", "cursor") if query.get(name)}
+    words = query.get("q", "").strip()
+    asked: dict[str, Json] = {**given, "limit": ROWS, **({"query": words} if words else {})}
+    html = sessions_page(
+        payload(call, "session.list", asked),
+        payload(call, "session.needs", {}),
+        payload(call, "session.search", {"query": words}) if words else None,
+        query,
+    )
+    return View(title=f"{words} in sessions" if words else "Sessions", html=html)
+
+
+def show_session(call: Call, segments: tuple[str, ...], query: Query) -> View:
+    """A session at the run that it is about."""
+    (session_id,) = segments
+    return _show_run(call, {"sessionId": session_id}, query)
+
+
+def show_run(call: Call, segments: tuple[str, ...], query: Query) -> View:
+    """A session at one of its runs."""
+    session_id, run_id = segments
+    return _show_run(call, {"sessionId": session_id, "run": run_id}, query)
+
+
+def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
+    session_id = asked["sessionId"]
+    outcome = call("run.graph", asked)
+    if isinstance(outcome, Failure) and outcome.kind is RUN_NOT_FOUND and "run" not in asked:
+        shown = payload(call, "session.show", asked)
+        return View(title=shown["goal"] or session_id, html=session_page(shown, None))
+    graph = payload(lambda *_: outcome, "run.graph", asked)
+    shown = payload(call, "session.show", {"sessionId": session_id, "run": graph["run_id"]})
+    html = session_page(shown, graph, before=_read_number(query, "before"), resume=graph["resume_prompt"])
+    return View(title=shown["goal"] or graph["workflow_name"], html=html)
+
+
+def show_node(call: Call, segments: tuple[str, ...], _: Query) -> View:
+    """One node, with the files that differ from its parent's where both are recorded."""
+    session_id, _run, node_id = segments
+    asked = {"sessionId": session_id, "node": node_id}
+    node = payload(call, "run.node", asked)
+    files = None
+    if node["tree"] is not None and node["parent"] is not None:
+        pair = {"before": node["parent"]["id"], "after": node_id, "session": session_id}
+        files = payload_or_none(call, "code.diff", pair)
+    html = node_page(node, files=files)
+    return View(title=f"{node['title']} in {node['goal'] or session_id}", html=html)
+
+
+def show_comparison(call: Call, segments: tuple[str, ...], _: Query) -> View:
+    """Two nodes of a session."""
+    session_id, one, other = segments
+    found = payload(call, "run.compare", {"sessionId": session_id, "one": one, "other": other})
+    files = None
+    if found["one"]["tree_id"] and found["other"]["tree_id"]:
+        pair = {"before": one, "after": other, "session": session_id}
+        files = payload_or_none(call, "code.diff", pair)
+    return View(title=f"Two ways compared in {found['goal'] or session_id}", html=compare_page(found, files))
+
+
+def show_timeline(call: Call, segments: tuple[str, ...], query: Query) -> View:
+    """What happened in a session."""
+    (session_id,) = segments
+    before = _read_number(query, "before")
+    asked: dict[str, Json] = {"sessionId": session_id} | ({} if before is None else {"before": before})
+    found = payload(call, "session.timeline", asked)
+    zoom = query.get("zoom", "step")
+    known = zoom if zoom in dict(ZOOMS) else "step"
+    return View(title=f"Timeline of {found['goal'] or session_id}", html=timeline_page(found, known))
+
+
+def _read_number(query: Query, name: str) -> int | None:
+    text = query.get(name, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
+        raise Fault(
+            VALIDATION_ERROR,
+            f"{quote(text)} is not a number.",
+            details={"problems": [{"param": name, "problem": "is not a number"}]},
+        )
+    return int(text)
+
+
+SESSION_PAGES: tuple[Page, ...] = (
+    Page(pattern="/sessions", show=show_sessions),
+    Page(pattern="/sessions/*", show=show_session),
+    Page(pattern="/sessions/*/timeline", show=show_timeline),
+    Page(pattern="/sessions/*/runs/*", show=show_run),
+    Page(pattern="/sessions/*/runs/*/nodes/*", show=show_node),
+    Page(pattern="/sessions/*/compare/*/*", show=show_comparison),
+)

@@ -1,0 +1,177 @@
+// Buttons and forms. Everything that changes something is an operation, and what is gated is shown first.
+
+import { make } from "{{html.js}}";
+
+export function listen({ call, go, reload, say, dialog }) {
+  const read = (form) => {
+    const input = JSON.parse(form.dataset.input || "{}");
+    const waiting = [];
+    for (const field of form.elements) {
+      if (!field.name || field.disabled) continue;
+      const put = (value) => place(input, field.name, value);
+      if (field.type === "checkbox") field.checked && put(true);
+      else if (field.type === "radio") field.checked && put(field.value);
+      else if (field.type === "file") {
+        const [file] = field.files;
+        if (file) waiting.push(file.text().then((text) => put({ source: file.name, text })));
+      } else if (field.value !== "" || field.dataset.type === "text") put(convert(field));
+    }
+    return Promise.all(waiting).then(() => input);
+  };
+
+  const perform = async (element, input) => {
+    const { operation, then, answer, answerField, download } = element.dataset;
+    const isGated = "gated" in element.dataset;
+    const more = "dangerous" in element.dataset ? { dangerous: true } : {};
+    let told = await call(operation, isGated ? { ...input, ...more, dryRun: true } : input);
+    if (isGated) {
+      if (!(await ask(element, told))) return;
+      told = await call(operation, { ...input, ...more, confirm: told.confirm_token });
+    }
+    const shown = answerField ? told[answerField] : told;
+    if (download) save(download, shown, told.media_type);
+    if (answer) {
+      const text = typeof shown === "string" ? shown : JSON.stringify(shown, null, 2);
+      document.querySelector(answer).replaceChildren(text);
+      say("The answer is below.");
+    } else if (then) go(then.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(told[name])));
+    else if (!download) {
+      say(element.dataset.done || "Done.");
+      reload();
+    }
+  };
+
+  const ask = (element, told) => {
+    const preview = told.preview || told;
+    const changes = (preview.changes || []).slice(0, 50).map((one) => {
+      const words = [one.action, one.resource, one.id].filter(Boolean).join(" ");
+      const after = one.after === undefined ? "" : JSON.stringify(one.after, null, 2);
+      return make("li", {}, words, ...(after ? [make("pre", { class: "tall", tabindex: "0" }, after)] : []));
+    });
+    const parts = [
+      make("p", {}, preview.blast_radius || element.dataset.question || "This is what would change."),
+      changes.length ? make("ul", { class: "facts dots" }, ...changes) : make("pre", { class: "tall", tabindex: "0" }, JSON.stringify(preview, null, 2)),
+    ];
+    return dialog(element.dataset.title || "Do this?", parts, element.dataset.word || "Yes, do it", "danger" in element.dataset || "dangerous" in element.dataset);
+  };
+
+  const guarded = async (element, work) => {
+    if (element.getAttribute("aria-disabled") === "true") return;
+    element.setAttribute("aria-disabled", "true");
+    try {
+      await work();
+    } catch (trouble) {
+      await dialog("That did not work", [make("p", {}, trouble.message), ...(trouble.fix ? [make("p", { class: "soft" }, trouble.fix)] : [])]);
+    } finally {
+      element.removeAttribute("aria-disabled");
+    }
+  };
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-copy], button[data-operation]");
+    if (!button) return;
+    event.preventDefault();
+    if ("copy" in button.dataset) copy(button.dataset.copy).then((ok) => say(ok ? "Copied." : "The browser does not allow copying."));
+    else guarded(button, () => perform(button, JSON.parse(button.dataset.input || "{}")));
+  });
+
+  document.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const form = event.target;
+    if (form.dataset.view) {
+      const given = [...new FormData(form)].filter(([, value]) => value);
+      go(given.length ? `${form.dataset.view}?${new URLSearchParams(given)}` : form.dataset.view);
+    } else if (form.dataset.operation) {
+      const by = event.submitter;
+      const element = by?.dataset.operation ? by : form;
+      guarded(form, async () => {
+        const input = await read(form);
+        if (by?.name) place(input, by.name, by.value);
+        await perform(element, { ...input, ...JSON.parse(by?.dataset.input || "{}") });
+      });
+    }
+  });
+
+  watchFields(call);
+  takeDrops();
+}
+
+function place(input, name, value) {
+  const path = name.split(".");
+  const last = path.pop();
+  let held = input;
+  for (const part of path) held = held[part] ??= {};
+  held[last] = value;
+}
+
+function convert(field) {
+  switch (field.dataset.type) {
+    case "number":
+      return Number(field.value);
+    case "json":
+      return JSON.parse(field.value);
+    case "lines":
+      return field.value.split("\n").map((line) => line.trim()).filter(Boolean);
+    default:
+      return field.value;
+  }
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function save(name, content, type = "application/json") {
+  const text = typeof content === "string" ? content : JSON.stringify(content);
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+// A text that is checked while it is written
+
+function watchFields(call) {
+  const timers = new WeakMap();
+  document.addEventListener("input", (event) => {
+    const field = event.target;
+    if (!field.dataset?.check) return;
+    clearTimeout(timers.get(field));
+    timers.set(field, setTimeout(() => check(field), 400));
+  });
+
+  const check = async (field) => {
+    const into = document.querySelector(field.dataset.checkInto);
+    const input = JSON.parse(field.dataset.checkInput || "{}");
+    place(input, field.dataset.checkField, field.value);
+    try {
+      const told = await call(field.dataset.check, input);
+      const rows = told.problems || told.items?.flatMap((one) => one.problems || []) || [];
+      const words = rows.map((one) => make("li", {}, [one.severity, one.line && `line ${one.line}`, one.message, one.fix].filter(Boolean).join(": ")));
+      into.replaceChildren(words.length ? make("ul", { class: "facts dots" }, ...words) : make("p", { class: "soft" }, "No problems."));
+    } catch (trouble) {
+      into.replaceChildren(make("p", {}, trouble.message), ...(trouble.fix ? [make("p", { class: "soft" }, trouble.fix)] : []));
+    }
+  };
+}
+
+function takeDrops() {
+  const zone = (event) => event.target.closest?.(".drop");
+  for (const kind of ["dragover", "dragleave", "drop"]) {
+    document.addEventListener(kind, (event) => {
+      const drop = zone(event);
+      if (!drop) return;
+      event.preventDefault();
+      drop.classList.toggle("over", kind === "dragover");
+      const field = drop.querySelector("input[type=file]");
+      if (kind === "drop" && field && event.dataTransfer.files.length) {
+        field.files = event.dataTransfer.files;
+        field.dispatchEvent(new Event("change", { bubbles: true }));
+      }
+    });
+  }
+}

@@ -1,0 +1,354 @@
+// The Console: keeps the token of this tab, fetches pages, shows them, and follows what changes.
+
+import { listen } from "{{actions.js}}";
+import { make, morph, parse } from "{{html.js}}";
+import { KEYS, listenToKeys } from "{{keyboard.js}}";
+import { follow } from "{{live.js}}";
+
+const STORED = "handrail.token";
+const main = document.getElementById("main");
+const pill = document.getElementById("pill");
+const said = document.getElementById("said");
+const link = document.getElementById("link");
+const box = document.getElementById("dialog");
+
+// The token: from the fragment, which is erased at once, or from another tab of this browser
+
+const channel = new BroadcastChannel("handrail");
+let token = "";
+
+function takeToken() {
+  const found = /^#token=([\w-]{16,})$/.exec(location.hash);
+  if (found) {
+    sessionStorage.setItem(STORED, found[1]);
+    history.replaceState(null, "", location.pathname + location.search);
+  }
+  token = sessionStorage.getItem(STORED) || "";
+}
+
+function askTabs() {
+  return new Promise((done) => {
+    const end = setTimeout(() => done(false), 400);
+    waitingForTabs = () => {
+      clearTimeout(end);
+      done(true);
+    };
+    channel.postMessage({ ask: true });
+  });
+}
+let waitingForTabs = () => {};
+
+channel.addEventListener("message", ({ data }) => {
+  if (data.ask && token) channel.postMessage({ token });
+  else if (data.token && !token) {
+    token = data.token;
+    sessionStorage.setItem(STORED, token);
+    waitingForTabs();
+  }
+});
+
+// Requests
+
+class Trouble extends Error {
+  constructor(message, fix = "", status = 0) {
+    super(message);
+    this.fix = fix;
+    this.status = status;
+  }
+}
+
+const authorized = (more = {}) => ({ Authorization: `Bearer ${token}`, ...more });
+
+async function request(path, options = {}) {
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch (cause) {
+    if (options.signal?.aborted) throw cause;
+    throw new Trouble("The server does not answer.", "Start it again with: handrail console", -1);
+  }
+  if (answer.ok) return answer;
+  let told = {};
+  try {
+    told = await answer.json();
+  } catch {
+    // not a problem document: the status says enough
+  }
+  throw new Trouble(told.detail || told.title || `The server answered ${answer.status}.`, told.details?.hint || "", answer.status);
+}
+
+async function call(operation, input) {
+  const answer = await request(`/api/${operation}`, {
+    method: "POST",
+    headers: authorized({ "Content-Type": "application/json", Accept: "application/json" }),
+    body: JSON.stringify(input),
+  });
+  const told = await answer.json();
+  return told.data ?? told;
+}
+
+async function fetchView(path) {
+  const answer = await request(`/api/view${path}`, { headers: authorized({ Accept: "text/html" }) });
+  return {
+    content: parse(await answer.text()),
+    title: decodeURIComponent(answer.headers.get("X-Handrail-Title") || "Handrail"),
+    cursor: answer.headers.get("X-Handrail-Cursor") || "",
+  };
+}
+
+// Pages
+
+let serial = 0;
+let pending = null;
+const here = () => (location.pathname === "/" ? "/sessions" : location.pathname) + location.search;
+
+async function show({ isBack = false, isFirst = false, then = null } = {}) {
+  const mine = (serial += 1);
+  main.setAttribute("aria-busy", "true");
+  try {
+    const view = await fetchView(here());
+    if (mine !== serial) return;
+    dropPending();
+    main.replaceChildren(view.content);
+    document.title = `${view.title} · Handrail`;
+    feed.seen(view.cursor);
+    arrive(isBack, isFirst);
+    then?.();
+  } catch (trouble) {
+    if (mine === serial) fail(trouble);
+  } finally {
+    if (mine === serial) main.removeAttribute("aria-busy");
+  }
+}
+
+function arrive(isBack, isFirst) {
+  tidy(main);
+  for (const one of document.querySelectorAll(".bar nav a")) {
+    const isHere = here().startsWith(one.getAttribute("href"));
+    isHere ? one.setAttribute("aria-current", "page") : one.removeAttribute("aria-current");
+  }
+  const spot = location.hash && document.getElementById(location.hash.slice(1));
+  if (spot) spot.scrollIntoView();
+  else window.scrollTo(0, (isBack && history.state?.scroll) || 0);
+  if (!isFirst) main.querySelector("h1")?.focus({ preventScroll: true });
+}
+
+function go(path, then = null) {
+  history.replaceState({ ...history.state, scroll: window.scrollY }, "");
+  history.pushState(null, "", path);
+  show({ then });
+}
+
+function fail(trouble) {
+  if (trouble.status === 401) return lock();
+  const isGone = trouble.status === -1;
+  if (isGone) state("gone");
+  const again = make("button", { type: "button", class: "button" }, "Try again");
+  again.addEventListener("click", () => show());
+  main.replaceChildren(
+    make(
+      "div",
+      { class: "empty" },
+      make("h1", { tabindex: "-1" }, trouble.status === 404 ? "There is nothing here" : trouble.message),
+      make("p", {}, trouble.status === 404 ? trouble.message : trouble.fix),
+      make("div", { class: "cluster" }, again, make("a", { class: "button", href: "/sessions" }, "All sessions")),
+    ),
+  );
+  document.title = "Handrail";
+  main.querySelector("h1").focus({ preventScroll: true });
+}
+
+function lock() {
+  token = "";
+  sessionStorage.removeItem(STORED);
+  feed.stop();
+  state("locked");
+  const again = make("button", { type: "button", class: "button" }, "Ask the other tabs again");
+  again.addEventListener("click", start);
+  main.replaceChildren(
+    make(
+      "div",
+      { class: "empty" },
+      make("h1", { tabindex: "-1" }, "This tab is locked"),
+      make("p", {}, "The Console belongs to whoever started it. Open it from a terminal on this machine; every start has a key of its own."),
+      make("pre", {}, "handrail console"),
+      again,
+    ),
+  );
+  document.title = "Locked · Handrail";
+}
+
+// Changes
+
+const WORDS = { step: ["new step", "new steps"], session: ["change", "changes"], moment: ["new moment", "new moments"] };
+const keysOf = (root) => [...root.querySelectorAll("[data-key]")].map((one) => one.dataset.key).filter((key) => !key.startsWith("aside "));
+
+async function refresh(ids) {
+  const live = main.querySelector(".page[data-live]")?.dataset.live.split(" ");
+  if (!live || !(live.includes("*") || ids.has("*") || live.some((one) => ids.has(one)))) return;
+  const path = here();
+  const mine = serial;
+  let view;
+  try {
+    view = await fetchView(path);
+  } catch (trouble) {
+    if (trouble.status === 401) lock();
+    return;
+  }
+  if (mine !== serial || path !== here()) return;
+  const known = new Set(keysOf(main));
+  const added = keysOf(view.content).filter((key) => !known.has(key));
+  if (!added.length) return apply(view.content);
+  const [one, many] = WORDS[main.querySelector(".page").dataset.new] || WORDS.session;
+  const words = `${added.length} ${added.length === 1 ? one : many}`;
+  if (isReading()) {
+    pending = { content: view.content, first: added[0] };
+    patchHead(view.content);
+    if (pill.textContent !== words) pill.textContent = said.textContent = words;
+    pill.hidden = false;
+  } else {
+    apply(view.content);
+    said.textContent = words;
+  }
+}
+
+function isReading() {
+  const focused = document.activeElement;
+  const inside = main.contains(focused) && focused !== main && focused.nodeName !== "H1";
+  return inside || window.scrollY > 40 || !(getSelection()?.isCollapsed ?? true) || !pill.hidden;
+}
+
+function patchHead(content) {
+  for (const name of ["head", "summary"]) {
+    const [old, fresh] = [main.querySelector(`#${name}`), content.querySelector(`#${name}`)];
+    if (old && fresh && !old.contains(document.activeElement)) morph(old, fresh.cloneNode(true)), tidy(old);
+  }
+}
+
+function apply(content) {
+  dropPending();
+  morph(main, content);
+  tidy(main);
+}
+
+function showNew() {
+  if (!pending) return;
+  const { content, first } = pending;
+  apply(content);
+  const added = [...main.querySelectorAll("[data-key]")].find((one) => one.dataset.key === first);
+  added?.querySelector("a, summary, button")?.focus();
+}
+
+function dropPending() {
+  pending = null;
+  pill.hidden = true;
+  pill.textContent = "";
+}
+
+// Small things
+
+const STATES = {
+  live: ["live", "live"],
+  paused: ["", "paused"],
+  connecting: ["", "connecting"],
+  gone: ["gone", "server gone"],
+  locked: ["", "locked"],
+};
+
+function state(name) {
+  const [look, word] = STATES[name];
+  link.className = `link-state ${look}`;
+  if (link.textContent !== word) link.textContent = word;
+}
+
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
+function tidy(root) {
+  for (const one of root.querySelectorAll("time:not([title]):not([data-as])")) {
+    const at = new Date(one.dateTime);
+    one.title = `${one.dateTime.slice(0, 19).replace("T", " ")} UTC`;
+    one.textContent = (one.textContent.length > 14 ? dayFormat : timeFormat).format(at);
+  }
+}
+
+let toastTimer = 0;
+function say(text) {
+  said.textContent = text;
+  document.querySelector(".toast")?.remove();
+  document.body.append(make("div", { class: "toast", "aria-hidden": "true" }, text));
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => document.querySelector(".toast")?.remove(), 4000);
+}
+
+function dialog(title, parts, yes = "", isDanger = false) {
+  return new Promise((done) => {
+    const no = make("button", { type: "button", class: "button", value: "" }, yes ? "Cancel" : "Close");
+    const ok = yes ? [make("button", { type: "button", class: `button ${isDanger ? "danger" : "main"}` }, yes)] : [];
+    no.addEventListener("click", () => box.close());
+    ok[0]?.addEventListener("click", () => box.close("yes"));
+    box.returnValue = "";
+    box.replaceChildren(make("div", { class: "stack" }, make("h2", { id: "dialog-title" }, title), ...parts, make("div", { class: "cluster" }, ...ok, no)));
+    box.addEventListener("close", () => done(box.returnValue === "yes"), { once: true });
+    box.showModal();
+  });
+}
+
+function help() {
+  const rows = KEYS.flatMap(([key, words]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, words)]);
+  dialog("Keyboard", [make("dl", { class: "keys" }, ...rows)]);
+}
+
+let marked = null;
+function compare() {
+  const node = document.activeElement?.dataset?.node || main.querySelector(".page")?.dataset.node;
+  const session = /^\/sessions\/([^/]+)/.exec(location.pathname)?.[1];
+  if (!node || !session) return say("Choose a node first: j and k move, c marks.");
+  if (!marked || marked.session !== session || marked.node === node) {
+    marked = { session, node };
+    return say("Marked. Press c on another node of this session to compare.");
+  }
+  const other = marked.node;
+  marked = null;
+  go(`/sessions/${session}/compare/${encodeURIComponent(other)}/${encodeURIComponent(node)}`);
+}
+
+// Start
+
+function isOurs(anchor) {
+  return anchor.origin === location.origin && !anchor.target && !anchor.hasAttribute("download") && !/^\/(api|assets|mcp|health|_lafs|\.well-known)/.test(anchor.pathname);
+}
+
+document.addEventListener("click", (event) => {
+  const anchor = event.target.closest("a[href]");
+  if (!anchor || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (anchor.getAttribute("href").startsWith("#") || !isOurs(anchor)) return;
+  event.preventDefault();
+  go(anchor.pathname + anchor.search + anchor.hash);
+});
+window.addEventListener("popstate", () => show({ isBack: true }));
+window.addEventListener("hashchange", () => {
+  if (location.hash.startsWith("#token=")) {
+    takeToken();
+    start();
+  }
+});
+pill.addEventListener("click", showNew);
+document.getElementById("help").addEventListener("click", help);
+listen({ call, go, reload: () => show({ isBack: true }), say, dialog });
+listenToKeys({ main, go, help, say, compare, showNew });
+
+async function start() {
+  if (!token && !(await askTabs())) return lock();
+  await show({ isFirst: true });
+  if (token) feed.start();
+}
+
+const feed = follow({
+  open: (path, signal) => fetch(path, { headers: authorized({ Accept: "text/event-stream" }), signal }),
+  onChange: refresh,
+  onState: state,
+});
+history.scrollRestoration = "manual";
+takeToken();
+start();

@@ -1,0 +1,77 @@
+// Keys: one letter each, never while somebody types, and everything they do has a button or link too.
+
+export const KEYS = [
+  ["j  k", "Next and previous node or row"],
+  ["[  ]", "Previous and next branch"],
+  ["Enter", "Open"],
+  ["/", "Search"],
+  ["g s", "Sessions"],
+  ["g w", "Workflows"],
+  ["c", "Compare: press it on one node, then on another"],
+  ["y", "Copy the resume prompt"],
+  ["n", "Show what is new"],
+  ["?", "This help"],
+];
+
+export function listenToKeys({ main, go, help, say, compare, showNew }) {
+  let isGoing = false;
+
+  const items = () => [...main.querySelectorAll("a.row-link, .rail a.spot")].filter((one) => one.checkVisibility());
+  const branches = () => [...main.querySelectorAll("details[data-branch] > summary")].filter((one) => one.checkVisibility());
+  const press = (key) => main.querySelector(`[data-key-press="${key}"]`)?.click();
+
+  const step = (list, by) => {
+    const at = list.indexOf(document.activeElement);
+    const next = at < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by));
+    list[next]?.focus();
+    return list[next];
+  };
+
+  const move = (by) => (items().length ? step(items(), by) : press(by > 0 ? "j" : "k"));
+
+  const branch = (by) => {
+    const found = step(branches(), by);
+    if (found) found.parentElement.open = true;
+    else say("This run has no branches.");
+  };
+
+  const search = () => {
+    const field = main.querySelector('[data-key-focus="/"]');
+    if (field) field.focus();
+    else go("/sessions", () => main.querySelector('[data-key-focus="/"]')?.focus());
+  };
+
+  const act = {
+    j: () => move(1),
+    k: () => move(-1),
+    "[": () => branch(-1),
+    "]": () => branch(1),
+    "/": search,
+    c: compare,
+    y: () => press("y"),
+    n: showNew,
+    "?": help,
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.target.closest?.("input, textarea, select, [contenteditable], dialog")) return;
+    if (isGoing) {
+      isGoing = false;
+      const to = { s: "/sessions", w: "/workflows" }[event.key];
+      if (to) {
+        event.preventDefault();
+        go(to);
+      }
+      return;
+    }
+    if (event.key === "g") {
+      isGoing = true;
+      setTimeout(() => (isGoing = false), 1500);
+      return;
+    }
+    if (!Object.hasOwn(act, event.key)) return;
+    event.preventDefault();
+    act[event.key]();
+  });
+}

@@ -1,0 +1,104 @@
+// The feed: one stream while the tab is visible, from the cursor of the last change that was seen.
+
+const LONGEST_WAIT = 15000;
+const GATHER = 120;
+
+export function follow({ open, onChange, onState }) {
+  let cursor = "";
+  let stream = null;
+  let attempt = 0;
+  let timer = 0;
+  let gathered = new Set();
+
+  const flush = () => {
+    timer = 0;
+    const ids = gathered;
+    gathered = new Set();
+    onChange(ids);
+  };
+
+  const note = (id) => {
+    gathered.add(id);
+    if (!timer) timer = setTimeout(flush, GATHER);
+  };
+
+  const take = (name, data) => {
+    if (name === "change") {
+      const told = JSON.parse(data);
+      cursor = told.cursor || cursor;
+      note(told.sessionId);
+    } else if (name === "reset") {
+      if (data) cursor = JSON.parse(data).cursor || "";
+      note("*");
+    }
+  };
+
+  const read = async (body, mine) => {
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    let held = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done || mine !== stream) return;
+      held += value.replaceAll("\r", "");
+      let end;
+      while ((end = held.indexOf("\n\n")) >= 0) {
+        let name = "message";
+        const data = [];
+        for (const line of held.slice(0, end).split("\n")) {
+          if (line.startsWith("event:")) name = line.slice(6).trim();
+          else if (line.startsWith("data:")) data.push(line.slice(5).trim());
+        }
+        held = held.slice(end + 2);
+        if (name !== "message" || data.length) take(name, data.join("\n"));
+      }
+    }
+  };
+
+  const run = async () => {
+    const mine = new AbortController();
+    stream = mine;
+    while (mine === stream) {
+      try {
+        const answer = await open(`/api/feed${cursor ? `?cursor=${encodeURIComponent(cursor)}` : ""}`, mine.signal);
+        if (!answer.ok) throw new Error(String(answer.status));
+        if (attempt) note("*");
+        attempt = 0;
+        onState("live");
+        await read(answer.body, mine);
+      } catch {
+        if (mine !== stream) return;
+      }
+      if (mine !== stream) return;
+      attempt += 1;
+      onState(attempt > 1 ? "gone" : "connecting");
+      await new Promise((done) => setTimeout(done, Math.min(LONGEST_WAIT, 500 * 2 ** Math.min(attempt, 6))));
+    }
+  };
+
+  const stop = () => {
+    const held = stream;
+    stream = null;
+    held?.abort();
+    onState("paused");
+  };
+
+  let isWanted = false;
+  const begin = () => {
+    if (isWanted && !stream && !document.hidden) run();
+  };
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) begin();
+    else if (stream) stop();
+  });
+  return {
+    start: () => {
+      isWanted = true;
+      begin();
+    },
+    stop: () => {
+      isWanted = false;
+      if (stream) stop();
+    },
+    seen: (told) => (cursor = cursor || told),
+  };
+}
