@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from handrail.contract.outcome import Json
 from handrail.contract.wording import mark_hidden
 from handrail.projections.evidence import describe_answer
+from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
 from handrail.projections.report.phrases import (
-    STATUS_WORDS,
-    artifact_lines,
     banners,
     describe_branch,
     describe_claim,

@@ -20,9 +20,8 @@ from handrail.projections.html.elements import (
     style_sheet,
 )
 from handrail.projections.html.rail import draw_rail, lay_out
+from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
 from handrail.projections.report.phrases import (
-    STATUS_WORDS,
-    artifact_lines,
     banners,
     describe_branch,
     describe_claim,

@@ -33,7 +33,7 @@ from handrail.projections.html.pages.parts import (
     session_path,
     status_badge,
 )
-from handrail.projections.report.phrases import artifact_lines
+from handrail.projections.plain_words import artifact_lines
 
 _KINDS = {
     "step": ("step", "", "step"),

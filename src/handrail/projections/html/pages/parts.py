@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from handrail.projections.html.elements import Child, Html, element, join_html
-from handrail.projections.report.phrases import STATUS_WORDS
+from handrail.projections.plain_words import STATUS_WORDS
 
 Payload: TypeAlias = Mapping[str, Any]
 """The answer of an operation, as every surface sends it."""

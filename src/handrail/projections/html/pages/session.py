@@ -30,7 +30,7 @@ from handrail.projections.html.pages.parts import (
     timeline_path,
 )
 from handrail.projections.html.pages.run_rail import rail_list, rail_map
-from handrail.projections.report.phrases import CLOSE_WORDS
+from handrail.projections.plain_words import CLOSE_WORDS
 
 _SENTENCES = {
     "in_progress": "With the agent",

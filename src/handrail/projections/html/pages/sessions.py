@@ -24,7 +24,7 @@ from handrail.projections.html.pages.parts import (
     session_path,
     status_badge,
 )
-from handrail.projections.report.phrases import STATUS_WORDS
+from handrail.projections.plain_words import STATUS_WORDS
 
 SHOWN_NEEDS = 6
 """Needs that are open; the others are one click away."""
