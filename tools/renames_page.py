@@ -1,9 +1,11 @@
-"""docs/reference/renames.md: how renames compare with TypeScript's service, from the recorded run."""
+"""docs/reference/renames.md: how edits fare on packages of others, from the recorded runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tests.referees.code_oracle.day import read_ways
+from tests.referees.code_oracle.kept import read_rows
 from tests.referees.code_oracle.outcome import Outcome, Record, Row, read_record
 from tools.page_parts import page, table
 
@@ -20,11 +22,25 @@ _FOLLOW = """The name changes on the other side of imports and exports too.
 The service is asked without preferences, and then also renames properties that it knows by their types.
 We have no types: such a name is split instead (`{a: b}`), which keeps the meaning of the program."""
 
+_WORKING = """Declarations of a package are renamed, moved or extracted one after the other.
+Each edit works on the outcome of the one before; a row has at most 60 moves or extractions.
+Then somebody else judges: the package's own tests, Node that loads every module, or TypeScript's compiler.
+`broken` counts what was good before and is not any more.
+A refusal names its reason, such as a name that the old module does not export.
+`uv run python -m tests.referees.code_oracle.own_tests` repeats the renames, and `….moving` the rest."""
+_DAY = """One refactoring of `qs`: three functions leave a module, one is renamed, a fourth is extracted.
+One way uses the tokens in the answers of `js-edit` and `js-scan`: no path and no name is typed twice.
+One way names all five edits in a batch (`--changes`), looks at its preview and applies it.
+One way uses grep and sed: the agent finds line numbers and writes patterns and imports itself.
+Costs are in tokens of a model, by the estimator of the contract, which overstates JSON.
+Continuation tokens are most of the cost of the first way.
+`uv run python -m tests.referees.code_oracle.day` repeats them."""
+
 
 def renames_page() -> str:
     record = read_record()
     return page(
-        "# Renames",
+        "# Renames and other edits",
         _INTRODUCTION,
         _MEANING,
         "## Names keep their other side",
@@ -33,6 +49,40 @@ def renames_page() -> str:
         "## Names are followed",
         _FOLLOW,
         *_outcome(record, record.follow),
+        "## Packages that still work",
+        _WORKING,
+        _edits(),
+        "## An agent's day",
+        _DAY,
+        _day(),
+    )
+
+
+def _edits() -> str:
+    columns = ("edit", "package", "judged by", "edits", "refused", "good before", "broken")
+    return table(
+        columns,
+        [
+            (
+                *(row.edit, row.package.replace("@", " "), row.judge),
+                *map(str, (row.done, row.refused, row.good_before, row.broken)),
+            )
+            for row in read_rows()
+        ],
+    )
+
+
+def _day() -> str:
+    columns = ("way", "calls", "written", "read", "of that, continuation tokens", "test files that pass")
+    return table(
+        columns,
+        [
+            (
+                *(way.name, str(way.calls), str(way.written), str(way.read), str(way.of_tokens)),
+                f"{way.good_after} of {way.good_before}",
+            )
+            for way in read_ways()
+        ],
     )
 
 

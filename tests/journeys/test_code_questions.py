@@ -184,6 +184,15 @@ def test_a_name_with_several_definitions_offers_them(code: CodeProject) -> None:
     assert refused["details"]["valid"] == [result["id"] for result in chosen["results"]]
 
 
+@pytest.mark.promise("code.scan.several")
+def test_what_require_brings_is_no_second_definition(code: CodeProject) -> None:
+    write(code.root, "lib/one.js", "function only() {}\n\nmodule.exports = { only };\n")
+    write(code.root, "lib/two.js", "const { only } = require('./one');\n\nonly();\n")
+
+    assert code.told("js-edit --locate only")["location"]["file"] == "lib/one.js"
+    assert code.told("js-scan --analyze only")["symbol"]["file"] == "lib/one.js"
+
+
 @pytest.mark.promise("code.edit.several")
 def test_several_names_or_hashes_are_located_at_once(code: CodeProject) -> None:
     names = code.told("js-edit --file src/app.js --names myFunc,twice")["locations"]

@@ -358,6 +358,11 @@ def test_a_comment_keeps_a_module() -> None:
 
 
 REFUSED: dict[str, tuple[Files, str, str]] = {
+    "a string that would become a directive": (
+        {"m.js": "var k = require('k');\n'use strict';\nvar ^a = () => k;\nexports.a = a;\nexports.b = 1;\n"},
+        "changed_meaning",
+        "strict",
+    ),
     "a name that stays behind": (
         {"m.js": "const k = 1;\nexport function ^a() { return k }\n"},
         "not_exported",

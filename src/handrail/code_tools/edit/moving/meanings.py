@@ -284,14 +284,16 @@ def _compare_strictness(shift: Shift, edited: Project) -> Refusal | None:
     """In CommonJS each file chooses strict mode for itself, before its first statement."""
     if shift.system == "es":
         return None
-    text = edited.source.text(shift.target) or b""
-    if _is_strict(shift.sheets[shift.home].layout, shift.sheets[shift.home].text) == _is_strict(
-        read_layout(shift.target, text), text
-    ):
-        return None
-    return Refusal(
-        code="changed_meaning", message='Only one of the files says "use strict".', path=shift.target
-    )
+    home = shift.sheets[shift.home]
+    is_strict = _is_strict(home.layout, home.text)
+    for path in (shift.home, shift.target):
+        text = edited.source.text(path) or b""
+        layout = read_layout(path, text)
+        if layout.statements and _is_strict(layout, text) != is_strict:
+            return Refusal(
+                code="changed_meaning", message='Only one of the files says "use strict".', path=path
+            )
+    return None
 
 
 def _is_strict(layout: Layout, text: bytes) -> bool:

@@ -115,6 +115,9 @@ def read_layout(path: str, text: bytes) -> Layout:
             comments.append(child)
         else:
             statements.append(_read_statement(children, at, text))
+            is_first = all(each.kind in ("directive", "hash_bang") for each in statements)
+            if statements[-1].kind == "directive" and not is_first:
+                statements[-1] = msgspec.structs.replace(statements[-1], kind="other")
     lazy, local, receivers = _read_insides(root, text)
     return Layout(
         statements=tuple(statements),

@@ -54,7 +54,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_one(source: Source, wanted: Wanted) -> Found:
     """The one definition that is meant. Raises Fault E_NOT_FOUND, E_VALIDATION where it may be several."""
-    found = narrow(list_definitions(source, wanted))
+    found = narrow(source, list_definitions(source, wanted))
     if not found:
         raise refuse_unknown(source, wanted)
     if len(found) > 1:
@@ -62,17 +62,19 @@ def find_one(source: Source, wanted: Wanted) -> Found:
     return found[0]
 
 
-def narrow(found: Sequence[Found]) -> list[Found]:
+def narrow(source: Source, found: Sequence[Found]) -> list[Found]:
     """Those that are nearly always meant: no import where there is a definition, no local at the side of one
     at the top of a file."""
-    kept = list(found)
-    for is_meant in (_is_no_import, _is_at_top):
-        kept = [one for one in kept if is_meant(one)] or kept
-    return kept
+    kept = [one for one in found if not _is_import(source, one)] or list(found)
+    return [one for one in kept if _is_at_top(one)] or kept
 
 
-def _is_no_import(found: Found) -> bool:
-    return found.definition.kind != "import"
+def _is_import(source: Source, found: Found) -> bool:
+    """Also what `require` brings."""
+    facts = source.facts(found.path)
+    binding = found.definition.binding
+    is_required = isinstance(facts, FileFacts) and any(one.binding == binding for one in facts.imports)
+    return found.definition.kind == "import" or (binding != NONE and is_required)
 
 
 def _is_at_top(found: Found) -> bool:

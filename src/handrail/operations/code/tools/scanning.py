@@ -151,7 +151,7 @@ class Scanning:
             name=named,
             hashes=() if "target" in asked else tuple(asked.get("hash", ())),
         )
-        listed = narrow(list_definitions(self._source, wanted))
+        listed = narrow(self._source, list_definitions(self._source, wanted))
         if not listed:
             raise refuse_unknown(self._source, wanted)
         if len(listed) > 1:
