@@ -396,7 +396,7 @@ FILES: Rows = (
     (
         "operations.kept_trees",
         "COMMAND_SECONDS",
-        "How long a command line looks for a tree, after its answer.",
+        "How long a command line looks for a tree, after its answer, or as long as the answer took.",
     ),
     ("operations.kept_trees", "SERVER_SECONDS", "The same for a server."),
     (

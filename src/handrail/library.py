@@ -10,6 +10,7 @@ reply = store.call("run.continue", {"ackToken": reply["ackToken"], "output": {"n
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -67,8 +68,10 @@ class Handrail:
             raise ValueError(f"{operation!r} is not an operation; choose from {', '.join(OPERATION_NAMES)}")
         due: list[TreeDue] = []
         runtime = msgspec.structs.replace(self._runtime, trees_due=due)
+        started = time.monotonic()
         outcome = perform(runtime, operation, params or {}, ask)
-        skipped = [why for one in due if (why := _take_tree(runtime, one))]
+        seconds = time.monotonic() - started
+        skipped = [why for one in due if (why := _take_tree(runtime, one, seconds))]
         if not skipped or isinstance(outcome, Failure):
             return outcome
         message = f"The files of this step were not kept: {skipped[0]}."
@@ -76,5 +79,5 @@ class Handrail:
         return msgspec.structs.replace(outcome, notices=(*outcome.notices, notice))
 
 
-def _take_tree(runtime: Runtime, due: TreeDue) -> str:
-    return try_afterwards(runtime, lambda: take_for_command(runtime, due))
+def _take_tree(runtime: Runtime, due: TreeDue, seconds: float) -> str:
+    return try_afterwards(runtime, lambda: take_for_command(runtime, due, seconds))

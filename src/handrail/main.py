@@ -178,7 +178,7 @@ def _take_trees(runtime: "Runtime", process: "Process") -> None:
     from handrail.operations.kept_trees import take_for_command
 
     for due in process.trees_due:
-        why = take_for_command(runtime, due)
+        why = take_for_command(runtime, due, process.seconds_so_far())
         if why:
             process.tell(f"handrail: tree: skipped ({why})\n".encode(errors="backslashreplace"))
 

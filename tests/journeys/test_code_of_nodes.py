@@ -19,7 +19,7 @@ from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, picture, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer
-from tests.surfaces.cli.tool import Tool
+from tests.surfaces.cli.tool import patient_tool
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -28,7 +28,7 @@ class Work:
     """A project with a repository, and a run in it."""
 
     def __init__(self, folder: Path) -> None:
-        self.tool = Tool(str(folder))
+        self.tool = patient_tool(str(folder))
         self.root = Path(self.tool.project)
         run_git(self.root, "init", "-q", ".")
         write(self.root, "a.py", "a = 1\n")
@@ -135,7 +135,7 @@ def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
     answer(runtime, "run.continue", ackToken=planned["ackToken"], output=output, project=str(work.root))
 
     monkeypatch.delattr("handrail.host.worktree.local_worktree.LocalWorktree.take_tree")
-    told = [take_for_command(runtime, one) for one in due]
+    told = [take_for_command(runtime, one, 60) for one in due]
 
     assert told == [""]
     last = work.events(started, "tree_recorded")[-1]["data"]
@@ -156,7 +156,7 @@ def test_files_that_changed_after_the_reply_are_not_those_of_the_start(
     changed_ns = (work.root / "a.py").stat().st_ctime_ns
 
     left_ns = changed_ns + seconds_later * 1_000_000_000
-    why = take_for_command(runtime, msgspec.structs.replace(due[0], left_ns=left_ns))
+    why = take_for_command(runtime, msgspec.structs.replace(due[0], left_ns=left_ns), 60)
 
     (tree,) = work.events(started, "tree_recorded")
     assert (why, tree["data"]["cause"]) == ("", cause)
@@ -385,7 +385,7 @@ def test_a_bundle_with_code_brings_the_files_of_a_step_elsewhere(work: Work, tmp
     bundle = str(tmp_path / "work.json")
     work.tool.data("session", "export", session, "--with-code", "--out", bundle)
     (tmp_path / "other").mkdir()
-    other = Tool(str(tmp_path / "other"))
+    other = patient_tool(str(tmp_path / "other"))
     shutil.copytree(work.root, Path(other.project), dirs_exist_ok=True)
     run_git(Path(other.project), "checkout", "-q", "--", ".")
     (Path(other.project) / "new.bin").unlink()
@@ -409,7 +409,7 @@ def test_a_session_without_its_code_imports_verifies_and_goes_on(work: Work, tmp
     bundle = str(tmp_path / "work.json")
     work.tool.data("session", "export", started["session"]["sessionId"], "--out", bundle)
     (tmp_path / "other").mkdir()
-    other = Tool(str(tmp_path / "other"))
+    other = patient_tool(str(tmp_path / "other"))
     shown = other.data("session", "import", bundle, "--dry-run")
     other.data("session", "import", bundle, "--confirm", shown["confirm_token"])
 

@@ -16,7 +16,7 @@ from tests.conftest import KeptAudit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import advance, start
 from tests.journeys.test_receipts import SECRET, Place, receipts
-from tests.surfaces.cli.tool import Tool
+from tests.surfaces.cli.tool import patient_tool
 
 CLAUDE = {
     "session_id": "4f1c",
@@ -121,7 +121,7 @@ def test_a_command_is_recorded_with_the_folder_that_its_shell_was_in(
 def test_a_command_of_a_shell_in_another_folder_is_not_the_projects(
     tmp_path: Path, folder: str | None, *, counts: bool
 ) -> None:
-    tool = Tool(str(tmp_path))
+    tool = patient_tool(str(tmp_path))
     project = Path(tool.project)
     run_git(project, "init", "-q", ".")
     (project / "sub").mkdir()
@@ -149,7 +149,7 @@ def test_a_command_of_a_shell_in_another_folder_is_not_the_projects(
 
 @pytest.mark.promise("receipt.where-it-ran")
 def test_work_in_a_folder_passes_by_the_receipt_that_the_refusal_names(tmp_path: Path) -> None:
-    tool = Tool(str(tmp_path))
+    tool = patient_tool(str(tmp_path))
     project = Path(tool.project)
     run_git(project, "init", "-q", ".")
     started = tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "folders")
@@ -249,7 +249,7 @@ def test_a_message_that_tells_nothing_costs_nothing(place: Place, message: bytes
 
 @pytest.mark.promise("receipt.hook-never-fails")
 def test_the_hook_of_the_program_exits_with_0_and_says_nothing(tmp_path: Path) -> None:
-    tool = Tool(str(tmp_path))
+    tool = patient_tool(str(tmp_path))
     started = tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "hooks")
 
     ran = [tool.run("hook", "PostToolUse", stdin=json.dumps(one).encode()) for one in (CLAUDE, [1])]

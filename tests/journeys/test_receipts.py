@@ -30,7 +30,7 @@ from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.test_signals_while_waiting import begun, is_marked, wait_until
-from tests.surfaces.cli.tool import Tool
+from tests.surfaces.cli.tool import patient_tool
 
 SECRET = "correct-horse-battery-staple"
 
@@ -178,7 +178,7 @@ def _is_alive(pid: int) -> bool:
 
 @pytest.mark.promise("receipt.own-time")
 def test_a_program_ends_when_what_started_it_is_killed(tmp_path: Path) -> None:
-    tool = Tool(str(tmp_path))
+    tool = patient_tool(str(tmp_path))
     tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "kills")
     mark = tmp_path / "mark"
     code = f"import os, signal\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\nsignal.pause()"
@@ -459,7 +459,7 @@ def test_a_session_tells_of_its_receipts_and_a_copy_of_it_has_them(place: Place)
 
 @pytest.mark.promise("evidence.imported")
 def test_what_another_store_recorded_is_told_as_such(tmp_path: Path) -> None:
-    here, there = Tool(str(tmp_path / "here")), Tool(str(tmp_path / "there"))
+    here, there = patient_tool(str(tmp_path / "here")), patient_tool(str(tmp_path / "there"))
     started = here.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "moves")
     session_id = started["session"]["sessionId"]
     changing = here.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")

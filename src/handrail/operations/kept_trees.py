@@ -224,7 +224,7 @@ def _decode_list(before: Sequence[StoredEntry], content: bytes) -> tuple[StoredE
 SERVER_SECONDS = 10.0
 """How long a server looks for one tree, after its reply."""
 COMMAND_SECONDS = 0.15
-"""The same for a command line, which must end."""
+"""The same for a command line, which must end; it may take as long as its answer took."""
 COMMAND_PACK_BYTES = 4_000_000
 """New contents that a command line packs; the next tree takes what is left."""
 
@@ -253,10 +253,13 @@ def _cause(due: TreeDue, tree: Tree) -> TreeCause:
     return "look" if is_late else due.cause
 
 
-def take_for_command(rt: Runtime, due: TreeDue) -> str:
-    """The same within the time that a command line has. Returns why not; a store that refuses is a reason."""
+def take_for_command(rt: Runtime, due: TreeDue, answer_seconds: float) -> str:
+    """The same within the time that a command line has. Returns why not; a store that refuses is a reason.
+
+    On a busy machine the answer took long too, and a fixed time would keep no tree there at all.
+    """
     try:
-        return take_due_tree(rt, due, COMMAND_SECONDS, COMMAND_PACK_BYTES)
+        return take_due_tree(rt, due, max(COMMAND_SECONDS, answer_seconds), COMMAND_PACK_BYTES)
     except Fault as fault:
         return fault.message
 

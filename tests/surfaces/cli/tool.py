@@ -44,6 +44,13 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     err: bytes
 
 
+PATIENT = (
+    "from handrail.operations import kept_trees; kept_trees.COMMAND_SECONDS = 60; "
+    "from handrail.main import console; console()"
+)
+"""The command with all the time for a look at the files, for tests of what was seen there."""
+
+
 class Tool:
     """Runs the command in a home of its own."""
 
@@ -86,6 +93,12 @@ class Tool:
         document = checked_document(self.run(*arguments, stdin=stdin))
         assert document["ok"] is False
         return document["error"]
+
+
+def patient_tool(folder: str) -> Tool:
+    tool = Tool(folder)
+    tool.command = [sys.executable, "-c", PATIENT]
+    return tool
 
 
 def strict_json(content: bytes) -> Any:
