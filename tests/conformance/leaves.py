@@ -123,7 +123,9 @@ LEAVES: dict[str, Leaf] = {
                 line=words("run start wr.mine --request-id k"), damage=damage.reserved_id
             ),
             "CONTEXT_BUDGET_EXCEEDED": says("run start wr.small_change --request-id k --context @LARGE_FILE"),
-            "WORK_LIMIT_EXCEEDED": says("run start project.far --request-id k --context @FAR_FILE"),
+            "WORK_LIMIT_EXCEEDED": says(
+                "run start project.far --request-id k --context @FAR_FILE --timeout 3600"
+            ),
             "SESSION_NOT_FOUND": says(f"run start wr.small_change --request-id k --session {NOWHERE}"),
             "SESSION_LOCKED": wrong(
                 damage.locked, "run start wr.small_change --request-id k --session SESSION_ID", "impatient"
@@ -152,7 +154,9 @@ LEAVES: dict[str, Leaf] = {
         ways={
             "CONTEXT_MISSING": says("run continue"),
             "CONTEXT_BUDGET_EXCEEDED": says("run continue --ack ACK_TOKEN --context @LARGE_FILE"),
-            "WORK_LIMIT_EXCEEDED": says("run continue --ack FAR_ACK --notes done --context @FAR_FILE"),
+            "WORK_LIMIT_EXCEEDED": says(
+                "run continue --ack FAR_ACK --notes done --context @FAR_FILE --timeout 3600"
+            ),
             "TOKEN_INVALID_FORMAT": says("run continue --ack nonsense"),
             "TOKEN_UNSUPPORTED_VERSION": says("run continue --ack ak9" + "0" * 53),
             "TOKEN_BAD_SIGNATURE": says(f"run continue --ack {BAD_ACK}"),
