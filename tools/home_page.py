@@ -189,6 +189,12 @@ PLACES = (
         after="The next run of every check counts as its first.",
     ),
     Place(
+        path="data/cache/projects/<digest>",
+        holds="Where a project is that a run was begun in.",
+        loss="nothing",
+        after="A call from another directory finds the files of its run only after a new run begins there.",
+    ),
+    Place(
         path="data/cache/notices.json",
         holds="What the last look for a newer release found.",
         loss="nothing",

@@ -15,7 +15,7 @@ from handrail.host.audit import AuditFiles
 from handrail.host.clock import SystemClock, SystemRandomness
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
-from handrail.host.workspace import LocalWorkspace
+from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.ports.process import ConfirmedTokens, Incidents, Terminal
 from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
 from handrail.runtime.runtime import Runtime
@@ -66,6 +66,7 @@ def build_runtime(
         index=lambda: _index(place),
         worktree=lambda: cast("Worktree", worktree),
         facts=lambda: _facts(place),
+        places=ProjectPlaceFiles(place),
         audit=AuditFiles(place, known),
         secrets=known,
         updates=lambda: _updates(place, environment, known),

@@ -141,8 +141,8 @@ def warned(reply: dict[str, Any]) -> set[str]:
     return {warning["code"] for warning in reply.get("warnings", [])}
 
 
-NEED_A_REPOSITORY = {"FILES_DIFFER"}
-"""Shown in tests/journeys/test_code_of_nodes.py."""
+NEED_A_REPOSITORY = {"FILES_DIFFER", "PROJECT_NOT_USED"}
+"""Shown in tests/journeys/test_code_of_nodes.py and tests/journeys/test_own_project.py."""
 
 
 @pytest.mark.promise("answers.every-code")

@@ -301,16 +301,15 @@ def test_the_sum_is_told_at_the_end_and_in_every_view_and_no_claim_is_called_ver
     assert 'class="pill unproven"' in page["data"]["content"]
 
 
-@pytest.mark.promise("evidence.unknown")
-def test_a_call_from_elsewhere_is_not_held_against_other_files(looking: Runtime, tmp_path: Path) -> None:
+@pytest.mark.promise("evidence.own-project")
+def test_a_call_from_elsewhere_is_held_against_the_files_of_its_run(looking: Runtime, tmp_path: Path) -> None:
     first = begun(looking, step("check", **VERIFY))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
 
-    done = sent(looking, first["ackToken"], naming("src/invented.py"), project=str(elsewhere))
+    blocked = sent(looking, first["ackToken"], naming("src/invented.py"), project=str(elsewhere))
 
-    assert done["isComplete"] is True
-    assert done["evidence"] == {"verified": 0, "unverified": 1, "contradicted": 0, "stale": 0}
+    assert "src/invented.py is not in the project" in blocked["blockers"][0]["message"]
 
 
 @pytest.mark.promise("evidence.replay")

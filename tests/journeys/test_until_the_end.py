@@ -60,6 +60,8 @@ class Site:
             trees_due=[],
         )
         self.reply: Reply = {}
+        self.is_hidden = False
+        """Git cannot list the files."""
 
     def declare(self, **checks: Any) -> None:
         write(self.root, ".handrail/config.json", json.dumps({"checks": checks}))
@@ -75,7 +77,8 @@ class Site:
         assert self.runtime.trees_due is not None
         due = list(self.runtime.trees_due)
         self.runtime.trees_due.clear()
-        assert {take_due_tree(self.runtime, one, SERVER_SECONDS) for one in due} <= {""}
+        troubles = {take_due_tree(self.runtime, one, SERVER_SECONDS) for one in due}
+        assert self.is_hidden or troubles <= {""}
         self.reply = reply
         return reply
 
@@ -91,12 +94,12 @@ class Site:
         run_check(self.runtime, RunCheck(name=name, state_token=self.reply["stateToken"]))
         self._settle(self.reply)
 
-    def send(self, *artifacts: Body) -> Reply:
+    def send(self, *artifacts: Body, **params: Any) -> Reply:
         token = self.reply["retryAckToken" if self.reply["kind"] == "blocked" else "ackToken"]
         output = {"notesMarkdown": "done", "artifacts": list(artifacts)}
-        sent = tool_call(self.runtime, "continue_workflow", ackToken=token, output=output)
+        sent = tool_call(self.runtime, "continue_workflow", ackToken=token, output=output, **params)
         assert not sent.is_error, sent.text
-        again = tool_call(self.runtime, "continue_workflow", ackToken=token, output=output)
+        again = tool_call(self.runtime, "continue_workflow", ackToken=token, output=output, **params)
         assert again.structured == sent.structured
         return self._settle(sent.structured)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -132,6 +132,8 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     project: Project | None = None
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
+    confirmations: Confirmations = "claimed"
+    confirmations_from: Literal["", "user", "project"] = ""
     preferences: PreferencesDelta = NO_PREFERENCES
     defaults: PreferencesDelta = NO_PREFERENCES
     """What the user wants in every new session; an existing one keeps its own."""
@@ -153,6 +155,8 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         project=facts.project,
         tags=facts.tags,
         checks=facts.checks,
+        confirmations=facts.confirmations,
+        confirmations_from=facts.confirmations_from,
     )
     initial = ContextSet(context=facts.context, source="initial")
     unsent = [gap_of(reason) for reason in find_missing_lists(facts.workflow, move)]
@@ -332,7 +336,7 @@ def decide_checkpoint(
         *plan_work(scope, work, verdict.artifacts),
         *plan_validations(scope, to_node_id, attempt_id, verdict),
         *plan_disclosures(scope, verdict, verdict.reasons, settled),
-        *plan_evidence(node, to_node_id, attempt_id, verdict, sighting),
+        *plan_evidence(history, node, to_node_id, attempt_id, verdict, sighting),
     ]
 
 

@@ -13,6 +13,7 @@ from handrail.contract.ids import (
     Autonomy,
     BlobRef,
     BundleId,
+    Confirmations,
     NodeId,
     ObservationKey,
     ReceiptId,
@@ -105,6 +106,10 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     """Of the workflow, to find the run by. They are not in the hash: no tag changes what a run does."""
     checks: tuple[PinnedCheck, ...] = ()
     """What the project declared at that moment, by name."""
+    confirmations: Confirmations = "claimed"
+    """Whose word confirmed a step at that moment; `person` stays for the run."""
+    confirmations_from: Literal["", "user", "project"] = ""
+    """Whose settings said `person`; empty: nobody's."""
 
 
 class NodeCreated(Fact, frozen=True, kw_only=True):
@@ -380,6 +385,8 @@ class EvidenceRecorded(Fact, frozen=True, kw_only=True):
     """Claims beyond those that an event holds."""
     tree: str = ""
     """The files of the project then; empty: not looked at."""
+    unseen: str = ""
+    """Why the files, or what changed in them, could not be seen: what was seen before is unknown then."""
 
 
 ReceiptSource: TypeAlias = Literal["handrail", "client_hook"]

@@ -353,6 +353,7 @@ class _Folding:
             project=started.project,
             tags=started.tags,
             checks=started.checks,
+            confirmations=started.confirmations,
         )
         self._new_anchors[run_id] = [index]
 

@@ -13,6 +13,7 @@ from handrail.contract.ids import (
     AttemptId,
     BlobRef,
     BundleId,
+    Confirmations,
     NodeId,
     RunId,
     SessionId,
@@ -123,6 +124,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     project: Project | None = None
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
+    confirmations: Confirmations = "claimed"
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):

@@ -199,7 +199,7 @@ def plan_advance(
         *plan_work(scope, work, accepted.verdict.artifacts),
         *plan_disclosures(scope, accepted.verdict, accepted.outcome.gaps, accepted.disclosed),
         *plan_trace(scope, (*noticed, *accepted.move.trace)),
-        *plan_evidence(node, to_node_id, attempt_id, accepted.verdict, sighting),
+        *plan_evidence(history, node, to_node_id, attempt_id, accepted.verdict, sighting),
     ]
 
 
@@ -234,7 +234,7 @@ def plan_blocked(
         *plan_carried_preferences(history, node, scope),
         *plan_work(scope, work, [_strip_acceptance(artifact) for artifact in verdict.brought]),
         *_facts_of(scope, f"capability_observed:{to_node_id}", verdict.observed),
-        *plan_evidence(node, to_node_id, attempt_id, verdict, sighting),
+        *plan_evidence(history, node, to_node_id, attempt_id, verdict, sighting),
     ]
 
 
@@ -265,10 +265,21 @@ def plan_validations(scope: Scope, name: str, attempt_id: AttemptId, verdict: Ve
 
 
 def plan_evidence(
-    node: Node, to_node_id: NodeId, attempt_id: AttemptId, verdict: Verdict, sighting: Sighting | None
+    history: History,
+    node: Node,
+    to_node_id: NodeId,
+    attempt_id: AttemptId,
+    verdict: Verdict,
+    sighting: Sighting | None,
 ) -> list[PlannedEvent]:
-    """What the report was worth, for the run as a whole: the event moves no tip."""
-    if not verdict.claims:
+    """What the report was worth, for the run as a whole: the event moves no tip.
+
+    Without a claim there is one only about the look: that it failed, or that it saw what one before did not.
+    """
+    is_due = sighting is not None and sighting.is_tree_due
+    unseen = sighting.trouble if sighting is not None and is_due else ""
+    is_settling = is_due and any(held.unseen for held in history.evidence.values())
+    if not verdict.claims and not unseen and not is_settling:
         return []
     recorded = EvidenceRecorded(
         attempt_id=attempt_id,
@@ -276,6 +287,7 @@ def plan_evidence(
         claims=verdict.claims[:MOST_CLAIMS],
         omitted=max(0, len(verdict.claims) - MOST_CLAIMS),
         tree="" if sighting is None else sighting.tree,
+        unseen=shorten_message(unseen),
     )
     return [plan_event(f"evidence_recorded:{to_node_id}", Scope(run_id=node.run_id), recorded)]
 

@@ -52,6 +52,7 @@ WarningCode: TypeAlias = Literal[
     "LOOP_LIMIT_REACHED",
     "NOT_ASKED",
     "FILES_DIFFER",
+    "PROJECT_NOT_USED",
 ]
 SHOWN_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})
 """A reply begins with these in every form, because the rest would be misread without them."""

@@ -148,11 +148,13 @@ class LocalSettings:
         checks: tuple[DeclaredCheck, ...] = ()
         snapshots = user.code.snapshots
         confirmations = user.confirmations
+        insisting: Literal["", "user", "project"] = "user" if confirmations == "person" else ""
         if project and not _leads_out(project):
             file = _decoded(os.path.join(project, PROJECT_FILE), PROJECT_FILE, _ProjectFile)
             theirs, checks = file.output, _checks(file)
             snapshots = file.code.snapshots or snapshots
             confirmations = file.confirmations or confirmations
+            insisting = insisting or ("project" if file.confirmations else "")
             output = _Output(
                 format=theirs.format or output.format,
                 envelope=theirs.envelope or output.envelope,
@@ -177,6 +179,7 @@ class LocalSettings:
             snapshots=snapshots,
             looking=user.code.snapshots,
             confirmations=confirmations,
+            confirmations_from=insisting,
         )
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:

@@ -1,4 +1,7 @@
-"""Where the caller works: project, git facts, account. Reads a few small files, starts no process."""
+"""Where the caller works: project, git facts, account; and where the projects of earlier runs are.
+
+Reads and writes a few small files, starts no process.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,19 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.ids import ObservationKey
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import make_readable, quote
-from handrail.host.private_files import open_regular_file
+from handrail.host.private_files import ensure_private_directory, open_regular_file, replace_private
 
+MOST_PROJECTS = 1_000
+"""Projects whose place is kept; those begun in longest ago are forgotten."""
+
+_PLACES = ("data", "cache", "projects")
+_MOST_PATH_BYTES = 16_384
 _SMALL_FILE_BYTES = 4_096
 _COMMIT = r"[0-9a-f]{40}|[0-9a-f]{64}"
 
@@ -146,3 +155,42 @@ def _read_line(path: str) -> str:
             return file.read(_SMALL_FILE_BYTES).partition("\n")[0].strip()
     except OSError:
         return ""
+
+
+class ProjectPlaceFiles:
+    """`ports.ProjectPlaces` in the home: one small file each, named by the hash that the log keeps.
+
+    The log tells no path, because it is shared. Without these files nothing is found, and nothing fails.
+    """
+
+    def __init__(self, home: str) -> None:
+        self._directory = os.path.join(home, *_PLACES)
+
+    def keep(self, key: str, project: str) -> None:
+        path = self._path(key)
+        if not path or self.find(key) == project:
+            return
+        with suppress(OSError, ValueError):
+            ensure_private_directory(self._directory)
+            replace_private(path, os.fsencode(project))
+            self._forget()
+
+    def find(self, key: str) -> str | None:
+        path = self._path(key)
+        if not path:
+            return None
+        try:
+            with open(path, "rb", opener=open_regular_file) as file:
+                project = os.fsdecode(file.read(_MOST_PATH_BYTES))
+            return project if os.path.isdir(project) else None
+        except (OSError, ValueError):
+            return None
+
+    def _path(self, key: str) -> str:
+        """Empty for what is no hash: it may come from a bundle."""
+        return os.path.join(self._directory, key) if re.fullmatch(r"[0-9a-f]{16,64}", key) else ""
+
+    def _forget(self) -> None:
+        paths = [os.path.join(self._directory, name) for name in os.listdir(self._directory)]
+        for path in sorted(paths, key=os.path.getmtime)[:-MOST_PROJECTS]:
+            os.unlink(path)

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import UnsetType
 
 from handrail.contract.outcome import Fault
 from handrail.engine.code_trees import find_baseline, find_tree, find_tree_of
-from handrail.engine.facts import encode_project
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.run_claims import (
@@ -27,16 +25,15 @@ from handrail.engine.judge.run_claims import (
 )
 from handrail.operations.kept_trees import load_tree
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, Unseen, Worktree
-from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.runtime import Runtime
 
 MOST_BRANCHES = 20
 """Other branches whose files are looked at."""
 MOST_RECEIPT_TREES = 3
 MOST_LISTED = 2_000
 """Texts that are located as files."""
+NOT_HERE = "the project of the run is not where it was begun, or not on this machine"
 _TAKEN_BACK = "it changed in this run and is as it was again"
-
-ELSEWHERE = "this call does not come from the project of the run"
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,16 +43,15 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     tree: Tree | None = None
 
 
-def look(rt: Runtime, history: History, node: Node, wanted: Look, project: str | UnsetType) -> Seen:
-    """What the working tree says to a report. Never raises for what is odd about the tree."""
+def look(rt: Runtime, history: History, node: Node, wanted: Look, directory: str | None) -> Seen:
+    """What the working tree of the run's project says to a report; None: that is not at hand.
+
+    Never raises for what is odd about the tree.
+    """
     if not wanted.places and not wanted.wants_tree:
         return Seen(sighting=Sighting())
-    try:
-        directory = project_of(rt, project)
-    except Fault as fault:
-        return Seen(sighting=Sighting(trouble=fault.message))
-    if not _is_here(history, node, directory):
-        return Seen(sighting=Sighting(trouble=ELSEWHERE))
+    if directory is None or history.runs[node.run_id].project is None:
+        return Seen(sighting=Sighting(trouble=NOT_HERE, is_tree_due=wanted.wants_tree))
     worktree = rt.worktree()
     places = _see_places(worktree, directory, wanted.places)
     missing = [one.path for one in places if places[one].state == "missing"]
@@ -63,12 +59,19 @@ def look(rt: Runtime, history: History, node: Node, wanted: Look, project: str |
         return Seen(sighting=Sighting(places=places))
     tree = worktree.take_tree(directory)
     if isinstance(tree, Unseen):
-        return Seen(sighting=Sighting(places=places, trouble=tree.reason))
+        hidden = Sighting(places=places, trouble=tree.reason, is_tree_due=wanted.wants_tree)
+        return Seen(sighting=hidden)
     files = _Files(rt, history, directory, tree)
     since = files.name_changes_since_receipts(node)
     changes = files.compare_with_first(node)
     if isinstance(changes, Unseen):
-        unknown = Sighting(places=places, tree=tree.tree_id, since=since, trouble=changes.reason)
+        unknown = Sighting(
+            places=places,
+            tree=tree.tree_id,
+            since=since,
+            trouble=changes.reason,
+            is_tree_due=wanted.wants_tree,
+        )
         return Seen(sighting=unknown, tree=tree)
     changes = files.drop_unlisted(changes)
     named = files.locate([*wanted.files, *missing])
@@ -81,6 +84,7 @@ def look(rt: Runtime, history: History, node: Node, wanted: Look, project: str |
         made_before=files.find_made_before(node, changes, named),
         elsewhere=files.find_of_other_branches(node),
         since=since,
+        is_tree_due=wanted.wants_tree,
     )
     return Seen(sighting=sighting, tree=tree)
 
@@ -229,12 +233,6 @@ class _Files:
             if isinstance(changes, ChangedPaths):
                 found[tree_id] = (*changes.changed, *changes.arrived)[:MOST_PATHS_NAMED]
         return found
-
-
-def _is_here(history: History, node: Node, directory: str) -> bool:
-    """Whether the directory is the project that the run was begun in: paths are relative to that one."""
-    begun = history.runs[node.run_id].project
-    return begun is not None and begun.directory == encode_project(directory).directory
 
 
 def _see_places(

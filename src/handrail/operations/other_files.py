@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import format_count
@@ -19,13 +18,11 @@ from handrail.engine.history import History, Node
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.kept_trees import (
     PreparedTree,
-    is_project_of,
     load_tree,
     plan_tree_at,
     prepare_node_tree,
 )
 from handrail.ports.log import EventReader
-from handrail.ports.workspace import Workspace
 from handrail.ports.worktree import Tree, TreeLook, Unseen
 from handrail.runtime.runtime import Reading, Runtime
 
@@ -44,9 +41,12 @@ class _Differing(msgspec.Struct, frozen=True, kw_only=True):
     """The present files."""
 
 
-def look_at_present(rt: Runtime, history: History, node: Node, asked: str | UnsetType) -> PreparedTree | None:
-    """The present files with the count of those that differ; None when none does, or nothing can be said."""
-    found = _compare(rt.log, rt.worktree, rt.workspace, history, node, asked, ADVANCE_SECONDS)
+def look_at_present(rt: Runtime, history: History, node: Node, project: str | None) -> PreparedTree | None:
+    """The present files of the run's project with the count of those that differ.
+
+    None when none does, or nothing can be said.
+    """
+    found = _compare(rt.log, rt.worktree, history, node, project, ADVANCE_SECONDS)
     if found is None:
         return None
     prepared = prepare_node_tree(rt, history, node.node_id, found.project, found.tree, "look")
@@ -74,33 +74,27 @@ def warn_of_recorded(history: History, node: Node) -> tuple[ReplyWarning, ...]:
 
 
 def warn_of_present(
-    reading: Reading, history: History, node: Node, asked: str | UnsetType
+    reading: Reading, history: History, node: Node, project: str | None
 ) -> tuple[ReplyWarning, ...]:
     """What an older step that is read again says, from a look at the files."""
-    found = _compare(
-        reading.reader, reading.worktree, reading.workspace, history, node, asked, REREAD_SECONDS
-    )
+    found = _compare(reading.reader, reading.worktree, history, node, project, REREAD_SECONDS)
     return () if found is None else (_warn(found.seen_at, found.count),)
 
 
 def _compare(
     reader: EventReader,
     worktree: Callable[[], TreeLook],
-    workspace: Workspace,
     history: History,
     node: Node,
-    asked: str | UnsetType,
+    project: str | None,
     seconds: float,
 ) -> _Differing | None:
     recorded = find_nearest_tree(history, node.node_id)
-    if recorded is None:
+    if recorded is None or project is None:
         return None
     try:
-        project = workspace.project("" if asked is UNSET else asked)
-        if not is_project_of(history, node.node_id, project):
-            return None
         stored = load_tree(reader, history, recorded)
-    except Fault:  # no directory, or a store that refuses: neither withholds the reply
+    except Fault:  # a store that refuses does not withhold the reply
         return None
     tree = worktree().take_tree(project, seconds)
     if isinstance(stored, Unseen) or isinstance(tree, Unseen):

@@ -1,7 +1,7 @@
 """What an agent reports: notes, artifacts and context, checked against their limits before a decision.
 
-Also what comes with a report: the surroundings of the caller, and the rule that the tokens of one call come
-from one reply.
+Also what comes with a report: the project of its run, the surroundings of the caller, and the rule that the
+tokens of one call come from one reply.
 """
 
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,15 +16,18 @@ from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, Claims, StateClaims
 from handrail.contract.wording import quote, shorten
 from handrail.engine.decide import plan_attempt_look
-from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, find_long_notes
-from handrail.engine.history import History, Node, context_at, merge_context, node_at, steps_after
+from handrail.engine.events import Project
+from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, encode_project, find_long_notes
+from handrail.engine.history import History, Node, Run, context_at, merge_context, node_at, steps_after
 from handrail.engine.judge.artifacts import InputProblem, check_context_change
 from handrail.engine.judge.report_frame import find_marks
 from handrail.engine.navigate import Running, leaf_at
+from handrail.engine.reply import ReplyWarning
 from handrail.operations.handles import AttemptClaims, Handle, mint_state_token_for
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
+from handrail.ports.workspace import ProjectPlaces, Workspace
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import Session, read_session
@@ -36,13 +39,63 @@ if TYPE_CHECKING:
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 
+# The project of a run is the one that it was begun in, whichever directory a call comes from or names
+#
+# Its files are looked at, its settings count and its trees are kept: no call escapes them by naming another.
+
+
+def find_own_project(
+    workspace: Workspace, places: ProjectPlaces, run: Run, asked: str | UnsetType
+) -> str | None:
+    """The directory of the run's project; None: it is not at hand.
+
+    Logs of older versions do not tell it: then the directory of the call stands for it.
+    """
+    begun = run.project
+    for named in dict.fromkeys(("" if asked is UNSET else asked, "")):
+        project = _resolve(workspace, named)
+        if project is not None and (begun is None or is_directory_of(begun, project)):
+            return project
+    kept = None if begun is None else places.find(begun.directory)
+    return kept if kept is not None and begun is not None and is_directory_of(begun, kept) else None
+
+
+def is_directory_of(begun: Project, project: str) -> bool:
+    """Whether this is the directory that the log tells by its hash."""
+    return begun.directory == encode_project(project).directory
+
+
+def warn_of_other_project(workspace: Workspace, run: Run, asked: str | UnsetType) -> tuple[ReplyWarning, ...]:
+    """What a reply says to a call that names another project; from the call and the log, as its replay."""
+    if asked is UNSET or run.project is None:
+        return ()
+    project = _resolve(workspace, asked)
+    if project is not None and is_directory_of(run.project, project):
+        return ()
+    message = f"The run belongs to the project {quote(run.project.name)}; {quote(asked)} was not used."
+    details = {"project": run.project.name}
+    return (ReplyWarning(code="PROJECT_NOT_USED", message=message[:500], details=details),)
+
+
+def _resolve(workspace: Workspace, named: str) -> str | None:
+    try:
+        return workspace.project(named)
+    except Fault:
+        return None
+
+
 # Surroundings: help to find work again, and are never required
 
 
-def observe_surroundings(rt: Runtime, project: str | UnsetType) -> dict[ObservationKey, str]:
-    """Branch, head and repository; empty if the directory is gone: a report must not fail because of that."""
+def observe_surroundings(
+    rt: Runtime, own_project: str | None, project: str | UnsetType
+) -> dict[ObservationKey, str]:
+    """Branch, head and repository of the run's project, or where the call comes from if that is not at hand.
+
+    Empty if the directory is gone: a report must not fail because of that.
+    """
     try:
-        return rt.workspace.observations(rt.workspace.project("" if project is UNSET else project))
+        return rt.workspace.observations(own_project or project_of(rt, project))
     except Fault:
         return {}
 
@@ -58,6 +111,8 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     tree: "Tree | None" = None
     """All files, where a contract asks about them."""
     confirmations: Confirmations = "claimed"
+    project: str | None = None
+    """That of the run; None: it is not at hand."""
 
 
 def look_for_attempt(
@@ -68,29 +123,39 @@ def look_for_attempt(
     project: str | UnsetType,
 ) -> Looked:
     """Load the workflow of an attempt, and look at what its report names."""
-    workflow = load_pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
-    confirmations = _confirmations(rt, workflow, node, project)
+    run = session.history.runs[node.run_id]
+    workflow = load_pinned_workflow(rt.log, run.workflow_hash)
+    own = find_own_project(rt.workspace, rt.places, run, project)
+    looked = Looked(
+        workflow=workflow,
+        sighting=None,
+        confirmations=_confirmations(rt, workflow, node, run, own),
+        project=own,
+    )
     wanted = plan_attempt_look(session.history, workflow, node, work.artifacts, work.context)
     if wanted is None:
-        return Looked(workflow=workflow, sighting=None, confirmations=confirmations)
+        return looked
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
 
-    seen = look(rt, session.history, node, wanted, project)
-    return Looked(workflow=workflow, sighting=seen.sighting, tree=seen.tree, confirmations=confirmations)
+    seen = look(rt, session.history, node, wanted, own)
+    return msgspec.structs.replace(looked, sighting=seen.sighting, tree=seen.tree)
 
 
 def _confirmations(
-    rt: Runtime, workflow: CompiledWorkflow, node: Node, project: str | UnsetType
+    rt: Runtime, workflow: CompiledWorkflow, node: Node, run: Run, project: str | None
 ) -> Confirmations:
     """Whose word counts, where the pending step may ask for a confirmation.
 
-    A project whose settings cannot be read adds nothing to what its user set.
+    What was in force when the run began stays; what is stricter now counts too. A project whose settings
+    cannot be read adds nothing to what its user set.
     """
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
     if not isinstance(leaf, Step) or leaf.require_confirmation is False:
         return "claimed"
+    if run.confirmations == "person":
+        return "person"
     try:
-        return rt.settings.of(project_of(rt, project)).confirmations
+        return rt.settings.of(project or "").confirmations
     except Fault:
         return rt.settings.of().confirmations
 

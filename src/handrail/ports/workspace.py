@@ -79,6 +79,16 @@ class Workspace(Protocol):
         """Who is calling: the operating-system user."""
 
 
+class ProjectPlaces(Protocol):
+    """Where projects are on this machine, by the hash that the log keeps of each."""
+
+    def keep(self, key: str, project: str) -> None:
+        """Remember it. Never raises: then it is not found from elsewhere."""
+
+    def find(self, key: str) -> str | None:
+        """The directory, if it is known and still there; the caller compares it with the hash."""
+
+
 class AuthoredFiles(Protocol):
     """Files that people keep with their project. Handrail writes one on request, over nothing unseen."""
 
@@ -151,6 +161,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     looking: Literal["git", "always", "off"] = "git"
     """Of which projects the list of files is: the user's word alone; a project switches off no check."""
     confirmations: Confirmations = "claimed"
+    confirmations_from: Literal["", "user", "project"] = ""
+    """Whose file says `person`; empty: nobody's."""
 
 
 class SettingProblem(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,14 +6,22 @@ nothing is called verified that one of them could not see.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.engine.events import Claim, ConfirmationDoor, ConfirmationRecorded, EvidenceVerdict
-from handrail.engine.history import History, claims_at, way_to
+from handrail.engine.events import (
+    Claim,
+    ConfirmationDoor,
+    ConfirmationRecorded,
+    EvidenceRecorded,
+    EvidenceVerdict,
+)
+from handrail.engine.history import History, Node, claims_at, way_to
 
+_NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
 _WORST_FIRST: tuple[EvidenceVerdict, ...] = ("contradicted", "stale", "missing", "unknown", "holds")
 
 
@@ -40,16 +48,44 @@ def list_claims(history: History, node_id: NodeId) -> list[PlacedClaim]:
     """
     if not history.evidence:
         return []
+    way = [node for node in way_to(history, node_id) if node.kind != "blocked_attempt"]
+    last, unseen = _find_last_look(history, way)
     found = [
         PlacedClaim(node_id=node.node_id, claim=claim)
-        for node in way_to(history, node_id)
-        if node.kind != "blocked_attempt"
-        for claim in worst_of_each_place(claims_at(history, node.node_id))
+        for at, node in enumerate(way)
+        for told in [claims_at(history, node.node_id)]
+        for claim in worst_of_each_place(_doubt(told, unseen) if unseen is not None and at < last else told)
     ]
     old = {ref for placed in found if placed.claim.verdict == "stale" for ref in placed.claim.refs}
     return [
         placed for placed in found if placed.claim.verdict != "holds" or old.isdisjoint(placed.claim.refs)
     ]
+
+
+def _find_last_look(history: History, way: Sequence[Node]) -> tuple[int, EvidenceRecorded | None]:
+    """The newest report for which all files were to be seen: if they were not, what came before is in doubt.
+
+    A later step that saw them settles it: the end of a run holds the same claims against them.
+    """
+    for at in reversed(range(len(way))):
+        recorded = history.evidence.get(way[at].node_id)
+        if recorded is not None and recorded.unseen:
+            return at, recorded
+        if recorded is not None and recorded.tree and way[at].kind == "step":
+            break
+    return 0, None
+
+
+def _doubt(claims: tuple[Claim, ...], look: EvidenceRecorded) -> tuple[Claim, ...]:
+    """What was seen before a look that saw nothing; where it saw the files, only changes are in doubt."""
+    return tuple(
+        msgspec.structs.replace(claim, level="claimed", verdict="unknown", fact=_NOT_SEEN_AGAIN + look.unseen)
+        if claim.verdict == "holds"
+        and claim.level in ("observed", "ran")
+        and (not look.tree or claim.check == "changed_in_run")
+        else claim
+        for claim in claims
+    )
 
 
 def worst_of_each_place(claims: tuple[Claim, ...]) -> list[Claim]:

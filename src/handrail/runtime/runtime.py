@@ -27,7 +27,13 @@ from handrail.ports.process import (
     Randomness,
     Terminal,
 )
-from handrail.ports.workspace import AuthoredFiles, SettingsFiles, WorkflowLibrary, Workspace
+from handrail.ports.workspace import (
+    AuthoredFiles,
+    ProjectPlaces,
+    SettingsFiles,
+    WorkflowLibrary,
+    Workspace,
+)
 
 if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms
@@ -74,6 +80,17 @@ class NoAudit:
 
     def record(self, line: AuditLine, keep_months: int) -> None:
         del line, keep_months
+
+
+class NoPlaces:
+    """`ports.ProjectPlaces` where a project is only where the call comes from."""
+
+    def keep(self, key: str, project: str) -> None:
+        del key, project
+
+    def find(self, key: str) -> str | None:
+        del key
+        return None
 
 
 def no_installation() -> Installation:
@@ -178,6 +195,7 @@ class OneLook:
 NO_AUDIT = NoAudit()
 NEVER_INTERRUPTED = NeverInterrupted()
 NO_PROGRESS = NoProgress()
+NO_PLACES = NoPlaces()
 
 
 # The runtime
@@ -205,6 +223,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     library: WorkflowLibrary
     workspace: Workspace
     worktree: Callable[[], TreeLook]
+    places: ProjectPlaces
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
@@ -242,6 +261,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of source files between calls; a runtime without any reads them again."""
     trees_due: list[TreeDue] | None = None
     """Left by the call for its surface, which takes them after the reply; None: nobody does."""
+    places: ProjectPlaces = NO_PLACES
+    """Where the projects of runs are; without it only the directory of the call is known."""
     audit: Audit = NO_AUDIT
     interruptions: Interruptions = NEVER_INTERRUPTED
     progress: Progress = NO_PROGRESS
@@ -263,6 +284,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
             library=self.library,
             workspace=self.workspace,
             worktree=self.worktree,
+            places=self.places,
         )
 
 

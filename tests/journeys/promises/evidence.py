@@ -135,6 +135,18 @@ RECEIPTS: tuple[Promise, ...] = (
         says="A check proves nothing if files changed while it ran, but for the report that it declares.",
     ),
     Promise(
+        "evidence.last-look",
+        source="evidence, section 1",
+        says="A look at the end that fails makes what was seen before unknown, with the reason and a gap; a "
+        "later one that sees the files settles it.",
+    ),
+    Promise(
+        "evidence.own-project",
+        source="evidence, section 2",
+        says="A run is held to the files of the project that it was begun in, wherever a call comes from and "
+        "whichever directory it names; where they are gone, everything is unknown and says so.",
+    ),
+    Promise(
         "check.first-use",
         source=_RECEIPTS,
         says="The first run of a project's check on a machine warns with the command.",

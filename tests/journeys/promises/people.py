@@ -24,6 +24,12 @@ PROMISES: tuple[Promise, ...] = (
         says="A yes in the Console is a person's, recorded with its door, to exactly what was shown there.",
     ),
     Promise(
+        "confirm.pinned",
+        source=_PEOPLE,
+        says="A run that began where only a person confirms stays so to its end, whatever the settings "
+        "become; the log says whose settings it were, and stricter ones count from any moment.",
+    ),
+    Promise(
         "people.confirmed",
         source=_PEOPLE,
         says="What a person confirmed is shown as confirmed; an agent's word stays a claim.",

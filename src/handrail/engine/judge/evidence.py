@@ -264,7 +264,7 @@ class _Weighing:
         if isinstance(rule, PathExists) and self._is_in_tree(asked.path):
             self._claim(check, pointer, level="observed")
         elif seen is None or seen.state == "unreadable":
-            why = "" if seen is None else seen.note
+            why = self._known.sighting.trouble if seen is None else seen.note
             self._claim(check, pointer, verdict="unknown", fact=why)
         elif seen.state == "here":
             if isinstance(rule, PathExists) and rule.is_told:

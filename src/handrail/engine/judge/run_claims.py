@@ -109,6 +109,8 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """By the id of an earlier tree: some paths that changed since."""
     trouble: str = ""
     """Why the tree or the changes are unknown."""
+    is_tree_due: bool = False
+    """All files were to be looked at."""
 
 
 class StandingClaims(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +124,8 @@ class StandingClaims(msgspec.Struct, frozen=True, kw_only=True):
     """What it names."""
     told: frozenset[str] = frozenset()
     """What it left out, and the run disclosed."""
+    is_list_seen: bool = False
+    """Some of what it names was found to have changed."""
 
 
 class Witnessed(msgspec.Struct, frozen=True, kw_only=True):

@@ -43,14 +43,14 @@ MOST_PATHS_KEPT = 200
 def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -> StandingClaims:
     """What the accepted reports on the way to a node said about commands and changed files."""
     runs: dict[str, tuple[Claim, ...]] = {}
-    lists: dict[str, Claim] = {}
+    lists: list[Claim] = []
     named: tuple[str, ...] = ()
     told: frozenset[str] = frozenset()
     for held in way_to(history, node.node_id) if history.evidence else ():
         claims = () if held.kind == "blocked_attempt" else claims_at(history, held.node_id)
         listed = [claim for claim in claims if claim.check == "changed_in_run" and claim.verdict != "stale"]
         if listed:
-            runs, lists = {}, {claim.contract_ref: claim for claim in listed}
+            runs, lists = {}, listed
             named = tuple(_read_named(history, workflow, held))
             told = frozenset(path for claim in listed for path in claim.paths)
         for ref in {claim.contract_ref for claim in claims}:
@@ -58,9 +58,10 @@ def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -
             runs |= {ref: tuple(own)} if own else {}
     return StandingClaims(
         runs=tuple(claim for own in runs.values() for claim in own),
-        list_ref=next(iter(lists), ""),
+        list_ref=lists[0].contract_ref if lists else "",
         named=named,
         told=told,
+        is_list_seen=any(claim.level == "observed" and claim.verdict == "holds" for claim in lists),
     )
 
 
@@ -171,16 +172,32 @@ def describe_outdated(outdated: list[Outdated]) -> str:
     return shorten_message(f"The last files are not those that were checked and listed: {'; '.join(facts)}.")
 
 
+def find_unseen(known: Witnessed) -> str:
+    """Why what earlier reports rest on cannot be held against the present files; empty: it can."""
+    sighting, standing = known.sighting, known.standing
+    is_hidden = (bool(standing.runs) and not sighting.tree) or (
+        standing.is_list_seen and sighting.changes is None
+    )
+    return sighting.trouble if is_hidden else ""
+
+
+def _describe_unseen(known: Witnessed) -> list[str]:
+    why = find_unseen(known)
+    said = f"What was checked and listed could not be held against the last files: {why}."
+    return [shorten_message(said)] if why else []
+
+
 def weigh_end(known: Witnessed, own: tuple[Claim, ...]) -> tuple[list[Claim], list[str]]:
     """What the files that a run ends on do not bear out, and what gaps say; `own` are of the last report."""
+    unseen = _describe_unseen(known)
     listed = {one.contract_ref for one in own if one.check == "changed_in_run" and one.verdict != "stale"}
     if listed:  # it replaces what was said before, and was held against these very files
         runs = tuple(claim for claim in own if _is_proof(claim))
         last = StandingClaims(runs=runs, list_ref=min(listed))
-        return [], _describe_failing(msgspec.structs.replace(known, standing=last))
+        return [], [*_describe_failing(msgspec.structs.replace(known, standing=last)), *unseen]
     outdated = [one for one in find_outdated(known) if one.claim not in own]
     said = [describe_outdated(outdated)] if outdated else []
-    return [one.claim for one in outdated], [*_describe_failing(known), *said]
+    return [one.claim for one in outdated], [*_describe_failing(known), *said, *unseen]
 
 
 def _describe_failing(known: Witnessed) -> list[str]:

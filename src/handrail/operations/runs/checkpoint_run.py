@@ -35,6 +35,7 @@ from handrail.operations.work import (
     observe_surroundings,
     read_report,
     require_one_reply,
+    warn_of_other_project,
 )
 from handrail.runtime.operation import AckVerdict, Input, Operation, Verdict
 from handrail.runtime.runtime import Runtime, leave_tree
@@ -151,22 +152,25 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
             handle.claims.attempt_id,
             work,
             salt,
-            seen=observe_surroundings(rt, request.project),
+            seen=observe_surroundings(rt, looked.project, request.project),
             sighting=looked.sighting,
         )
 
     if request.dry_run is True:
         return predict_outcome(rt, handle.claims, "checkpoint", decide, look)
     session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work), look)
-    seen = None if looked is None else looked.tree
-    leave_tree(rt, handle.claims.session_id, recorded.to_node_id, request.project, "checkpoint", seen)
+    if looked is not None and looked.project is not None:
+        leave_tree(
+            rt, handle.claims.session_id, recorded.to_node_id, looked.project, "checkpoint", looked.tree
+        )
+    run = session.history.runs[session.history.nodes[recorded.to_node_id].run_id]
     return reply_to_answer(
         rt.log,
         rt.keys,
         session,
         recorded,
         work.input_digest,
-        warnings=handle.warnings,
+        warnings=(*handle.warnings, *warn_of_other_project(rt.workspace, run, request.project)),
         sent=sent,
         workflow=None if looked is None else looked.workflow,
     )

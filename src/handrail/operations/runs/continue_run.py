@@ -27,6 +27,7 @@ from handrail.operations.work import (
     observe_surroundings,
     read_report,
     require_one_reply,
+    warn_of_other_project,
 )
 from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree
@@ -90,7 +91,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
         if history.trees and (steps_after(history, node.node_id) or is_older(history, node)):
             from handrail.operations.other_files import look_at_present
 
-            other_files = look_at_present(rt, history, node, request.project)
+            other_files = look_at_present(rt, history, node, looked.project)
             blobs.extend(() if other_files is None else other_files.blobs)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
@@ -104,7 +105,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
             claims.attempt_id,
             work,
             salt,
-            seen=observe_surroundings(rt, request.project),
+            seen=observe_surroundings(rt, looked.project, request.project),
             kept_notes=load_kept_notes(rt.log, session.history, node),
             sighting=looked.sighting,
             confirmations=looked.confirmations,
@@ -121,15 +122,16 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
 
         return predict_outcome(rt, claims, "advance", decide, look)
     session, recorded = answer_attempt(rt, claims, "advance", decide, blobs, look)
-    seen = None if looked is None else looked.tree
-    leave_tree(rt, claims.session_id, recorded.to_node_id, request.project, "advance", seen)
+    if looked is not None and looked.project is not None:
+        leave_tree(rt, claims.session_id, recorded.to_node_id, looked.project, "advance", looked.tree)
+    run = session.history.runs[session.history.nodes[recorded.to_node_id].run_id]
     return reply_to_answer(
         rt.log,
         rt.keys,
         session,
         recorded,
         work.input_digest,
-        warnings=handle.warnings,
+        warnings=(*handle.warnings, *warn_of_other_project(rt.workspace, run, request.project)),
         sent=TokenCall(claims=claims, request=request, tool="continue_workflow"),
         workflow=None if looked is None else looked.workflow,
     )

@@ -26,6 +26,7 @@ from handrail.operations.replies import (
 )
 from handrail.operations.session_replies import reply_to_reread
 from handrail.operations.source_drift import warn_of_drift
+from handrail.operations.work import find_own_project
 from handrail.projections.recap import recap_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.runtime.runtime import Reading
@@ -92,7 +93,9 @@ def _warn_of_other_files(
         return ()
     from handrail.operations.other_files import warn_of_present  # noqa: PLC0415 - few steps are older ones
 
-    return warn_of_present(reading, history, node, request.project)
+    run = history.runs[node.run_id]
+    own = find_own_project(reading.workspace, reading.places, run, request.project)
+    return warn_of_present(reading, history, node, own)
 
 
 def _closed(history: History, run_id: RunId) -> ClosedPlace | None:

@@ -255,6 +255,7 @@ def _run_of(rt: Runtime, request: StartRun) -> Success:
                 rt.log, rt.keys, session, asked.input_digest, place_of(project, seen)
             )
         session, recorded = _begin(rt, session, run_id, asked, project, seen)
+        rt.places.keep(encode_project(project).directory, project)
         leave_tree(rt, session.history.session_id, recorded.to_node_id, project, "start")
     return reply_to_answer(
         rt.log,
@@ -379,10 +380,13 @@ def _begin(
     entry, source = find_workflow(catalog, asked.workflow_id)
     pinned = pin(catalog, entry, source)
     _check_inputs(pinned, asked)
+    settings = rt.settings.of(project)
     facts = msgspec.structs.replace(
         _facts(rt, session.history.session_id, run_id, asked, entry, pinned, seen),
         project=encode_project(project),
-        checks=pin_checks(rt.settings.of(project), rt.secrets),
+        checks=pin_checks(settings, rt.secrets),
+        confirmations=settings.confirmations,
+        confirmations_from=settings.confirmations_from,
     )
     _check_lists(facts, session, asked)
     blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
