@@ -213,6 +213,30 @@ def test_several_names_or_hashes_are_located_at_once(code: CodeProject) -> None:
     assert code.text("test/app.test.js") == "import { myFunc } from '../src/both.js';\n\nmyFunc('t');\n"
 
 
+@pytest.mark.promise("code.edit.several")
+def test_several_definitions_move_in_the_order_that_works(code: CodeProject) -> None:
+    lines = ["const one = () => 1;", "const two = () => one();", "export const three = () => two();"]
+    write(code.root, "src/chain.js", "\n\n".join(lines) + "\n")
+    located = code.told("js-edit --names three,two,one --ai-mode")
+
+    preview = code.told(
+        "js-edit --continuation T --to-module src/moved.js", T=located["continuation_tokens"]["move_preview"]
+    )
+    code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
+    write(
+        code.root, "src/round.js", "export const a = () => b();\nconst b = () => a() + c();\nconst c = 1;\n"
+    )
+    located = code.told("js-edit --names a,b --ai-mode")
+    status, refused = code.line(
+        "js-edit --continuation T --to-module src/moved.js", T=located["continuation_tokens"]["move_preview"]
+    )
+
+    assert [item["id"].split("#")[1][:3] for item in preview["items"]] == ["one", "two", "thr"]
+    assert code.text("src/moved.js") == f"export {lines[0]}\n\nexport {lines[1]}\n\n{lines[2]}\n"
+    assert not (code.root / "src/chain.js").exists()
+    assert (status, refused["details"]["reason"]) == (2, "not_exported")
+
+
 @pytest.mark.promise("code.edit.batch")
 def test_a_batch_is_one_preview_and_is_written_as_a_whole_or_not_at_all(code: CodeProject) -> None:
     before = code.texts()

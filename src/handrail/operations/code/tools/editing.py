@@ -68,6 +68,8 @@ MOST_CONTEXT_BYTES = 8_000
 """Of the text around a definition."""
 _CONTEXT_LINES = 5
 _OFFERED_AGAIN = 5
+_HELPED_BY_ORDER = frozenset({"not_exported", "cycle"})
+"""Refusals of a move that may go when what it needs has moved before it."""
 _LABELS = {
     "extract": "Preview a module of its own",
     "replace": "Preview another text; add --with-file FILE",
@@ -207,7 +209,7 @@ class Editing:
 
     def _preview(self, asked: Mapping[str, Json], action: str = "", most_bytes: int = 0) -> Told:
         if len(asked.get("names", [])) > 1:
-            action, asked = "changes", {"changes": _change_each(action, asked)}
+            action, asked = "changes", {"changes": self._order(_change_each(action, asked))}
         action = action or ("changes" if "changes" in asked else _edit_of(asked))
         prepared, parameters = self._prepare(action, asked)
         is_diff = most_bytes > 0
@@ -259,17 +261,42 @@ class Editing:
         """One edit after the other, each on what the ones before it would leave."""
         prepared = _Prepared()
         for at, change in enumerate(changes):
-            asked = plain_fields(msgspec.convert(change, AskedChange), frozenset())
-            action = _edit_of(asked, at)
-            source = read_edited(self._source, prepared.texts) if prepared.texts else self._source
-            try:
-                found = find_one(source, Wanted(name=str(asked[action]), file=str(asked.get("file", ""))))
-                self._add(prepared, source, action, found, asked)
-            except Fault as fault:
-                if fault.kind is EDIT_REFUSED:
-                    fault.details["item"] = at
-                raise
+            self._add_change(prepared, change, at)
         return self._put_together(prepared)
+
+    def _order(self, changes: Sequence[dict[str, Json]]) -> list[dict[str, Json]]:
+        """So that what others need goes first. Raises Fault EDIT_REFUSED where no order helps."""
+        prepared = _Prepared()
+        waiting, ordered = list(changes), list[dict[str, Json]]()
+        while waiting:
+            refused: Fault | None = None
+            for change in list(waiting):
+                try:
+                    self._add_change(prepared, change, changes.index(change))
+                except Fault as fault:
+                    if fault.details.get("reason") not in _HELPED_BY_ORDER:
+                        raise
+                    refused = refused or fault
+                    continue
+                waiting.remove(change)
+                ordered.append(change)
+                break
+            else:
+                assert refused is not None, "each change that waits was refused"
+                raise refused
+        return ordered
+
+    def _add_change(self, prepared: _Prepared, change: Mapping[str, Json], at: int) -> None:
+        asked = plain_fields(msgspec.convert(change, AskedChange), frozenset())
+        action = _edit_of(asked, at)
+        source = read_edited(self._source, prepared.texts) if prepared.texts else self._source
+        try:
+            found = find_one(source, Wanted(name=str(asked[action]), file=str(asked.get("file", ""))))
+            self._add(prepared, source, action, found, asked)
+        except Fault as fault:
+            if fault.kind is EDIT_REFUSED:
+                fault.details["item"] = at
+            raise
 
     def _add(
         self, prepared: _Prepared, source: Source, action: str, found: Found, asked: Mapping[str, Json]
