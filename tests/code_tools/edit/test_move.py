@@ -329,6 +329,50 @@ def test_a_move(case: str) -> None:
     assert move(before, to_module) == {path: text for path, text in (plain | after).items() if text != GONE}
 
 
+LATE = {
+    "a dynamic import": "const m = await import('./m.js');\nm.a();\n",
+    "an import in a function": "export async function f() {\n  (await import('./m.js')).z;\n"
+    "  const m = await import('./m.js');\n  m.a();\n}\n",
+}
+
+
+@pytest.mark.parametrize("case", LATE)
+def test_what_is_loaded_late_stays_late(case: str) -> None:
+    after = move({"m.js": FUNCTION, "n.js": LATE[case]})
+
+    assert after == {"m.js": f"export {{ a }} from './t.js';\n\n{LEFT}", "n.js": LATE[case], "t.js": THERE}
+
+
+def test_a_late_require_stays_late() -> None:
+    late = "exports.f = () => {\n  const m = require('./m');\n  return m.a();\n};\n"
+
+    after = move({"m.js": "exports.^a = () => 1;\nexports.b = 2;\n", "n.js": late})
+
+    assert after == {
+        "m.js": "exports.a = require('./t').a;\nexports.b = 2;\n",
+        "n.js": late,
+        "t.js": "exports.a = () => 1;\n",
+    }
+
+
+ABOVE = {
+    "// @ts-expect-error": True,
+    "// @ts-ignore: why": True,
+    "/* eslint-disable-next-line no-console */": True,
+    "// eslint-disable-next-line": True,
+    "// @ts-nocheck": False,
+    "/* eslint-disable */": False,
+}
+
+
+@pytest.mark.parametrize("comment", ABOVE)
+def test_a_comment_for_the_next_line_moves_and_one_for_the_file_stays(comment: str) -> None:
+    after = move({"m.ts": f"{comment}\nexport const ^a = 1;\n\nexport const k = 2;\n"}, "t.ts")
+
+    assert isinstance(after, dict)
+    assert (comment in after["t.ts"], comment in after["m.ts"]) == (ABOVE[comment], not ABOVE[comment])
+
+
 NAMED = {
     "an import for its effects": {"n.js": "import './m.js';\n"},
     "an import of all of it": {"n.js": "import * as all from './m.js';\nf(all);\n"},
@@ -358,6 +402,15 @@ def test_a_comment_keeps_a_module() -> None:
 
 
 REFUSED: dict[str, tuple[Files, str, str]] = {
+    "another package": (
+        {
+            "p/package.json": '{"name": "p"}',
+            "p/lib/package.json": '{"type": "module"}',
+            "p/lib/m.js": "export const ^a = 1;\n",
+        },
+        "other_package",
+        "package",
+    ),
     "a string that would become a directive": (
         {"m.js": "var k = require('k');\n'use strict';\nvar ^a = () => k;\nexports.a = a;\nexports.b = 1;\n"},
         "changed_meaning",

@@ -35,6 +35,7 @@ RefusalCode: TypeAlias = Literal[
     "module_system",  # CommonJS and ES modules do not mix here
     "default_export",
     "cycle",
+    "other_package",  # packages import each other by name
     "language",  # not proven for this language
 ]
 

@@ -42,6 +42,17 @@ def package_type(project: Project, path: str) -> str:
         folder = posixpath.dirname(folder)
 
 
+def package_of(project: Project, path: str) -> str:
+    """The folder of the package that this file belongs to; a package.json without a name makes none."""
+    folder = posixpath.dirname(path)
+    while folder:
+        value = project.source.settings(posixpath.join(folder, MANIFEST))
+        if isinstance(value, dict) and isinstance(value.get("name"), str):
+            return folder
+        folder = posixpath.dirname(folder)
+    return ""
+
+
 def _names(project: Project, folder: str, target: str, path: str) -> bool:
     if "*" in target:
         before, _, after = posixpath.normpath(posixpath.join(folder, target)).partition("*")

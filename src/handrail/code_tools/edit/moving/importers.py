@@ -152,8 +152,8 @@ def _rewrite_whole(
     ]
     if "=" in names:
         return _rewrite_single(shift, path, facts, found)
-    if free:
-        shift.kept |= names
+    if free or not shift.sheet(path).layout.runs_on_load(found.statement.start) or found.kind == "dynamic":
+        shift.kept |= names  # what is loaded late stays so
         return None
     wanted = [each for each in members if each.name in names]
     if not wanted:

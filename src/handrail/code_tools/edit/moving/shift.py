@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import Literal, TypeAlias
 
-from handrail.code_tools.edit.moving.entries import package_type
+from handrail.code_tools.edit.moving.entries import package_of, package_type
 from handrail.code_tools.edit.moving.extent import Extent, refuse_troubles
 from handrail.code_tools.edit.moving.sheet import Form, Sheet
 from handrail.code_tools.edit.moving.specifiers import name_module
@@ -110,6 +110,12 @@ def refuse_target(project: Project, extent: Extent, target: str) -> Refusal | Sy
         )
     if target == extent.path:
         return Refusal(code="same_name", message=f"{name} stands in this module already.", path=target)
+    if package_of(project, target) != package_of(project, extent.path):
+        return Refusal(
+            code="other_package",
+            message="The module belongs to another package, which relative imports must not reach into.",
+            path=target,
+        )
     facts = project.facts(target)
     if facts is None and project.source.text(target) is not None:
         return Refusal(code="unreadable", message="The module cannot be read as source.", path=target)

@@ -374,9 +374,10 @@ def _lead(children: list[Node], at: int, text: bytes) -> int:
 
 def _is_for_the_file(comment: bytes) -> bool:
     marks = (b"@license", b"@fileoverview", b"@file ", b"@module", b"@packageDocumentation", b"@jsx")
-    return comment.startswith((b"/*!", b"///", b"// @ts-", b"/* eslint")) or any(
-        mark in comment for mark in marks
-    )
+    starts = (b"/*!", b"///", b"// @ts-check", b"// @ts-nocheck", b"/* eslint", b"/* global")
+    if b"-next-line" in comment:
+        return False
+    return comment.startswith(starts) or any(mark in comment for mark in marks)
 
 
 def _tail(children: list[Node], at: int, text: bytes) -> int:
