@@ -7,6 +7,8 @@ stand last and serve nothing else, and whose importers take them alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -47,13 +49,15 @@ IMPORTER = st.sampled_from(
 )
 
 
-def shifted(project: Project, path: str, to_module: str) -> dict[str, str] | Refusal:
+def shifted(
+    project: Project, path: str, to_module: str, make: Callable[..., Plan | Refusal] = plan_move
+) -> dict[str, str] | Refusal:
     facts = project.facts(path)
     assert facts is not None
     index = next(at for at, each in enumerate(facts.definitions) if each.name == "a")
     symbol = project.symbol_of(path, index)
     assert symbol is not None
-    plan = plan_move(project, symbol, to_module)
+    plan = make(project, symbol, to_module)
     return plan if isinstance(plan, Refusal) else applied(project, plan)
 
 
@@ -91,6 +95,31 @@ def test_a_move_there_and_back_gives_the_same_bytes(
 
     back = shifted(project_of(there), target, "m.js")
 
+    assert back == files
+
+
+@QUICK
+@given(
+    movable=MOVABLE,
+    kept=KEPT,
+    importer=IMPORTER,
+    eol=st.sampled_from(["\n", "\r\n"]),
+    is_used=st.booleans(),
+)
+def test_an_extraction_moved_back_gives_the_same_bytes(
+    movable: str, kept: list[str], importer: str, eol: str, is_used: bool
+) -> None:
+    head = ["import { y } from './y.js';", *(["import { x } from './x.js';"] if "x" in movable else [])]
+    body = ["y();", *kept, *(["export const use = () => a;"] if is_used else []), movable]
+    text = "\n".join(head) + "\n\n" + "\n\n".join(body) + "\n"
+    files = {"m.js": text.replace("\n", eol), "n.js": importer}
+    there = shifted(project_of(files), "m.js", "t.js", plan_extract)
+    assume(isinstance(there, dict))
+    assert isinstance(there, dict)
+
+    back = shifted(project_of(there), "t.js", "m.js")
+
+    assert there["n.js"] == importer
     assert back == files
 
 
