@@ -424,7 +424,9 @@ FILES: Rows = (
 SOURCES: Rows = (
     ("code_tools.languages.reading", "MAX_BYTES", "A source file that is read."),
     ("code_tools.languages.javascript.walk", "MAX_SCOPE_DEPTH", "Scopes inside each other in it."),
+    ("code_tools.languages.python.walk", "MAX_SCOPE_DEPTH", "The same in Python."),
     ("code_tools.facts.slots", "MAX_STARS", "Modules that one name is followed through by `export *`."),
+    ("code_tools.facts.python_names", "MAX_STARS", "The same by `import *`."),
     ("code_tools.facts.join", "MAX_POSSIBLE", "Places in strings and comments that are listed for a name."),
     ("code_tools.facts.join", "MAX_TROUBLES", "Reasons why references may be missing."),
     ("code_tools.edit.rename", "MAX_UNTOUCHED", "Places that a plan lists and leaves alone."),
@@ -510,6 +512,8 @@ INSIDE = {
     "code_tools.facts.resolution": ("MAX_EXTENDS", "MAX_NESTING"),
     "code_tools.languages.grammars": ("CHUNK_BYTES",),
     "code_tools.languages.javascript.walk": ("MAX_STACK",),
+    "code_tools.languages.python.type_syntax": ("LONGEST",),
+    "code_tools.languages.python.walk": ("MAX_STACK",),
     "code_tools.languages.reading": ("MAX_TROUBLES",),
     "engine.judge.evidence": ("LEAST_WORDS",),
     "engine.judge.named_places": ("LEAST_QUOTED_WORDS", "LEAST_QUOTED_LETTERS", "LEAST_CODE_LETTERS"),

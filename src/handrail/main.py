@@ -31,11 +31,11 @@ _OBJECTS_BEFORE_COLLECTING_IN_A_SERVER = 2_000
 """A server lives long enough to create garbage, so it collects as often as CPython does by default."""
 
 
-def console(script: str = "") -> "NoReturn":
+def console(script: str = "", *added: str) -> "NoReturn":
     """The console script. It ends at once, because a signal during the shutdown of the interpreter would
     overwrite the exit status."""
     try:
-        status = main(script)
+        status = main(script, *added)
     except KeyboardInterrupt:  # only before a handler is set; from then on a signal gets an answer
         from handrail.contract.catalogue import E_INTERRUPTED
 
@@ -53,19 +53,19 @@ def console(script: str = "") -> "NoReturn":
 
 
 def js_scan() -> "NoReturn":
-    """The console script `js-scan`: `handrail scan` with the bare document of CONT."""
-    console("scan")
+    """The console script `js-scan`: `handrail scan` on JavaScript, with the bare document of CONT."""
+    console("scan", "--languages", "javascript")
 
 
 def js_edit() -> "NoReturn":
-    """The console script `js-edit`: `handrail edit` with the bare document of CONT."""
-    console("edit")
+    """The console script `js-edit`: `handrail edit` on JavaScript, with the bare document of CONT."""
+    console("edit", "--languages", "javascript")
 
 
-def main(script: str = "") -> int:
-    """Answer one command line; a script stands for the words of its command. Returns the exit status."""
+def main(script: str = "", *added: str) -> int:
+    """Answer one command line; a script stands for words of its command. Returns the exit status."""
     _require_utf8()
-    arguments = [script, *sys.argv[1:]] if script else sys.argv[1:]
+    arguments = [script, *added, *sys.argv[1:]] if script else sys.argv[1:]
     if arguments == ["--version"] and _print_version():
         return 0
     import gc

@@ -266,7 +266,7 @@ LEAVES: dict[str, Leaf] = {
             words("scan --trace polish --depth 2"),
             words("scan --trace greet --down"),
             words("scan --ripple polish"),
-            words("scan --outline src/app.js"),
+            words("scan --outline src/app.js --languages javascript"),
             words("scan --deps src/main.js"),
             ("scan", "--continuation", "SCAN_TOKEN", "--refresh", "--refetch"),
         ),
@@ -284,7 +284,7 @@ LEAVES: dict[str, Leaf] = {
         further=(
             words("edit --file src/app.js --context greet --ai-mode"),
             words("edit --file src/app.js --rename greet --to welcome"),
-            words("edit --file src/app.js --names greet,polish"),
+            words("edit --file src/app.js --names greet,polish --languages javascript,python"),
             words("edit --extract polish --to-module src/polish.js"),
             words("edit --span 0:60 --file src/app.js --hash 0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f"),
             words("edit --changes changes.json"),

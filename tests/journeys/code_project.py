@@ -72,7 +72,8 @@ class CodeProject:
         """The exit status and the document of a command line as CONT prints it; names in it are tokens."""
         script, *arguments = (tokens.get(word, word) for word in shlex.split(text))
         assert script in ("js-scan", "js-edit")
-        ran = run_here(self.runtime, [script.removeprefix("js-"), *arguments], envelope="cont")
+        words = [script.removeprefix("js-"), "--languages", "javascript", *arguments]
+        ran = run_here(self.runtime, words, envelope="cont")
         document: dict[str, Any] = json.loads(ran.out)
         return ran.status, document
 

@@ -218,4 +218,26 @@ _TOOLS: tuple[Promise, ...] = (
         "Wrong arguments and tokens of another tool are refused with the corrected call.",
     ),
 )
-PROMISES: tuple[Promise, ...] = (*_TOKENS, *_QUESTIONS, *_EDITS, *_TOOLS)
+_PYTHON: tuple[Promise, ...] = (
+    Promise(
+        "code.python.questions",
+        "issue 15, Python sources",
+        "Search, outline, dependencies, callers and ripple answer for Python as they do for JavaScript.",
+    ),
+    Promise(
+        "code.python.rename",
+        "issue 15, Python sources",
+        "A rename in Python changes importers, re-exports, lists, stubs, types in strings and keywords.",
+    ),
+    Promise(
+        "code.python.refused",
+        "issue 15, Python sources",
+        "What only a run of the program could tell is refused with the place, and nothing is written.",
+    ),
+    Promise(
+        "code.python.languages",
+        "code-tools, commands",
+        "`js-scan` and `js-edit` see JavaScript alone; `--languages` narrows `scan` and `edit`.",
+    ),
+)
+PROMISES: tuple[Promise, ...] = (*_TOKENS, *_QUESTIONS, *_EDITS, *_TOOLS, *_PYTHON)

@@ -10,9 +10,11 @@ import re
 from collections.abc import Sequence
 
 from handrail.code_tools.edit.plan import Edit, Plan, Refusal, hash_text
+from handrail.code_tools.edit.python_rules import is_python_name, refuse_in_python
 from handrail.code_tools.edit.verify import verify_importers, verify_plan
 from handrail.code_tools.facts.join import Component, Project, Style, Symbol
 from handrail.code_tools.facts.model import NONE
+from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.slots import Exported, Local, Shared, Slot, Token
 
 IDENTIFIER = re.compile(r"#?(?:[^\W\d]|\$)(?:\w|\$)*")
@@ -62,6 +64,8 @@ def plan_rename(project: Project, symbol: Symbol, new_name: str, style: Style = 
         return refusal
     component = project.component(symbol, style)
     refusal = _refuse_component(project, new_name, component)
+    if refusal is None and is_python(component.tokens[0].path):
+        refusal = refuse_in_python(project, symbol.name, new_name, component)
     if refusal is not None:
         return refusal
     edits = []
@@ -111,6 +115,10 @@ def _refuse_name(symbol: Symbol, new_name: str) -> Refusal | None:
     is_private = symbol.name.startswith("#")
     if new_name == symbol.name:
         return Refusal(code="same_name", message="The new name is the old one; name another.")
+    if not isinstance(symbol.slot, Shared) and is_python(symbol.slot.path):
+        if is_python_name(new_name):
+            return None
+        return Refusal(code="invalid_name", message=f"{new_name[:80]!r} is no name in Python; name another.")
     if (
         IDENTIFIER.fullmatch(new_name) is None
         or new_name in RESERVED

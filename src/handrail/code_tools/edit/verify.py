@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from handrail.code_tools.edit.plan import Edit, Plan, Refusal, apply_in_memory
 from handrail.code_tools.facts.join import Project
 from handrail.code_tools.facts.model import NONE, FileFacts, Import, Use
+from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.slots import Slot
 from handrail.code_tools.facts.source import EditedSource
 from handrail.code_tools.languages.reading import read_facts
@@ -120,7 +121,10 @@ def _compare_modules(project: Project, edited: Project, path: str) -> Refusal | 
     before, after = project.facts(path), edited.facts(path)
     assert before is not None, "the old text was read"
     assert after is not None, "the new text was read"
-    if len(before.imports) != len(after.imports) or len(before.exports) != len(after.exports):
+    is_same_size = len(before.imports) == len(after.imports)
+    if not is_python(path):  # in Python a name becomes public or private by its first letter
+        is_same_size = is_same_size and len(before.exports) == len(after.exports)
+    if not is_same_size:
         return Refusal(code="changed_meaning", message="The edited file would import other names.", path=path)
     for old, new in zip(before.imports, after.imports, strict=True):
         if (project.slots.slot_of_import(path, old) is None) != (
@@ -133,6 +137,8 @@ def _compare_modules(project: Project, edited: Project, path: str) -> Refusal | 
                 start=old.statement.start,
                 end=old.statement.end,
             )
+    if is_python(path):
+        return None
     partners: dict[str, set[str]] = {}
     for exported, now in zip(before.exports, after.exports, strict=True):
         if now.exported != "*":
@@ -157,8 +163,15 @@ def verify_importers(project: Project, plan: Plan, new_name: str) -> Refusal | N
     if isinstance(changed, Refusal):
         return changed
     edited = Project(EditedSource(project.source, changed, read_facts))
+    is_from_python = is_python(plan.edits[0].path)
     for path in project.source.candidates(new_name):
+        if is_python(path) != is_from_python:
+            continue
         facts = project.facts(path) if path not in changed else None
+        if is_from_python:
+            refusal = _compare_members(project, edited, plan, path, new_name)
+            if refusal is not None:
+                return refusal
         for found in facts.imports if facts is not None else ():
             if found.imported == new_name and _moves(project, edited, path, found):
                 return Refusal(
@@ -169,6 +182,29 @@ def verify_importers(project: Project, plan: Plan, new_name: str) -> Refusal | N
                     end=found.statement.end,
                 )
     return None
+
+
+def _compare_members(
+    project: Project, edited: Project, plan: Plan, path: str, new_name: str
+) -> Refusal | None:
+    """`module.name`: as many mean something as did before and were changed."""
+    before, after = project.facts(path), edited.facts(path)
+    if before is None or after is None:
+        return None
+    changed = {edit.start for edit in plan.edits if edit.path == path}
+    named = [each for each in before.members if each.name == new_name or each.start in changed]
+    meant = [each for each in named if project.slots.slot_of_member(path, before, each) is not None]
+    now = [each for each in after.members if each.name == new_name]
+    if len(meant) == sum(edited.slots.slot_of_member(path, after, each) is not None for each in now):
+        return None
+    place = next((each for each in named if each.name == new_name), None)
+    return Refusal(
+        code="captured",
+        message="A member of the module of this name would mean the renamed declaration.",
+        path=path,
+        start=0 if place is None else place.start,
+        end=0 if place is None else place.end,
+    )
 
 
 def _moves(project: Project, edited: Project, path: str, found: Import) -> bool:

@@ -11,10 +11,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail.code_tools.facts.model import NONE, Definition, FileFacts, Import, Kind, Role
+from handrail.code_tools.facts.model import NONE, Definition, DynamicKind, FileFacts, Import, Kind, Role, Use
+from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.resolution import External, Resolved, Unresolved
 from handrail.code_tools.facts.slots import MAX_STARS, Exported, Local, Shared, Slot, Slots, Token, Trouble
 from handrail.code_tools.facts.source import Source
+from handrail.code_tools.facts.spelled_names import TroubleCode
 
 Level: TypeAlias = Literal["exact", "alias", "member", "possible"]
 Style: TypeAlias = Literal["follow", "keep"]
@@ -72,7 +74,7 @@ class Project:
         return self.slots.facts(path)
 
     def resolve_module(self, path: str, specifier: str) -> Resolved | External | Unresolved:
-        return self.slots.modules.resolve(path, specifier)
+        return self.slots.resolve(path, specifier)
 
     def find_definitions(self, name: str) -> list[Found]:
         """Every definition of exactly this name, by path and place."""
@@ -106,7 +108,7 @@ class Project:
             if use.start <= offset < use.end or offset == use.start:
                 if use.binding != NONE:
                     return self._symbol(self.slots.slot_of_binding(path, use.binding))
-                return self._global(use.name)
+                return self._star(path, use) if is_python(path) else self._global(use.name)
         for found in facts.imports:
             span = found.imported_span
             if span is not None and span.start <= offset < span.end:
@@ -126,8 +128,12 @@ class Project:
         """The symbol that this one stands for, through imports and re-exports."""
         return self._symbol(self.slots.home_of(symbol.slot)) or symbol
 
+    def _star(self, path: str, use: Use) -> Symbol | None:
+        slot = self.slots.python.slot_of_use(path, use)
+        return None if slot is None else self._symbol(slot)
+
     def _global(self, name: str) -> Symbol | None:
-        for path in self.source.candidates(name):
+        for path in self.slots.candidates(name):
             facts = self.facts(path)
             for at, each in enumerate(facts.bindings if facts is not None else ()):
                 if each.name == name and isinstance(self.slots.slot_of_binding(path, at), Shared):
@@ -147,7 +153,7 @@ class Project:
                 facts = self.facts(below.path)
                 kind = facts.bindings[below.binding].kind if facts is not None else "property"
             return Symbol(slot=slot, name=slot.name, kind=kind)
-        for path in self.source.candidates(slot.name):
+        for path in self.slots.candidates(slot.name):
             facts = self.facts(path)
             for at, each in enumerate(facts.bindings if facts is not None else ()):
                 if each.name == slot.name and self.slots.slot_of_binding(path, at) == slot:
@@ -215,6 +221,12 @@ class Project:
         waiting, seen = [home], {home: None}
         while waiting:
             slot = waiting.pop(0)
+            if not isinstance(slot, Shared) and is_python(slot.path):
+                # A name may have several imports behind it, and then it is at home where they meet.
+                further = [each for each in self.slots.python.upwards(slot) if each not in seen]
+                seen |= dict.fromkeys(further)
+                waiting += further
+                continue
             for other in [
                 *self._upwards(slot),
                 *(token.tie for token in self.slots.tokens(slot) if token.tie),
@@ -247,17 +259,20 @@ class Project:
         """Files that may import this: those with its name; a default has none, so those with the module's."""
         if slot.name in ("default", "="):
             return self.importers_of(slot.path)
-        return self.source.candidates(slot.name)
+        return self.slots.candidates(slot.name)
 
     def importers_of(self, path: str) -> Sequence[str]:
         """At least every file that imports this module, by whatever name of it."""
+        if is_python(path):
+            return self.slots.python.importers_of(path)
         spellings = self.slots.modules.spellings(path)
         if "" in spellings:
-            return self.source.files()
-        found = {each for text in spellings for each in self.source.candidates(text)}
+            return [each for each in self.source.files() if not is_python(each)]
+        found = {each for text in spellings for each in self.slots.candidates(text)}
         folder, _, name = path.rpartition("/")
         if name.startswith("index."):  # its neighbours may call it `.` or `..`
-            found.update(each for each in self.source.files() if each.startswith(folder + "/"))
+            inside = (each for each in self.source.files() if each.startswith(folder + "/"))
+            found.update(each for each in inside if not is_python(each))
         return sorted(found)
 
     def _name_of(self, slot: Slot) -> str:
@@ -273,7 +288,9 @@ class Project:
             binding = None if facts is None else facts.bindings[slots[0].binding]
             if binding is not None and not binding.is_exported:
                 return [slots[0].path]
-        return self.source.candidates(name)
+        first = slots[0]
+        is_from_python = not isinstance(first, Shared) and is_python(first.path)
+        return [path for path in self.source.candidates(name) if is_python(path) == is_from_python]
 
     def _weaker(
         self, slots: Sequence[Slot], names: Sequence[str], candidates: Sequence[str]
@@ -289,7 +306,7 @@ class Project:
             identifiers = {use.start for use in facts.uses}
             for member in facts.members:
                 identifiers.add(member.start)
-                if is_public and member.name in names:
+                if is_public and member.name in names and member.role != "keyword":
                     yield Reference(
                         path=path,
                         start=member.start,
@@ -318,7 +335,7 @@ class Project:
             ]
             for each in facts.dynamic:
                 code = DYNAMIC_CODES[each.kind]
-                if is_public or code in ("eval", "with"):
+                if code is not None and (is_public or code in ("eval", "with")):
                     found.append(Trouble(code=code, path=path, start=each.start, end=each.end))
         for slot in slots:
             if isinstance(slot, Exported):
@@ -329,6 +346,12 @@ class Project:
 
     def _leaks(self, slot: Exported) -> Iterator[Trouble]:
         """Places where the whole module goes somewhere that cannot be followed, and this name with it."""
+        if is_python(slot.path):
+            yield from self.slots.python.leaks(slot)
+            for path in self.source.candidates(slot.name):
+                if is_python(path):
+                    yield from self.slots.python.unknown_stars(path, slot.name)
+            return
         waiting, seen = [slot.path], {slot.path}
         while waiting and len(seen) <= MAX_STARS:
             module = waiting.pop(0)
@@ -348,17 +371,21 @@ class Project:
                             yield Trouble(code="whole_module_used", path=path, start=start, end=end)
 
 
-DYNAMIC_CODES: dict[
-    str,
-    Literal["eval", "with", "dynamic_import", "dynamic_require", "computed_exports", "global_declaration"],
-] = {
+DYNAMIC_CODES: dict[DynamicKind, TroubleCode | None] = {
     "eval": "eval",
     "with": "with",
     "import": "dynamic_import",
     "require": "dynamic_require",
     "exports": "computed_exports",
     "global": "global_declaration",
+    "exec": "eval",
+    "globals": "names_as_data",
+    "locals": None,
+    "getattr": "computed_member",
+    "decorator": None,
+    "scope": None,
 }
+"""What a place that makes names at run time says about names that leave their file; None for nothing."""
 
 
 def _is_followed(token: Token, style: Style) -> bool:

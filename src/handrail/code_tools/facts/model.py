@@ -14,7 +14,7 @@ import msgspec
 
 # The structs of a file hold no references to each other, so the garbage collector need not look at them.
 
-FACTS_VERSION: Final = 9
+FACTS_VERSION: Final = 10
 """Part of the key under which facts are kept: a change of meaning of any field raises it."""
 
 NONE: Final = -1
@@ -66,6 +66,8 @@ Role: TypeAlias = Literal[
     "export",  # the local name in `export {a}` or `export {a as b}`
     "doc",  # a name in a JSDoc tag
     "label",
+    "base",  # a class that another one is made from
+    "keyword",  # `f(a=1)`, and a parameter that callers may name
 ]
 ReceiverKind: TypeAlias = Literal["use", "member", "import", "exports", "this", "unknown"]
 ImportKind: TypeAlias = Literal[
@@ -76,6 +78,7 @@ ImportKind: TypeAlias = Literal[
     "require",
     "dynamic",
     "type",  # `import("x").T` in a comment
+    "star",  # `from x import *`
     "augmentation",  # a name inside `declare module "x" {}`: the same thing as that module's own
 ]
 ExportKind: TypeAlias = Literal[
@@ -89,7 +92,20 @@ ExportKind: TypeAlias = Literal[
     "commonjs",
     "global",  # `export as namespace a`
 ]
-DynamicKind: TypeAlias = Literal["eval", "with", "import", "require", "exports", "global"]
+DynamicKind: TypeAlias = Literal[
+    "eval",
+    "with",
+    "import",
+    "require",
+    "exports",
+    "global",
+    "exec",  # code with names of its own
+    "globals",
+    "locals",
+    "getattr",
+    "decorator",  # a decorated name, whose decorator may look at parameters
+    "scope",  # a name of a class or of Python, told only by a run
+]
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True, array_like=True, order=True, gc=False):
@@ -231,7 +247,7 @@ class FileFacts(msgspec.Struct, frozen=True, kw_only=True, tag="facts"):
     """Has ES or CommonJS imports or exports; the top level of any other file is shared with all scripts."""
     is_commonjs: bool
     is_declaration: bool
-    """A `.d.ts` file."""
+    """A `.d.ts` or `.pyi` file."""
     scopes: tuple[Scope, ...]
     bindings: tuple[Binding, ...]
     definitions: tuple[Definition, ...]

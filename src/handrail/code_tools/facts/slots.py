@@ -10,10 +10,7 @@ two (`export {b as a}`), so that the other side keeps its name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, TypeAlias
-
-import msgspec
+from collections.abc import Iterator, Sequence
 
 from handrail.code_tools.facts.model import (
     NONE,
@@ -27,72 +24,16 @@ from handrail.code_tools.facts.model import (
     Span,
     Unreadable,
 )
-from handrail.code_tools.facts.resolution import Modules, Resolved
+from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_names import PythonNames
+from handrail.code_tools.facts.resolution import External, Modules, Resolved, Unresolved
 from handrail.code_tools.facts.source import Source
+from handrail.code_tools.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble
+
+__all__ = ["MAX_STARS", "Exported", "Local", "Shared", "Slot", "Slots", "Split", "Token", "Trouble"]
 
 MAX_STARS = 50
 """How many `export *` one name is followed through."""
-
-
-class Local(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    path: str
-    binding: int
-
-
-class Exported(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """`name` may be `default`, or `=` for what `module.exports` was replaced with."""
-
-    path: str
-    name: str
-
-
-class Shared(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A name at the top of scripts, which see each other's."""
-
-    name: str
-
-
-Slot: TypeAlias = Local | Exported | Shared
-
-Split: TypeAlias = Literal["none", "import", "export", "shorthand", "pattern"]
-"""How a token that serves two slots is written as two."""
-
-
-class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """One place where the name of a slot stands."""
-
-    path: str
-    start: int
-    end: int
-    role: Role
-    definition: int
-    tie: Slot | None = None
-    """The other slot that this token serves."""
-    split: Split = "none"
-    is_first: bool = True
-    """Split apart, this slot's name comes first: `imported as local`, `local as exported`, `key: local`."""
-
-
-class Trouble(msgspec.Struct, frozen=True, kw_only=True):
-    """Why something may be missing."""
-
-    code: Literal[
-        "parse_error",
-        "unreadable_file",
-        "too_long_to_parse",
-        "eval",
-        "with",
-        "dynamic_import",
-        "dynamic_require",
-        "computed_exports",
-        "unresolved_module",
-        "skipped_file",
-        "global_declaration",
-        "whole_module_used",
-    ]
-    path: str
-    start: int = 0
-    end: int = 0
 
 
 class Slots:
@@ -104,6 +45,7 @@ class Slots:
         self._links: dict[str, Links | Unreadable | None] = {}
         self._exports: dict[str, dict[str, list[Export]]] = {}
         self._imports: dict[str, dict[int, Import]] = {}
+        self.python = PythonNames(source, self.facts, self.links)
 
     def facts(self, path: str) -> FileFacts | None:
         found = self.source.facts(path)
@@ -124,6 +66,10 @@ class Slots:
             return ()
         is_late = found.reason == "too_long_to_parse"
         return (Trouble(code="too_long_to_parse" if is_late else "unreadable_file", path=path),)
+
+    def candidates(self, name: str) -> Sequence[str]:
+        """Files that may use a JavaScript name: in another language the same name is another thing."""
+        return [path for path in self.source.candidates(name) if not is_python(path)]
 
     def exports_of(self, path: str) -> dict[str, list[Export]]:
         """The explicit exports of a module by name; `*` holds its `export *`."""
@@ -146,12 +92,18 @@ class Slots:
             }
         return self._imports[path].get(binding)
 
+    def resolve(self, path: str, specifier: str) -> Resolved | External | Unresolved:
+        modules = self.python.modules if is_python(path) else self.modules
+        return modules.resolve(path, specifier)
+
     def module_of(self, path: str, specifier: str) -> str | None:
-        found = self.modules.resolve(path, specifier)
+        found = self.resolve(path, specifier)
         return found.path if isinstance(found, Resolved) else None
 
     def find_exported(self, path: str, name: str) -> Exported | None:
         """The module that explicitly exports this name, through any number of `export *`."""
+        if is_python(path):
+            return self.python.find_exported(path, name)
         waiting, seen = [path], {path}
         while waiting and len(seen) <= MAX_STARS:
             path = waiting.pop(0)
@@ -186,6 +138,8 @@ class Slots:
         return None
 
     def slot_of_binding(self, path: str, binding: int) -> Slot:
+        if is_python(path):
+            return self.python.slot_of_binding(path, binding)
         facts = self.facts(path)
         assert facts is not None, "a binding comes from facts"
         found = facts.bindings[binding]
@@ -196,6 +150,8 @@ class Slots:
 
     def slot_of_import(self, path: str, found: Import) -> Exported | None:
         """What an import takes from the other module; None for a whole module or another package."""
+        if is_python(path):
+            return self.python.slot_of_import(path, found)
         if found.imported in ("", "*"):
             return None
         target = self.module_of(path, found.module)
@@ -203,6 +159,8 @@ class Slots:
 
     def slot_of_member(self, path: str, facts: FileFacts, member: Member) -> Slot | None:
         """What `x.name` means, where x is a module or `exports`."""
+        if is_python(path):
+            return self.python.slot_of_member(path, facts, member)
         if member.receiver == "exports":
             return self.find_exported(path, member.name)
         target: str | None = None
@@ -252,6 +210,8 @@ class Slots:
 
     def home_of(self, slot: Slot) -> Slot:
         """Where a name was declared first: through imports and re-exports, renamed or not."""
+        if not isinstance(slot, Shared) and is_python(slot.path):
+            return self.python.home_of(slot)
         seen: set[Slot] = set()
         while slot not in seen:
             seen.add(slot)
@@ -281,6 +241,8 @@ class Slots:
 
     def same_default(self, slot: Slot, is_followed_home: bool) -> Iterator[Slot]:
         """Importers that call a default export by its own name; and back, where names are followed home."""
+        if not isinstance(slot, Shared) and is_python(slot.path):
+            return
         facts = self.facts(slot.path) if isinstance(slot, Local) else None
         if facts is None or not isinstance(slot, Local):
             return
@@ -303,7 +265,7 @@ class Slots:
                 yield from self._default_importers(home, name)
 
     def _default_importers(self, slot: Exported, name: str) -> Iterator[Slot]:
-        for path in self.source.candidates(name):
+        for path in self.candidates(name):
             facts = self.facts(path)
             for found in facts.imports if facts is not None else ():
                 if found.imported == "default" and found.binding != NONE and facts is not None:
@@ -314,6 +276,9 @@ class Slots:
     # The tokens of a slot
 
     def tokens(self, slot: Slot) -> Iterator[Token]:
+        if not isinstance(slot, Shared) and is_python(slot.path):
+            yield from self.python.tokens(slot)
+            return
         if isinstance(slot, Local):
             yield from self._tokens_of_local(slot)
         elif isinstance(slot, Exported):
@@ -376,7 +341,7 @@ class Slots:
 
     def _member_tokens_elsewhere(self, slot: Local, binding: Binding) -> Iterator[Token]:
         """`Enum.Member` and `Namespace.name` in other files."""
-        for path in self.source.candidates(binding.name):
+        for path in self.candidates(binding.name):
             other = self.facts(path) if path != slot.path else None
             for member in other.members if other is not None else ():
                 if member.name != binding.name or other is None:
@@ -389,7 +354,7 @@ class Slots:
             yield from self._tokens_of_export(slot, export)
         if slot.name == "=":
             return
-        for path in self.source.candidates(slot.name):
+        for path in self.candidates(slot.name):
             facts = self.facts(path)
             if facts is None:
                 continue
@@ -446,7 +411,7 @@ class Slots:
 
     def _tokens_of_shared(self, slot: Shared) -> Iterator[Token]:
         meaning = self.meaning_of_shared(slot)
-        for path in self.source.candidates(slot.name):
+        for path in self.candidates(slot.name):
             facts = self.facts(path)
             if facts is None:
                 continue
@@ -470,7 +435,7 @@ class Slots:
 
     def meaning_of_shared(self, slot: Shared) -> int:
         meaning = 0
-        for path in self.source.candidates(slot.name):
+        for path in self.candidates(slot.name):
             facts = self.facts(path)
             for at, binding in enumerate(facts.bindings if facts is not None else ()):
                 if binding.name == slot.name and self.slot_of_binding(path, at) == slot:

@@ -13,8 +13,10 @@ LANGUAGES: dict[str, Language] = {
     ".mts": "typescript",
     ".cts": "typescript",
     ".tsx": "tsx",
+    ".py": "python",
+    ".pyi": "python",
 }
-DECLARATIONS = (".d.ts", ".d.mts", ".d.cts")
+DECLARATIONS = (".d.ts", ".d.mts", ".d.cts", ".pyi")
 
 
 def language_of(path: str) -> Language | None:

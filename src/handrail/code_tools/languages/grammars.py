@@ -30,7 +30,7 @@ def parse_text(language: Language, text: bytes, may_go_on: Callable[[], bool]) -
     """
     parser = Parser(_grammar(language))
     root = _parse(parser, text, may_go_on)
-    if root is None or not root.has_error:
+    if root is None or not root.has_error or language == "python":
         return root
     spelled = respell_keywords(text) if language in ("javascript", "jsx") else respell_types(text)
     again = _parse(parser, spelled, may_go_on) if spelled != text else None
@@ -69,4 +69,7 @@ def _grammar(language: Language) -> Grammar:
         case "tsx":
             return Grammar(tree_sitter_typescript.language_tsx())
         case "python":
-            raise AssertionError("Python has no reader yet, and language_of names none of its files")
+            # Few projects have both, and each grammar takes a few milliseconds to load.
+            import tree_sitter_python  # noqa: PLC0415 - see above
+
+            return Grammar(tree_sitter_python.language())

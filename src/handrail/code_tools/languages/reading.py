@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from handrail.code_tools.facts.model import FileFacts, ParseTrouble, Unreadable
+from handrail.code_tools.facts.model import FileFacts, Language, ParseTrouble, Unreadable
 from handrail.code_tools.languages.extensions import is_declaration_file, language_of
 from handrail.code_tools.languages.grammars import Node, parse_text
-from handrail.code_tools.languages.javascript.assembly import assemble
-from handrail.code_tools.languages.javascript.walk import walk
 
 MAX_BYTES = 2_000_000
 MAX_TROUBLES = 5
@@ -35,6 +33,16 @@ def read_facts(path: str, text: bytes, may_go_on: Callable[[], bool] = go_on) ->
     root = parse_text(language, text, may_go_on)
     if root is None:
         return Unreadable(reason="too_long_to_parse")
+    if language == "python":
+        return _read_python(path, text, root)
+    return _read_javascript(language, path, text, root)
+
+
+def _read_javascript(language: Language, path: str, text: bytes, root: Node) -> FileFacts | Unreadable:
+    # Each language's reader is loaded by its first file.
+    from handrail.code_tools.languages.javascript.assembly import assemble  # noqa: PLC0415 - see above
+    from handrail.code_tools.languages.javascript.walk import walk  # noqa: PLC0415 - see above
+
     is_module = path.endswith(ALWAYS_MODULES) or any(
         child.type in MODULE_STATEMENTS for child in root.named_children
     )
@@ -43,6 +51,16 @@ def read_facts(path: str, text: bytes, may_go_on: Callable[[], bool] = go_on) ->
         return Unreadable(reason="too_deep")
     draft.is_module = draft.is_module or is_module
     return assemble(draft, language, is_declaration_file(path), _troubles(root))
+
+
+def _read_python(path: str, text: bytes, root: Node) -> FileFacts | Unreadable:
+    from handrail.code_tools.languages.python.assembly import assemble  # noqa: PLC0415 - see above
+    from handrail.code_tools.languages.python.walk import walk  # noqa: PLC0415 - see above
+
+    draft = walk(root, text)
+    if draft is None:
+        return Unreadable(reason="too_deep")
+    return assemble(draft, is_declaration_file(path), _troubles(root))
 
 
 def _is_text(text: bytes) -> bool:

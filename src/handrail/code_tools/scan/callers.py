@@ -13,7 +13,9 @@ from handrail.code_tools.facts.slots import Local, Trouble
 
 CALLS = frozenset({"call", "jsx"})
 _CARRIERS = frozenset({"function", "class", "method", "variable", "property"})
-_TEST = re.compile(r"(^|/)(__tests__|tests?|spec)/|[._-](test|spec)\.[cm]?[jt]sx?$")
+_TEST = re.compile(
+    r"(^|/)(__tests__|tests?|spec)/|[._-](test|spec)\.[cm]?[jt]sx?$|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$"
+)
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):

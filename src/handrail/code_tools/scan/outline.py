@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from handrail.code_tools.facts.join import Found, Project
-from handrail.code_tools.facts.model import FileFacts, Links
+from handrail.code_tools.facts.model import FileFacts, Import, Links
+from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.resolution import Resolved
 
 _LEFT_OUT = frozenset({"parameter", "type_parameter", "label", "import"})
@@ -62,18 +63,19 @@ def outline(path: str, facts: FileFacts) -> Iterator[Found]:
 
 def list_dependencies(project: Project, path: str, facts: FileFacts | Links) -> list[Dependency]:
     """The modules of a file's imports and re-exports, each once, in their order."""
-    taken: dict[str, tuple[int, list[str]]] = {}
+    taken: dict[tuple[str, str], tuple[int, list[str]]] = {}
     for one in facts.imports:
         if one.module:
-            taken.setdefault(one.module, (one.module_span.start, []))[1].append(one.imported)
+            key = (one.module, _find_submodule(project, path, one))
+            taken.setdefault(key, (one.module_span.start, []))[1].append(one.imported)
     for export in facts.exports:
         if export.module and export.module_span is not None:
-            taken.setdefault(export.module, (export.module_span.start, []))[1].append(
+            taken.setdefault((export.module, ""), (export.module_span.start, []))[1].append(
                 export.imported or export.exported
             )
     dependencies = []
-    for module, (start, names) in taken.items():
-        found = project.resolve_module(path, module)
+    for (module, submodule), (start, names) in taken.items():
+        found = Resolved(path=submodule) if submodule else project.resolve_module(path, module)
         dependencies.append(
             Dependency(
                 module=module,
@@ -84,6 +86,16 @@ def list_dependencies(project: Project, path: str, facts: FileFacts | Links) -> 
             )
         )
     return sorted(dependencies, key=lambda one: (one.start, one.module))
+
+
+def _find_submodule(project: Project, path: str, one: Import) -> str:
+    """The file of `b` in `from a import b`, where that is a module of its own."""
+    if not is_python(path) or one.imported in ("", "*"):
+        return ""
+    if project.slots.slot_of_import(path, one) is not None:
+        return ""
+    found = project.slots.python.module_of_import(path, one)
+    return "" if found is None or found.endswith("/") else found
 
 
 def list_exports(facts: FileFacts) -> list[str]:

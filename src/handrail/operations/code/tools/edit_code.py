@@ -38,7 +38,12 @@ from handrail.operations.code.tools.editing import (
     Editing,
     refuse_without_mode,
 )
-from handrail.operations.code.tools.project_source import ProjectSource, read_sources
+from handrail.operations.code.tools.project_source import (
+    AskedLanguage,
+    ProjectSource,
+    list_languages,
+    read_sources,
+)
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 
@@ -47,7 +52,7 @@ MOST_CHANGES = 100
 """Edits of one batch."""
 
 _MODES = ("locate", "context", "extract", "move", "rename", "replace", "changes")
-_CONTROL = frozenset({"continuation", "refetch", "refresh", "fix", "ai_mode", "project"})
+_CONTROL = frozenset({"continuation", "refetch", "refresh", "fix", "ai_mode", "project", "languages"})
 
 
 class EditCode(Input, frozen=True, kw_only=True):
@@ -101,6 +106,9 @@ class EditCode(Input, frozen=True, kw_only=True):
         Annotated[bool, Meta(description="Write what the preview showed; needs its apply token.")] | UnsetType
     ) = UNSET
     ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
+    languages: (
+        Annotated[list[AskedLanguage], Meta(description="Only these languages.", max_length=2)] | UnsetType
+    ) = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
@@ -126,7 +134,7 @@ def edit_code(rt: Runtime, request: EditCode) -> Success:
             return answer(frame, editing.perform(_find_mode(given), given), source)
         return editing.go_on(resumed)
 
-    return read_sources(rt, project, edit)
+    return read_sources(rt, project, edit, list_languages(request.languages))
 
 
 def _find_mode(given: Mapping[str, Json]) -> str:
@@ -153,7 +161,7 @@ def _refuse_without_token() -> Fault:
 OPERATION = Operation(
     name="code.edit",
     effect="ack",
-    summary="Find a definition in JavaScript or TypeScript; preview and apply an edit of it.",
+    summary="Find a definition in JavaScript, TypeScript or Python; preview and apply an edit of it.",
     input=EditCode,
     output=LocatedCode,
     variants=(CodeContext, EditPreview, AppliedEdit, CancelledEdit),

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import UnsetType
 
 from handrail.code_tools.facts.jsonc import read_jsonc
 from handrail.code_tools.facts.model import FACTS_VERSION, FileFacts, Links, Unreadable, links_of
+from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.source import MANIFEST, EditedSource, Skipped, Source
 from handrail.code_tools.languages.extensions import LANGUAGES, is_declaration_file
 from handrail.contract.catalogue import E_CONFLICT, E_IO
@@ -32,9 +34,14 @@ MOST_PARSE_MS = 5_000
 LONGEST_SCAN_SECONDS = 20.0
 """How long listing the files of a project may take."""
 
+AskedLanguage: TypeAlias = Literal["javascript", "python"]
+"""TypeScript is `javascript` here: a project mixes both."""
+EVERY_LANGUAGE: Final = frozenset[AskedLanguage]({"javascript", "python"})
+
 _SETTINGS_NAMES = (MANIFEST, "jsconfig.json")
 _SKIPPED_FOLDERS = {
     **dict.fromkeys(("node_modules", "bower_components", "jspm_packages"), "installed"),
+    **dict.fromkeys(("site-packages", ".venv", "venv", ".tox", ".nox", ".eggs", "__pycache__"), "installed"),
     **dict.fromkeys(("dist", "coverage", ".next", ".nuxt", ".svelte-kit", ".output", ".turbo"), "generated"),
 }
 """By path segment, never by a part of a name: `dist/` is skipped and `dialogs/` or `distance/` is not."""
@@ -72,6 +79,7 @@ class ProjectSource:
         view: FactView,
         entries: Sequence[TreeEntry],
         processor_ms: Callable[[], int],
+        languages: frozenset[AskedLanguage] = EVERY_LANGUAGE,
     ) -> None:
         self._processor_ms = processor_ms
         self._worktree = worktree
@@ -81,11 +89,15 @@ class ProjectSource:
         self._skipped: dict[str, str] = {}
         self.entries: dict[str, TreeEntry] = {}
         self._keys: dict[str, str] = {}
+        self._other_keys: list[str] = []
+        """Of files in languages that nobody asked about: their facts are kept all the same."""
         for entry in entries:
             path = entry.path
             if path.endswith(".json"):
                 if _is_settings(path):
                     self._settings_files[path] = entry
+            elif ("python" if is_python(path) else "javascript") not in languages:
+                self._other_keys.append(_key(entry))
             elif reason := find_skip_reason(entry):
                 self._skipped[path] = reason
             elif entry.mode != "link":
@@ -166,7 +178,7 @@ class ProjectSource:
     def finish(self) -> None:
         """Keep what was analysed."""
         self._view.keep(list(self._new.values()))
-        self._view.forget_others(self._keys.values())
+        self._view.forget_others([*self._keys.values(), *self._other_keys])
         self._new = {}
 
     def _find_candidates(self, name: str) -> list[str]:
@@ -254,13 +266,22 @@ def read_edited(below: Source, texts: Mapping[str, bytes]) -> Source:
     return EditedSource(below, texts, read_facts)
 
 
-def read_sources(rt: Runtime, project: str, work: Callable[[ProjectSource], _T]) -> _T:
+def list_languages(asked: Sequence[AskedLanguage] | UnsetType) -> frozenset[AskedLanguage]:
+    return frozenset(asked) if not isinstance(asked, UnsetType) and asked else EVERY_LANGUAGE
+
+
+def read_sources(
+    rt: Runtime,
+    project: str,
+    work: Callable[[ProjectSource], _T],
+    languages: frozenset[AskedLanguage] = EVERY_LANGUAGE,
+) -> _T:
     """Do something with the sources of a project as they are now, all at one moment.
 
     Raises Fault E_IO when they cannot be listed, E_CONFLICT when they change again and again meanwhile.
     """
     for _ in range(_TRIES):
-        with suppress(FilesChangedError), _open_source(rt, project) as source:
+        with suppress(FilesChangedError), _open_source(rt, project, languages) as source:
             return work(source)
     raise Fault(
         E_CONFLICT,
@@ -271,7 +292,7 @@ def read_sources(rt: Runtime, project: str, work: Callable[[ProjectSource], _T])
 
 
 @contextmanager
-def _open_source(rt: Runtime, project: str) -> Iterator[ProjectSource]:
+def _open_source(rt: Runtime, project: str, languages: frozenset[AskedLanguage]) -> Iterator[ProjectSource]:
     worktree = rt.worktree()
     if worktree.is_unfinished(project):
         worktree.settle(project)
@@ -284,7 +305,7 @@ def _open_source(rt: Runtime, project: str) -> Iterator[ProjectSource]:
             details={"reason": shorten(listed.reason)},
         )
     with rt.facts().open_view(project, f"facts {FACTS_VERSION}") as view:
-        source = ProjectSource(worktree, project, view, listed.files, rt.clock.processor_ms)
+        source = ProjectSource(worktree, project, view, listed.files, rt.clock.processor_ms, languages)
         yield source
         source.finish()
 

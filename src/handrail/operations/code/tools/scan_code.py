@@ -12,7 +12,12 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Json, Success
 from handrail.operations.code.tools.code_answers import Frame, answer, go_on, plain_fields
 from handrail.operations.code.tools.continuing import TokenDesk
-from handrail.operations.code.tools.project_source import ProjectSource, read_sources
+from handrail.operations.code.tools.project_source import (
+    AskedLanguage,
+    ProjectSource,
+    list_languages,
+    read_sources,
+)
 from handrail.operations.code.tools.scan_answers import (
     AnalyzedCode,
     FileDeps,
@@ -30,7 +35,7 @@ MOST_RESULTS = 200
 """Results of one page of a search or an outline."""
 MOST_DEPTH = 10
 
-_CONTROL = frozenset({"continuation", "refetch", "refresh", "ai_mode", "project"})
+_CONTROL = frozenset({"continuation", "refetch", "refresh", "ai_mode", "project", "languages"})
 AskedKind: TypeAlias = Literal["function", "class", "method", "variable", "type", "import"]
 
 
@@ -57,6 +62,9 @@ class ScanCode(Input, frozen=True, kw_only=True):
     refetch: Annotated[bool, Meta(description="Repeat what it left out.")] | UnsetType = UNSET
     refresh: Annotated[bool, Meta(description="Renew an expired token.")] | UnsetType = UNSET
     ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
+    languages: (
+        Annotated[list[AskedLanguage], Meta(description="Only these languages.", max_length=2)] | UnsetType
+    ) = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
@@ -78,7 +86,7 @@ def scan_code(rt: Runtime, request: ScanCode) -> Success:
             return answer(frame, scanning.perform(mode, given), source)
         return go_on(desk, resumed, source, scanning.perform)
 
-    return read_sources(rt, project, scan)
+    return read_sources(rt, project, scan, list_languages(request.languages))
 
 
 def _find_mode(given: Mapping[str, Json]) -> str:
@@ -97,7 +105,7 @@ def _find_mode(given: Mapping[str, Json]) -> str:
 OPERATION = Operation(
     name="code.scan",
     effect="read",
-    summary="Search JavaScript and TypeScript; see uses and what may break.",
+    summary="Search JavaScript, TypeScript and Python; see uses and what may break.",
     input=ScanCode,
     output=SearchedCode,
     variants=(AnalyzedCode, TraceOfCode, RippleOfCode, OutlinedFile, FileDeps),

@@ -66,6 +66,13 @@ _HASH = Spelling(
     value="HASH",
     text="Only with this hash.",
 )
+_LANGUAGES = Spelling(
+    field="languages",
+    kind="choices",
+    value="LANGUAGE",
+    choices=("javascript", "python"),
+    text="Only these languages; TypeScript is javascript.",
+)
 _FILE = Spelling(field="file", kind="text", value="FILE")
 
 CODE_TOOL_ROWS = (
@@ -89,6 +96,7 @@ CODE_TOOL_ROWS = (
                 text="Only these kinds.",
             ),
             _HASH,
+            _LANGUAGES,
             Spelling(field="limit", value="N"),
         ),
         needs=("tree_sitter",),
@@ -123,6 +131,7 @@ CODE_TOOL_ROWS = (
                 text="Several names to locate.",
             ),
             _HASH,
+            _LANGUAGES,
             Spelling(field="span", kind="text", value="A:B"),
             Spelling(
                 field="changes",

@@ -425,7 +425,7 @@ COMMANDS: dict[str, CommandHelp] = {
     "scan": {
         "path": "scan",
         "usage": "handrail scan [flags]",
-        "summary": "Search JavaScript and TypeScript; see uses and what may break.",
+        "summary": "Search JavaScript, TypeScript and Python; see uses and what may break.",
         "operation": "code.scan",
         "effect": "read",
         "authorised_by": "",
@@ -441,6 +441,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--scope", "value": "DIR", "choices": (), "is_required": False, "environment": "", "text": "Only below it."},
             {"name": "--kind", "value": "KIND", "choices": ("function", "class", "method", "variable", "type", "import"), "is_required": False, "environment": "", "text": "Only these kinds."},
             {"name": "--hash", "value": "HASH", "choices": (), "is_required": False, "environment": "", "text": "Only with this hash."},
+            {"name": "--languages", "value": "LANGUAGE", "choices": ("javascript", "python"), "is_required": False, "environment": "", "text": "Only these languages; TypeScript is javascript."},
             {"name": "--limit", "value": "N", "choices": (), "is_required": False, "environment": "", "text": "Default 20."},
             {"name": "--exported", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Only exported."},
             {"name": "--text", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Comments, too."},
@@ -457,7 +458,7 @@ COMMANDS: dict[str, CommandHelp] = {
     "edit": {
         "path": "edit",
         "usage": "handrail edit [flags]",
-        "summary": "Find a definition in JavaScript or TypeScript; preview and apply an edit of it.",
+        "summary": "Find a definition in JavaScript, TypeScript or Python; preview and apply an edit of it.",
         "operation": "code.edit",
         "effect": "ack",
         "authorised_by": "a token",
@@ -476,6 +477,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--to", "value": "NEW", "choices": (), "is_required": False, "environment": "", "text": "The new name."},
             {"name": "--names", "value": "NAME", "choices": (), "is_required": False, "environment": "", "text": "Several names to locate."},
             {"name": "--hash", "value": "HASH", "choices": (), "is_required": False, "environment": "", "text": "Only with this hash."},
+            {"name": "--languages", "value": "LANGUAGE", "choices": ("javascript", "python"), "is_required": False, "environment": "", "text": "Only these languages; TypeScript is javascript."},
             {"name": "--span", "value": "A:B", "choices": (), "is_required": False, "environment": "", "text": "Only between two offsets in bytes, A:B."},
             {"name": "--changes", "value": "FILE", "choices": (), "is_required": False, "environment": "", "text": "A file with several edits, [{\"rename\": NAME, \"to\": NEW}, {\"move\": …}]; `-` is stdin."},
             {"name": "--export-needs", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Its old module exports what it needs."},

@@ -1,0 +1,278 @@
+"""What a rename in Python changes, what it keeps, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from handrail.code_tools.edit.plan import Plan, Refusal
+from handrail.code_tools.edit.rename import plan_rename
+from tests.code_tools.edit.test_rename import rename
+from tests.code_tools.reading import project_with_mark
+
+Files = Mapping[str, str]
+
+ONE_FILE = {
+    "a local": ("def f():\n    ^a = 1\n    return a", "def f():\n    b = 1\n    return b"),
+    "a function": ("def ^a(): a()\na()", "def b(): b()\nb()"),
+    "a class and its types": (
+        "class ^a: pass\nx: 'a' = cast('a', 1)  # type: a\ndef f(y: List['a']) -> a: 'a'",
+        "class b: pass\nx: 'b' = cast('b', 1)  # type: b\ndef f(y: List['b']) -> b: 'a'",
+    ),
+    "what is listed": (
+        "__all__ = ['a']\n__all__ += ('c',)\ndef ^a(): pass",
+        "__all__ = ['b']\n__all__ += ('c',)\ndef b(): pass",
+    ),
+    "a global": (
+        "^a = 1\ndef f():\n    global a\n    a = 2",
+        "b = 1\ndef f():\n    global b\n    b = 2",
+    ),
+    "a class of the same name as its attribute": (
+        "^a = 1\nclass A:\n    a = a\n    c = a",
+        "b = 1\nclass A:\n    a = b\n    c = a",
+    ),
+    "a keyword of a known function": (
+        "def f(^a, c=1): return a\nf(a=1)\nf(c=a)",
+        "def f(b, c=1): return b\nf(b=1)\nf(c=a)",
+    ),
+    "a keyword of another function stays": (
+        "def f(^a): return a\ndef g(a): pass\ng(a=1)",
+        "def f(b): return b\ndef g(a): pass\ng(a=1)",
+    ),
+    "a keyword of a class": (
+        "class A:\n    def __init__(self, ^a): self.a = a\nA(a=1)",
+        "class A:\n    def __init__(self, b): self.a = b\nA(b=1)",
+    ),
+    "a parameter that callers cannot name": (
+        "def f(^a, /, *c): return a\nx.f(a=1)",
+        "def f(b, /, *c): return b\nx.f(a=1)",
+    ),
+    "the first parameter of a method": (
+        "class A:\n    def m(^a): return a.m(a=1)",
+        "class A:\n    def m(b): return b.m(a=1)",
+    ),
+    "an import keeps the other side": ("from x import ^a\na", "from x import a as b\nb"),
+    "an alias": ("from x import c as ^a\na", "from x import c as b\nb"),
+    "a module": ("import ^a\na.a", "import a as b\nb.a"),
+    "an f-string": ("^a = 1\nf'{a:{a}} a'", "b = 1\nf'{b:{b}} a'"),
+    "a comprehension": ("[^a for a in a]", "[b for b in a]"),
+    "a walrus": (
+        "def f():\n    if any(^a := c for c in d):\n        return a",
+        "def f():\n    if any(b := c for c in d):\n        return b",
+    ),
+    "nonlocal": (
+        "def f():\n    ^a = 1\n    def g():\n        nonlocal a\n        a += 1",
+        "def f():\n    b = 1\n    def g():\n        nonlocal b\n        b += 1",
+    ),
+    "a pattern": (
+        "match x:\n    case [^a, y] if a:\n        a",
+        "match x:\n    case [b, y] if b:\n        b",
+    ),
+    "windows line ends and a byte order mark": (
+        "\ufeff^a = 'ä'\r\nprint('ü', a)\r\n",
+        "\ufeffb = 'ä'\r\nprint('ü', b)\r\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), ONE_FILE.values(), ids=ONE_FILE)
+def test_one_file(before: str, after: str) -> None:
+    assert rename({"m.py": before}) == {"m.py": after}
+
+
+FILES: dict[str, tuple[Files, Files]] = {
+    "importers, re-exports, members and what tests patch": (
+        {
+            "p/__init__.py": "from .m import a\n__all__ = ['a']",
+            "p/m.py": "def ^a(): pass",
+            "t.py": "import p.m\nimport p.m as q\nfrom p import a as c\n"
+            "p.a; p.m.a(); q.a; c\npatch('p.m.a')\ngetattr(p, 'a')",
+        },
+        {
+            "p/__init__.py": "from .m import b\n__all__ = ['b']",
+            "p/m.py": "def b(): pass",
+            "t.py": "import p.m\nimport p.m as q\nfrom p import b as c\n"
+            "p.b; p.m.b(); q.b; c\npatch('p.m.b')\ngetattr(p, 'b')",
+        },
+    ),
+    "relative imports of all depths": (
+        {
+            "p/__init__.py": "",
+            "p/m.py": "^a = 1",
+            "p/q/__init__.py": "from ..m import a",
+            "p/q/n.py": "from . import a\nfrom .. import m\nm.a + a",
+        },
+        {
+            "p/__init__.py": "",
+            "p/m.py": "b = 1",
+            "p/q/__init__.py": "from ..m import b",
+            "p/q/n.py": "from . import b\nfrom .. import m\nm.b + b",
+        },
+    ),
+    "a star import": (
+        {"m.py": "def ^a(): pass", "n.py": "from m import *\na()", "o.py": "from n import *\na()"},
+        {"m.py": "def b(): pass", "n.py": "from m import *\nb()", "o.py": "from n import *\nb()"},
+    ),
+    "the stub": (
+        {"m.py": "def ^a(): pass", "m.pyi": "def a() -> None: ...", "n.py": "from m import a"},
+        {"m.py": "def b(): pass", "m.pyi": "def b() -> None: ...", "n.py": "from m import b"},
+    ),
+    "a fallback": (
+        {"m.py": "^a = 1", "n.py": "try:\n    from m import a\nexcept ImportError:\n    from o import a\na"},
+        {
+            "m.py": "b = 1",
+            "n.py": "try:\n    from m import b\nexcept ImportError:\n    from o import a as b\nb",
+        },
+    ),
+    "a source folder": (
+        {
+            "src/p/__init__.py": "def ^a(): pass",
+            "tests/test_p.py": "import p\np.a()",
+            "src/q.py": "from p import a",
+        },
+        {
+            "src/p/__init__.py": "def b(): pass",
+            "tests/test_p.py": "import p\np.b()",
+            "src/q.py": "from p import b",
+        },
+    ),
+    "keywords in other files": (
+        {"m.py": "def f(^a): return a", "n.py": "import m\nfrom m import f as g\nm.f(a=1); g(a=2); h(a=3)"},
+        {"m.py": "def f(b): return b", "n.py": "import m\nfrom m import f as g\nm.f(b=1); g(b=2); h(a=3)"},
+    ),
+    "a parameter in the stub": (
+        {
+            "m.py": "class A:\n    def f(self, ^a): return a",
+            "m.pyi": "class A:\n    def f(self, a: int): ...",
+        },
+        {"m.py": "class A:\n    def f(self, b): return b", "m.pyi": "class A:\n    def f(self, b: int): ..."},
+    ),
+    "another language has its own names": (
+        {"m.py": "def ^a(): pass", "m.js": "export function a() {}", "n.js": "var a; a"},
+        {"m.py": "def b(): pass", "m.js": "export function a() {}", "n.js": "var a; a"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FILES.values(), ids=FILES)
+def test_several_files(before: Files, after: Files) -> None:
+    assert rename(before) == after
+
+
+REFUSED: dict[str, tuple[Files, str, str]] = {
+    "a method": ({"m.py": "class A:\n    def ^a(self): pass"}, "b", "member"),
+    "an attribute of a class": ({"m.py": "class A:\n    ^a = 1"}, "b", "member"),
+    "a name of Python": ({"m.py": "^__all__ = []"}, "b", "external"),
+    "the first part of a module": ({"m.py": "import ^a.c\na.c"}, "b", "external"),
+    "a word of the language": ({"m.py": "^a = 1"}, "lambda", "invalid_name"),
+    "no name": ({"m.py": "^a = 1"}, "b$", "invalid_name"),
+    "a name that is there": ({"m.py": "^a = 1\nb = 2"}, "b", "collision"),
+    "an inner name would catch it": ({"m.py": "^a = 1\ndef f(b): return a"}, "b", "shadowed"),
+    "it would catch a name of Python": ({"m.py": "^a = 1\nprint(a)"}, "print", "captured"),
+    "a comprehension would catch it": ({"m.py": "def f(^a): return [b for b in c if a]"}, "b", "shadowed"),
+    "code in a string": ({"m.py": "def f(^a): return eval('a')"}, "b", "dynamic"),
+    "names as a dictionary": ({"m.py": "def f(^a): return '{a}'.format(**locals())"}, "b", "dynamic"),
+    "the module's names as a dictionary": ({"m.py": "^a = 1\nglobals()['a']"}, "b", "dynamic"),
+    "a call that may mean it": (
+        {"m.py": "class A:\n    def m(self, ^a): return a\nx.m(a=1)"},
+        "b",
+        "dynamic",
+    ),
+    "keywords from a dictionary": ({"m.py": "def f(^a): return a\nf(**c)"}, "b", "dynamic"),
+    "a decorator": ({"m.py": "@command\ndef f(^a): return a"}, "b", "dynamic"),
+    "a parameter of a test": ({"test_m.py": "def test_f(^a): return a"}, "b", "dynamic"),
+    "a fixture": ({"conftest.py": "@pytest.fixture\ndef ^a(): pass"}, "b", "dynamic"),
+    "a base class from elsewhere": (
+        {"m.py": "from x import Y\nclass A(Y):\n    def m(self, ^a): return a"},
+        "b",
+        "dynamic",
+    ),
+    "a name that a branch binds over Python's": (
+        {"m.py": "try:\n    x\nexcept NameError:\n    ^long = int\nlong(1)"},
+        "b",
+        "dynamic",
+    ),
+    "a module of the package": ({"p/__init__.py": "^a = 1", "p/b.py": ""}, "b", "collision"),
+    "a file that takes everything has it": (
+        {"m.py": "^a = 1", "n.py": "from m import *\nb = 1"},
+        "b",
+        "captured",
+    ),
+    "a star import would leave it out": (
+        {"m.py": "^a = 1", "n.py": "from m import *\na"},
+        "_b",
+        "changed_meaning",
+    ),
+    "two star imports": (
+        {"m.py": "^a = 1", "n.py": "from m import *\nfrom elsewhere import *\na"},
+        "b",
+        "dynamic",
+    ),
+    "a name of the module and of a star import": (
+        {"m.py": "from n import *\n^a = 1", "n.py": "a = 2"},
+        "b",
+        "dynamic",
+    ),
+    "another import of the new name": (
+        {"m.py": "^a = 1", "n.py": "from m import b"},
+        "b",
+        "captured",
+    ),
+    "a member of the new name": ({"m.py": "^a = 1", "n.py": "import m\nm.b"}, "b", "captured"),
+    "a syntax error": ({"m.py": "^a = 1\ndef :"}, "b", "parse_error"),
+}
+
+
+@pytest.mark.parametrize(("files", "new_name", "code"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_known_is_refused_with_the_place(files: Files, new_name: str, code: str) -> None:
+    refusal = rename(files, new_name)
+
+    assert isinstance(refusal, Refusal), refusal
+    assert refusal.code == code
+
+
+INCOMPLETE: dict[str, tuple[Files, str]] = {
+    "a module as a value": ({"m.py": "^a = 1", "n.py": "import m\nf(m)"}, "whole_module_used"),
+    "a computed import": ({"m.py": "^a = 1", "n.py": "a\nimport_module(x)"}, "dynamic_import"),
+    "a computed member": ({"m.py": "^a = 1", "n.py": "a\ngetattr(m, x)"}, "computed_member"),
+    "code elsewhere": ({"m.py": "^a = 1", "n.py": "a\nexec(x, {})"}, "eval"),
+    "a computed list": ({"m.py": "^a = 1\n__all__ = [x for x in y]"}, "computed_exports"),
+    "a module with an answer for every name": (
+        {"m.py": "^a = 1\ndef __getattr__(name): pass"},
+        "computed_exports",
+    ),
+    "a star import of another package": (
+        {"m.py": "^a = 1", "n.py": "from elsewhere import *\na"},
+        "star_import",
+    ),
+    "a file that cannot be parsed": ({"m.py": "^a = 1", "n.py": "def :\na"}, "parse_error"),
+}
+
+
+@pytest.mark.parametrize(("files", "code"), INCOMPLETE.values(), ids=INCOMPLETE)
+def test_a_plan_says_why_it_may_not_be_all(files: Files, code: str) -> None:
+    project, symbol, _ = project_with_mark(files)
+    assert symbol is not None
+
+    plan = plan_rename(project, symbol, "b")
+
+    assert isinstance(plan, Plan), plan
+    assert not plan.complete
+    assert code in {reason.code for reason in plan.reasons}
+
+
+def test_members_and_mentions_are_listed_and_left_alone() -> None:
+    files = {"m.py": "def ^a(): pass\n# a\nx = 'a'", "n.py": "y.a()\nclass B:\n    def a(self): pass"}
+    project, symbol, _ = project_with_mark(files)
+    assert symbol is not None
+
+    plan = plan_rename(project, symbol, "b")
+
+    assert isinstance(plan, Plan)
+    assert [(each.path, each.level) for each in plan.untouched] == [
+        ("m.py", "possible"),
+        ("m.py", "possible"),
+        ("n.py", "member"),
+        ("n.py", "member"),
+    ]

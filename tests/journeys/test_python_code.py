@@ -1,0 +1,168 @@
+"""`handrail scan` and `handrail edit` on a project of Python sources."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.journeys.code_project import CodeProject
+from tests.surfaces.cli.here import run_here
+
+FILES = {
+    "src/shop/__init__.py": 'from .prices import total\n\n__all__ = ["total"]\n',
+    "src/shop/prices.py": """\
+from __future__ import annotations
+
+
+class Basket:
+    def __init__(self, items: list[int]) -> None:
+        self.items = items
+
+
+def total(basket: "Basket", tax: int = 0) -> int:
+    \"\"\"What it costs.\"\"\"
+    return sum(basket.items) + tax
+""",
+    "src/shop/prices.pyi": "class Basket: ...\ndef total(basket: Basket, tax: int = ...) -> int: ...\n",
+    "src/shop/orders.py": """\
+from shop import prices
+from shop.prices import Basket, total as cost
+
+
+def order(items):
+    return cost(Basket(items), tax=1) + prices.total(Basket(items))
+""",
+    "tests/test_shop.py": """\
+from shop import total
+from shop.prices import Basket
+
+
+def test_total(monkeypatch):
+    monkeypatch.setattr("shop.orders.cost", total)
+    assert total(Basket([1]), tax=2) == 3
+""",
+    "src/total.js": "export function total() { return 1 }\n",
+}
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> CodeProject:
+    return CodeProject(tmp_path, FILES)
+
+
+def ask(code: CodeProject, *words: str) -> dict[str, Any]:
+    ran = run_here(code.runtime, list(words))
+    document: dict[str, Any] = json.loads(ran.out)
+    answer: dict[str, Any] = document["data"] if document["ok"] else document["error"]
+    return answer
+
+
+@pytest.mark.promise("code.python.questions")
+def test_questions_about_python(code: CodeProject) -> None:
+    found = ask(code, "scan", "--search", "total", "--kind", "function", "--languages", "python")
+    outlined = ask(code, "scan", "--outline", "src/shop/prices.py")
+    linked = ask(code, "scan", "--deps", "src/shop/orders.py")
+    analyzed = ask(code, "scan", "--analyze", "src/shop/prices.py#total@" + found["results"][0]["hash"][:8])
+    traced = ask(code, "scan", "--trace", "order", "--down")
+    rippled = ask(code, "scan", "--ripple", found["results"][0]["id"])
+
+    assert [one["file"] for one in found["results"][:2]] == ["src/shop/prices.py", "src/shop/prices.pyi"]
+    assert found["results"][0]["signature"] == 'def total(basket: "Basket", tax: int = 0) -> int'
+    assert [(one["kind"], one["name"], one["container"]) for one in outlined["results"]] == [
+        ("class", "Basket", ""),
+        ("method", "__init__", "Basket"),
+        ("function", "total", ""),
+    ]
+    assert [(one["module"], one["file"]) for one in linked["imports"]] == [
+        ("shop", "src/shop/prices.py"),
+        ("shop.prices", "src/shop/prices.py"),
+    ]
+    assert analyzed["doc"] == "What it costs."
+    assert analyzed["parameters"] == ["basket", "tax"]
+    assert {one["name"] for one in analyzed["callers"]} == {"order", "test_total"}
+    assert [one["name"] for one in traced["tree"] if one["parent"] == -1] == ["cost", "Basket", "total"]
+    assert rippled["tests"] == ["tests/test_shop.py"]
+    assert rippled["layers"][0]["files"] == [
+        "src/shop/__init__.py",
+        "src/shop/orders.py",
+        "src/shop/prices.pyi",
+        "tests/test_shop.py",
+    ]
+
+
+@pytest.mark.promise("code.python.rename")
+def test_a_rename_reaches_everything_that_spells_the_name(code: CodeProject) -> None:
+    before = {name: code.text(name) for name in FILES}
+    for old, new in (("total", "price"), ("tax", "extra"), ("Basket", "Cart"), ("cost", "due")):
+        shown = ask(code, "edit", "--rename", _id_of(code, old), "--to", new, "--ai-mode")
+        ask(code, "edit", "--continuation", shown["continuation_tokens"]["apply"], "--fix")
+
+    after = {name: code.text(name) for name in FILES}
+    words = (("total", "price"), ("tax", "extra"), ("Basket", "Cart"), ("cost", "due"))
+    for name, text in before.items():
+        if name != "src/total.js":
+            for old, new in words:
+                text = text.replace("test_total", "TEST").replace(old, new).replace("TEST", "test_total")
+        assert after[name] == text.replace("What it dues.", "What it costs.")
+    subprocess.run(
+        [sys.executable, "-c", "import shop, shop.orders; assert shop.orders.order([1]) == 3"],
+        cwd=code.root / "src",
+        check=True,
+        timeout=60,
+    )
+
+
+def _id_of(code: CodeProject, name: str) -> str:
+    found = ask(code, "scan", "--search", name, "--languages", "python")["results"]
+    wanted = "src/shop/orders.py" if name == "cost" else "src/shop/prices.py"
+    return str(
+        next(one["id"] for one in found if one["file"] == wanted and one["name"] == name and one["id"])
+    )
+
+
+@pytest.mark.promise("code.python.refused")
+def test_what_only_a_run_tells_is_refused_with_the_place(code: CodeProject) -> None:
+    method = ask(code, "edit", "--file", "src/shop/prices.py", "--rename", "__init__", "--to", "start")
+    fixture = ask(code, "edit", "--rename", "monkeypatch", "--to", "patcher")
+    extracted = ask(code, "edit", "--file", "src/shop/prices.py", "--extract", "Basket")
+
+    assert method["details"]["reason"] == "member"
+    assert (
+        fixture["details"] | {"reason": "dynamic", "file": "tests/test_shop.py", "line": 5}
+        == fixture["details"]
+    )
+    assert extracted["details"]["reason"] == "language"
+    assert {name: code.text(name) for name in FILES} == FILES
+
+
+@pytest.mark.promise("code.python.languages")
+def test_each_command_sees_its_languages(code: CodeProject) -> None:
+    def files(answer: dict[str, Any]) -> set[str]:
+        return {one["file"].rpartition(".")[2] for one in answer["results"]}
+
+    everything = files(ask(code, "scan", "--search", "total"))
+    python = files(ask(code, "scan", "--search", "total", "--languages", "python"))
+    javascript = files(code.told("js-scan --search total"))
+
+    assert everything == {"js", "py", "pyi"}
+    assert python == {"py", "pyi"}
+    assert javascript == {"js"}
+
+
+def test_the_scripts_name_their_language() -> None:
+    """What the two console scripts add to their line, told by the program itself."""
+    script = "import sys, handrail.main as m; m.main = lambda *words: print(*words) or 0; m.{}()"
+    for name, added in (("js_scan", "scan"), ("js_edit", "edit")):
+        ran = subprocess.run(
+            [sys.executable, "-c", script.format(name)],
+            check=True,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+        )
+        assert ran.stdout == f"{added} --languages javascript\n"
