@@ -413,11 +413,7 @@ FILES: Rows = (
     ("operations.code.show_diff", "MOST_DIFF_FILES", "Files that `code diff` names."),
     ("operations.code.show_diff", "MOST_DIFF_BYTES", "Its lines."),
     ("operations.code.unified_diff", "MOST_DIFF_LINES", "Differing lines of one file in it."),
-    (
-        "operations.code.unified_diff",
-        "MOST_DIFF_WORK",
-        "Differing lines of one side times those of the other.",
-    ),
+    ("operations.code.unified_diff", "MOST_DIFF_WORK", "Its differing lines, one side times the other."),
     ("host.worktree.restore", "MOST_JOURNAL_BYTES", "Everything that one `code restore` or `edit` writes."),
     ("ports.worktree", "MOST_PACK_BYTES", "All contents that one tree adds, before they are compressed."),
 )

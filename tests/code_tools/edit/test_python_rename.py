@@ -141,6 +141,14 @@ FILES: dict[str, tuple[Files, Files]] = {
         {"m.py": "def f(^a): return a", "n.py": "import m\nfrom m import f as g\nm.f(a=1); g(a=2); h(a=3)"},
         {"m.py": "def f(b): return b", "n.py": "import m\nfrom m import f as g\nm.f(b=1); g(b=2); h(a=3)"},
     ),
+    "a name that is the same on purpose": (
+        {"p/__init__.py": "from .m import a as a\nfrom .m import a as c", "p/m.py": "^a = 1"},
+        {"p/__init__.py": "from .m import b as b\nfrom .m import b as c", "p/m.py": "b = 1"},
+    ),
+    "a module that its package imports": (
+        {"p/__init__.py": "from p import m\nm.a", "p/m.py": "^a = 1"},
+        {"p/__init__.py": "from p import m\nm.b", "p/m.py": "b = 1"},
+    ),
     "a parameter in the stub": (
         {
             "m.py": "class A:\n    def f(self, ^a): return a",
@@ -220,6 +228,7 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "captured",
     ),
     "a member of the new name": ({"m.py": "^a = 1", "n.py": "import m\nm.b"}, "b", "captured"),
+    "a private name of a class": ({"m.py": "class ^A:\n    __x = 1\ny._A__x"}, "B", "dynamic"),
     "a syntax error": ({"m.py": "^a = 1\ndef :"}, "b", "parse_error"),
 }
 

@@ -23,6 +23,9 @@ def refuse_in_python(project: Project, name: str, new_name: str, component: Comp
     first = component.tokens[0]
     if name.startswith("__") and name.endswith("__"):
         return _refuse("external", "Python itself knows this name.", first.path, first.start, first.end)
+    refusal = _refuse_private_members(project, name)
+    if refusal is not None:
+        return refusal
     for slot in component.slots:
         refusal = _refuse_slot(project, slot, name, new_name)
         if refusal is not None:
@@ -31,6 +34,19 @@ def refuse_in_python(project: Project, name: str, new_name: str, component: Comp
         refusal = _refuse_place(project, token.path, token.start, name)
         if refusal is not None:
             return refusal
+    return None
+
+
+def _refuse_private_members(project: Project, name: str) -> Refusal | None:
+    """`_A__b` is how others reach `__b` of the class A: it has the name of the class in it."""
+    prefix = f"_{name.lstrip('_')}__"
+    for path in project.source.candidates(prefix):
+        facts = project.facts(path) if is_python(path) else None
+        named: list[Use | Member] = [] if facts is None else [*facts.uses, *facts.members]
+        for each in named:
+            if each.name.startswith(prefix):
+                message = "This private name has the name of the class in it."
+                return _refuse("dynamic", message, path, each.start, each.end)
     return None
 
 

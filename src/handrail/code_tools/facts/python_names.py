@@ -131,7 +131,12 @@ class PythonNames:
         if found.imported in ("", "*"):
             return None
         target = self.modules.find(path, found.module)
-        return None if target is None else self.find_exported(target, found.imported)
+        there = None if target is None else self.find_exported(target, found.imported)
+        return None if there is None or self._is_itself(path, found, there) else there
+
+    def _is_itself(self, path: str, found: Import, slot: Exported) -> bool:
+        """`from package import module` inside of the package binds the name that it asks for."""
+        return found.binding != NONE and self.slot_of_binding(path, found.binding) == slot
 
     def module_of_import(self, path: str, found: Import) -> str | None:
         """The module that an import's local name stands for, if it stands for one."""
@@ -142,7 +147,7 @@ class PythonNames:
             if target is None:
                 return None
             named = self.find_exported(target, found.imported)
-            if named is not None:
+            if named is not None and not self._is_itself(path, found, named):
                 return self.module_of_slot(named)
             return self.modules.child(target, found.imported)
         if found.kind == "namespace" and found.imported_span is None and self._is_first_part(path, found):
@@ -256,10 +261,12 @@ class PythonNames:
             if found.imported != slot.name or span is None or self.slot_of_import(path, found) != slot:
                 continue
             tie: Slot | None = None
-            if found.binding != NONE and any(
-                facts.uses[at].start == span.start for at in facts.bindings[found.binding].uses
-            ):
+            split: Split = "none"
+            if found.binding != NONE and facts.bindings[found.binding].name == slot.name:
+                # `from x import a as a` says that the name is the same on purpose, and so it stays.
                 tie = self.slot_of_binding(path, found.binding)
+                uses = facts.bindings[found.binding].uses
+                split = "import" if any(facts.uses[at].start == span.start for at in uses) else "none"
             yield Token(
                 path=path,
                 start=span.start,
@@ -267,7 +274,7 @@ class PythonNames:
                 role="import",
                 definition=found.definition,
                 tie=tie,
-                split="none" if tie is None else "import",
+                split=split,
             )
         for member in facts.members:
             if member.name == slot.name and self.slot_of_member(path, facts, member) == slot:
