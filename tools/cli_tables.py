@@ -162,7 +162,8 @@ def _errors(called: Operation, create: tuple[str, ...], flags: Sequence[str]) ->
     shared = [code for code in SHARED_ERRORS if code not in FLAG_ERRORS or FLAG_ERRORS[code] in flags]
     kept = STORE_ERRORS if called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS else ()
     has_tokens = called.item is not None and ("cursor" in _fields(called) or bool(called.tool))
-    is_signed = called.name.startswith("run.") or has_tokens or called.effect in SIGNED_EFFECTS
+    acts_on_a_run = called.name.startswith("run.") and called.effect != "read"
+    is_signed = acts_on_a_run or has_tokens or called.effect in SIGNED_EFFECTS
     keys = KEY_ERRORS if is_signed else ()
     if called.name.startswith("self."):  # wrong settings and variables are told, never refused
         shared.remove("E_CONFIG")

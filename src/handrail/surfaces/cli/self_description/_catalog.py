@@ -304,7 +304,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail run graph SESSION_ID --compact", "handrail run graph SESSION_ID --run RUN_ID --compact"),
-        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "RUN_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "RUN_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "run node": {
         "path": "run node",
@@ -320,7 +320,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail run node SESSION_ID NODE_ID --compact",),
-        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "NODE_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "NODE_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "run compare": {
         "path": "run compare",
@@ -337,7 +337,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail run compare SESSION_ID NODE_ID OTHER_NODE_ID --compact",),
-        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "NODE_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "NODE_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "check run": {
         "path": "check run",
