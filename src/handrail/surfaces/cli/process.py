@@ -61,11 +61,11 @@ class Process:
         self._pending: Interrupted | None = None
         self._signals = 0
         self._ends_at: float | None = None
-        self._began_at = time.monotonic()
+        self._began_ns = time.monotonic_ns()
 
     def seconds_so_far(self) -> float:
         """How long the call has taken."""
-        return time.monotonic() - self._began_at
+        return (time.monotonic_ns() - self._began_ns) / 1e9
 
     def take_over(self) -> None:
         """Open closed descriptors 0 to 2 and handle signals. The first thing a call does."""

@@ -145,7 +145,7 @@ def text_of(payload: Json, page: Page) -> list[str]:
     """The whole payload: a list as a table, everything else as aligned names."""
     if isinstance(payload, dict) and isinstance(payload.get("items"), list):
         return _list(payload, page)
-    return value_lines(payload)
+    return value_lines(payload, page.width)
 
 
 def join_lines(lines: Sequence[str]) -> str:
@@ -229,32 +229,42 @@ def spell_for_people(line: str) -> str:
     return line.removesuffix(" --compact") + " --human" if line.endswith(" --compact") else line
 
 
-def value_lines(value: Json) -> list[str]:
-    """Any JSON value: objects as aligned names, lists one item after the other."""
+def value_lines(value: Json, page_width: int = 0) -> list[str]:
+    """Any JSON value: objects as aligned names, lists one item after the other; prose within the page."""
     match value:
         case dict():
-            return _object({key: inner for key, inner in value.items() if key not in _HIDDEN})
+            return _object({key: inner for key, inner in value.items() if key not in _HIDDEN}, page_width)
         case list() | tuple():
-            return [line for inner in value for line in _item(inner)]
+            return [line for inner in value for line in _item(inner, page_width)]
         case _:
             return lines_of(format_cell(value, is_whole=True))
 
 
-def _object(value: dict[str, Json]) -> list[str]:
+def _object(value: dict[str, Json], page_width: int) -> list[str]:
     width = max((width_of(key) for key, inner in value.items() if _is_short(inner)), default=0)
+    room = page_width - width - 2
     lines = []
     for key, inner in value.items():
         name = one_line(key) + ":"
         if _is_short(inner):
             is_size = key.endswith("bytes") and isinstance(inner, int) and not isinstance(inner, bool)
-            lines.append(f"{pad(name, width + 1)} {size_text(inner) if is_size else format_cell(inner)}")
+            told = size_text(inner) if is_size else format_cell(inner)
+            first, *rest = wrap(told, room) if room > _NARROWEST and _is_prose(told) else [told]
+            lines += [f"{pad(name, width + 1)} {first}", *(" " * (width + 2) + line for line in rest)]
         else:
-            lines += [name, *(INDENT + line for line in value_lines(inner))]
+            inside = page_width - len(INDENT) if page_width else 0
+            lines += [name, *(INDENT + line for line in value_lines(inner, inside))]
     return lines
 
 
-def _item(value: Json) -> list[str]:
-    first, *rest = value_lines(value) or [""]
+def _is_prose(text: str) -> bool:
+    """Whether it may be wrapped: commands and paths are copied, and stay whole."""
+    return " " in text and "handrail " not in text and "/" not in text
+
+
+def _item(value: Json, page_width: int) -> list[str]:
+    inside = page_width - len(INDENT) if page_width else 0
+    first, *rest = value_lines(value, inside) or [""]
     return [f"- {first}", *(INDENT + line for line in rest)]
 
 
