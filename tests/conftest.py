@@ -22,9 +22,9 @@ from handrail.host.program.installation import LocalInstallation
 from handrail.host.workflow_sources.directories import list_named_files, refuse_named_file
 from handrail.operations import source_drift, workflow_catalog
 from handrail.operations.workflows import examine_workflows
-from handrail.ports.process import AuditLine, Claim, KeyringFacts
+from handrail.ports.process import AuditLine, Claim, KeyringFacts, McpProcess
 from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts, ProgramFacts
-from handrail.ports.workspace import FilePlace, SettingProblem, Settings, WorkflowFile
+from handrail.ports.workspace import DesiredSettings, FilePlace, SettingProblem, Settings, WorkflowFile
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
 from handrail.store_proof.scratch import find_memory_directory
@@ -221,6 +221,9 @@ class GivenSettings:
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
         return ()
 
+    def desired(self, project: str = "") -> DesiredSettings:
+        return DesiredSettings(user_file="config.json", project_file="project.json", user={}, project={})
+
     def set_preferences(
         self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
     ) -> bool:
@@ -230,6 +233,22 @@ class GivenSettings:
         changes = {name: value for name, value in given.items() if value is not None}
         self.settings = msgspec.structs.replace(self.settings, **changes)
         return True
+
+
+class GivenProcesses:
+    """Servers that a test says are running."""
+
+    def __init__(self) -> None:
+        self.held: list[McpProcess] = []
+
+    def announce(self, server: McpProcess) -> None:
+        self.held.append(server)
+
+    def withdraw(self) -> None:
+        self.held.clear()
+
+    def running(self) -> tuple[McpProcess, ...]:
+        return tuple(self.held)
 
 
 class KeptAudit:
@@ -307,6 +326,7 @@ def memory_runtime() -> Runtime:
     library = GivenFiles()
     library.add(THREE_STEPS, "three_steps.json")
     installation = GivenInstallation()
+    processes = GivenProcesses()
     return Runtime(
         log=MemoryLog(),
         keys=FixedKeys(),
@@ -320,6 +340,7 @@ def memory_runtime() -> Runtime:
         settings=GivenSettings(),
         audit=KeptAudit(),
         installation=lambda: installation,
+        mcp_processes=lambda: processes,
     )
 
 

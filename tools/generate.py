@@ -31,7 +31,7 @@ from tools.python_page import python_page  # noqa: E402 - the line above makes `
 from tools.referees_page import referees_page  # noqa: E402 - the line above makes `tools` importable
 from tools.reference_index import REFERENCE_INDEX, reference_index  # noqa: E402 - the line above makes `tools` importable
 from tools.renames_page import renames_page  # noqa: E402 - the line above makes `tools` importable
-from tools.settings_page import settings_page  # noqa: E402 - the line above makes `tools` importable
+from tools.settings_page import packed_settings, settings_page  # noqa: E402 - the line above makes `tools` importable
 
 ATTRIBUTES = ".gitattributes"
 _HEAD = '''"""{title}
@@ -86,6 +86,7 @@ def _files() -> dict[str, str]:
         "schemas/contract.json": _json(cli_contract()),
         "schemas/contract-ext.json": _json(cli_contract_extension()),
         "src/handrail/packed/cli-reference.json": _json(cli_reference()),
+        "src/handrail/packed/settings.json": _json(packed_settings()),
         **packed_files.copies(ROOT),
         **attack_readmes(),
     }

@@ -99,6 +99,12 @@ PLACES = (
         after="`console` makes it again.",
     ),
     Place(
+        path="run/mcp-<pid>.json",
+        holds="What an MCP server that runs now offers; the server holds its lock, and it goes with it.",
+        loss="nothing",
+        after="`settings show` does not list that server.",
+    ),
+    Place(
         path="skill.json",
         holds="The digest of the skill that was copied last.",
         loss="record",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Any, get_args, get_origin
 
@@ -13,6 +14,15 @@ from handrail.host import settings
 from tools import cli_tables
 from tools.page_parts import page, table
 
+UNSAID_DEFAULTS = {
+    "output.format": "json",
+    "output.envelope": "cli",
+    "preferences.autonomy": "guided",
+    "preferences.riskPolicy": "conservative",
+}
+"""What holds where a file leaves it out and the field itself stays empty."""
+_LINK = re.compile(r"; \[[^\]]*\]\([^)]*\)")
+"""Where a page says more: there is none beside the packed texts."""
 USER, PROJECT = settings.USER_FILE, settings.PROJECT_FILE
 
 WORKFLOW_SETTINGS = {
@@ -55,7 +65,7 @@ def settings_page() -> str:
     return page(
         "# Settings",
         "What can be set once instead of with every call.\n"
-        "`handrail context` shows what is in force.\n"
+        "`handrail settings show` shows what is in force, and where each value comes from.\n"
         "`handrail doctor --checks settings` names what is wrong, and what nothing reads.",
         f"## Of the user\n\n`{USER}` in the [Handrail home](home.md), one JSON object.\n"
         "No file means the defaults; a file with a wrong value is refused with `E_CONFIG`, never half used.",
@@ -72,6 +82,36 @@ def settings_page() -> str:
         "These belong to others, and Handrail reads them too:",
         table(("variable", "what"), ([f"`{name}`", text] for name, text in NOT_OURS.items())),
     )
+
+
+def packed_settings() -> list[dict[str, Any]]:
+    """The same rows for `settings show`: one for each name, with whose files may set it."""
+    found: dict[str, dict[str, Any]] = {}
+    for struct, file, whose in (("_UserFile", USER, "user"), ("_ProjectFile", PROJECT, "project")):
+        defaults = dict(_defaults(getattr(settings, struct), ""))
+        for name, takes, _, text in _rows(struct, file):
+            plain = name.strip("`")
+            if ".NAME." in plain:
+                continue  # they stand with the check that has them
+            default = defaults.get(plain, UNSAID_DEFAULTS.get(plain))
+            told: dict[str, Any] = {
+                "name": plain,
+                "of": [],
+                "takes": takes.replace("`", ""),
+                "default": default,
+                "text": text,
+            }
+            found.setdefault(plain, told)["of"].append(whose)
+    return [{**one, "text": _LINK.sub("", one["text"]).replace("`", "")} for one in found.values()]
+
+
+def _defaults(struct: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, Any]]:
+    for field in msgspec.structs.fields(struct):
+        name = prefix + field.encode_name
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
+            yield from _defaults(field.type, name + ".")
+        elif field.default not in ("", None, (), msgspec.NODEFAULT):
+            yield name, msgspec.to_builtins(field.default)
 
 
 def documented_variables() -> set[str]:

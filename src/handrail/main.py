@@ -296,7 +296,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
     """Serve until stdin closes. The project comes from the environment, not from a call."""
     import gc
 
-    from handrail.runtime.permission import Caller, write_server_start_line
+    from handrail.runtime.permission import Caller, announce_process, write_server_start_line
     from handrail.surfaces.mcp.calls_in_progress import ServerParts
     from handrail.surfaces.mcp.messages import TOOL_SETS, WORKFLOW_SET
     from handrail.surfaces.mcp.stdio import serve_stdio
@@ -318,6 +318,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
         from handrail.surfaces.mcp.adapter import Adapter
 
         adapter = Adapter(runtime, **options)
+        announce_process(runtime, "stdio", tuple(adapter.tools))
         gc.freeze()
         gc.set_threshold(_OBJECTS_BEFORE_COLLECTING_IN_A_SERVER)
         return adapter
@@ -332,6 +333,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
         ),
         home_directory(environment),
     )
+    runtime.mcp_processes().withdraw()
     return 0
 
 

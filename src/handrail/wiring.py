@@ -16,7 +16,7 @@ from handrail.host.clock import SystemClock, SystemRandomness
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
-from handrail.ports.process import ConfirmedTokens, Incidents, Terminal
+from handrail.ports.process import ConfirmedTokens, Incidents, McpProcesses, Terminal
 from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
@@ -50,6 +50,7 @@ def build_runtime(
     if secret:
         known.register(secret.encode(errors="surrogateescape"))
     worktree = _Late(lambda: _worktree(place, environment))
+    processes = _Late(lambda: _mcp_processes(place))
     return Runtime(
         log=HotLog(FileLog(os.path.join(place, "data"))),
         keys=FileKeyring(place, randomness, secret, known),
@@ -74,6 +75,7 @@ def build_runtime(
         clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
         check_programs=lambda: _check_programs(place, environment, known),
+        mcp_processes=lambda: cast(McpProcesses, processes),
         terminal=_terminal,
     )
 
@@ -160,6 +162,12 @@ def _check_programs(place: str, environment: Mapping[str, str], known: Secrets) 
     from handrail.host.check_programs import LocalCheckPrograms
 
     return LocalCheckPrograms(place, environment, known)
+
+
+def _mcp_processes(place: str) -> McpProcesses:
+    from handrail.host.server.mcp_processes import McpProcessFiles
+
+    return McpProcessFiles(place)
 
 
 def _terminal() -> Terminal:

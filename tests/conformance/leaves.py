@@ -115,6 +115,7 @@ LEAVES: dict[str, Leaf] = {
                 *words("run start wr.small_change --request-id more --session SESSION_ID"),
                 *("--autonomy", "guided", "--risk-policy", "balanced", "--context", '{"scope":"src"}'),
             ),
+            words("run start wr.small_change --request-id named --preset full_auto"),
         ),
         ways={
             "WORKFLOW_NOT_FOUND": says("run start wr.nope --request-id k"),
@@ -449,6 +450,7 @@ LEAVES: dict[str, Leaf] = {
             **of_one_session("preferences set --session SESSION_ID --autonomy guided --dry-run"),
         },
     ),
+    "settings show": Leaf(line=words("settings show")),
     "keys rotate": Leaf(line=words("keys rotate")),
     "store verify": Leaf(
         line=words("store verify"),

@@ -27,7 +27,39 @@ def test_a_preset_is_set_by_name_and_told_by_its_label(
 
     assert (made["data"]["autonomy"], made["data"]["risk_policy"]) == (autonomy, risk)
     assert shown["data"]["preset"] == name
-    assert {"id": name, "label": label, "autonomy": autonomy, "risk_policy": risk} in shown["data"]["presets"]
+    (row,) = [one for one in shown["data"]["presets"] if one["id"] == name]
+    assert (row["label"], row["autonomy"], row["risk_policy"]) == (label, autonomy, risk)
+    assert row["text"].endswith(".")
+
+
+@pytest.mark.promise("truth.presets")
+def test_every_value_of_a_preference_has_a_label_and_a_sentence(runtime: Runtime) -> None:
+    choices = command(runtime, "preferences", "show")[1]["data"]["choices"]
+
+    assert [one["id"] for one in choices["autonomy"]] == [
+        "guided",
+        "full_auto_stop_on_user_deps",
+        "full_auto_never_stop",
+    ]
+    assert [one["id"] for one in choices["risk_policy"]] == ["conservative", "balanced", "aggressive"]
+    assert all(one["label"] and one["text"] for rows in choices.values() for one in rows)
+
+
+@pytest.mark.promise("truth.presets")
+def test_a_run_begins_with_a_preset_as_with_what_it_stands_for(runtime: Runtime) -> None:
+    line = ("run", "start", "project.three_steps", "--request-id", "once")
+    _, begun = command(runtime, *line, "--preset", "full_auto_with_stops")
+    _, again = command(
+        runtime, *line, "--autonomy", "full_auto_stop_on_user_deps", "--risk-policy", "balanced"
+    )
+    status, refused = command(runtime, *line, "--preset", "guided", "--autonomy", "guided")
+
+    assert begun["data"]["preferences"] == {
+        "autonomy": "full_auto_stop_on_user_deps",
+        "riskPolicy": "balanced",
+    }
+    assert again["data"] == begun["data"]
+    assert (status, refused["error"]["details"]["domain_code"]) == (2, "VALIDATION_ERROR")
 
 
 @pytest.mark.promise("truth.presets")

@@ -145,16 +145,22 @@ def test_no_file_takes_an_id_that_is_not_its_own(here: Runtime, workflow_id: str
 
 
 @pytest.mark.promise("console.save")
-def test_the_command_saves_a_new_file_under_its_id(here: Runtime, project: Path) -> None:
+@pytest.mark.parametrize(
+    ("workflow_id", "base", "file"),
+    [("project.fresh", "absent", "project.fresh.json"), ("project.three_steps", "", "three_steps.json")],
+)
+def test_the_command_saves_under_the_id_and_over_the_file_that_has_it(
+    here: Runtime, project: Path, workflow_id: str, base: str, file: str
+) -> None:
     draft = project / "draft.json"
-    draft.write_text(EDITED.replace("project.three_steps", "project.fresh"), encoding="utf-8")
-    line = ("workflow", "save", str(draft), "--base", "absent")
+    draft.write_text(EDITED.replace("project.three_steps", workflow_id), encoding="utf-8")
+    line = ("workflow", "save", str(draft), "--base", base or opened(here)["sourceDigest"])
 
     token = command(here, *line, "--dry-run")[1]["data"]["confirm_token"]
     status, document = command(here, *line, "--confirm", token)
 
-    assert (status, document["data"]["file"]) == (0, "project.fresh.json")
-    assert (project / OWN / "project.fresh.json").read_bytes() == draft.read_bytes()
+    assert (status, document["data"]["file"]) == (0, file)
+    assert (project / OWN / file).read_bytes() == draft.read_bytes()
 
 
 @pytest.mark.promise("console.save")

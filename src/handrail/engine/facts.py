@@ -9,7 +9,15 @@ from typing import Any, TypeAlias, TypeVar, get_args
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.ids import Autonomy, BlobRef, NodeId, ObservationKey, RiskPolicy, blob_ref
+from handrail.contract.ids import (
+    Autonomy,
+    BlobRef,
+    NodeId,
+    ObservationKey,
+    PresetName,
+    RiskPolicy,
+    blob_ref,
+)
 from handrail.engine.artifact_shapes import LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import Artifact, Preferences, PreferencesChanged, PreferencesDelta, Project
 from handrail.engine.history import (
@@ -185,6 +193,12 @@ _Level = TypeVar("_Level", Autonomy, RiskPolicy)
 
 DEFAULT_PREFERENCES = Preferences(autonomy="guided", risk_policy="conservative")
 NO_CHANGE = PreferencesDelta()
+PRESETS: dict[PresetName, Preferences] = {
+    "guided": DEFAULT_PREFERENCES,
+    "full_auto_with_stops": Preferences(autonomy="full_auto_stop_on_user_deps", risk_policy="balanced"),
+    "full_auto": Preferences(autonomy="full_auto_never_stop", risk_policy="conservative"),
+}
+"""Combinations that people choose by name."""
 
 # From the most careful to the most daring.
 _AUTONOMY: tuple[Autonomy, ...] = get_args(Autonomy)

@@ -19,7 +19,7 @@ from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.host.private_files import ensure_private_directory, lock_file, replace_private
-from handrail.ports.workspace import DeclaredCheck, ReportPlace, SettingProblem, Settings
+from handrail.ports.workspace import DeclaredCheck, DesiredSettings, ReportPlace, SettingProblem, Settings
 
 MOST_BYTES = 65_536
 USER_FILE = "config.json"
@@ -28,6 +28,7 @@ MAX_EFFECT_VARIABLE = "HANDRAIL_MAX_EFFECT"
 
 WORKFLOW_KEYS = {USER_FILE: ("workflowSources", "plugins"), PROJECT_FILE: ("workflowDirectories",)}
 _EFFECTS: tuple[MaxEffect, ...] = get_args(MaxEffect)
+_NESTED = ("output", "preferences", "update", "code")
 
 
 class _Preferences(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -200,6 +201,17 @@ class LocalSettings:
         found += [_problem(name, fault) for name, fault in find_wrong_variables(self._environment).items()]
         return tuple(found)
 
+    def desired(self, project: str = "") -> DesiredSettings:
+        """What the files ask for. Never raises."""
+        own = os.path.join(self._home, USER_FILE)
+        theirs = os.path.join(project, PROJECT_FILE)
+        return DesiredSettings(
+            user_file=own,
+            project_file=theirs,
+            user=_asked_for(own, USER_FILE),
+            project={} if not project or _leads_out(project) else _asked_for(theirs, PROJECT_FILE),
+        )
+
     def set_preferences(
         self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
     ) -> bool:
@@ -291,6 +303,21 @@ def _document(path: str, shown: str) -> dict[str, Json]:
     if not isinstance(document, dict):
         raise _broken(shown, "it is not one JSON object.")
     return document
+
+
+def _asked_for(path: str, shown: str) -> dict[str, Json]:
+    """The document by dotted names; what stands under names of its own stays together."""
+    try:
+        document = _document(path, shown)
+    except Fault:
+        return {}
+    asked: dict[str, Json] = {}
+    for name, value in document.items():
+        if name in _NESTED and isinstance(value, dict):
+            asked |= {f"{name}.{inner}": held for inner, held in value.items()}
+        else:
+            asked[name] = value
+    return asked
 
 
 def _broken(shown: str, why: str) -> Fault:

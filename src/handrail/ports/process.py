@@ -161,3 +161,28 @@ class ConfirmedTokens(Protocol):
 
     def is_used(self, fingerprint: str) -> bool:
         """Whether a claim is recorded. Uses nothing up, and never raises."""
+
+
+class McpProcess(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What an MCP server that runs now says of itself to programs of the same user."""
+
+    pid: int
+    version: str
+    transport: Literal["stdio", "http"]
+    project: str
+    tools: tuple[str, ...]
+    """What it offers: settled when it started."""
+    started_at: str
+
+
+class McpProcesses(Protocol):
+    """The MCP servers of this home."""
+
+    def announce(self, server: McpProcess) -> None:
+        """List this process until it ends, however it dies. Never raises: it works without being listed."""
+
+    def withdraw(self) -> None:
+        """This process ends. Never raises."""
+
+    def running(self) -> tuple[McpProcess, ...]:
+        """Those that live, by start; what a killed one left is not believed. Writes nothing, never raises."""

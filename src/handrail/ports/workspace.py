@@ -15,6 +15,7 @@ from handrail.contract.ids import (
     RiskPolicy,
     SourceKind,
 )
+from handrail.contract.outcome import Json
 
 
 class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,6 +175,15 @@ class SettingProblem(msgspec.Struct, frozen=True, kw_only=True):
     fix: str
 
 
+class DesiredSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the files say, as they say it: by the name of a setting, dotted where it is nested."""
+
+    user_file: str
+    project_file: str
+    user: dict[str, Json]
+    project: dict[str, Json]
+
+
 class SettingsFiles(Protocol):
     """The user's settings, and the little that a project may add. A project is not trusted."""
 
@@ -185,6 +195,9 @@ class SettingsFiles(Protocol):
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
         """Everything wrong with the files, unknown names included. Never raises."""
+
+    def desired(self, project: str = "") -> DesiredSettings:
+        """What the files ask for, unchecked; a file that is no JSON asks for nothing. Never raises."""
 
     def set_preferences(
         self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings

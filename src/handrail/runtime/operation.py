@@ -211,6 +211,7 @@ MODULES = {
     "clients.setup": "handrail.program.setup.set_up_clients",
     "program.update": "handrail.program.update.update_program",
     "self.context": "handrail.program.doctor.show_context",
+    "self.settings": "handrail.program.doctor.show_settings",
     "self.doctor": "handrail.program.doctor.examine_installation",
 }
 

@@ -6,8 +6,9 @@ caller wrote (notes, context, artifacts, goals, files) is recorded by size and d
 
 from __future__ import annotations
 
+import os
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -18,7 +19,7 @@ from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Failure, Fault, Json, NextCall, Outcome, Success
 from handrail.contract.redaction import REDACTED, is_secret_name, redact_shapes
 from handrail.contract.wording import make_readable, make_readable_json
-from handrail.ports.process import AuditLine
+from handrail.ports.process import AuditLine, McpProcess
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.runtime import Runtime
@@ -174,6 +175,19 @@ def write_server_start_line(rt: Runtime, caller: Caller) -> None:
         effect="server",
     )
     rt.audit.record(line, settings_or_defaults(rt).audit_months)
+
+
+def announce_process(rt: Runtime, transport: Literal["stdio", "http"], tools: tuple[str, ...]) -> None:
+    """List a server that begins to listen among those that run now."""
+    server = McpProcess(
+        pid=os.getpid(),
+        version=__version__,
+        transport=transport,
+        project=_workspace(rt, {}),
+        tools=tools,
+        started_at=rt.clock.now(),
+    )
+    rt.mcp_processes().announce(server)
 
 
 def settings_or_defaults(rt: Runtime) -> Settings:

@@ -23,6 +23,7 @@ from handrail.ports.process import (
     Incidents,
     Interruptions,
     Keys,
+    McpProcesses,
     Progress,
     Randomness,
     Terminal,
@@ -141,6 +142,14 @@ class NoTerminal:
         return None
 
 
+def no_processes() -> McpProcesses:
+    raise Fault(
+        FEATURE_DISABLED,
+        "This runtime does not know which servers run.",
+        hint="Run it on the command line.",
+    )
+
+
 def no_keeper() -> StoreKeeper:
     raise _without_files()
 
@@ -244,6 +253,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     updates: Callable[[], Updates] = no_updates
     provenance: Callable[[], Provenance] = no_provenance
     check_programs: Callable[[], CheckPrograms] = no_check_programs
+    mcp_processes: Callable[[], McpProcesses] = no_processes
     terminal: Callable[[], Terminal] = NoTerminal
     """Where a person can be asked; servers have none."""
     can_ask: bool = False

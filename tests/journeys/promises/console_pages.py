@@ -22,4 +22,9 @@ PROMISES: tuple[Promise, ...] = (
         source=_PAGES,
         says="A run keeps the workflow it began with, and lists tell where the files differ from it now.",
     ),
+    Promise(
+        "console.settings",
+        source=_PAGES,
+        says="Every setting tells what is asked for, what is in force, from where, and who must start again.",
+    ),
 )

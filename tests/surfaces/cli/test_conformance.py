@@ -101,6 +101,8 @@ CASES: list[tuple[list[str], str, str]] = [
     (["ledger", "show", "run_000000000000"], "E_NOT_FOUND", "RUN_NOT_FOUND"),
     (["preferences", "show", "--session", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
     (["preferences", "set", "--autonomy", "guided"], "E_CONFIRMATION_REQUIRED", ""),
+    (["settings", "show"], "", ""),
+    (["settings", "show", "--bogus"], "E_USAGE", ""),
     (["keys", "rotate"], "E_CONFIRMATION_REQUIRED", ""),
     (["session", "start", "--request-id", "case"], "E_CONFIG", "FEATURE_DISABLED"),
     (["reference", "--command", "run contniue"], "E_NOT_FOUND", ""),

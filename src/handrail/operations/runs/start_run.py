@@ -19,6 +19,7 @@ from handrail.contract.ids import (
     Autonomy,
     BlobRef,
     ObservationKey,
+    PresetName,
     RiskPolicy,
     RunId,
     SessionId,
@@ -38,6 +39,7 @@ from handrail.engine.decide import StartFacts, decide_start, name_missing_lists
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.facts import (
     MOST_TAGS,
+    PRESETS,
     Place,
     change_at_start,
     encode_project,
@@ -200,6 +202,9 @@ class StartRun(GatedInput, frozen=True, kw_only=True):
     preferences: (
         Annotated[AskedPreferences, Meta(description="Only what the user asked for.")] | UnsetType
     ) = UNSET
+    preset: Annotated[PresetName, Meta(description="Preferences by the name of a preset.")] | UnsetType = (
+        UNSET
+    )
     request_id: (
         Annotated[
             str,
@@ -319,7 +324,7 @@ def _asked(rt: Runtime, request: StartRun) -> _Asked:
     goal = "" if request.goal is UNSET else request.goal.strip()
     wanted = _preferences(request)
     sent: dict[str, Json] = {"workflowId": request.workflow_id, "goal": goal, "context": context}
-    if request.preferences is not UNSET:
+    if request.preferences is not UNSET or request.preset is not UNSET:
         sent["preferences"] = msgspec.to_builtins(wanted)
     return _Asked(
         sent={name: value for name, value in msgspec.to_builtins(request).items() if name not in GATE_FIELDS},
@@ -333,12 +338,26 @@ def _asked(rt: Runtime, request: StartRun) -> _Asked:
 
 
 def _preferences(request: StartRun) -> PreferencesDelta:
+    if request.preset is not UNSET:
+        if request.preferences is not UNSET:
+            raise _preset_and_preferences()
+        named = PRESETS[request.preset]
+        return PreferencesDelta(autonomy=named.autonomy, risk_policy=named.risk_policy)
     if request.preferences is UNSET:
         return PreferencesDelta()
     asked = request.preferences
     return PreferencesDelta(
         autonomy=None if asked.autonomy is UNSET else asked.autonomy,
         risk_policy=None if asked.risk_policy is UNSET else asked.risk_policy,
+    )
+
+
+def _preset_and_preferences() -> Fault:
+    problem = {"param": "preset", "problem": "sets both already", "expected": "the preset alone"}
+    return Fault(
+        VALIDATION_ERROR,
+        "A preset sets autonomy and risk policy; give it alone, or the two without it.",
+        details={"problems": [problem]},
     )
 
 

@@ -21,12 +21,11 @@ from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.engine.events import PlannedEvent, Preferences, PreferencesChanged, PreferencesDelta, Scope
-from handrail.engine.facts import apply_delta, preferences_after
+from handrail.engine.facts import PRESETS, apply_delta, preferences_after
 from handrail.engine.history import History
 from handrail.engine.plans import plan_event
 from handrail.operations.finding import find_session
 from handrail.operations.sessions.show_preferences import (
-    PRESETS,
     ShownPreferences,
     baseline_of,
     global_preferences,
@@ -76,7 +75,7 @@ def _read_wanted(request: SetPreferences) -> PreferencesDelta:
     if request.preset is not UNSET:
         if request.autonomy is not UNSET or request.risk_policy is not UNSET:
             raise _both_given()
-        named = next(one for one in PRESETS if one.id == request.preset)
+        named = PRESETS[request.preset]
         return PreferencesDelta(autonomy=named.autonomy, risk_policy=named.risk_policy)
     delta = PreferencesDelta(
         autonomy=None if request.autonomy is UNSET else request.autonomy,

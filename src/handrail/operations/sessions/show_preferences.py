@@ -12,7 +12,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
 from handrail.contract.outcome import Answer, Success
 from handrail.engine.events import Preferences
-from handrail.engine.facts import DEFAULT_PREFERENCES
+from handrail.engine.facts import DEFAULT_PREFERENCES, PRESETS
 from handrail.engine.history import History
 from handrail.operations.finding import find_session
 from handrail.ports.workspace import Settings
@@ -25,19 +25,64 @@ class Preset(Answer, frozen=True, kw_only=True):
 
     id: PresetName
     label: str
+    text: str
     autonomy: Autonomy
     risk_policy: RiskPolicy
 
 
-PRESETS = (
-    Preset(id="guided", label="Guided", autonomy="guided", risk_policy="conservative"),
-    Preset(
-        id="full_auto_with_stops",
-        label="Full auto with stops",
-        autonomy="full_auto_stop_on_user_deps",
-        risk_policy="balanced",
+class Choice(Answer, frozen=True, kw_only=True):
+    """A value of a preference, as people read it."""
+
+    id: str
+    label: str
+    text: str
+
+
+class Choices(Answer, frozen=True, kw_only=True):
+    """Every value of each preference, the most careful first."""
+
+    autonomy: tuple[Choice, ...]
+    risk_policy: tuple[Choice, ...]
+
+
+_WORDS: dict[PresetName, tuple[str, str]] = {
+    "guided": ("Guided", "The agent waits for you where a step asks for a person, and takes no risks."),
+    "full_auto_with_stops": (
+        "Full auto with stops",
+        "The agent goes on alone, and stops only for what nobody but you can give.",
     ),
-    Preset(id="full_auto", label="Full auto", autonomy="full_auto_never_stop", risk_policy="conservative"),
+    "full_auto": ("Full auto", "The agent never stops: what is missing becomes a gap that you see later."),
+}
+PRESET_ROWS = tuple(
+    Preset(id=name, label=label, text=text, autonomy=held.autonomy, risk_policy=held.risk_policy)
+    for name, held in PRESETS.items()
+    for label, text in (_WORDS[name],)
+)
+CHOICES = Choices(
+    autonomy=(
+        Choice(id="guided", label="Guided", text="Confirmations wait for you; what is missing blocks."),
+        Choice(
+            id="full_auto_stop_on_user_deps",
+            label="Full auto, stops for you",
+            text="Confirmations are not asked for; what only you can give blocks.",
+        ),
+        Choice(
+            id="full_auto_never_stop",
+            label="Full auto, never stops",
+            text="Nothing blocks; what is missing is recorded as a critical gap.",
+        ),
+    ),
+    risk_policy=(
+        Choice(id="conservative", label="Conservative", text="The agent is told to take the careful way."),
+        Choice(
+            id="balanced", label="Balanced", text="The agent is told to be quick where little can go wrong."
+        ),
+        Choice(
+            id="aggressive",
+            label="Aggressive",
+            text="The agent is told to be quick, and to mend mistakes later.",
+        ),
+    ),
 )
 
 
@@ -60,7 +105,8 @@ class ShownPreferences(Answer, frozen=True, kw_only=True):
     takes_effect: str
     preset: PresetName | None
     """The name of this combination, if it has one."""
-    presets: tuple[Preset, ...] = PRESETS
+    presets: tuple[Preset, ...] = PRESET_ROWS
+    choices: Choices = CHOICES
 
 
 def show_preferences(rt: Runtime, request: ShowPreferences) -> ShownPreferences | Success:
@@ -100,8 +146,8 @@ def session_preferences(history: History) -> ShownPreferences:
 
 
 def _preset_of(autonomy: Autonomy, risk_policy: RiskPolicy) -> PresetName | None:
-    named = (one.id for one in PRESETS if (one.autonomy, one.risk_policy) == (autonomy, risk_policy))
-    return next(named, None)
+    asked = Preferences(autonomy=autonomy, risk_policy=risk_policy)
+    return next((name for name, held in PRESETS.items() if held == asked), None)
 
 
 def baseline_of(history: History) -> Preferences:

@@ -33,7 +33,7 @@ from handrail.ports.log import (
     SessionStamp,
 )
 from handrail.ports.process import Claim, ConfirmedTokens, KeyringFacts, Keys
-from handrail.ports.workspace import AuthoredFiles, SettingProblem, Settings, SettingsFiles
+from handrail.ports.workspace import AuthoredFiles, DesiredSettings, SettingProblem, Settings, SettingsFiles
 from handrail.runtime.hub import audit_call, declared_of, perform_chunked, perform_operation, perform_stream
 from handrail.runtime.operation import Operation, StreamItem, effect_of, operation, shape_of
 from handrail.runtime.permission import Caller
@@ -161,7 +161,7 @@ class ShieldedLog:
 
 
 class ShieldedFiles:
-    """New files: written as a whole, and reported."""
+    """Files of the project: written as a whole, and reported."""
 
     def __init__(self, files: AuthoredFiles, process: Process) -> None:
         self._files = files
@@ -173,6 +173,13 @@ class ShieldedFiles:
     def create(self, path: str, content: bytes) -> bool:
         with self._process.shielded():
             is_made = self._files.create(path, content)
+            if is_made:
+                self._process.settle()
+        return is_made
+
+    def replace(self, path: str, content: bytes, expected: bytes) -> bool:
+        with self._process.shielded():
+            is_made = self._files.replace(path, content, expected)
             if is_made:
                 self._process.settle()
         return is_made
@@ -239,6 +246,9 @@ class ShieldedSettings:
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
         return self._settings.problems(project)
+
+    def desired(self, project: str = "") -> DesiredSettings:
+        return self._settings.desired(project)
 
     def set_preferences(
         self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings

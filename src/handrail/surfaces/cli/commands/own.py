@@ -44,6 +44,11 @@ SETTINGS_ROWS = (
         ),
     ),
     Row(
+        path="settings show",
+        operation="self.settings",
+        examples=("handrail settings show --compact",),
+    ),
+    Row(
         path="keys rotate",
         operation="keys.rotate",
         examples=(

@@ -36,6 +36,7 @@ _LOOKS: dict[str, Look] = {
     "store.selftest": store.selftest_lines,
     "self.doctor": installation.doctor_lines,
     "self.context": installation.context_lines,
+    "self.settings": installation.settings_lines,
     "self.changelog": installation.changelog_lines,
     "self.completion": installation.completion_lines,
     "self.reference": installation.reference_lines,

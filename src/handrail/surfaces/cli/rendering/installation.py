@@ -8,6 +8,7 @@ from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
     format_aligned,
+    format_cell,
     format_table,
     one_line,
     spell_for_people,
@@ -120,6 +121,24 @@ def preferences_lines(payload: dict[str, Json], page: Page) -> list[str]:
         "",
         f"Change it: {change}",
     ]
+
+
+def settings_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """Every setting in force, and the servers that still have another one."""
+    rows = [
+        (row["name"], format_cell(row["applied"]), one_line(row["source"]), format_cell(row["desired"]))
+        for row in payload["settings"]
+    ]
+    lines = format_table([("setting", "in force", "from", "asked for"), *rows], page.width, yielding=(1, 3))
+    servers = [
+        (str(one["pid"]), one["version"], one["transport"], "start again" if one["restart_needed"] else "")
+        for one in payload["servers"]
+    ]
+    if servers:
+        lines += ["", "MCP servers that run now:", *(INDENT + line for line in format_table(servers))]
+    for problem in payload["problems"]:
+        lines += ["", *wrap(f"{one_line(problem['message'])} {one_line(problem['fix'])}", page.width)]
+    return lines
 
 
 def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:

@@ -1,0 +1,244 @@
+"""`self.settings`: every setting as it is asked for and as it is in force, and where that comes from.
+
+Works with settings that cannot be read: then it says what is wrong with them. Changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail import __version__
+from handrail.contract.catalogue import E_IO
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault, Json
+from handrail.contract.redaction import redact_credentials
+from handrail.ports.process import McpProcess
+from handrail.ports.workspace import DesiredSettings, SettingProblem, Settings
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime, project_or_root
+
+PACKED_NAME = "settings.json"
+"""What is packed with the program: the names of all settings, and what each is for."""
+
+SettingSource: TypeAlias = Literal["default", "user", "project", "environment"]
+
+_IN_FORCE = {
+    "output.format": "output_format",
+    "output.envelope": "output_envelope",
+    "output.compact": "is_compact",
+    "startSession": "start_session",
+    "maxEffect": "max_effect",
+    "retentionDays": "retention_days",
+    "keptSessions": "kept_sessions",
+    "auditReads": "audit_reads",
+    "auditMonths": "audit_months",
+    "preferences.autonomy": "autonomy",
+    "preferences.riskPolicy": "risk_policy",
+    "update.index": "update_index",
+    "update.verify": "verify_updates",
+    "update.trustedRoot": "trusted_root",
+    "code.snapshots": "snapshots",
+    "confirmations": "confirmations",
+}
+"""Where the settings in force have the value of each; the others are read where they are used."""
+_OF_CLIENTS = frozenset({"startSession"})
+"""What a server offers is settled when it starts, and an agent's client starts it."""
+
+
+class ShowSettings(Input, frozen=True, kw_only=True):
+    """For which project."""
+
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class PackedSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting as the reference page has it."""
+
+    name: str
+    of: tuple[str, ...]
+    takes: str
+    default: Json
+    text: str
+
+
+class SettingRow(Answer, frozen=True, kw_only=True):
+    """One setting."""
+
+    name: str
+    desired: Json
+    """What a file says; null where none does."""
+    applied: Json
+    """What is in force; null where the settings cannot be used."""
+    default: Json
+    source: SettingSource
+    """What `applied` comes from."""
+    of: list[str]
+    """Whose file may set it: user, project."""
+    takes: str
+    takes_effect: str
+    restart_needed: bool
+    """A server that runs now still has another value."""
+    text: str
+
+
+class ProblemRow(Answer, frozen=True, kw_only=True):
+    """Something in a settings file that is not as it should be."""
+
+    place: str
+    message: str
+    fix: str
+
+
+class ServerRow(Answer, frozen=True, kw_only=True):
+    """An MCP server of this home that runs now."""
+
+    pid: int
+    version: str
+    transport: str
+    project: str
+    tools: list[str]
+    started_at: str
+    restart_needed: bool
+    """It is of another version, or began with another value of a setting."""
+
+
+class ShownSettings(Answer, frozen=True, kw_only=True):
+    """All settings, what is wrong with their files, and the servers that run now."""
+
+    project: str
+    user_file: str
+    project_file: str
+    settings: list[SettingRow]
+    problems: list[ProblemRow]
+    servers: list[ServerRow]
+
+
+def show_settings(rt: Runtime, request: ShowSettings) -> ShownSettings:
+    """Every setting. Raises Fault E_IO when the program was packed without their names."""
+    project, _ = project_or_root(rt, request.project)
+    desired = rt.settings.desired(project)
+    try:
+        in_force = rt.settings.of(project)
+    except Fault:
+        in_force = None
+    servers = [_server_row(one, in_force) for one in rt.mcp_processes().running()]
+    return ShownSettings(
+        project=project,
+        user_file=desired.user_file,
+        project_file=desired.project_file,
+        settings=[_row(one, desired, in_force, servers) for one in _packed(rt)],
+        problems=[_problem(one) for one in rt.settings.problems(project)],
+        servers=servers,
+    )
+
+
+def _packed(rt: Runtime) -> list[PackedSetting]:
+    content = rt.installation().packed(PACKED_NAME)
+    if content is None:
+        raise Fault(
+            E_IO,
+            "The names of the settings are missing in this installation.",
+            hint="Install Handrail again; `handrail doctor --checks install` tells how this copy came here.",
+        )
+    return msgspec.json.decode(content, type=list[PackedSetting])
+
+
+def _server_row(server: McpProcess, in_force: Settings | None) -> ServerRow:
+    return ServerRow(
+        pid=server.pid,
+        version=server.version,
+        transport=server.transport,
+        project=server.project,
+        tools=list(server.tools),
+        started_at=server.started_at,
+        restart_needed=server.version != __version__
+        or (in_force is not None and _offers_sessions(server.tools) != in_force.start_session),
+    )
+
+
+def _offers_sessions(tools: Collection[str]) -> bool:
+    return "start_session" in tools
+
+
+def _row(
+    one: PackedSetting, desired: DesiredSettings, in_force: Settings | None, servers: Sequence[ServerRow]
+) -> SettingRow:
+    asked, asked_by = _find_asked(one, desired)
+    applied = _find_applied(one, asked, in_force)
+    is_lowered = one.name == "maxEffect" and in_force is not None and applied != (asked or one.default)
+    source: SettingSource = "environment" if is_lowered else asked_by
+    return SettingRow(
+        name=one.name,
+        desired=_safe(asked),
+        applied=_safe(applied),
+        default=one.default,
+        source=source,
+        of=list(one.of),
+        takes=one.takes,
+        takes_effect="when an agent's client starts its server again"
+        if one.name in _OF_CLIENTS
+        else "at the next call",
+        restart_needed=one.name in _OF_CLIENTS
+        and any(_offers_sessions(server.tools) != applied for server in servers),
+        text=one.text,
+    )
+
+
+def _find_asked(one: PackedSetting, desired: DesiredSettings) -> tuple[Json, SettingSource]:
+    """What a file says; of the same setting, a project's beats the user's."""
+    if "project" in one.of and one.name in desired.project:
+        return desired.project[one.name], "project"
+    if "user" in one.of and one.name in desired.user:
+        return desired.user[one.name], "user"
+    return None, "default"
+
+
+def _find_applied(one: PackedSetting, asked: Json, in_force: Settings | None) -> Json:
+    if in_force is None:
+        return None
+    if one.name == "checks":
+        return [check.name for check in in_force.checks]
+    if one.name not in _IN_FORCE:
+        return one.default if asked is None else asked
+    held = getattr(in_force, _IN_FORCE[one.name])
+    return one.default if held in ("", None, ()) else msgspec.to_builtins(held)
+
+
+def _safe(value: Json) -> Json:
+    """An address may hold a login."""
+    match value:
+        case str():
+            return redact_credentials(value)
+        case list():
+            return [_safe(one) for one in value]
+        case dict():
+            return {str(name): _safe(held) for name, held in value.items()}
+        case _:
+            return value
+
+
+def _problem(one: SettingProblem) -> ProblemRow:
+    return ProblemRow(place=one.place, message=one.message, fix=one.fix)
+
+
+OPERATION = Operation(
+    name="self.settings",
+    effect="read",
+    summary="Show every setting: what is asked for, what is in force, and where that comes from.",
+    input=ShowSettings,
+    output=ShownSettings,
+    perform=show_settings,
+    shape=Shape(
+        levels={
+            "minimal": ("settings.name", "settings.applied", "settings.source"),
+            "standard": None,
+            "full": None,
+        },
+        select="top",
+        untrusted=("settings.desired", "settings.applied", "problems.message"),
+    ),
+)
