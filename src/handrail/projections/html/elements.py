@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.contract.wording import mark_hidden
 
-VOID = frozenset({"meta", "br", "hr", "link", "input", "circle", "rect", "path", "line"})
+VOID = frozenset({"meta", "br", "hr", "link", "img", "input", "circle", "rect", "path", "line"})
 """Elements without an end tag; those of SVG close themselves."""
 _DRAWN = frozenset({"circle", "rect", "path", "line"})
 

@@ -100,7 +100,11 @@ _STYLE = (
     ".action{fill:#ddf4ff;stroke:#0969da}.terminal{fill:#dafbe1;stroke:#1a7f37}"
     ".loop{fill:#f6f1fd;stroke:#8250df;stroke-dasharray:5 3}"
     ".way{fill:none;stroke:#57606a}.side{fill:none;stroke:#8c959f;stroke-dasharray:4 3}"
-    ".dot{fill:#57606a}.paper{fill:#fff;fill-opacity:.9}"
+    ".dot{fill:#57606a}.paper{fill:#fff;fill-opacity:.9}.ground{fill:#fff}"
+    "@media(prefers-color-scheme:dark){text{fill:#e6e8e9}.small{fill:#a4abb2}.heading{fill:#c9b3f5}"
+    ".node{fill:#1a1d20;stroke:#8d949b}.choice{fill:#332a14;stroke:#e2be72}.action{fill:#11283a;stroke:#6cb6ff}"
+    ".terminal{fill:#17302a;stroke:#7fd0b4}.loop{fill:#221c2e;stroke:#a98be0}.way{stroke:#8d949b}"
+    ".side{stroke:#6f767e}.dot{fill:#8d949b}.paper,.ground{fill:#1a1d20}}"
 )
 _MARKER = (
     '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
@@ -120,7 +124,7 @@ def draw_svg(graph: WorkflowGraph) -> str:
         f"<title>{escape_xml(f'{graph.workflow_id}: {graph.name}')}</title>",
         f"<style>{_STYLE}</style>",
         _MARKER,
-        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+        f'<rect class="ground" width="{width}" height="{height}"/>',
         *drawing.boxes,
         *drawing.ways,
         *drawing.shapes,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from handrail.contract.catalogue import RUN_NOT_FOUND, VALIDATION_ERROR
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.wording import quote
+from handrail.projections.html.elements import Child
 from handrail.projections.html.pages.compare import compare_page
+from handrail.projections.html.pages.forms import close_form, confirm_form
 from handrail.projections.html.pages.node import node_page
 from handrail.projections.html.pages.session import session_page
 from handrail.projections.html.pages.sessions import sessions_page
 from handrail.projections.html.pages.timeline import ZOOMS, timeline_page
+from handrail.projections.overview import UNDER_WAY
 from handrail.surfaces.http.view_parts import Call, Page, Query, View, payload, payload_or_none
 
 ROWS = 100
@@ -64,8 +67,26 @@ def show_node(call: Call, segments: tuple[str, ...], _: Query) -> View:
     if node["tree"] is not None and node["parent"] is not None:
         pair = {"before": node["parent"]["id"], "after": node_id, "session": session_id}
         files = payload_or_none(call, "code.diff", pair)
-    html = node_page(node, files=files)
+    html = node_page(node, person=_person(call, node), actions=_actions(node), files=files)
     return View(title=f"{node['title']} in {node['goal'] or session_id}", html=html)
+
+
+def _person(call: Call, node: dict[str, Json]) -> Child:
+    """The form for the step that waits for a person at the end of an open run."""
+    pending = node["pending"]
+    if pending is None or not pending["needs_person"] or not _is_open_end(node):
+        return None
+    asked = {"session": node["session_id"], "run": node["run_id"], "show": True}
+    question = payload_or_none(call, "run.confirm", asked)
+    return None if question is None or question["node_id"] != node["node_id"] else confirm_form(question)
+
+
+def _actions(node: dict[str, Json]) -> Child:
+    return close_form(node["run_id"]) if _is_open_end(node) else None
+
+
+def _is_open_end(node: dict[str, Json]) -> bool:
+    return bool(node["is_preferred_tip"]) and node["run_status"] in UNDER_WAY
 
 
 def show_comparison(call: Call, segments: tuple[str, ...], _: Query) -> View:

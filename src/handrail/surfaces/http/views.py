@@ -8,11 +8,12 @@ from __future__ import annotations
 from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
+from handrail.surfaces.http.console.catalog_views import CATALOG_PAGES
 from handrail.surfaces.http.routes import Matcher
 from handrail.surfaces.http.session_views import SESSION_PAGES
 from handrail.surfaces.http.view_parts import Call, Page, Query, View
 
-PAGES: tuple[Page, ...] = SESSION_PAGES
+PAGES: tuple[Page, ...] = (*SESSION_PAGES, *CATALOG_PAGES)
 
 
 def render_view(call: Call, path: str, query: Query) -> View:

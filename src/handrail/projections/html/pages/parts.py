@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import msgspec
+
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.plain_words import STATUS_WORDS
 
@@ -248,3 +250,24 @@ def select(name: str, label: str, options: Sequence[tuple[str, str]], chosen: st
     """A field with a few values."""
     rows = [element("option", word, value=value, selected=value == chosen or None) for value, word in options]
     return element("label", label, element("select", *rows, name=name), class_="field")
+
+
+def table(heads: Sequence[str], rows: Sequence[Html], label: str) -> Html:
+    """A table that scrolls by itself."""
+    cells = [
+        element("th", word, scope="col") if word else element("td", element("span", "", class_="sr"))
+        for word in heads
+    ]
+    return element(
+        "div",
+        element("table", element("thead", element("tr", *cells)), element("tbody", *rows)),
+        class_="table",
+        tabindex=0,
+        role="region",
+        aria_label=label,
+    )
+
+
+def json_text(value: Any) -> str:
+    """For an attribute that the script reads."""
+    return msgspec.json.encode(value).decode()

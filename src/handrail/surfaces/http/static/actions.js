@@ -32,7 +32,7 @@ export function listen({ call, go, reload, say, dialog }) {
     if (download) save(download, shown, told.media_type);
     if (answer) {
       const text = typeof shown === "string" ? shown : JSON.stringify(shown, null, 2);
-      document.querySelector(answer).replaceChildren(text);
+      document.querySelector(answer).replaceChildren(...(element.dataset.render === "simulation" ? describeWalks(told) : [text]));
       say("The answer is below.");
     } else if (then) go(then.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(told[name])));
     else if (!download) {
@@ -45,8 +45,7 @@ export function listen({ call, go, reload, say, dialog }) {
     const preview = told.preview || told;
     const changes = (preview.changes || []).slice(0, 50).map((one) => {
       const words = [one.action, one.resource, one.id].filter(Boolean).join(" ");
-      const after = one.after === undefined ? "" : JSON.stringify(one.after, null, 2);
-      return make("li", {}, words, ...(after ? [make("pre", { class: "tall", tabindex: "0" }, after)] : []));
+      return make("li", {}, words, ...describe(one));
     });
     const parts = [
       make("p", {}, preview.blast_radius || element.dataset.question || "This is what would change."),
@@ -69,7 +68,7 @@ export function listen({ call, go, reload, say, dialog }) {
 
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-copy], button[data-operation]");
-    if (!button) return;
+    if (!button || (button.type === "submit" && button.form)) return;
     event.preventDefault();
     if ("copy" in button.dataset) copy(button.dataset.copy).then((ok) => say(ok ? "Copied." : "The browser does not allow copying."));
     else guarded(button, () => perform(button, JSON.parse(button.dataset.input || "{}")));
@@ -94,6 +93,45 @@ export function listen({ call, go, reload, say, dialog }) {
 
   watchFields(call);
   takeDrops();
+}
+
+// What a preview holds: facts as names and values, texts as their lines that change
+
+function describe({ before, after, diff }) {
+  const hunks = diff?.hunks?.join("\n");
+  if (hunks) {
+    const looks = { "+": "add", "-": "del", "@": "at" };
+    const lines = hunks.split("\n").map((line) => make("span", { class: looks[line[0]] || "" }, `${line}\n`));
+    return [make("pre", { class: "diff tall", tabindex: "0" }, ...lines)];
+  }
+  if (!after || typeof after !== "object") return [];
+  const word = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
+  const rows = Object.entries(after).flatMap(([name, value]) => {
+    const old = before && before[name] !== undefined && before[name] !== value ? `${word(before[name])} → ` : "";
+    return [make("dt", {}, name.replaceAll("_", " ")), make("dd", {}, old + word(value))];
+  });
+  return [make("dl", { class: "kv" }, ...rows)];
+}
+
+function describeWalks(told) {
+  const { coverage, paths, completed, truncated, problems = [], dead_steps: dead = [] } = told;
+  const rows = [...problems.map((one) => `${one.step_id}, ${one.mode}: ${one.message}`), ...dead.map((one) => `${one.step_id} is never reached: ${one.reason}`)];
+  const sum = `${paths} walks, ${completed} of them to the end; ${coverage.reached} of ${coverage.total} steps were reached.${truncated ? " There are more walks than were tried." : ""}`;
+  return [make("p", {}, told.ok ? "It passes." : "It does not pass."), make("p", { class: "soft" }, sum), ...(rows.length ? [make("ul", { class: "facts dots" }, ...rows.map((row) => make("li", {}, row)))] : [])];
+}
+
+const SEVERITIES = { error: "bad", warning: "warn" };
+
+function problemRow(one, field) {
+  const at = make("button", { type: "button", class: "button plain" }, one.line ? `line ${one.line}, column ${one.column}` : one.pointer || "");
+  at.addEventListener("click", () => {
+    const start = field.value.split("\n").slice(0, one.line - 1).join("\n").length + (one.line > 1) + one.column - 1;
+    field.focus();
+    field.setSelectionRange(start, start + 1);
+    field.scrollTop = (one.line - 4) * parseFloat(getComputedStyle(field).lineHeight);
+  });
+  const fix = one.fix ? [make("span", { class: "under" }, one.fix)] : [];
+  return make("li", {}, make("span", {}, make("span", { class: `badge ${SEVERITIES[one.severity] || ""}` }, one.severity)), make("div", {}, one.message, ...fix), make("span", { class: "aside" }, ...(one.line ? [at] : [])));
 }
 
 function place(input, name, value) {
@@ -151,8 +189,8 @@ function watchFields(call) {
     try {
       const told = await call(field.dataset.check, input);
       const rows = told.problems || told.items?.flatMap((one) => one.problems || []) || [];
-      const words = rows.map((one) => make("li", {}, [one.severity, one.line && `line ${one.line}`, one.message, one.fix].filter(Boolean).join(": ")));
-      into.replaceChildren(words.length ? make("ul", { class: "facts dots" }, ...words) : make("p", { class: "soft" }, "No problems."));
+      const words = rows.map((one) => problemRow(one, field));
+      into.replaceChildren(words.length ? make("ol", { class: "rows" }, ...words) : make("p", { class: "soft" }, "No problems."));
     } catch (trouble) {
       into.replaceChildren(make("p", {}, trouble.message), ...(trouble.fix ? [make("p", { class: "soft" }, trouble.fix)] : []));
     }
