@@ -352,8 +352,11 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
     mvi: Any = parsed.options.get("mvi", "standard")
 
     def build_mcp(runtime: "Runtime", port: int) -> "McpApp":
+        from handrail.runtime.permission import announce_process
+        from handrail.surfaces.mcp.adapter import Adapter
         from handrail.surfaces.mcp.over_http import HttpApp, build_server, loopback_authorities
 
+        announce_process(runtime, "http", tuple(Adapter(runtime).tools))
         return HttpApp(build_server(runtime, mvi=mvi), loopback_authorities(port))
 
     return run_server(

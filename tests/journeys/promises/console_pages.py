@@ -27,4 +27,14 @@ PROMISES: tuple[Promise, ...] = (
         source=_PAGES,
         says="Every setting tells what is asked for, what is in force, from where, and who must start again.",
     ),
+    Promise(
+        "console.import",
+        source=_PAGES,
+        says="A bundle that is dropped is checked and shown; nothing is written before a person confirms.",
+    ),
+    Promise(
+        "console.close",
+        source=_PAGES,
+        says="A run can be closed from its page, with a reason, by the operation that the command line has.",
+    ),
 )

@@ -20,6 +20,7 @@ from handrail.projections.html.pages.parts import (
     mono,
     page,
     select,
+    table,
 )
 
 _KINDS = (
@@ -96,7 +97,7 @@ def _builtin(one: Payload) -> Html:
     return folded(
         title,
         element("p", one["summary"]),
-        _settings(one["settings"]),
+        _settings(one),
         element("h3", "What an author writes"),
         element("pre", example, class_="code wide", tabindex=0),
         element("div", copy_button(example, "Copy the example"), class_="cluster"),
@@ -104,28 +105,20 @@ def _builtin(one: Payload) -> Html:
     )
 
 
-def _settings(settings: list[Payload]) -> Child:
-    if not settings:
+def _settings(one: Payload) -> Child:
+    if not one["settings"]:
         return None
     rows = [
         element(
             "tr",
-            element("th", mono(one["name"]), scope="row"),
-            element("td", _takes(one)),
-            element("td", "required" if one["required"] else _default(one["default"])),
-            element("td", one["description"]),
+            element("th", mono(held["name"]), scope="row"),
+            element("td", _takes(held)),
+            element("td", "required" if held["required"] else _default(held["default"])),
+            element("td", held["description"]),
         )
-        for one in settings
+        for held in one["settings"]
     ]
-    heads = [element("th", word, scope="col") for word in ("Setting", "Takes", "Default", "What")]
-    return element(
-        "div",
-        element("table", element("thead", element("tr", *heads)), element("tbody", *rows)),
-        class_="table",
-        tabindex=0,
-        role="region",
-        aria_label="Settings",
-    )
+    return table(("Setting", "Takes", "Default", "What"), rows, f"Settings of {one['id']}")
 
 
 def _takes(setting: Payload) -> str:
