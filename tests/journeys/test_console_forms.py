@@ -74,6 +74,7 @@ def test_a_bundle_is_shown_and_nothing_is_written_before_the_yes(runtime: Runtim
     assert facts["digest"].startswith("sha256:")
     assert facts["events"] == exported["event_count"]
     assert isinstance(made, Success)
+    assert isinstance(made.data, dict)
     assert [session for session, _ in state_of(other)] == [made.data["session_id"]]
 
 

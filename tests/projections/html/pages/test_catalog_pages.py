@@ -196,8 +196,9 @@ def test_every_setting_is_shown_as_it_is_asked_for_and_in_force(
 
     page = show(runtime, "/settings")
 
-    assert page.markup.count('<th scope="row"><code>') == len(rows)
-    assert all(row["name"] in page.markup for row in rows)
+    assert re.findall(r'data-key="([^"]*)"', page.markup) == [row["name"] for row in rows]
+    told = words_in(page)
+    assert all(f"{row['name']} {row['text']} desired: not set" in told for row in rows)
 
 
 def test_presets_are_buttons_but_for_the_one_in_force(store: tuple[Runtime, dict[str, str]]) -> None:

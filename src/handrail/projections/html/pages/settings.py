@@ -21,7 +21,6 @@ from handrail.projections.html.pages.parts import (
     panel,
     points,
     session_path,
-    table,
 )
 
 _SOURCES = {
@@ -52,8 +51,7 @@ def settings_page(settings: Payload, preferences: Payload, context: Payload) -> 
             ),
             element(
                 "p",
-                "The Console changes preferences; the other settings are edited in their file, "
-                "because a file that agents cannot reach is the safer place for them.",
+                "The Console changes preferences; the other settings are edited in their files.",
                 class_="soft small",
             ),
             class_="stack tight",
@@ -176,20 +174,33 @@ def _choice(name: str, label: str, choices: list[Payload], held: str) -> Html:
 def _settings(settings: Payload) -> Html:
     rows = [
         element(
-            "tr",
-            element("th", mono(one["name"]), scope="row"),
-            element("td", one["text"], class_="soft"),
-            element("td", _value(one["desired"], "not set")),
-            element("td", _value(one["applied"], "none")),
-            element("td", _source(one["source"])),
-            element("td", _effect(one)),
+            "li",
+            element(
+                "div",
+                mono(one["name"]),
+                element("span", one["text"], class_="under"),
+                element(
+                    "span",
+                    element("span", "desired: ", _value(one["desired"], "not set")),
+                    element("span", "applied: ", _value(one["applied"], "none")),
+                    element("span", one["takes_effect"]),
+                    class_="under",
+                ),
+            ),
+            element(
+                "span",
+                badge("restart needed", "warn", "gap") if one["restart_needed"] else None,
+                _source(one["source"]),
+                class_="aside cluster",
+            ),
+            data_key=one["name"],
         )
         for one in settings["settings"]
     ]
     return element(
         "section",
         element("h2", "Every setting"),
-        table(("Setting", "What", "Desired", "Applied", "Source", "Takes effect"), rows, "Settings"),
+        element("ul", *rows, class_="rows two"),
         class_="stack tight",
     )
 
@@ -205,12 +216,6 @@ def _source(source: str) -> Html:
     return badge(word, look)
 
 
-def _effect(one: Payload) -> Html:
-    if one["restart_needed"]:
-        return element("span", badge("restart needed", "warn", "gap"), " ", one["takes_effect"])
-    return element("span", one["takes_effect"], class_="soft")
-
-
 def _servers(servers: list[Payload]) -> Html:
     if not servers:
         return panel(
@@ -219,24 +224,32 @@ def _servers(servers: list[Payload]) -> Html:
         )
     rows = [
         element(
-            "tr",
-            element("th", f"process {one['pid']}", scope="row"),
+            "li",
             element(
-                "td",
-                one["version"],
-                " ",
-                badge("restart needed", "warn", "gap") if one["restart_needed"] else None,
+                "div",
+                element("span", f"process {one['pid']}, by {one['transport']}"),
+                element(
+                    "span",
+                    element("span", f"version {one['version']}"),
+                    element("span", one["project"], dir="auto"),
+                    element("span", "since ", moment(one["started_at"])),
+                    class_="under",
+                ),
+                element(
+                    "span", count(len(one["tools"]), "tool"), ": ", ", ".join(one["tools"]), class_="under"
+                ),
             ),
-            element("td", one["transport"]),
-            element("td", one["project"], dir="auto"),
-            element("td", count(len(one["tools"]), "tool"), ": ", ", ".join(one["tools"])),
-            element("td", moment(one["started_at"])),
+            element(
+                "span",
+                badge("restart needed", "warn", "gap") if one["restart_needed"] else None,
+                class_="aside",
+            ),
         )
         for one in servers
     ]
     return element(
         "section",
         element("h2", "MCP servers that run now"),
-        table(("Server", "Version", "By", "Project", "Offers", "Since"), rows, "MCP servers"),
+        element("ul", *rows, class_="rows two"),
         class_="stack tight",
     )

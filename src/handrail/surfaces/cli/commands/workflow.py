@@ -128,7 +128,7 @@ WORKFLOW_ROWS = (
         ),
         examples=(
             "handrail workflow save my_check.json --dry-run --compact",
-            "handrail workflow save my_check.json --file my_check.json --confirm CONFIRM_TOKEN --compact",
+            "handrail workflow save my_check.json --confirm CONFIRM_TOKEN --compact",
         ),
     ),
 )

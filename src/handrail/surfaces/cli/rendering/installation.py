@@ -126,7 +126,7 @@ def preferences_lines(payload: dict[str, Json], page: Page) -> list[str]:
 def settings_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """Every setting in force, and the servers that still have another one."""
     rows = [
-        (row["name"], format_cell(row["applied"]), one_line(row["source"]), format_cell(row["desired"]))
+        (row["name"], _setting_text(row["applied"]), one_line(row["source"]), _setting_text(row["desired"]))
         for row in payload["settings"]
     ]
     lines = format_table([("setting", "in force", "from", "asked for"), *rows], page.width, yielding=(1, 3))
@@ -139,6 +139,14 @@ def settings_lines(payload: dict[str, Json], page: Page) -> list[str]:
     for problem in payload["problems"]:
         lines += ["", *wrap(f"{one_line(problem['message'])} {one_line(problem['fix'])}", page.width)]
     return lines
+
+
+def _setting_text(value: Json) -> str:
+    """A value in one cell; of what stands under names of its own, the names."""
+    held = list(value) if isinstance(value, dict) else value
+    if isinstance(held, list):
+        return ", ".join(one_line(one) if isinstance(one, str) else "…" for one in held) or "-"
+    return format_cell(held)
 
 
 def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:

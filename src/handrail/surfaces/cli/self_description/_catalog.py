@@ -190,7 +190,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--base", "value": "DIGEST", "choices": (), "is_required": False, "environment": "", "text": "Digest of the file that was edited, or absent; another is refused."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail workflow save my_check.json --dry-run --compact", "handrail workflow save my_check.json --file my_check.json --confirm CONFIRM_TOKEN --compact"),
+        "examples": ("handrail workflow save my_check.json --dry-run --compact", "handrail workflow save my_check.json --confirm CONFIRM_TOKEN --compact"),
         "errors": ("VALIDATION_ERROR", "E_VALIDATION", "WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_FORBIDDEN", "E_IO", "KEYRING_INVALID", "E_CONFIG", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "run start": {
