@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from handrail.projections.html.elements import Html, element
-from handrail.projections.html.pages.parts import Payload, badge, count, json_text, notice, panel
-from handrail.projections.html.pages.workflows import workflow_path
+from handrail.projections.html.pages.parts import (
+    Payload,
+    badge,
+    count,
+    json_text,
+    notice,
+    panel,
+    workflow_path,
+)
 
 # Problems
 

@@ -39,6 +39,16 @@ def timeline_path(session_id: str) -> str:
     return f"{session_path(session_id)}/timeline"
 
 
+def workflow_path(workflow_id: str, part: str = "") -> str:
+    """One workflow, at one of its parts."""
+    return add_query(f"/workflows/{_segment(workflow_id)}", part=part)
+
+
+def picture_address(svg: str) -> str:
+    """A drawing as the address of a picture, which runs nothing."""
+    return f"data:image/svg+xml,{_segment(svg)}"
+
+
 def add_query(path: str, **values: str) -> str:
     """The address with these values behind the question mark; empty ones are left out."""
     given = {key: value for key, value in values.items() if value}

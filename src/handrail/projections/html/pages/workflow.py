@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
@@ -26,11 +25,12 @@ from handrail.projections.html.pages.parts import (
     notice,
     page,
     panel,
+    picture_address,
     run_path,
     status_badge,
     table,
+    workflow_path,
 )
-from handrail.projections.html.pages.workflows import workflow_path
 from handrail.projections.overview import UNDER_WAY
 
 PARTS = (
@@ -281,7 +281,7 @@ def _long_text(text: str, command: str) -> Html:
 
 def graph(drawing: Payload, as_text: Payload) -> Html:
     """`drawing` is of workflow.graph as svg, `as_text` the same as text."""
-    address = "data:image/svg+xml," + quote(str(drawing["drawing"]), safe="")
+    address = picture_address(str(drawing["drawing"]))
     return panel(
         "Graph",
         element(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.html.pages.parts import (
@@ -20,6 +19,7 @@ from handrail.projections.html.pages.parts import (
     page,
     points,
     select,
+    workflow_path,
 )
 
 _SOURCES = (
@@ -33,11 +33,6 @@ _SOURCES = (
 _KINDS = (("", "workflows and routines"), ("workflow", "workflows"), ("routine", "routines"))
 SHOWN_PROBLEMS = 3
 """Of one broken file in the catalog; its own page has the rest."""
-
-
-def workflow_path(workflow_id: str, part: str = "") -> str:
-    """The address of one workflow."""
-    return add_query(f"/workflows/{quote(workflow_id, safe='')}", part=part)
 
 
 def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
