@@ -154,7 +154,7 @@ def to_release(runtime: Runtime, goal: str, autonomy: str = "guided") -> dict[st
     return report(runtime, again["ackToken"], "Corrected the old test: it expected the mistake.", stop)
 
 
-def seed_busy(home: Path) -> dict[str, str]:
+def seed_busy(home: Path, *, with_hostile: bool = True) -> dict[str, str]:
     """Sessions by name: `blocked`, `waiting`, `done`, `gaps`, `imported`, `notes`, `damaged`, `hostile`."""
     runtime = open_store(home)
     ids: dict[str, str] = {}
@@ -176,9 +176,10 @@ def seed_busy(home: Path) -> dict[str, str]:
         output={"notesMarkdown": "Ask support which three questions come most often."},
     )
     ids["notes"] = started["sessionId"] if "sessionId" in started else started["session"]["sessionId"]
-    hostile = begin(runtime, HOSTILE)
-    advance(runtime, hostile, HOSTILE)
-    ids["hostile"] = hostile["session"]["sessionId"]
+    if with_hostile:
+        hostile = begin(runtime, HOSTILE)
+        advance(runtime, hostile, HOSTILE)
+        ids["hostile"] = hostile["session"]["sessionId"]
     waiting = to_release(runtime, "Invoices show one cent more than was paid")
     ids["waiting"] = waiting["session"]["sessionId"]
     asked = report(runtime, begin(runtime, "Reverse-charge invoices round twice")["ackToken"], _FOUND)

@@ -56,7 +56,7 @@ def compare_page(found: Payload, files: Payload | None = None) -> Html:
 def _parting(found: Payload) -> str:
     if not found["ancestor"]:
         return "They have no step in common."
-    return f"The same for {count(found['shared_steps'], 'node')}; they part after: {found['ancestor_title']}."
+    return f"The same for {count(found['shared_steps'], 'node')}; they part after: {found['ancestor_title']}"
 
 
 def _ends(found: Payload) -> Html:

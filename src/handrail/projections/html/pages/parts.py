@@ -61,6 +61,8 @@ _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 
 def _segment(text: str) -> str:
     """A text as one part of an address: whatever could end the part is written as its bytes."""
+    if text.isascii() and text.replace("_", "").isalnum():  # every id of ours
+        return text
     return "".join(
         chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "replace")
     )

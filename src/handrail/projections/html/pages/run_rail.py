@@ -97,6 +97,7 @@ class _Listing:
 
     def __init__(self, graph: Payload, shown: Sequence[Payload]) -> None:
         self._graph = graph
+        self._prefix = node_path(graph["session_id"], graph["run_id"], "")
         self._by_id = {node["id"]: node for node in shown}
         self._children: dict[str, list[Payload]] = {}
         self._roots: list[Payload] = []
@@ -176,7 +177,7 @@ class _Listing:
             element("span", loop, class_="what") if loop else None,
             *_marks(node),
             moment(node["at"], with_day=False),
-            href=node_path(self._graph["session_id"], self._graph["run_id"], node["id"]),
+            href=self._prefix + node["id"],
             class_="spot",
             data_node=node["id"],
         )
@@ -241,6 +242,7 @@ def _now(graph: Payload) -> list[Html]:
         else badge("waits for a person" if is_asked else "now", "busy", "person" if is_asked else "open"),
         href=f"{path}#pending",
         class_="spot",
+        data_at=graph["preferred_tip"],
     )
     return [element("li", spot, class_="node now", id="now")]
 

@@ -207,7 +207,7 @@ def _runs(graph: Payload) -> Html:
 
 
 def _rail(graph: Payload, run: Payload, before: int | None) -> Html:
-    drawn = rail_map(graph)
+    drawn = rail_map(graph) if graph["branch_count"] > 1 else None
     return element(
         "section",
         element(
@@ -224,9 +224,7 @@ def _rail(graph: Payload, run: Payload, before: int | None) -> Html:
             ),
         ),
         rail_list(graph, before),
-        element("details", element("summary", "Map of the run"), drawn)
-        if drawn is not None and graph["branch_count"] > 1
-        else None,
+        element("details", element("summary", "Map of the run"), drawn) if drawn is not None else None,
         class_="panel stack",
         id="run",
     )

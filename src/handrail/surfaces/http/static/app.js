@@ -301,7 +301,8 @@ function help() {
 
 let marked = null;
 function compare() {
-  const node = document.activeElement?.dataset?.node || main.querySelector(".page")?.dataset.node;
+  const spot = document.activeElement?.dataset;
+  const node = spot?.node || spot?.at || main.querySelector(".page")?.dataset.node;
   const session = /^\/sessions\/([^/]+)/.exec(location.pathname)?.[1];
   if (!node || !session) return say("Choose a node first: j and k move, c marks.");
   if (!marked || marked.session !== session || marked.node === node) {

@@ -21,10 +21,16 @@ export function listenToKeys({ main, go, help, say, compare, showNew }) {
   const press = (key) => main.querySelector(`[data-key-press="${key}"]`)?.click();
 
   const step = (list, by) => {
-    const at = list.indexOf(document.activeElement);
-    const next = at < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by));
-    list[next]?.focus();
-    return list[next];
+    const active = document.activeElement;
+    const isAfter = (one) => active.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING;
+    let at = list.indexOf(active);
+    if (at < 0 && main.contains(active)) {
+      const following = list.findIndex(isAfter);
+      at = (following < 0 ? list.length : following) - (by > 0 ? 1 : 0);
+    } else if (at < 0 && by < 0) at = list.length;
+    const next = list[Math.min(list.length - 1, Math.max(0, at + by))];
+    next?.focus();
+    return next;
   };
 
   const move = (by) => (items().length ? step(items(), by) : press(by > 0 ? "j" : "k"));

@@ -1,0 +1,45 @@
+"""The files of the Console: light, without markup of their own, and with one place that inserts HTML."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+STATIC = Path(__file__).parents[2] / "src/handrail/surfaces/http/static"
+MOST_SCRIPT_BYTES = 25 * 1024
+MOST_STYLE_BYTES = 15 * 1024
+
+
+def compressed(pattern: str) -> int:
+    return sum(len(gzip.compress(file.read_bytes(), 9)) for file in sorted(STATIC.glob(pattern)))
+
+
+def test_scripts_and_styles_are_light() -> None:
+    assert 0 < compressed("*.js") <= MOST_SCRIPT_BYTES
+    assert 0 < compressed("*.css") <= MOST_STYLE_BYTES
+
+
+def test_one_module_inserts_markup_through_the_one_policy() -> None:
+    sinks = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|createPolicy|document\.write|DOMParser|\beval\b"
+    )
+
+    found = {file.name for file in STATIC.glob("*.js") if sinks.search(file.read_text("utf-8"))}
+
+    assert found == {"html.js"}
+
+
+def test_the_shell_has_no_data_no_style_and_no_script_of_its_own() -> None:
+    shell = (STATIC / "shell.html").read_text("utf-8")
+
+    assert re.findall(r"<script[^>]*>", shell) == ['<script type="module" src="{{app.js}}">']
+    assert "<style" not in shell
+    assert not re.search(r"\s(?:style|on\w+)=", shell)
+    assert not re.search(r"https?://", shell)
+
+
+def test_no_file_asks_another_machine() -> None:
+    for file in STATIC.iterdir():
+        addresses = re.findall(r"https?://[^\s\"')]+", file.read_text("utf-8"))
+        assert set(addresses) <= {"http://www.w3.org/2000/svg"}, file.name
