@@ -114,7 +114,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield Place(
             home=home,
             address=server.address,
-            token=(home / "token").read_text("utf-8").strip(),
+            token=(home / "token").read_text(encoding="utf-8").strip(),
             sessions=sessions,
             chromium=chromium,
             python=python,
@@ -272,7 +272,7 @@ def test_a_page_stays_while_the_server_is_gone_and_follows_it_when_it_is_back(pl
     session_id = seed_long(home, 5)
     server = Server(home)
     port = int(server.address.rstrip("/").rpartition(":")[2])
-    token = (home / "token").read_text("utf-8").strip()
+    token = (home / "token").read_text(encoding="utf-8").strip()
     here = msgspec.structs.replace(place, address=server.address, token=token)
     going = Visit(here, "restarted", long=f"/sessions/{session_id}")
     try:
