@@ -66,7 +66,7 @@ class Server:
             "HANDRAIL_PROJECT": str(home),
             "HOME": str(home),
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": ROOT,
+            "PYTHONPATH": os.pathsep.join((os.path.join(ROOT, "src"), ROOT)),
         }
         self.process = subprocess.Popen(
             [
