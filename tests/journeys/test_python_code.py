@@ -76,6 +76,7 @@ def test_questions_about_python(code: CodeProject) -> None:
     assert [(one["kind"], one["name"], one["container"]) for one in outlined["results"]] == [
         ("class", "Basket", ""),
         ("method", "__init__", "Basket"),
+        ("property", "items", "Basket"),
         ("function", "total", ""),
     ]
     assert [(one["module"], one["file"]) for one in linked["imports"]] == [

@@ -228,6 +228,18 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "captured",
     ),
     "a member of the new name": ({"m.py": "^a = 1", "n.py": "import m\nm.b"}, "b", "captured"),
+    "a file that takes everything binds it too": (
+        {"m.py": "^a = 1", "n.py": "a = 2\nfrom m import *"},
+        "b",
+        "dynamic",
+    ),
+    "the names of the module as data": ({"m.py": "^a = 1", "n.py": "import m\nvars(m)"}, "b", "dynamic"),
+    "the names of a module that takes everything": (
+        {"m.py": "^a = 1", "n.py": "from m import *", "o.py": "import n\nn.__dict__"},
+        "b",
+        "dynamic",
+    ),
+    "a function without a name": ({"m.py": "f = {1: lambda ^a: a}\nf[1](a=1)"}, "b", "dynamic"),
     "a private name of a class": ({"m.py": "class ^A:\n    __x = 1\ny._A__x"}, "B", "dynamic"),
     "a syntax error": ({"m.py": "^a = 1\ndef :"}, "b", "parse_error"),
 }

@@ -105,7 +105,24 @@ def _refuse_top(
     if around is not None:
         message = "Tests ask for this fixture by its name, as a parameter."
         return _refuse("dynamic", message, slot.path, *around)
-    return _refuse_star_importers(project, slot, name, new_name)
+    importers = _star_importers(project, slot)
+    refusal = _refuse_namespaces(project, {slot.path, *importers})
+    return refusal or _refuse_star_importers(project, slot, importers, name, new_name)
+
+
+def _refuse_namespaces(project: Project, modules: set[str]) -> Refusal | None:
+    """`vars(module)` and `module.__dict__` have its names as data, and whoever reads them knows the names."""
+    python = project.slots.python
+    paths = {path for word in ("__dict__", "vars", "dir") for path in project.source.candidates(word)}
+    for path in sorted(path for path in paths if is_python(path)):
+        facts = project.facts(path)
+        for member in facts.members if facts is not None else ():
+            if facts is None or member.name != "__dict__":
+                continue
+            if python.module_behind_member(path, facts, member) in modules:
+                message = "The names of the module are used as data here."
+                return _refuse("dynamic", message, path, member.start, member.end)
+    return None
 
 
 def _find_fixture(facts: FileFacts, start: int) -> tuple[int, int] | None:
@@ -120,13 +137,19 @@ def _find_fixture(facts: FileFacts, start: int) -> tuple[int, int] | None:
     return None
 
 
-def _refuse_star_importers(project: Project, slot: Exported, name: str, new_name: str) -> Refusal | None:
+def _refuse_star_importers(
+    project: Project, slot: Exported, importers: list[str], name: str, new_name: str
+) -> Refusal | None:
     """Whoever takes everything from the module takes the new name too, and perhaps no longer the old one."""
     python = project.slots.python
-    for path in _star_importers(project, slot):
+    for path in importers:
         facts = project.facts(path)
         if facts is None:
             continue
+        if name in python.top(path) and python.takes(slot.path, name):
+            use = facts.uses[facts.bindings[python.top(path)[name]].uses[0]]
+            message = "This file takes everything from the module, and binds the name as well."
+            return _refuse("dynamic", message, path, use.start, use.end)
         for use in facts.uses:
             if use.name == new_name and (use.binding == NONE or facts.bindings[use.binding].scope == 0):
                 message = "This file takes everything from the module, and has this name already."

@@ -340,6 +340,11 @@ class Project:
         for slot in slots:
             if isinstance(slot, Exported):
                 found += self._leaks(slot)
+            elif isinstance(slot, Local) and is_python(slot.path):
+                found += [
+                    Trouble(code="unclear_call", path=each.path, start=each.start, end=each.end)
+                    for each in self.slots.python.keywords_of(slot).unclear
+                ]
         if is_public:
             found += [Trouble(code="skipped_file", path=each.path) for each in self.source.skipped()]
         return tuple(found[:MAX_TROUBLES])

@@ -127,8 +127,6 @@ def _describe(resolver: Resolver, slot: Local, facts: FileFacts, declared: Membe
 
 
 def _files(resolver: Resolver, function: _Function) -> list[str]:
-    if function.definition is None:
-        return [function.path]
     found = set(resolver.candidates(function.parameter))
     for name in function.names - {"cls", "super", "type"}:
         found |= set(resolver.candidates(name))

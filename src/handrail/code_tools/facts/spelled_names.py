@@ -64,8 +64,7 @@ TroubleCode: TypeAlias = Literal[
     "star_import",
     "names_as_data",
     "computed_member",
-    "decorated",
-    "unclear_scope",
+    "unclear_call",
 ]
 
 

@@ -18,6 +18,7 @@ from handrail.code_tools.facts.model import (
     Import,
     Member,
     ParseTrouble,
+    Role,
     Scope,
     Span,
     Use,
@@ -188,10 +189,10 @@ def _is_read_directly(draft: Draft, use: DraftUse, scope: int) -> bool:
 def _declare_members(draft: Draft) -> None:
     """What a class binds is a member of it; that its name also stands in a scope is the lesser half."""
     for use in draft.uses:
-        if use.binds is not None and use.binding != NONE:
-            scope = draft.bindings[use.binding].scope
-            if draft.scopes[scope].kind == "class":
-                draft.member_at(use.name, (use.start, use.end), "declaration", "this", NONE, use.definition)
+        scope = draft.bindings[use.binding].scope if use.binding != NONE else 0
+        if draft.scopes[scope].kind == "class":
+            role: Role = use.role if use.binds is None else "declaration"
+            draft.member_at(use.name, (use.start, use.end), role, "this", NONE, use.definition)
 
 
 def _places(order: list[int]) -> list[int]:

@@ -179,6 +179,8 @@ def _declare_parameters(
             continue
         if name.type == "identifier":
             use = draft.bind(name, "parameter", inside, definition, child)
+            if is_bound and at == 0:
+                draft.scopes[inside].receiver = draft.name_of(name)
             if is_by_name:
                 draft.member(name, "keyword", "this", use, function)
         elif name.type in ("list_splat_pattern", "dictionary_splat_pattern", "tuple_pattern"):

@@ -22,7 +22,10 @@ from handrail.code_tools.languages.grammars import Node
 
 
 class DraftScope:
-    __slots__ = ("branches", "class_name", "declared", "defined", "end", "kind", "names", "parent", "start")
+    __slots__ = (
+        *("branches", "class_name", "declared", "defined", "end", "kind", "names", "parent", "receiver"),
+        *("start",),
+    )
 
     def __init__(self, kind: ScopeKind, start: int, end: int, parent: int, class_name: str) -> None:
         self.kind = kind
@@ -33,6 +36,8 @@ class DraftScope:
         """The class around it, by which names such as `__a` are changed."""
         self.branches: list[tuple[int, int]] = []
         """Of a module or class: where statements stand that run perhaps, or more than once."""
+        self.receiver = ""
+        """Of a method: what it calls its object, usually `self`."""
         self.names: dict[str, int] = {}
         self.declared: dict[str, Literal["global", "nonlocal"]] = {}
         self.defined: set[str] = set()
@@ -145,6 +150,8 @@ class Draft:
         """Names in `__all__`: the use, and the span of the statement."""
         self.has_list = False
         """There is an `__all__`."""
+        self.attributes: set[tuple[int, str]] = set()
+        """Class and name of each attribute that a method gives to its object."""
         self.dynamic: list[tuple[DynamicKind, int, int]] = []
         self.builtin_calls: list[tuple[int, DynamicKind, int, int]] = []
         """Calls that are dynamic if the called name is Python's own: the use, and what to note."""

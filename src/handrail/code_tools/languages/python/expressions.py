@@ -124,6 +124,11 @@ def _read_special(
 ) -> list[Node]:
     """Calls that name things in strings, or make names at run time. Answers the arguments that are left."""
     plain = [child for child in given if child.type not in ("keyword_argument", "dictionary_splat")]
+    if receiver == "use" and name in ("vars", "dir") and len(plain) == 1:
+        # `vars(a)` is `a.__dict__`, and `dir(a)` has its keys.
+        owner, at = read_receiver(draft, plain[0], scope, definition)
+        draft.member_at("__dict__", span_of(plain[0]), "read", owner, at, definition)
+        return [child for child in given if child != plain[0]]
     if receiver == "use" and name in NAMESPACES:
         if name in ("eval", "exec"):
             kind: DynamicKind = "eval" if len(plain) < 2 else "exec"

@@ -29,10 +29,24 @@ def bind_target(draft: Draft, target: Node, scope: int, definition: int, extent:
             waiting.extend(reversed(node.named_children))
         elif node.type == "attribute":
             visit_attribute(draft, node, scope, definition, "write")
+            _define_attribute(draft, node, scope, definition, extent)
         else:
             draft.stack.append((node, scope, definition))
     is_only = target.type == "identifier" and len(draft.definitions) == before + 1
     return before if is_only else NONE
+
+
+def _define_attribute(draft: Draft, node: Node, scope: int, definition: int, extent: Node) -> None:
+    """`self.a = …` in a method defines an attribute of the class, the first time."""
+    owner, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
+    receiver = draft.scopes[scope].receiver
+    if not receiver or owner is None or name is None or draft.name_of(owner) != receiver:
+        return
+    container = draft.definitions[definition].container
+    key = (container, draft.name_of(name))
+    if key not in draft.attributes:
+        draft.attributes.add(key)
+        draft.define(name, "property", extent, container, NONE)
 
 
 def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> None:
