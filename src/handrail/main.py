@@ -359,14 +359,18 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
         announce_process(runtime, "http", tuple(Adapter(runtime).tools))
         return HttpApp(build_server(runtime, mvi=mvi), loopback_authorities(port))
 
-    return run_server(
-        options,
-        server_place(environment),
-        runtime=build_runtime(environment, secrets=secrets),
-        build_mcp=build_mcp,
-        notices=lambda operation: notices(environment, operation),
-        take_tree=_take_tree_for_server,
-    )
+    runtime = build_runtime(environment, secrets=secrets)
+    try:
+        return run_server(
+            options,
+            server_place(environment),
+            runtime=runtime,
+            build_mcp=build_mcp,
+            notices=lambda operation: notices(environment, operation),
+            take_tree=_take_tree_for_server,
+        )
+    finally:
+        runtime.mcp_processes().withdraw()
 
 
 def _demo(parsed: "Parsed") -> int:

@@ -123,7 +123,7 @@ def test_a_step_that_asks_nobody_has_no_form(runtime: Runtime) -> None:
 @pytest.mark.promise("console.close")
 def test_a_run_is_closed_from_its_page_with_a_reason(runtime: Runtime) -> None:
     begun = start(runtime)
-    path = path_of(runtime, begun)
+    path = f"/sessions/{begun['session']['sessionId']}"
 
     (told,) = send(
         runtime, tag_of(show(runtime, path), "run.close"), reason="superseded", note="Begun twice."

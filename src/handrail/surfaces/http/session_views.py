@@ -54,7 +54,13 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
         return View(title=shown["goal"] or session_id, html=session_page(shown, None))
     graph = payload(lambda *_: outcome, "run.graph", asked)
     shown = payload(call, "session.show", {"sessionId": session_id, "run": graph["run_id"]})
-    html = session_page(shown, graph, before=_read_number(query, "before"), resume=graph["resume_prompt"])
+    html = session_page(
+        shown,
+        graph,
+        before=_read_number(query, "before"),
+        actions=close_form(graph["run_id"]) if graph["status"] in UNDER_WAY else None,
+        resume=graph["resume_prompt"],
+    )
     return View(title=shown["goal"] or graph["workflow_name"], html=html)
 
 
@@ -67,7 +73,7 @@ def show_node(call: Call, segments: tuple[str, ...], _: Query) -> View:
     if node["tree"] is not None and node["parent"] is not None:
         pair = {"before": node["parent"]["id"], "after": node_id, "session": session_id}
         files = payload_or_none(call, "code.diff", pair)
-    html = node_page(node, person=_person(call, node), actions=_actions(node), files=files)
+    html = node_page(node, person=_person(call, node), files=files)
     return View(title=f"{node['title']} in {node['goal'] or session_id}", html=html)
 
 
@@ -79,10 +85,6 @@ def _person(call: Call, node: dict[str, Json]) -> Child:
     asked = {"session": node["session_id"], "run": node["run_id"], "show": True}
     question = payload_or_none(call, "run.confirm", asked)
     return None if question is None or question["node_id"] != node["node_id"] else confirm_form(question)
-
-
-def _actions(node: dict[str, Json]) -> Child:
-    return close_form(node["run_id"]) if _is_open_end(node) else None
 
 
 def _is_open_end(node: dict[str, Json]) -> bool:
