@@ -25,7 +25,7 @@ We have no types: such a name is split instead (`{a: b}`), which keeps the meani
 _WORKING = """Declarations of a package are renamed, moved or extracted one after the other.
 Each edit works on the outcome of the one before; a row has at most 60 moves or extractions.
 Then somebody else judges: the package's own tests, Node that loads every module, or TypeScript's compiler.
-`broken` counts what was good before and is not any more.
+`broken` counts what was good before and is not any more; a compiler judges all sources at once.
 A refusal names its reason, such as a name that the old module does not export.
 `uv run python -m tests.referees.code_oracle.own_tests` repeats the renames, and `….moving` the rest."""
 _DAY = """One refactoring of `qs`: three functions leave a module, one is renamed, a fourth is extracted.
