@@ -62,6 +62,11 @@ def js_edit() -> "NoReturn":
     console("edit", "--languages", "javascript")
 
 
+def js_tools() -> "NoReturn":
+    """The console script `js-tools`: `handrail tools` with the bare document of CONT."""
+    console("tools")
+
+
 def main(script: str = "", *added: str) -> int:
     """Answer one command line; a script stands for words of its command. Returns the exit status."""
     _require_utf8()

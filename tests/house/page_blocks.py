@@ -22,6 +22,7 @@ LEARNT = {
     "CONFIRM_TOKEN": re.compile(r"\bct_[\w.-]+"),
     "NODE_ID": re.compile(r"\bnod_[0-9a-z]{12}\b"),
     "TREE_ID": re.compile(r"\bt1:[0-9a-f]{64}\b"),
+    "TOKEN_YES": re.compile(r'"choice:yes": "([\w-]+)"'),
 }
 """What a later line takes from the output of an earlier one, the newest of each kind."""
 IDS = {

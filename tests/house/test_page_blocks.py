@@ -35,7 +35,7 @@ RUN_ELSEWHERE = {
     "skills/": "lines of the skill: tests/surfaces/cli/test_skill_lines.py",
     "src/handrail/packed/": "a copy of the skill and the changelog",
 }
-RUNNABLE = ("handrail", "echo", "for")
+RUNNABLE = ("handrail", "js-tools", "echo", "for")
 """What a script of a page may begin with, after an assignment; anything else could touch the machine."""
 NOT_RUN = {
     "uv tool install": "changes the machine",

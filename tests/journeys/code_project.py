@@ -1,4 +1,4 @@
-"""A small project of JavaScript sources, and the two scripts that an agent calls in it, in this process."""
+"""A small project of JavaScript sources, and the scripts that an agent calls in it, in this process."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ console.log(run('a'), app.myFunc('b'));
 
 
 class CodeProject:
-    """The files, and answers of `js-scan` and `js-edit` about them."""
+    """The files, and answers of `js-scan`, `js-edit` and `js-tools` about them."""
 
     def __init__(self, folder: Path, files: Mapping[str, str] = FILES) -> None:
         self.home = folder / "home"
@@ -71,8 +71,9 @@ class CodeProject:
     def line(self, text: str, **tokens: str) -> tuple[int, dict[str, Any]]:
         """The exit status and the document of a command line as CONT prints it; names in it are tokens."""
         script, *arguments = (tokens.get(word, word) for word in shlex.split(text))
-        assert script in ("js-scan", "js-edit")
-        words = [script.removeprefix("js-"), "--languages", "javascript", *arguments]
+        assert script in ("js-scan", "js-edit", "js-tools")
+        languages = [] if script == "js-tools" else ["--languages", "javascript"]
+        words = [script.removeprefix("js-"), *languages, *arguments]
         ran = run_here(self.runtime, words, envelope="cont")
         document: dict[str, Any] = json.loads(ran.out)
         return ran.status, document

@@ -174,6 +174,7 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "check.run": lambda world: {"argv": [sys.executable, "-c", "pass"], "session": _session(world.runtime)},
     "code.restore": _restored,
     "code.edit": _edited,
+    "code.workflow": lambda world: {"workflowId": "project.three_steps", "requestId": "key"},
     "session.start": lambda world: {"goal": "Think first", "requestId": "key"},
     "session.delete": lambda world: _confirmed(
         world.runtime, "session.delete", ids=[_session(world.runtime)], dangerous=True

@@ -100,7 +100,7 @@ from handrail.engine.plans import (
     plan_validations,
     plan_work,
 )
-from handrail.engine.reasons import Block, ContextKey, Proceed, shorten_message
+from handrail.engine.reasons import Block, ContextKey, Proceed, Reason, shorten_message
 from handrail.engine.receipts import (
     PinnedCheck,
 )
@@ -193,13 +193,13 @@ def decide_advance(
     sighting: Sighting | None = None,
     confirmations: Confirmations = "claimed",
     can_ask: bool = False,
+    troubles: tuple[Reason, ...] = (),
 ) -> list[PlannedEvent]:
     """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked.
 
-    `kept_notes` are the whole notes of the blocked attempt before, where an event holds only their
-    beginning; `seen` is what can be observed around the caller now; `sighting` is what was seen in the
-    working tree, and without it no evidence is weighed; `confirmations` is whose word the user wants where a
-    step asks for a confirmation; `can_ask` is whether the caller's client can ask a person.
+    `kept_notes` are the whole notes of the blocked attempt before; `seen` is what can be observed around the
+    caller; without a `sighting` of the working tree no evidence is weighed; `confirmations` is whose word
+    counts; `can_ask`: whether the client can ask a person; `troubles`: why an action of ours did not run.
     """
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
@@ -225,6 +225,7 @@ def decide_advance(
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
         shown=ShownState(facts=held, blockers=list_blockers(history, node), word=word),
         known=known,
+        troubles=troubles,
     )
     work = replace(work, context=answer.context)
     if isinstance(answer.outcome, Block):

@@ -183,6 +183,12 @@ def leaf_at(workflow: CompiledWorkflow, state: Running) -> Leaf:
     return leaf
 
 
+def own_action_at(workflow: CompiledWorkflow, state: State) -> Action | None:
+    """The action that is pending at a position, if Handrail runs it itself."""
+    leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
+    return leaf if isinstance(leaf, Action) and leaf.is_own else None
+
+
 def leaves_of(workflow: CompiledWorkflow) -> dict[str, Leaf]:
     """Every leaf by its id, for callers that look up many."""
     return {leaf.id: leaf for leaf, _ in _leaves(workflow.steps, ())}

@@ -261,6 +261,15 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     choices: tuple[str, ...] = ()
 
 
+class RanAction(Payload, frozen=True, kw_only=True):
+    """An action that Handrail ran on the way to the pending step."""
+
+    step_id: str
+    operation: str
+    result: str
+    """What came of it, in a line; the whole is in the context under the name that the action saves."""
+
+
 class Reply(Payload, frozen=True, kw_only=True):
     """What start, continue and checkpoint answer, in this key order."""
 
@@ -275,6 +284,8 @@ class Reply(Payload, frozen=True, kw_only=True):
     retryable: bool | msgspec.UnsetType = msgspec.UNSET
     example: dict[str, Any] | None = None
     warnings: list[ReplyWarning] = []
+    ran: list[RanAction] = []
+    """Actions that Handrail ran on the way to this step."""
     skipped: list[SkippedPart] = []
     """What did not run on the way to this step, the first ones."""
     progress: Progress | None = None
@@ -307,6 +318,7 @@ def reply_at(
     project: str = "",
     closing: str = "",
     evidence: dict[str, int] | None = None,
+    ran: Sequence[RanAction] = (),
 ) -> Reply:
     """The reply that stands at a node; `blocked` is the recorded refusal that created it.
 
@@ -334,6 +346,7 @@ def reply_at(
         retryable=blocked.retryable if is_blocked and blocked else msgspec.UNSET,
         example=blocked.example if is_blocked and blocked else None,
         warnings=_bounded([*warnings, *_standing_warnings(standing)]),
+        ran=list(ran),
         skipped=[
             SkippedPart(step_id=part.step_id, why=part.why) for part in standing.skipped[:MOST_SKIPPED_SHOWN]
         ],

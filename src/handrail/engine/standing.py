@@ -64,7 +64,7 @@ from handrail.workflows.compiled import (
     While,
     derive_once,
 )
-from handrail.workflows.conditions import MISSING, Facts, LoopControl, holds, named_value
+from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, LoopControl, holds, named_value
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
 from handrail.workflows.prompt_sections import name_loop
 
@@ -191,7 +191,6 @@ Occasion: TypeAlias = Literal["reply", "rehydrate"]
 LONGEST_VALUE_BYTES = 4_096
 RECAP_FUNCTIONS_BYTES = 4_096
 
-_PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
 
@@ -294,7 +293,7 @@ class _Values:
 
 def fill_values(workflow: CompiledWorkflow, text: str, facts: Facts) -> str:
     """Replace every `{{name}}`, including dotted members, with its value or with words if there is none."""
-    return _PLACEHOLDER.sub(_Values(workflow, text, facts).shown, text)
+    return PLACEHOLDER.sub(_Values(workflow, text, facts).shown, text)
 
 
 def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
@@ -307,6 +306,9 @@ def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
             return fill_values(workflow, prompt, facts)
         case Action(operation=operation, params=params, save_as=save_as):
             shown = fill_values(workflow, msgspec.json.encode(params).decode(), facts)
+            if leaf.is_own:
+                writes = " It writes files: ask the user first." if leaf.is_guarded else ""
+                return f"Handrail runs {operation} {shown} when this step is acknowledged.{writes}"
             kept = f" and send the result back as context.{save_as}" if save_as else ""
             return f"Run the operation {operation} with the parameters {shown}{kept}."
         case never:

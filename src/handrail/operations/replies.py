@@ -6,26 +6,31 @@ from __future__ import annotations
 
 import msgspec
 
+from handrail.contract.catalogue import RESULTS_STALE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
+from handrail.engine.events import Blocked
 from handrail.engine.history import History, Node, Recorded, Run, is_fork, ledger_version
-from handrail.engine.navigate import Complete
+from handrail.engine.navigate import Complete, own_action_at
 from handrail.engine.reply import (
+    RanAction,
     Recap,
     Reply,
     ReplyWarning,
+    ToolCall,
     WorkflowRef,
     put_warnings_first,
     reply_at,
     workflow_ref,
 )
 from handrail.engine.standing import standing_at
-from handrail.operations.handles import TokenCall, mint_new_node_tokens
+from handrail.operations.handles import TokenCall, mint_new_node_tokens, mint_state_token
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.sessions import Session, load_history_before, memory_of
 from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.limits import MOST_ACTIONS
 
 RUN_SHAPE = Shape(
     levels={
@@ -77,40 +82,47 @@ def reply_to_answer(
     project: str = "",
     sent: TokenCall | None = None,
     workflow: CompiledWorkflow | None = None,
+    actions: int = MOST_ACTIONS,
 ) -> Success:
     """The reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided again.
 
     `sent` is the token's call, for when it brought other content; None: a start, by its request id.
-    `workflow` is the one that the run is pinned to, where this call has loaded it.
+    `workflow` is the one that the run is pinned to, where this call has loaded it. Where the answer led to
+    actions that Handrail ran, as many as `actions`, the reply is about the step after them.
     """
     history = session.history
-    node = history.nodes[recorded.to_node_id]
-    workflow = workflow or load_pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
+    made = history.nodes[recorded.to_node_id]
+    workflow = workflow or load_pinned_workflow(reader, history.runs[made.run_id].workflow_hash)
+    last, ran = _follow_actions(history, workflow, recorded, actions)
+    if last.blocked is not None and own_action_at(workflow, made.state):
+        warnings = (*warnings, *_warn_of_stale_plan(keys, history, workflow, last, last.blocked))
+    node = history.nodes[last.to_node_id]
     standing = standing_at(history, workflow, node, "reply")
     tokens = mint_new_node_tokens(keys, history.session_id, node, standing.leaf)
     recap = _branches_before(reader, keys, session.history, recorded, workflow)
-    if any(held.fact.differing for held in history.trees.get(node.node_id, ())[:1]):
+    if any(held.fact.differing for held in history.trees.get(made.node_id, ())[:1]):
         from handrail.operations.other_files import warn_of_recorded
 
-        warnings = (*warnings, *warn_of_recorded(history, node))
+        warnings = (*warnings, *warn_of_recorded(history, made))
     if recorded.input_digest != input_digest:
         from handrail.operations.position import add_current_place, warn_of_other_input, warn_of_other_start
 
         if sent is None:
-            refused = warn_of_other_start(keys, history, workflow, node.node_id)
+            refused = warn_of_other_start(keys, history, workflow, made.node_id)
         else:
             refused = warn_of_other_input(keys, history, workflow, recorded, sent, input_digest)
-            recap = add_current_place(recap, keys, history, workflow, node.node_id)
+            recap = add_current_place(recap, keys, history, workflow, made.node_id)
         warnings = (refused, *warnings)
-    notes = history.notes.get(node.node_id)
+    notes = history.notes.get(made.node_id)
     if notes is not None and notes.ref is not None:
         warnings = (*warnings, _notes_truncated(notes.size_bytes))
     reply = reply_at(
         standing,
         history.session_id,
         tokens,
-        blocked=recorded.blocked,
+        blocked=last.blocked,
         recap=recap,
+        ran=ran,
         is_healthy=session.is_sound,
         warnings=(*session.warnings, *warnings),
         workflow=_shown_source(history.runs[node.run_id]) if project else None,
@@ -118,8 +130,46 @@ def reply_to_answer(
         closing=describe_closing(history, node),
         evidence=show_evidence(history, node),
     )
-    version = ledger_version(history, node.run_id, recorded.index)
+    version = ledger_version(history, node.run_id, last.index)
     return success_of(reply, LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1))
+
+
+def _follow_actions(
+    history: History, workflow: CompiledWorkflow, recorded: Recorded, most: int
+) -> tuple[Recorded, list[RanAction]]:
+    """The answer that a reply is about after the actions of ours that ran, and those; few runs have any."""
+    made = history.nodes[recorded.to_node_id]
+    before = None if made.parent is None else history.nodes[made.parent].state
+    if not own_action_at(workflow, made.state) and not (before and own_action_at(workflow, before)):
+        return recorded, []
+    from handrail.engine.judge.actions import describe_ran, follow_actions
+
+    answers = [recorded, *follow_actions(history, workflow, recorded, most)]
+    ran = [
+        RanAction(step_id=step, operation=called, result=result)
+        for step, called, result in describe_ran(history, workflow, answers)
+    ]
+    return answers[-1], ran
+
+
+def _warn_of_stale_plan(
+    keys: Keys, history: History, workflow: CompiledWorkflow, answer: Recorded, blocked: Blocked
+) -> tuple[ReplyWarning, ...]:
+    """Where an action stopped because the files changed since its preview: the call that leads back to it."""
+    if not any(RESULTS_STALE.code in blocker.message for blocker in blocked.blockers):
+        return ()
+    from handrail.engine.judge.actions import find_preview_node
+
+    earlier = find_preview_node(history, workflow, history.nodes[answer.to_node_id])
+    if earlier is None:
+        return ()
+    token = mint_state_token(keys, history.session_id, earlier)
+    message = (
+        "The files changed since the preview. To make it again, make this warning's nextCall and acknowledge "
+        "the step that it shows."
+    )
+    call = ToolCall(tool="continue_workflow", params={"stateToken": token})
+    return (ReplyWarning(code="FILES_DIFFER", message=message, next_call=call),)
 
 
 def describe_closing(history: History, node: Node) -> str:

@@ -21,7 +21,7 @@ from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, encode_project,
 from handrail.engine.history import History, Node, Run, context_at, merge_context, node_at, steps_after
 from handrail.engine.judge.artifacts import InputProblem, check_context_change
 from handrail.engine.judge.report_frame import find_marks
-from handrail.engine.navigate import Running, leaf_at
+from handrail.engine.navigate import Running, leaf_at, leaves_of
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.handles import AttemptClaims, Handle, mint_state_token_for
 from handrail.operations.replies import load_pinned_workflow
@@ -31,7 +31,7 @@ from handrail.ports.workspace import ProjectPlaces, Workspace
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import Session, read_session
-from handrail.workflows.compiled import CompiledWorkflow, Step
+from handrail.workflows.compiled import Action, CompiledWorkflow, Step
 
 if TYPE_CHECKING:
     from handrail.engine.judge.run_claims import Sighting
@@ -129,7 +129,7 @@ def look_for_attempt(
     looked = Looked(
         workflow=workflow,
         sighting=None,
-        confirmations=_confirmations(rt, workflow, node, run, own),
+        confirmations=find_confirmations(rt, workflow, node, run, own),
         project=own,
     )
     wanted = plan_attempt_look(session.history, workflow, node, work.artifacts, work.context)
@@ -141,7 +141,7 @@ def look_for_attempt(
     return msgspec.structs.replace(looked, sighting=seen.sighting, tree=seen.tree)
 
 
-def _confirmations(
+def find_confirmations(
     rt: Runtime, workflow: CompiledWorkflow, node: Node, run: Run, project: str | None
 ) -> Confirmations:
     """Whose word counts, where the pending step may ask for a confirmation.
@@ -150,7 +150,8 @@ def _confirmations(
     cannot be read adds nothing to what its user set.
     """
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
-    if not isinstance(leaf, Step) or leaf.require_confirmation is False:
+    is_asked = isinstance(leaf, Step) and leaf.require_confirmation is not False
+    if not is_asked and not (isinstance(leaf, Action) and leaf.is_guarded):
         return "claimed"
     if run.confirmations == "person":
         return "person"
@@ -415,6 +416,31 @@ def check_change(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:
     problems = check_context_change(workflow.inputs, delta)
     if problems:
         raise _refuse([input_row(problem) for problem in problems])
+    check_unsaved(workflow, delta)
+
+
+def check_unsaved(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:
+    """What an action saves comes from the action alone: a plan that was approved is the plan that is applied.
+
+    Raises Fault VALIDATION_ERROR.
+    """
+    if not delta:
+        return
+    leaves = leaves_of(workflow).values()
+    saved = {leaf.save_as: leaf.id for leaf in leaves if isinstance(leaf, Action) and leaf.is_own}
+    taken = sorted(name for name in delta if name in saved)
+    if taken:
+        expected = "no value: Handrail sets it when it runs the action"
+        raise _refuse(
+            [
+                {
+                    "param": f"context.{name}",
+                    "problem": f"is what the action {saved[name]} saves",
+                    "expected": expected,
+                }
+                for name in taken
+            ]
+        )
 
 
 def input_row(problem: InputProblem) -> dict[str, Json]:

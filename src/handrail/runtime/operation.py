@@ -186,6 +186,7 @@ MODULES = {
     "code.restore": "handrail.operations.code.restore_code",
     "code.scan": "handrail.operations.code.tools.scan_code",
     "code.edit": "handrail.operations.code.tools.edit_code",
+    "code.workflow": "handrail.operations.runs.run_file",
     "session.list": "handrail.operations.sessions.list_sessions",
     "session.show": "handrail.operations.sessions.show_session",
     "session.needs": "handrail.operations.sessions.list_needs",

@@ -21,6 +21,8 @@ COMPILED_VERSION = 1
 WITH_EVIDENCE = 2
 """Of a workflow whose contracts say what can be checked: a program that does not look refuses it."""
 VERSIONS = (COMPILED_VERSION, WITH_EVIDENCE)
+OWN_OPERATIONS = frozenset({"code.scan", "code.edit"})
+"""The operations that an action has run by Handrail itself; no other ever is, and none is a program."""
 
 InputType: TypeAlias = Literal["string", "number", "integer", "boolean", "array", "object", "any"]
 TYPE_WORDS = {
@@ -218,7 +220,7 @@ class Action(
     tag_field="kind",
     tag="action",
 ):
-    """An operation that the agent is asked to run."""
+    """An operation that Handrail runs itself if it is a code tool, and asks of the agent if it is not."""
 
     id: str
     title: str
@@ -227,6 +229,16 @@ class Action(
     save_as: str = ""
     when: ConditionId = ""
     provenance: Provenance = Provenance()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether Handrail runs it."""
+        return self.operation in OWN_OPERATIONS
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether Handrail writes files when it runs it."""
+        return self.is_own and self.params.get("fix", False) is not False
 
 
 class While(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="while", rename="camel"):

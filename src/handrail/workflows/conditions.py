@@ -164,6 +164,10 @@ def value_of(condition: Compare, facts: Facts) -> Any:
     return named_value(facts.values, condition.input)
 
 
+PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}")
+"""A value that a text names, by its name or, dotted, a part of one."""
+
+
 def named_value(values: Mapping[str, Any], name: str) -> Any:
     """A value by its name or, dotted, a member of one; MISSING when there is none."""
     if name in values:

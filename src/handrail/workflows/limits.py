@@ -24,6 +24,8 @@ MAX_INPUTS = 50
 MAX_CONDITIONS = 200
 MIN_OPTIONS = 2
 MAX_OPTIONS = 32
+MOST_ACTIONS = 25
+"""Actions that one call runs; the reply then shows the next one, and its ack goes on."""
 
 MAX_PROMPT_BYTES = 32_768
 """Of one step, authored and rendered."""

@@ -131,6 +131,17 @@ def test_garbage_is_refused_with_a_suggestion_only(text: str) -> None:
     check_refusal(raised, catalogue.INVALID_TOKEN, "Repeat the query", status=401, recovery=recovery)
 
 
+def test_a_token_with_one_wrong_character_is_refused_wherever_it_is() -> None:
+    """Some of them make bytes that are no text."""
+    token = mint_continuation(KEY, SEARCH)
+
+    for place in range(len(token) - 1):
+        other = "x" if token[place] != "x" else "y"
+        with pytest.raises(Fault) as raised:
+            read_continuation([KEY], token[:place] + other + token[place + 1 :], now=NOW)
+        assert raised.value.kind is catalogue.INVALID_TOKEN
+
+
 def test_without_any_key_nothing_is_signed() -> None:
     with pytest.raises(Fault) as raised:
         read_continuation([], mint_continuation(KEY, SEARCH), now=NOW)

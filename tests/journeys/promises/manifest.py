@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.journeys.promises import (
     claims,
     code_tools,
+    code_workflows,
     command_line_answers,
     command_line_gate,
     command_line_queries,
@@ -66,4 +67,5 @@ PROMISES: tuple[Promise, ...] = (
     *code_tools.PROMISES,
     *console_pages.PROMISES,
     *http.PROMISES,
+    *code_workflows.PROMISES,
 )

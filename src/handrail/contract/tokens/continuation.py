@@ -124,7 +124,7 @@ def parse(payload: bytes) -> Continuation | None:
         return None
     try:
         continuation = msgspec.json.decode(text, type=Continuation)
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return None
     return continuation if continuation.version == VERSION else None
 

@@ -34,6 +34,7 @@ from handrail.engine.reasons import (
     shorten_message,
 )
 from handrail.workflows.compiled import (
+    Action,
     Choice,
     CompiledWorkflow,
     Count,
@@ -272,9 +273,12 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> bool:
-    """Whether the author wants the user to confirm this step. `facts` include the loops' values."""
+    """Whether the user is to confirm this step: the author wants it, or it is an action that writes files.
+
+    `facts` include the loops' values.
+    """
     if not isinstance(leaf, Step):
-        return False
+        return isinstance(leaf, Action) and leaf.is_guarded
     wanted = leaf.require_confirmation
     return wanted if isinstance(wanted, bool) else holds(workflow.conditions[wanted], facts)
 

@@ -333,15 +333,17 @@ def answer_report(
     gaps: tuple[str, ...] | None = None,
     shown: ShownState | None = None,
     known: Witnessed | None = None,
+    troubles: tuple[Reason, ...] = (),
 ) -> Answer:
     """Judge a report. `facts` hold with the report's own context applied.
 
     `kept` is what was brought for the step before, `gaps` are the ids of those recorded on the branch,
-    `shown` is what the agent was told; without it every confirmation counts as given (a simulation).
+    `shown` is what the agent was told; without it every confirmation counts as given (a simulation),
+    `troubles` is what stands in the way beside the report.
     """
     place = place_of(workflow, state, leaf, gaps)
     verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts, known)
-    reasons = verdict.reasons
+    reasons = (*verdict.reasons, *troubles)
     if shown is not None:
         claims, added = _judge_word(workflow, state, leaf, autonomy, shown, facts, verdict, option)
         reasons = (*reasons, *added)

@@ -412,7 +412,7 @@ def make_frame(
             if needed is not None and needed.input and autonomy != "full_auto_never_stop":
                 context[needed.input] = TO_FILL_IN
         case Action(save_as=name):
-            context |= {name: TO_FILL_IN} if name else {}
+            context |= {name: TO_FILL_IN} if name and not leaf.is_own else {}
         case Choice(non_assumable=kind):
             if (
                 kind is not None and autonomy == "full_auto_never_stop"

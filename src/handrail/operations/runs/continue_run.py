@@ -12,16 +12,20 @@ from handrail.contract.outcome import Fault, Success
 from handrail.contract.tokens.workflow import ChoiceClaims
 from handrail.engine.decide import decide_advance
 from handrail.engine.events import PlannedEvent
-from handrail.engine.history import Node, is_older, steps_after
+from handrail.engine.facts import WorkDone
+from handrail.engine.history import Node, Recorded, is_older, steps_after
+from handrail.engine.navigate import own_action_at
+from handrail.engine.reasons import Reason
 from handrail.engine.reply import Reply
 from handrail.operations.handles import TokenCall, answer_attempt, read_ack
-from handrail.operations.replies import RUN_SHAPE, reply_to_answer
+from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.work import (
     Looked,
     Output,
     blobs_of,
     check_change,
     check_merged,
+    find_own_project,
     load_kept_notes,
     look_for_attempt,
     observe_surroundings,
@@ -32,6 +36,7 @@ from handrail.operations.work import (
 from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import Session
+from handrail.workflows.limits import MOST_ACTIONS
 
 if TYPE_CHECKING:
     from handrail.operations.kept_trees import PreparedTree
@@ -73,21 +78,25 @@ def continue_run(rt: Runtime, request: ContinueRun) -> Success | AckVerdict:
     return rehydrate(rt.reading(), request)
 
 
-def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckVerdict:
-    """Acknowledge the pending step once; the same ack again gets the recorded reply."""
+def advance(
+    rt: Runtime, request: ContinueRun, ack_token: str, actions: int = MOST_ACTIONS
+) -> Success | AckVerdict:
+    """Acknowledge the pending step once, and run up to `actions` of ours; a repeat gets the same reply."""
     handle = read_ack(rt.keys, ack_token, request.state_token)
     require_one_reply(rt.log, rt.keys, handle, "run.continue", request)
     claims = handle.claims
     option = claims.option if isinstance(claims, ChoiceClaims) else None
-    work = read_report(request.output, request.context, option)
+    sent = work = read_report(request.output, request.context, option)
+    troubles: tuple[Reason, ...] = ()
     looked: Looked | None = None
     blobs = [*blobs_of(work)]
     other_files: PreparedTree | None = None
 
     def look(session: Session, node: Node) -> None:
-        nonlocal looked, other_files
+        nonlocal looked, other_files, work, troubles
         looked = look_for_attempt(rt, session, node, work, request.project)
         history = session.history
+        work, troubles = _run_pending_action(rt, session, looked, node, sent, request)
         if history.trees and (steps_after(history, node.node_id) or is_older(history, node)):
             from handrail.operations.other_files import look_at_present
 
@@ -96,7 +105,6 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
         assert looked is not None, "the look comes before the decision"
-        check_change(looked.workflow, work.context)
         check_merged(session.history, node, work.context)
         plan = decide_advance(
             session.history,
@@ -110,6 +118,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
             sighting=looked.sighting,
             confirmations=looked.confirmations,
             can_ask=rt.can_ask,
+            troubles=troubles,
         )
         if other_files is None:
             return plan
@@ -125,6 +134,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
     if looked is not None and looked.project is not None:
         leave_tree(rt, claims.session_id, recorded.to_node_id, looked.project, "advance", looked.tree)
     run = session.history.runs[session.history.nodes[recorded.to_node_id].run_id]
+    session = run_following_actions(rt, session, recorded, request.project, actions)
     return reply_to_answer(
         rt.log,
         rt.keys,
@@ -134,7 +144,36 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
         warnings=(*handle.warnings, *warn_of_other_project(rt.workspace, run, request.project)),
         sent=TokenCall(claims=claims, request=request, tool="continue_workflow"),
         workflow=None if looked is None else looked.workflow,
+        actions=actions,
     )
+
+
+def _run_pending_action(
+    rt: Runtime, session: Session, looked: Looked, node: Node, sent: WorkDone, request: ContinueRun
+) -> tuple[WorkDone, tuple[Reason, ...]]:
+    """The report, with the result of the pending step if that is an action of ours, or why there is none."""
+    check_change(looked.workflow, sent.context)
+    if own_action_at(looked.workflow, node.state) is None or request.dry_run is True:
+        return sent, ()
+    from handrail.operations.runs.own_actions import perform_action
+
+    return perform_action(rt, session.history, looked.workflow, node, sent, looked.project)
+
+
+def run_following_actions(
+    rt: Runtime, session: Session, recorded: Recorded, project: str | UnsetType, most: int
+) -> Session:
+    """Run the actions of ours that an answered attempt led to, as many as `most`; few runs have any."""
+    history = session.history
+    node = history.nodes[recorded.to_node_id]
+    run = history.runs[node.run_id]
+    workflow = load_pinned_workflow(rt.log, run.workflow_hash)
+    if own_action_at(workflow, node.state) is None:
+        return session
+    from handrail.operations.runs.own_actions import run_actions
+
+    own = find_own_project(rt.workspace, rt.places, run, project)
+    return run_actions(rt, session, workflow, recorded, own, most)
 
 
 OPERATION = Operation(

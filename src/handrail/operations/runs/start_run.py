@@ -55,8 +55,15 @@ from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import find_requested
 from handrail.operations.handles import mint_state_token, require_place
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer
+from handrail.operations.runs.continue_run import run_following_actions
 from handrail.operations.source_drift import pin
-from handrail.operations.work import REQUEST_ID_PATTERN, check_context, check_filled_in, input_row
+from handrail.operations.work import (
+    REQUEST_ID_PATTERN,
+    check_context,
+    check_filled_in,
+    check_unsaved,
+    input_row,
+)
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
@@ -74,7 +81,7 @@ from handrail.runtime.sessions import (
 from handrail.runtime.write_permission import GATE_FIELDS, Change, DryRun, GatedInput, Plan, preview_or_write
 from handrail.workflows.catalog import CatalogEntry, suggest_id
 from handrail.workflows.compiled import Pinned
-from handrail.workflows.limits import id_status
+from handrail.workflows.limits import MOST_ACTIONS, id_status
 
 # Warnings beside the first step; none of them stops a start
 
@@ -222,7 +229,7 @@ class StartRun(GatedInput, frozen=True, kw_only=True):
 def start_run(rt: Runtime, request: StartRun) -> Success | DryRun:
     """Begin a run once per request id, or after a preview; the same id again gets the recorded reply."""
     if request.dry_run is not True and request.confirm is UNSET:
-        return _run_of(rt, request)
+        return begin_run(rt, request)
     project = project_of(rt, request.project)
     return preview_or_write(
         rt,
@@ -230,7 +237,7 @@ def start_run(rt: Runtime, request: StartRun) -> Success | DryRun:
         request,
         workspace=project,
         resolve=lambda: _preview(rt, request, project),
-        write=lambda _: _run_of(rt, request),
+        write=lambda _: begin_run(rt, request),
         wait=lambda: _wait(rt, request),
     )
 
@@ -245,7 +252,10 @@ def _wait(rt: Runtime, request: StartRun) -> None:
         wait_for_writer(rt, _existing(rt, request.session).history.session_id)
 
 
-def _run_of(rt: Runtime, request: StartRun) -> Success:
+def begin_run(
+    rt: Runtime, request: StartRun, given: Given | None = None, actions: int = MOST_ACTIONS
+) -> Success:
+    """Begin a run of a workflow of the library, or of the one that is given; then run its first actions."""
     project = project_of(rt, request.project)
     asked = _asked(rt, request)
     session = _session(rt, request)
@@ -259,9 +269,11 @@ def _run_of(rt: Runtime, request: StartRun) -> Success:
             warnings = find_duplicate_start(
                 rt.log, rt.keys, session, asked.input_digest, place_of(project, seen)
             )
-        session, recorded = _begin(rt, session, run_id, asked, project, seen)
+        given = given or _find(rt, project, asked.workflow_id)
+        session, recorded = _begin(rt, session, run_id, asked, project, seen, given)
         rt.places.keep(encode_project(project).directory, project)
         leave_tree(rt, session.history.session_id, recorded.to_node_id, project, "start")
+    session = run_following_actions(rt, session, recorded, request.project, actions)
     return reply_to_answer(
         rt.log,
         rt.keys,
@@ -270,6 +282,7 @@ def _run_of(rt: Runtime, request: StartRun) -> Success:
         asked.input_digest,
         warnings=(*warnings, *list_recorded_warnings(session.history.runs[run_id])),
         project=project,
+        actions=actions,
     )
 
 
@@ -283,9 +296,7 @@ def _preview(rt: Runtime, request: StartRun, project: str) -> Plan:
         changes: tuple[Change, ...] = (Change(action="none", resource="run", id=run_id),)
         version = session.history.runs[run_id].workflow_hash
     else:
-        catalog = load_catalog(rt, project)
-        entry, source = find_workflow(catalog, asked.workflow_id)
-        pinned = pin(catalog, entry, source)
+        pinned = _find(rt, project, asked.workflow_id).pinned
         _check_inputs(pinned, asked)
         version = pinned.workflow_hash
         session_id = session.history.session_id if is_named or request.session is not UNSET else "new"
@@ -302,6 +313,19 @@ def _preview(rt: Runtime, request: StartRun, project: str) -> Plan:
         versions={asked.workflow_id: version, "session": str(session.history.head)},
         blast_radius="One run is added to the store; nothing that exists is changed.",
     )
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """The workflow that a run is of, and where it came from."""
+
+    entry: CatalogEntry
+    pinned: Pinned
+
+
+def _find(rt: Runtime, project: str, workflow_id: str) -> Given:
+    catalog = load_catalog(rt, project)
+    entry, source = find_workflow(catalog, workflow_id)
+    return Given(entry=entry, pinned=pin(catalog, entry, source))
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -394,14 +418,13 @@ def _begin(
     asked: _Asked,
     project: str,
     seen: dict[ObservationKey, str],
+    given: Given,
 ) -> tuple[Session, Recorded]:
-    catalog = load_catalog(rt, project)
-    entry, source = find_workflow(catalog, asked.workflow_id)
-    pinned = pin(catalog, entry, source)
+    pinned = given.pinned
     _check_inputs(pinned, asked)
     settings = rt.settings.of(project)
     facts = msgspec.structs.replace(
-        _facts(rt, session.history.session_id, run_id, asked, entry, pinned, seen),
+        _facts(rt, session.history.session_id, run_id, asked, given.entry, pinned, seen),
         project=encode_project(project),
         checks=pin_checks(settings, rt.secrets),
         confirmations=settings.confirmations,
@@ -470,6 +493,7 @@ def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
     Raises Fault VALIDATION_ERROR.
     """
     inputs = pinned.workflow.inputs
+    check_unsaved(pinned.workflow, asked.context)
     problems = check_start_context(inputs, asked.context)
     if problems:
         raise _misfit(asked, problems, correct_context(inputs, asked.context, {one.key for one in problems}))

@@ -92,6 +92,18 @@ def load_chosen_workflow(rt: Runtime, request: WorkflowChoice) -> Pinned:
     raise _invalid(examined[0])
 
 
+def load_given(rt: Runtime, document: WorkflowText, project: str) -> tuple[CatalogEntry, Pinned]:
+    """The workflow of a file that a caller brings, compiled beside those of the project.
+
+    Raises Fault WORKFLOW_INVALID with its problems.
+    """
+    catalog = load_catalog(rt, project)
+    examined = examine_texts(catalog, [document])[0]
+    if examined.pinned is None:
+        raise _invalid(examined)
+    return _entry(catalog, document), examined.pinned
+
+
 def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
     """Every file of the library with this id, usable or not.
 

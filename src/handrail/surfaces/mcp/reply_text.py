@@ -140,6 +140,8 @@ def _warnings(reply: dict[str, Any], *, is_first: bool) -> Iterator[str]:
         token = f" {warning['correctedToken']}" if "correctedToken" in warning else ""
         call = f" {_call(warning['nextCall'])}" if "nextCall" in warning else ""
         yield f"Warning {warning['code']}: {flatten_text(warning['message'])}{token}{call}"
+    for action in () if is_first else reply.get("ran", ()):
+        yield f"- Handrail ran {action['stepId']}: {flatten_text(action['result'])}"
     for part in () if is_first else reply.get("skipped", ()):
         yield f"- {part['stepId']} did not run: {flatten_text(part['why'])}"
 

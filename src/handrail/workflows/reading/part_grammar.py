@@ -250,7 +250,7 @@ _PART_SHAPES: dict[str, Shape] = {
         },
     ),
     "action": Record(
-        says="An operation that the agent is asked to run.",
+        says="An operation. `code.scan` and `code.edit` are run by Handrail itself, the others by the agent.",
         keys={
             "type": _type("action"),
             "id": required_key(ID, "What everything else calls this action."),

@@ -148,4 +148,32 @@ CODE_TOOL_ROWS = (
             "handrail edit --file src/app.js --rename greet --to welcome --ai-mode --compact",
         ),
     ),
+    Row(
+        path="tools",
+        operation="code.workflow",
+        spellings=(
+            Spelling(field="workflowResume", kind="token", value="TOKEN"),
+            Spelling(
+                field="workflowId",
+                flag="--workflow",
+                kind="source",
+                value="FILE",
+                text="A workflow file, or the id of a workflow; `-` is stdin.",
+            ),
+            Spelling(
+                field="context", kind="object", value="JSON", text="External facts the steps need, or @FILE."
+            ),
+            Spelling(field="notes", kind="text", value="TEXT"),
+            Spelling(
+                field="requestId",
+                kind="text",
+                value="KEY",
+                text="Your key for a start: letters, digits, `._:-`. A repeat returns the same run.",
+            ),
+        ),
+        blast_radius="Appends to one session; files of the project only where an action writes them.",
+        needs=("tree_sitter",),
+        seconds=120,
+        examples=("handrail tools --workflow my-refactor.json --checkpoint-mode --compact",),
+    ),
 )

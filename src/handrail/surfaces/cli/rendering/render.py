@@ -168,11 +168,14 @@ def envelope_problems(parsed: Parsed, output: Output) -> list[Problem]:
     is_named = "envelope" in parsed.options and parsed.command is not None
     if output.envelope != "cont" or not is_named or _is_code_tool(parsed):
         return []
-    return [Problem(param="--envelope", problem="cont is offered by `scan` and `edit` only")]
+    return [Problem(param="--envelope", problem="cont is offered by `scan`, `edit` and `tools` only")]
+
+
+_CODE_TOOLS = ("code.scan", "code.edit", "code.workflow")
 
 
 def _is_code_tool(parsed: Parsed) -> bool:
-    return parsed.command is not None and parsed.command["operation"] in ("code.scan", "code.edit")
+    return parsed.command is not None and parsed.command["operation"] in _CODE_TOOLS
 
 
 def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:

@@ -133,6 +133,9 @@ def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str
             continue
         lines += wrap(f"Warning: {one_line(warning['message'])}", page.width)
         lines += [f"{INDENT}{spell_command(warning['nextCall'])}"] if warning.get("nextCall") else []
+    for action in () if is_first else reply.get("ran", []):
+        said = f"Handrail ran {one_line(action['stepId'])}: {one_line(action['result'])}"
+        lines += wrap(said, page.width, INDENT)
     for part in () if is_first else reply.get("skipped", []):
         said = f"{one_line(part['stepId'])} did not run: {one_line(part['why'])}"
         lines += wrap(said, page.width, INDENT)

@@ -1,0 +1,143 @@
+"""Actions that Handrail runs itself: which ones, with which parameters, and how far a call ran on. Pure.
+
+An action is answered under the attempt that a reply at its node would have minted. So a repeat of the call
+that led there finds every action answered, and runs only what a killed process left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeGuard
+
+from handrail.contract.ids import attempt_for_new
+from handrail.engine.history import History, Node, Recorded, path_to
+from handrail.engine.navigate import Running, leaf_at, leaves_of, own_action_at, step_key
+from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf
+from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, comparisons, named_value
+from handrail.workflows.limits import MOST_ACTIONS
+
+PLAN = "plan"
+"""The member of a saved preview that names what it would write."""
+
+
+def is_own(leaf: Leaf | None) -> TypeGuard[Action]:
+    """Whether Handrail runs it."""
+    return isinstance(leaf, Action) and leaf.is_own
+
+
+def list_saved_names(workflow: CompiledWorkflow) -> frozenset[str]:
+    """The values that only an action of ours may set: what a person approved must be what is applied."""
+    return frozenset(leaf.save_as for leaf in leaves_of(workflow).values() if is_own(leaf) and leaf.save_as)
+
+
+def runs_unasked(history: History, workflow: CompiledWorkflow, node: Node) -> bool:
+    """Whether the action that is pending at a node runs without another call."""
+    action = own_action_at(workflow, node.state)
+    if action is None:
+        return False
+    return not action.is_guarded or _is_chosen(history, workflow, node, action)
+
+
+def follow_actions(
+    history: History, workflow: CompiledWorkflow, recorded: Recorded, most: int = MOST_ACTIONS
+) -> Iterator[Recorded]:
+    """The recorded answers of the actions that ran after an answered attempt, in their order."""
+    for _ in range(most):
+        node = history.nodes[recorded.to_node_id]
+        if recorded.blocked is not None or not runs_unasked(history, workflow, node):
+            return
+        answer = history.advances.get((node.node_id, attempt_for_new(node.node_id)))
+        if answer is None:
+            return
+        yield answer
+        recorded = answer
+
+
+def describe_ran(
+    history: History, workflow: CompiledWorkflow, answers: Sequence[Recorded]
+) -> Iterator[tuple[str, str, str]]:
+    """The actions that these answers are the results of: step, operation, and what came of it in a line."""
+    for answer in answers:
+        made = history.nodes[answer.to_node_id]
+        state = None if made.parent is None else history.nodes[made.parent].state
+        action = own_action_at(workflow, state) if made.kind == "step" and state is not None else None
+        if action is None or not isinstance(state, Running):
+            continue
+        notes = history.notes.get(made.node_id)
+        result = "" if notes is None else notes.text.partition("\n")[0]
+        yield step_key(state), action.operation, result
+
+
+def fill_params(action: Action, facts: Facts) -> tuple[dict[str, Any], list[str]]:
+    """The parameters with every `{{name}}` replaced, and the names that nobody gave."""
+    missing: list[str] = []
+
+    def fill(value: Any) -> Any:
+        match value:
+            case str():
+                whole = PLACEHOLDER.fullmatch(value)
+                return (
+                    look_up(whole[1]) if whole else PLACEHOLDER.sub(lambda one: str(look_up(one[1])), value)
+                )
+            case list():
+                return [fill(one) for one in value]
+            case dict():
+                return {name: fill(one) for name, one in value.items()}
+            case _:
+                return value
+
+    def look_up(name: str) -> Any:
+        found = named_value(facts.values, name)
+        if found is MISSING:
+            missing.append(name)
+            return ""
+        return found
+
+    return {name: fill(value) for name, value in action.params.items()}, missing
+
+
+def find_preview(workflow: CompiledWorkflow, action: Action) -> str:
+    """The saved value whose plan an action would apply; empty if it names none."""
+    token = action.params.get("continuation")
+    named = PLACEHOLDER.fullmatch(token) if isinstance(token, str) else None
+    head, _, member = named[1].partition(".") if named else ("", "", "")
+    return head if member == PLAN and head in list_saved_names(workflow) else ""
+
+
+def find_preview_node(history: History, workflow: CompiledWorkflow, node: Node) -> Node | None:
+    """The node where the preview was pending whose plan the action at a node would apply."""
+    action = own_action_at(workflow, node.state)
+    name = find_preview(workflow, action) if action is not None else ""
+    for before, after in _edges_before(history, node):
+        leaf = _leaf_of(workflow, before)
+        if is_own(leaf) and leaf.save_as == name and name in history.context.get(after.node_id, {}):
+            return before
+    return None
+
+
+def _is_chosen(history: History, workflow: CompiledWorkflow, node: Node, action: Action) -> bool:
+    """Whether an option that was taken after the preview set what the condition of the action reads."""
+    if not action.when:
+        return False
+    read = {one.input.partition(".")[0] for one in comparisons(workflow.conditions[action.when]) if one.input}
+    preview = find_preview(workflow, action)
+    for before, after in _edges_before(history, node):
+        leaf = _leaf_of(workflow, before)
+        if is_own(leaf) and preview and leaf.save_as == preview:
+            return False
+        if isinstance(leaf, Choice) and after.kind == "step":
+            offered = {name for option in leaf.options for name in option.sets}
+            if read & offered & history.context.get(after.node_id, {}).keys():
+                return True
+    return False
+
+
+def _edges_before(history: History, node: Node) -> Iterator[tuple[Node, Node]]:
+    """Each node on the way with the one before it, newest first."""
+    path = path_to(history, node.node_id)
+    for at in range(len(path) - 1, 0, -1):
+        yield path[at - 1], path[at]
+
+
+def _leaf_of(workflow: CompiledWorkflow, node: Node) -> Leaf | None:
+    return leaf_at(workflow, node.state) if isinstance(node.state, Running) else None

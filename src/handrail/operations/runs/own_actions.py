@@ -1,0 +1,330 @@
+"""Running the actions of a workflow: a code tool is called without the lock, its result becomes a report.
+
+Nothing here starts a program or leaves the project of the run. Trouble is a reason like any other: it blocks
+the attempt, or becomes a gap in a run that must not stop. A write is bound to the plan that was previewed;
+where it was made but its result was not recorded, the files are those of the plan, and that is the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from handrail.contract.catalogue import RESULTS_STALE
+from handrail.contract.ids import attempt_for_new
+from handrail.contract.json.canonical import canonical_bytes, digest
+from handrail.contract.outcome import Fault, Json, Success
+from handrail.contract.tokens.continuation import (
+    Continuation,
+    NextAction,
+    frame,
+    missing_parameters,
+    parse,
+    restore_parameters,
+)
+from handrail.contract.tokens.workflow import AckClaims
+from handrail.contract.wording import format_count, quote, shorten
+from handrail.engine.decide import decide_advance
+from handrail.engine.events import PlannedEvent
+from handrail.engine.facts import WorkDone, add_loop_values, facts_after
+from handrail.engine.history import History, Node, Recorded, confirmation_of, steps_after
+from handrail.engine.judge.actions import (
+    PLAN,
+    fill_params,
+    find_preview,
+    follow_actions,
+    runs_unasked,
+)
+from handrail.engine.judge.arrival import LET_CONFIRM, NOT_CONFIRMED
+from handrail.engine.navigate import Running, own_action_at
+from handrail.engine.reasons import FIX_BYTES, Reason, WorkflowStep, shorten_message
+from handrail.operations.code.tools.code_answers import plain_fields
+from handrail.operations.code.tools.continuing import TokenDesk
+from handrail.operations.code.tools.project_source import ProjectSource, read_sources
+from handrail.operations.handles import answer_attempt
+from handrail.operations.looking import NOT_HERE
+from handrail.operations.work import check_merged, find_confirmations, observe_surroundings, read_report
+from handrail.runtime.hub import decode_input
+from handrail.runtime.operation import operation
+from handrail.runtime.runtime import Runtime, leave_tree
+from handrail.runtime.sessions import Session
+from handrail.workflows.compiled import Action, CompiledWorkflow
+
+MOST_RESULT_BYTES = 100_000
+"""Of one result that a run keeps."""
+_MOST_NAMED = 5
+"""Files that the notes of an action name."""
+_FRAME = frozenset({"continuation_tokens", "next_actions", "warnings", "skipped"})
+"""What an answer says to a caller and not about the code."""
+_MEANS = frozenset({"fix", "continuation", "aiMode"})
+"""Parameters that say how, and nothing about the code."""
+_PLANNED = "planned"
+_ALREADY = "already_applied"
+_EDIT = "js-edit"
+
+
+def run_actions(
+    rt: Runtime,
+    session: Session,
+    workflow: CompiledWorkflow,
+    recorded: Recorded,
+    project: str | None,
+    most: int,
+) -> Session:
+    """Run the actions that an answered attempt led to, each once, until one is blocked or somebody is asked.
+
+    Whatever already ran is only looked up, so a repeat finishes what a killed process began.
+    """
+    ran = 0
+    while True:
+        answers = list(follow_actions(session.history, workflow, recorded, most))
+        last = answers[-1] if answers else recorded
+        node = session.history.nodes[last.to_node_id]
+        is_open = last.blocked is None and runs_unasked(session.history, workflow, node)
+        # An agent that read the step again may have gone on from here; another action would fork the run.
+        if len(answers) >= most or not is_open or steps_after(session.history, node.node_id):
+            break
+        session = _run_one(rt, session, workflow, node, project)
+        ran += 1
+    if ran and project is not None:
+        leave_tree(rt, session.history.session_id, node.node_id, project, "advance")
+    return session
+
+
+def _run_one(
+    rt: Runtime, session: Session, workflow: CompiledWorkflow, node: Node, project: str | None
+) -> Session:
+    """Run the pending action under the attempt that its reply would have minted."""
+    work = read_report(UNSET, UNSET)
+    troubles: tuple[Reason, ...] = ()
+
+    def look(session: Session, node: Node) -> None:
+        nonlocal work, troubles
+        work, troubles = perform_action(rt, session.history, workflow, node, work, project)
+
+    def decide(session: Session, node: Node, salt: int) -> list[PlannedEvent]:
+        return decide_advance(
+            session.history,
+            workflow,
+            node,
+            attempt_for_new(node.node_id),
+            work,
+            salt,
+            seen=observe_surroundings(rt, project, UNSET),
+            troubles=troubles,
+        )
+
+    claims = AckClaims(
+        session_id=session.history.session_id,
+        node_tag=node.tag,
+        attempt_id=attempt_for_new(node.node_id),
+    )
+    session, _ = answer_attempt(rt, claims, "advance", decide, (), look)
+    return session
+
+
+def perform_action(
+    rt: Runtime,
+    history: History,
+    workflow: CompiledWorkflow,
+    node: Node,
+    report: WorkDone,
+    project: str | None,
+) -> tuple[WorkDone, tuple[Reason, ...]]:
+    """Call the operation of the action that is pending at a node: the report with its result, or why there
+    is none. Raises no Fault.
+    """
+    action = own_action_at(workflow, node.state)
+    assert isinstance(node.state, Running), "only a pending action can run"
+    assert action is not None, "other operations are asked of the agent"
+    facts = facts_after(history, workflow, node, report.context, ())
+    params, missing = fill_params(action, add_loop_values(workflow, node.state, facts))
+    if missing:
+        named = ", ".join(dict.fromkeys(missing))
+        message = f"It needs {named}, and nothing gives it a value."
+        return report, (_explain(action, message, "Send it as context."),)
+    saved = _preview_of(facts.values.get(find_preview(workflow, action)))
+    run = history.runs[node.run_id]
+    if project is None or run.project is None:
+        return report, (_explain(action, f"{NOT_HERE}.", "Make the call in nextCall where it is."),)
+    if action.is_guarded:
+        said = confirmation_of(history, node.node_id)
+        if said is not None and said.fact.answer == "declined":
+            return report, ()  # which blocks, as at every other step
+        if said is None and find_confirmations(rt, workflow, node, run, project) == "person":
+            return report, (_ask_person(action),)
+    try:
+        calling = _Calling(rt, project, action, params)
+        if saved is not None:  # nothing may stand in the way of recording what is written
+            check_merged(history, node, {**report.context, action.save_as: _tell_applied(saved)})
+        result = calling.call() if saved is None else calling.apply(saved)
+        context = {action.save_as: result} if action.save_as else {}
+        size = len(canonical_bytes(result))
+        if context and size > MOST_RESULT_BYTES:
+            message = f"Its result has {size} bytes, {MOST_RESULT_BYTES} at most."
+            return report, (_explain(action, message, "Narrow what it asks for: limit, scope or depth."),)
+        check_merged(history, node, {**report.context, **context})
+    except Fault as fault:
+        return report, (
+            _explain(action, f"{fault.kind.code}: {fault.message}", fault.hint or fault.kind.hint),
+        )
+    notes = report.notes or _describe(action, params, result)
+    return msgspec.structs.replace(report, context={**report.context, **context}, notes=notes), ()
+
+
+class _PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
+    file: str
+    after_hash: str
+
+
+class _PlannedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """What leads to the plan again."""
+
+    action: str
+    parameters: dict[str, Any]
+    languages: list[str] = []
+
+
+class _Preview(msgspec.Struct, frozen=True, kw_only=True):
+    """What a saved preview says about its plan."""
+
+    action: str
+    changes: list[_PlannedChange]
+    plan: str
+    planned: _PlannedCall
+
+
+class _Calling:
+    """One call of a code tool in the project of the run."""
+
+    def __init__(self, rt: Runtime, project: str, action: Action, params: dict[str, Any]) -> None:
+        self._rt = rt
+        self._project = project
+        self._called = operation(action.operation)
+        self._params = params
+
+    def call(self) -> dict[str, Json]:
+        """What it answers, with the plan of a preview."""
+        told = self._perform({"aiMode": True, **self._params})
+        result = {name: value for name, value in told.items() if name not in _FRAME}
+        if result.get("results"):
+            result["first"] = result["results"][0]  # a placeholder names members, not items
+        token = told["continuation_tokens"].get("apply", "")
+        if token:
+            held = _read(token, plain_fields(self._decode(self._params), frozenset()))
+            result |= {
+                PLAN: held.context.results_digest,
+                _PLANNED: {"action": held.action, "parameters": held.parameters}
+                | {name: self._params[name] for name in ("languages",) if name in self._params},
+            }
+        return result
+
+    def apply(self, preview: _Preview) -> dict[str, Json]:
+        """Write the plan of a preview, unless its files are there already.
+
+        Raises Fault RESULTS_STALE where they are neither those before nor those after it.
+        """
+        if self._is_applied(preview):
+            return _tell_applied(preview) | {_ALREADY: True}
+        planned, parameters = preview.planned, preview.planned.parameters
+        desk = TokenDesk(self._rt, self._project, _EDIT)
+        writing = NextAction(id="apply", label="Write it", guard=True)
+        token = desk.mint(planned.action, parameters, preview.plan, [writing], None)["apply"]
+        spelled = {one.name: one.encode_name for one in msgspec.structs.fields(self._called.input)}
+        large = {spelled[name]: parameters[name] for name in missing_parameters(_read(token, {}))}
+        params = {**self._params, "continuation": token, **large}
+        params |= {"languages": planned.languages} if planned.languages else {}
+        try:
+            self._perform(params | ({"refetch": True} if large else {}))
+        except Fault as fault:
+            if fault.kind is RESULTS_STALE and self._is_applied(preview):  # another process was quicker
+                return _tell_applied(preview) | {_ALREADY: True}
+            raise
+        return _tell_applied(preview)
+
+    def _perform(self, params: dict[str, Any]) -> dict[str, Any]:
+        told = self._called.perform(self._rt, self._decode({**params, "project": self._project}))
+        assert isinstance(told, Success), "a code tool answers with a document"
+        assert isinstance(told.data, dict), "a code tool answers with an object"
+        return told.data
+
+    def _decode(self, params: dict[str, Any]) -> Any:
+        return decode_input(self._called, params)
+
+    def _is_applied(self, preview: _Preview) -> bool:
+        """Whether every file that the plan changes is as the plan leaves it."""
+
+        def compare(source: ProjectSource) -> bool:
+            return all(_hash(source.text(one.file)) == one.after_hash for one in preview.changes)
+
+        return bool(preview.changes) and read_sources(self._rt, self._project, compare)
+
+
+def _preview_of(saved: Any) -> _Preview | None:
+    """A saved result that has a plan; a log from elsewhere may hold anything."""
+    try:
+        return msgspec.convert(saved, _Preview)
+    except msgspec.ValidationError:
+        return None
+
+
+def _tell_applied(preview: _Preview) -> dict[str, Json]:
+    return {
+        "status": "success",
+        "action": preview.action,
+        "files_modified": [one.file for one in preview.changes],
+        _ALREADY: False,
+    }
+
+
+def _hash(content: bytes | None) -> str:
+    """As a preview names contents: nothing for a file that is not there."""
+    return "" if content is None else f"sha256:{sha256(content).hexdigest()}"
+
+
+def _read(token: str, given: Mapping[str, Json]) -> Continuation:
+    """What a token that was minted here holds, its large parameters brought back from what was given."""
+    framed = frame(token)
+    held = None if framed is None else parse(framed[0])
+    assert held is not None, "it was minted a moment ago"
+    return restore_parameters(held, dict(given)) or held
+
+
+def _ask_person(action: Action) -> Reason:
+    return Reason(
+        name="user_only_dependency:needs_user_approval",
+        pointer=WorkflowStep(step_id=action.id),
+        message=f"A person must confirm {action.id}, which writes files: {NOT_CONFIRMED}.",
+        fix=LET_CONFIRM,
+    )
+
+
+def _explain(action: Action, message: str, fix: str) -> Reason:
+    return Reason(
+        name="contract_violation:missing_required_output",
+        pointer=WorkflowStep(step_id=action.id),
+        message=shorten_message(f"{action.operation} was not carried out: {message}"),
+        fix=shorten_message(fix, FIX_BYTES),
+    )
+
+
+def _describe(action: Action, params: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """The notes of an action: what was done, in a line; below it the digest of its result."""
+    match result:
+        case {"files_modified": files}:
+            named = ", ".join(map(shorten, files[:_MOST_NAMED]))
+            more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
+            done = "was already applied to" if result.get(_ALREADY) else "wrote"
+            told = f"{done} {format_count(len(files), 'file')}: {named}{more}"
+        case {"file_count": files, "edit_count": edits}:
+            told = f"previewed {format_count(edits, 'edit')} in {format_count(files, 'file')}"
+        case {"count": count, "total": total}:
+            told = f"found {count} of {total}"
+        case _:
+            told = "answered"
+    asked = [f"{name} {quote(str(value))}" for name, value in params.items() if name not in _MEANS]
+    return f"{' '.join([action.operation, *asked[:_MOST_NAMED]])}: {told}.\nResult: {digest(dict(result))}"
