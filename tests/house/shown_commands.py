@@ -17,7 +17,13 @@ from collections.abc import Callable, Iterator
 from tests.house.markdown import FENCE
 from tests.house.tree import ROOT
 
-PAGES = ("README.md", "docs/tutorial/first-run.md")
+PAGES = (
+    "README.md",
+    "docs/tutorial/first-run.md",
+    "docs/tutorial/first-rename.md",
+    "docs/how-to/rename-over-packages.md",
+)
+FIRST_RUN = "first-run"
 DEADLINE_SECONDS = 60
 SAVE_AS = re.compile(r"Save this as `([^`]+)`:")
 EXCERPT = re.compile(r"<!-- shown: (.+) -->")
@@ -37,8 +43,8 @@ DIFFERS_EACH_TIME = (
 class ScratchShell:
     """Runs a page's commands in a folder of its own, and remembers the newest token of each kind."""
 
-    def __init__(self, folder: str) -> None:
-        self.project = os.path.join(folder, "first-run")
+    def __init__(self, folder: str, name: str = FIRST_RUN) -> None:
+        self.project = os.path.join(folder, name)
         os.makedirs(self.project)
         scripts = os.path.dirname(sys.executable)
         self._environment = {
@@ -125,10 +131,11 @@ def _filled_lines(
         yield line
 
 
-def filled_page(text: str) -> str:
-    """The page with what its commands print here and now."""
+def filled_page(path: str, text: str) -> str:
+    """The page with what its commands print here and now, in a folder with the name of the page."""
+    name = FIRST_RUN if path == "README.md" else os.path.basename(path).removesuffix(".md")
     with tempfile.TemporaryDirectory() as folder:
-        shell = ScratchShell(os.path.realpath(folder))
+        shell = ScratchShell(os.path.realpath(folder), name)
         return filled(text, shell.save, shell.run)
 
 
@@ -138,7 +145,7 @@ def main() -> None:
         with open(full, encoding="utf-8") as file:
             text = file.read()
         with open(full, "w", encoding="utf-8") as file:
-            file.write(filled_page(text))
+            file.write(filled_page(path, text))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def test_a_page_shows_what_its_commands_print(path: str) -> None:
     """If only the output changed, write it again with: python -m tests.house.shown_commands"""
     shown = page(path).text
 
-    assert filled_page(shown) == shown
+    assert filled_page(path, shown) == shown
 
 
 def test_outputs_replace_what_stood_below_each_command() -> None:

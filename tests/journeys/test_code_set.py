@@ -11,6 +11,8 @@ import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.fence import flatten_text
+from handrail.contract.tokens.continuation import NextAction
+from handrail.operations.code.tools.continuing import TokenDesk
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, code_tools
@@ -278,3 +280,35 @@ def test_a_call_about_nothing_is_told_what_its_tool_takes(code: CodeProject) -> 
     assert said["code_ripple"] == "code_ripple needs one of ripple, continuation."
     assert said["code_search"] == "code_search needs one of search, continuation."
     assert said["code_edit"].startswith("code_edit needs one of locate, context, rename, ")
+
+
+@pytest.mark.promise("code.hostile.paths")
+@pytest.mark.parametrize("path", ["../outside.js", "/etc/passwd.js", "src/../../outside.js", "link/x.js"])
+def test_no_argument_and_no_token_leads_out_of_the_project(code: CodeProject, path: str) -> None:
+    """Even a token that our own key signed, as if a minting rule had let the path in."""
+    write(code.root.parent, "outside.js", "export function myFunc() {}\n")
+    write(code.root.parent, "elsewhere/x.js", "export function myFunc() {}\n")
+    (code.root / "link").symlink_to(code.root.parent / "elsewhere")
+    before, outside = code.texts(), (code.root.parent / "outside.js").read_bytes()
+    target = {"file": path, "rename": "myFunc", "target": f"{path}#myFunc@00", "to": "other"}
+    desk = TokenDesk(code.runtime, str(code.root), "js-edit")
+    actions = [
+        NextAction(id="rename_preview", label="Preview"),
+        NextAction(id="apply", label="Write", guard=True),
+    ]
+    tokens = desk.mint("rename_preview", target, "sha256:" + "0" * 64, actions, None)
+
+    refused = [
+        call(code, "code_edit", continuation=tokens["rename_preview"]),
+        call(code, "code_edit", continuation=tokens["apply"], fix=True),
+        call(code, "code_edit", file=path, rename="myFunc", to="other"),
+        call(code, "code_edit", changes=[{"rename": "myFunc", "file": path, "to": "other"}]),
+        call(code, "code_edit", move="myFunc", toModule=path),
+        call(code, "code_explain", outline=path),
+    ]
+
+    assert [answer.structured["code"] for answer in refused] == [
+        *("E_NOT_FOUND", "RESULTS_STALE", "E_NOT_FOUND", "E_NOT_FOUND"),
+        *("EDIT_REFUSED", "E_NOT_FOUND"),
+    ]
+    assert (code.texts(), (code.root.parent / "outside.js").read_bytes()) == (before, outside)
