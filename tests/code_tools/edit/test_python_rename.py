@@ -114,6 +114,10 @@ FILES: dict[str, tuple[Files, Files]] = {
         {"m.py": "def ^a(): pass", "n.py": "from m import *\na()", "o.py": "from n import *\na()"},
         {"m.py": "def b(): pass", "n.py": "from m import *\nb()", "o.py": "from n import *\nb()"},
     ),
+    "a star import that leaves it out": (
+        {"m.py": "^a = 1\n__all__ = []", "n.py": "from m import *\nb"},
+        {"m.py": "b = 1\n__all__ = []", "n.py": "from m import *\nb"},
+    ),
     "the stub": (
         {"m.py": "def ^a(): pass", "m.pyi": "def a() -> None: ...", "n.py": "from m import a"},
         {"m.py": "def b(): pass", "m.pyi": "def b() -> None: ...", "n.py": "from m import b"},

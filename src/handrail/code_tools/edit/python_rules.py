@@ -10,6 +10,7 @@ from handrail.code_tools.edit.plan import Refusal
 from handrail.code_tools.facts.join import Component, Project
 from handrail.code_tools.facts.model import NONE, Dynamic, FileFacts, Member, Use
 from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_names import LIST
 from handrail.code_tools.facts.python_words import RESERVED
 from handrail.code_tools.facts.spelled_names import Exported, Local, Slot
 
@@ -142,6 +143,10 @@ def _refuse_star_importers(
 ) -> Refusal | None:
     """Whoever takes everything from the module takes the new name too, and perhaps no longer the old one."""
     python = project.slots.python
+    has_list = LIST in python.top(slot.path)
+    will_be_taken = not has_list and not new_name.startswith("_")
+    if not will_be_taken and not python.takes(slot.path, name):
+        return None
     for path in importers:
         facts = project.facts(path)
         if facts is None:
@@ -165,7 +170,7 @@ def _refuse_star_importers(
             message = "The name may also come from another star import here."
             return _refuse("dynamic", message, path, span.start, span.end)
         is_hidden = new_name.startswith("_") and not name.startswith("_")
-        if is_used and is_hidden and "__all__" not in python.top(slot.path):
+        if is_used and is_hidden and not has_list:
             span = stars[0].statement
             return _refuse(
                 "changed_meaning", "This star import would leave it out.", path, span.start, span.end
