@@ -345,7 +345,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
 def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
     """`serve` and `console`. The MCP app is made here and handed over, so that no surface knows another."""
     from handrail.surfaces.http.command import ServeOptions, run_server
-    from handrail.wiring import build_runtime, home_directory, notices, server_place
+    from handrail.wiring import build_runtime, home_directory, notices, server_place, session_marks
 
     assert parsed.command is not None, "only a command is served"
     project = parsed.options.get("project")
@@ -373,6 +373,7 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
             build_mcp=build_mcp,
             notices=lambda operation: notices(environment, operation),
             take_tree=_take_tree_for_server,
+            marks=session_marks(environment),
         )
     finally:
         runtime.mcp_processes().withdraw()

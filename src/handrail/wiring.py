@@ -90,6 +90,13 @@ def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
     return notices_for(place, operation)
 
 
+def session_marks(environment: Mapping[str, str]) -> Callable[[], Mapping[str, str]]:
+    """What changes with every commit, for each session; cheap enough to be asked again and again."""
+    from handrail.event_log.files.marks import SessionMarks
+
+    return SessionMarks(os.path.join(home_directory(environment), "data")).read
+
+
 def server_place(environment: Mapping[str, str]) -> ServerPlace:
     """Where the HTTP server of this home is known."""
     from handrail.host.server.server_files import ServerFiles

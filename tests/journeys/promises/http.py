@@ -21,6 +21,36 @@ PROMISES: tuple[Promise, ...] = (
         says="Every operation is at /api under its name, with the payload of the command line.",
     ),
     Promise(
+        "http.feed",
+        source="MCP and HTTP, section 5, Live",
+        says="A listener hears of every session that changed, also of what changed while it was away.",
+    ),
+    Promise(
+        "http.feed.quiet",
+        source="MCP and HTTP, section 8, row 15",
+        says="Nothing looks for changes while nobody listens.",
+    ),
+    Promise(
+        "http.health",
+        source="Response contract, section 9",
+        says="Health answers come from the checks of doctor, and each of these can fail.",
+    ),
+    Promise(
+        "http.lafs.ledger",
+        source="LAFS, section 8.1",
+        says="The ledger of a run is at its LAFS address in all three modes, and conforms.",
+    ),
+    Promise(
+        "http.lafs.discovery",
+        source="Response contract, section 9",
+        says="The discovery document conforms, names every operation, and is cached by its tag.",
+    ),
+    Promise(
+        "http.lafs.disclosure",
+        source="LAFS, section 9",
+        says="A request picks fields, expansions and budgets by the names of LAFS.",
+    ),
+    Promise(
         "http.serve.loopback",
         source="MCP and HTTP, section 7, S2",
         says="The server listens on loopback, and any other address is refused before it is bound.",

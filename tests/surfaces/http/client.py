@@ -74,8 +74,10 @@ async def asked(
     target: str,
     headers: Headers,
     body: bytes = b"",
+    *,
+    leaves: bool = False,
 ) -> Answered:
-    """What the app answers to exactly these headers."""
+    """What the app answers to exactly these headers; a client that leaves does so after its request."""
     path, _, query = target.partition("?")
     scope = {
         "type": "http",
@@ -91,7 +93,7 @@ async def asked(
     async def receive() -> Any:
         if inbox:
             return inbox.pop(0)
-        return await asyncio.Event().wait()
+        return {"type": "http.disconnect"} if leaves else await asyncio.Event().wait()
 
     async def send(message: Any) -> None:
         sent.append(message)

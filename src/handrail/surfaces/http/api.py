@@ -11,14 +11,14 @@ from typing import Any, cast
 import msgspec
 
 from handrail.contract.catalogue import E_VALIDATION, FEATURE_DISABLED, VALIDATION_ERROR
-from handrail.contract.disclosure.fields import Ask, Level, parse_budget, parse_fields
+from handrail.contract.disclosure.fields import Ask, Budget, Level, parse_budget, parse_fields
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.wording import quote
 from handrail.runtime.operation import OPERATION_NAMES, Operation, operation
 from handrail.surfaces.http.calls import LAFS_TYPE, Asked, Dialect, Served, answer_call, run_guarded
 from handrail.surfaces.http.exchange import HttpRequest, Response, parameters, problem
-from handrail.surfaces.http.limits import MOST_BODY_BYTES, MOST_BUNDLE_BYTES
+from handrail.surfaces.http.limits import MOST_BODY_BYTES, MOST_BUNDLE_BYTES, refuse_members
 
 PREFIX = "/api/"
 _LEVELS = ("minimal", "standard", "full")
@@ -63,13 +63,15 @@ def read_call(request: HttpRequest, called: Operation, body: bytes) -> Asked:
         )
     given = parameters(request.query)
     own = [(name, value) for name, value in given if not name.startswith("_")]
-    ask = read_ask([(name, value) for name, value in given if name.startswith("_")])
+    asking: list[tuple[str, Json]] = [(name, value) for name, value in given if name.startswith("_")]
     if request.method == "POST":
         if own:
             raise _refuse_parameter(own[0][0], "goes into the JSON body of a POST")
         params = _read_params(called, body)
+        asking += [(name, params.pop(name)) for name in list(params) if name.startswith("_")]
     else:
         params = read_query(called, own)
+    ask = read_ask(asking)
     return Asked(
         operation=called.name,
         params=params,
@@ -88,8 +90,8 @@ def dialect_of(request: HttpRequest) -> Dialect:
     return "lafs" if LAFS_TYPE in accepted else "native"
 
 
-def read_ask(given: Sequence[tuple[str, str]]) -> Ask:
-    """How to answer, from the names that begin with an underscore.
+def read_ask(given: Sequence[tuple[str, Json]]) -> Ask:
+    """How to answer, from the names that begin with an underscore; each as text, or as LAFS 9 writes it.
 
     Raises Fault VALIDATION_ERROR, or E_USAGE for a list or budget that cannot be read.
     """
@@ -101,11 +103,11 @@ def read_ask(given: Sequence[tuple[str, str]]) -> Ask:
         seen.add(name)
         match name:
             case "_fields":
-                ask = msgspec.structs.replace(ask, fields=parse_fields(value, "_fields"))
+                ask = msgspec.structs.replace(ask, fields=_read_names(name, value))
             case "_expand":
-                ask = msgspec.structs.replace(ask, expand=parse_fields(value, "_expand"))
+                ask = msgspec.structs.replace(ask, expand=_read_names(name, value))
             case "_budget":
-                ask = msgspec.structs.replace(ask, budget=parse_budget(value))
+                ask = msgspec.structs.replace(ask, budget=_read_budget(value))
             case "_mvi" if value in _LEVELS:
                 ask = msgspec.structs.replace(ask, mvi=cast(Level, value))
             case "_mvi":
@@ -113,6 +115,26 @@ def read_ask(given: Sequence[tuple[str, str]]) -> Ask:
             case _:
                 raise _refuse_parameter(name, "is not known; use _fields, _expand, _mvi or _budget")
     return ask
+
+
+def _read_names(name: str, value: Json) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return parse_fields(",".join(value), name)
+    if isinstance(value, str):
+        return parse_fields(value, name)
+    raise _refuse_parameter(name, "is a list of names")
+
+
+def _read_budget(value: Json) -> Budget:
+    """`tokens=N,bytes=N,items=N`, or the object of LAFS 9.5.1."""
+    if isinstance(value, str):
+        return parse_budget(value)
+    spelled = {"maxTokens": "tokens", "maxBytes": "bytes", "maxItems": "items"}
+    if not isinstance(value, dict) or not value or not set(value) <= set(spelled):
+        raise _refuse_parameter("_budget", "has maxTokens, maxBytes or maxItems")
+    if not all(type(amount) is int for amount in value.values()):
+        raise _refuse_parameter("_budget", "has whole numbers")
+    return parse_budget(",".join(f"{spelled[name]}={amount}" for name, amount in value.items()))
 
 
 def read_query(called: Operation, given: Sequence[tuple[str, str]]) -> dict[str, Json]:
@@ -144,6 +166,7 @@ def _read_value(wanted: Any, name: str, found: list[str]) -> Json:
 
 def _read_params(called: Operation, body: bytes) -> dict[str, Json]:
     decoded = decode_json(body, max_bytes=most_body_bytes(called))
+    refuse_members(decoded)
     if not isinstance(decoded, dict):
         raise Fault(
             E_VALIDATION,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -30,9 +30,13 @@ from handrail.surfaces.http.exchange import (
     problem,
     read_body,
     send_response,
+    send_stream,
 )
+from handrail.surfaces.http.feed import Feed, Marks
 from handrail.surfaces.http.guard import Asked as GuardedRequest
 from handrail.surfaces.http.guard import Identity, finish_headers, refuse
+from handrail.surfaces.http.health import Health, describe_life
+from handrail.surfaces.http.lafs import DISCOVERY, LEDGER, answer_ledger, answer_published, publish_service
 from handrail.surfaces.http.limits import Bounds, Load, refuse_size
 from handrail.surfaces.http.routes import Found, Handler, Route, Router
 from handrail.surfaces.http.shell import asset_response, shell_response
@@ -63,6 +67,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """Where a line per request goes; None: nowhere."""
     note_unlocked: Callable[[], None] = lambda: None
     """Told when somebody has shown the token: a page that carries it is no longer needed."""
+    marks: Marks | None = None
+    """Of every session, something that changes with every commit; None: the log is listed for it."""
     bounds: Bounds = Bounds()
 
 
@@ -77,12 +83,15 @@ class App:
             runtime=runtime, notices=parts.notices, operation_seconds=parts.bounds.operation_seconds
         )
         self.load = Load(parts.bounds)
+        self._checks = Health(self._served)
+        self.feed = Feed(parts.marks or partial(_list_marks, runtime), runtime.randomness.bytes(6).hex())
         self._threads = ThreadPoolExecutor(parts.bounds.requests, thread_name_prefix="request")
         self.router = Router(self._routes())
 
     def drain(self) -> None:
-        """Take no new work from now on."""
+        """Take no new work from now on, and tell those who listen."""
         self.load.is_draining = True
+        self.feed.close()
 
     # Routes
 
@@ -91,8 +100,13 @@ class App:
             *(_open_route(path, self._shell, is_shell=True) for path in SHELLS),
             _open_route("/assets/*", self._asset),
             _open_route("/health/live", self._live),
+            _open_route("/health/ready", self._ready),
+            _open_route(DISCOVERY, self._discovery),
+            Route(pattern="/health", is_kept_while_draining=True, handler=self._health),
+            Route(pattern=LEDGER + "*", handler=self._ledger),
             Route(pattern="/mcp", methods=("POST",), mounted=self._parts.mcp),
             Route(pattern="/api/view/**", handler=self._view),
+            Route(pattern="/api/feed", methods=("GET",), handler=self._listen),
         ]
         for called in served_operations():
             handler = partial(self._operation, called)
@@ -107,7 +121,22 @@ class App:
         return _not_found(request.id) if found is None else found
 
     async def _live(self, _: HttpRequest) -> Response:
-        return Response(headers=((b"content-type", b"text/plain; charset=utf-8"),), body=b"pass\n")
+        return describe_life()
+
+    async def _ready(self, _: HttpRequest) -> Response:
+        is_draining = self.load.is_draining
+        return await self._in_thread(lambda: self._checks.describe_readiness(is_draining=is_draining))
+
+    async def _health(self, _: HttpRequest) -> Response:
+        is_draining = self.load.is_draining
+        return await self._in_thread(lambda: self._checks.describe_checks(is_draining=is_draining))
+
+    async def _discovery(self, request: HttpRequest) -> Response:
+        published = publish_service("http://" + request.header(b"host").decode("ascii"))
+        return answer_published(published, request)
+
+    async def _ledger(self, request: HttpRequest) -> Response:
+        return await self._in_thread(lambda: answer_ledger(self._served, request))
 
     async def _operation(self, called: Operation, request: HttpRequest) -> Response:
         body = await read_body(request, most_body_bytes(called)) if request.method == "POST" else b""
@@ -124,14 +153,37 @@ class App:
             return perform_call(self._served, asked)
 
         def work() -> Response:
+            cursor = self.feed.cursor()  # before the page is read: what changes meanwhile comes again
             path = "/" + "/".join(request.segments)
             view = render_view(call, path, dict(parameters(request.query)))
             body = view.html.markup.encode("utf-8", "replace")
-            headers = ((b"content-type", HTML_TYPE), (b"x-handrail-title", _percent(view.title)))
+            headers = (
+                (b"content-type", HTML_TYPE),
+                (b"x-handrail-title", _percent(view.title)),
+                (b"x-handrail-cursor", cursor.encode()),
+            )
             return Response(status=view.status, headers=headers, body=body)
 
         answered = run_guarded(self._served.runtime, work)
         return problem(answered, request.id) if isinstance(answered, Failure) else answered
+
+    async def _listen(self, request: HttpRequest) -> Response:
+        if not self.load.has_room_for_feed():
+            return problem(
+                Failure(kind=SERVER_BUSY, message="As many feeds are open as there may be."), request.id
+            )
+        cursors = [value for name, value in parameters(request.query) if name == "cursor"]
+        headers = ((b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"))
+        return Response(headers=headers, body=self._count_feed(self.feed.stream("".join(cursors[:1]))))
+
+    async def _count_feed(self, events: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+        self.load.feeds += 1
+        try:
+            async for event in events:
+                yield event
+        finally:
+            self.load.feeds -= 1
+            await events.aclose()
 
     # One request
 
@@ -160,14 +212,16 @@ class App:
         found = self.router.find(scope["path"])
         refusal = self._refusal(scope, found)
         if refusal is not None:
-            await self._send(send_guarded, problem(refusal, request_id), scope)
+            response: Response | None = problem(refusal, request_id)
         else:
             assert found is not None, "what no route fits is refused"
             self.load.requests += 1
             try:
-                await self._serve(found, scope, receive, send_guarded, request_id, statuses)
+                response = await self._serve(found, scope, receive, send_guarded, request_id)
             finally:
                 self.load.requests -= 1
+        if response is not None and not statuses:
+            await self._send(receive, send_guarded, response, scope)
         if self._parts.log is not None:
             took = int((time.monotonic() - started) * 1000)
             line = _log_line(scope, statuses, took, request_id)
@@ -201,33 +255,33 @@ class App:
         return None
 
     async def _serve(
-        self, found: Found, scope: Scope, receive: Receive, send: Send, request_id: str, statuses: list[int]
-    ) -> None:
+        self, found: Found, scope: Scope, receive: Receive, send: Send, request_id: str
+    ) -> Response | None:
+        """What is to be sent; None where a mounted app has sent it."""
         route = found.route
         if route.mounted is not None:
             ended = await self._in_time(route.mounted(scope, receive, send))
-            response = problem(ended, request_id) if isinstance(ended, Failure) else None
-        else:
-            assert route.handler is not None, "a route has a handler or an app"
-            request = HttpRequest(
-                id=request_id,
-                method=scope["method"],
-                segments=found.segments,
-                query=scope["query_string"],
-                headers=tuple(scope["headers"]),
-                receive=receive,
-            )
-            answered = await self._in_time(route.handler(request))
-            response = problem(answered, request_id) if isinstance(answered, Failure) else answered
-        if response is not None and not statuses:
-            await self._send(send, response, scope)
+            return problem(ended, request_id) if isinstance(ended, Failure) else None
+        assert route.handler is not None, "a route has a handler or an app"
+        request = HttpRequest(
+            id=request_id,
+            method=scope["method"],
+            segments=found.segments,
+            query=scope["query_string"],
+            headers=tuple(scope["headers"]),
+            receive=receive,
+        )
+        answered = await self._in_time(route.handler(request))
+        return problem(answered, request_id) if isinstance(answered, Failure) else answered
 
-    async def _send(self, send: Send, response: Response, scope: Scope) -> None:
+    async def _send(self, receive: Receive, send: Send, response: Response, scope: Scope) -> None:
         """Send the answer without any secret that this process has read."""
         if isinstance(response.body, bytes):
             clean = self._served.runtime.secrets.redact(response.body)
             response = msgspec.structs.replace(response, body=clean)
-        await send_response(send, response, is_head=scope["method"] == "HEAD")
+            await send_response(send, response, is_head=scope["method"] == "HEAD")
+        else:
+            await send_stream(receive, send, response, response.body)
 
     async def _in_time(self, work: Coroutine[Any, Any, _T]) -> _T | Failure:
         """The result of the work; trouble, and work that takes too long, is a failure."""
@@ -265,6 +319,10 @@ def _open_route(pattern: str, handler: Handler, *, is_shell: bool = False) -> Ro
     return Route(
         pattern=pattern, needs_bearer=False, is_shell=is_shell, is_kept_while_draining=True, handler=handler
     )
+
+
+def _list_marks(runtime: Runtime) -> Mapping[str, str]:
+    return {stamp.session_id: str(stamp.order) for stamp in runtime.log.list_sessions()}
 
 
 def _not_found(request_id: str) -> Response:

@@ -132,6 +132,11 @@ def answer_call(served: Served, asked: Asked) -> Response:
     return _LAST_WORD if isinstance(told, Failure) else told
 
 
+def answer_refused(served: Served, asked: Asked, failure: Failure) -> Response:
+    """The response to a call that was refused before its operation ran, in the dialect that was asked for."""
+    return _render(served, asked, failure, served.runtime.clock.monotonic_ms())
+
+
 _LAST_WORD = Response(
     headers=((b"content-type", JSON_TYPE),),
     body=encode_document(

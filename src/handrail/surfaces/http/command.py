@@ -20,6 +20,7 @@ from handrail.runtime.hub import try_afterwards
 from handrail.runtime.permission import Caller, write_server_start_line
 from handrail.runtime.runtime import NoTerminal, Runtime, TreeDue
 from handrail.surfaces.http.app import App, McpApp, Parts
+from handrail.surfaces.http.feed import Marks
 from handrail.surfaces.http.guard import loopback_identity
 from handrail.surfaces.http.serving import DEFAULT_PORT, address_of, bind, require_loopback, serve
 
@@ -46,6 +47,7 @@ def run_server(
     build_mcp: Callable[[Runtime, int], McpApp],
     notices: Callable[[str], Sequence[Notice]],
     take_tree: Callable[[Runtime, TreeDue], None],
+    marks: Marks,
 ) -> int:
     """Serve until a signal, or show the server that runs already. Returns the exit status.
 
@@ -70,6 +72,7 @@ def run_server(
                 notices=notices,
                 log=_write_line if options.access_log else None,
                 note_unlocked=place.note_unlocked,
+                marks=marks,
             )
         )
 

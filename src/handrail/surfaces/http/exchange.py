@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -50,7 +51,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
 
     status: int = 200
     headers: Headers = ()
-    body: bytes | AsyncIterator[bytes] = b""
+    body: bytes | AsyncGenerator[bytes, None] = b""
 
 
 def parameters(query: bytes) -> list[tuple[str, str]]:
@@ -128,17 +129,34 @@ def failure_headers(failure: Failure) -> Headers:
 
 
 async def send_response(send: Send, response: Response, *, is_head: bool) -> None:
-    """Send the answer; to HEAD without its body."""
-    body = response.body
-    headers = list(response.headers)
-    if isinstance(body, bytes):
-        headers.append((b"content-length", str(len(body)).encode()))
+    """Send a whole answer; to HEAD without its body."""
+    assert isinstance(response.body, bytes), "a stream is sent by send_stream"
+    headers = [*response.headers, (b"content-length", str(len(response.body)).encode())]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    if is_head:
-        body = b""
-    if isinstance(body, bytes):
-        await send({"type": "http.response.body", "body": body})
-        return
-    async for part in body:
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
+    await send({"type": "http.response.body", "body": b"" if is_head else response.body})
+
+
+async def send_stream(
+    receive: Receive, send: Send, response: Response, parts: AsyncGenerator[bytes, None]
+) -> None:
+    """Send the parts as they come, until there are no more or the client leaves."""
+
+    async def send_parts() -> None:
+        async for part in parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def wait_until_gone() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    start = {"type": "http.response.start", "status": response.status, "headers": list(response.headers)}
+    await send(start)
+    tasks = [asyncio.ensure_future(send_parts()), asyncio.ensure_future(wait_until_gone())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await parts.aclose()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.catalogue import REQUEST_TOO_LARGE
-from handrail.contract.outcome import Failure
+from handrail.contract.outcome import Failure, Fault, Json
 
 MOST_BODY_BYTES = 4 * 1024 * 1024
 MOST_BUNDLE_BYTES = 64 * 1024 * 1024
 """Of a request that imports a bundle; it waits in a file until it is whole."""
 MOST_HEADER_BYTES = 16 * 1024
 MOST_URL_BYTES = 8 * 1024
+MOST_MEMBERS = 100_000
+"""Values in all objects and lists of a body."""
 REQUESTS_AT_ONCE = 64
 FEEDS_AT_ONCE = 8
 REQUEST_SECONDS = 30.0
@@ -41,6 +43,26 @@ def too_large(what: str, measured: int, limit: int) -> Failure:
         message=message,
         details={"what": what, "measured": measured, "limit": limit},
     )
+
+
+def refuse_members(decoded: Json) -> None:
+    """Refuse JSON with more members than any call has: each costs more memory than its bytes.
+
+    Raises Fault REQUEST_TOO_LARGE.
+    """
+    count = 0
+    waiting = [decoded]
+    while waiting:
+        value = waiting.pop()
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        count += len(inner)
+        if count > MOST_MEMBERS:
+            raise Fault(
+                REQUEST_TOO_LARGE,
+                f"The JSON of this request may have {MOST_MEMBERS} members.",
+                details={"what": "members", "measured": count, "limit": MOST_MEMBERS},
+            )
+        waiting += [one for one in inner if isinstance(one, dict | list)]
 
 
 class Load:
