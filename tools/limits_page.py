@@ -308,7 +308,7 @@ HTTP: Rows = (
     ("surfaces.http.limits", "OPERATION_SECONDS", "After this many an operation is asked to end."),
     ("surfaces.http.limits", "FEEDS_AT_ONCE", "Feeds that are open at once."),
     ("surfaces.http.feed", "LOOK_SECONDS", "How often the feed looks for changes, in seconds."),
-    ("surfaces.http.feed", "HEARTBEAT_SECONDS", "After so many quiet seconds the feed says that it is there."),
+    ("surfaces.http.feed", "HEARTBEAT_SECONDS", "Quiet seconds before the feed says that it is there."),
     ("surfaces.http.feed", "CHANGES_KEPT", "Changes after which a feed that was away starts anew."),
     ("surfaces.http.health", "KEPT_SECONDS", "Seconds for which the answer of a health check is kept."),
     ("surfaces.http.limits", "IDLE_SECONDS", "Seconds that an idle connection stays open."),
