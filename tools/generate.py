@@ -21,6 +21,7 @@ from tools.answers_page import answers_page  # noqa: E402 - the line above makes
 from tools.attacks_page import attack_readmes, attacks_page  # noqa: E402 - the line above makes `tools` importable
 from tools.cli_reference import cli_reference  # noqa: E402 - the line above makes `tools` importable
 from tools.home_page import home_page  # noqa: E402 - the line above makes `tools` importable
+from tools.http_page import http_page  # noqa: E402 - the line above makes `tools` importable
 from tools.language_page import language_page  # noqa: E402 - the line above makes `tools` importable
 from tools.lies_page import lies_page  # noqa: E402 - the line above makes `tools` importable
 from tools.limits_page import limits_page  # noqa: E402 - the line above makes `tools` importable
@@ -69,6 +70,7 @@ def _files() -> dict[str, str]:
         "docs/reference/errors.md": reference_pages.errors_page(),
         "docs/reference/events.md": reference_pages.events_page(),
         "docs/reference/home.md": home_page(),
+        "docs/reference/http.md": http_page(),
         "docs/reference/lies.md": lies_page(),
         "docs/reference/limits.md": limits_page(),
         "docs/reference/mcp.md": mcp_page(),

@@ -43,6 +43,7 @@ NOT_RUN = {
     "uv sync": "makes the environment that runs this",
     ".ci/run": "runs this",
     "uv run python bench/": "measures for minutes",
+    "handrail console": "opens a browser; tests/surfaces/http/test_serving.py runs it without one",
     "handrail store selftest": "takes a minute; tests/store_proof/ runs its parts",
     "handrail update": "asks a package index; tests/updates/ and tests/conformance/ have one",
     "handrail changelog --since 0.1.0": "follows an update; there is no release yet",

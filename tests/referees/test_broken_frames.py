@@ -37,6 +37,8 @@ OPENING = json.dumps(
     }
 ).encode()
 
+MOST_TRIES = 1_000
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
@@ -129,7 +131,10 @@ def test_a_connection_dropped_at_any_byte_leaves_the_server_serving(address: tup
 
     for length in range(1, len(whole)):
         sent_raw(address, whole[:length], hang_up=True)
-    answer = sent_raw(address, whole, hang_up=False)
+    for _ in range(MOST_TRIES):  # after a burst of dropped ones the server may say that it is busy
+        answer = sent_raw(address, whole, hang_up=False)
+        if not answer.startswith(b"HTTP/1.1 503 "):
+            break
 
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert json.loads(answer.split(b"\r\n\r\n", 1)[1])["result"]["structuredContent"]["count"] == 0

@@ -10,7 +10,7 @@ from handrail.contract.outcome import Outcome, Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.http import health as health_module
-from handrail.surfaces.http.calls import Asked, Served
+from handrail.surfaces.http.calls import Asked, Served, perform_call
 from handrail.wiring import build_runtime
 from tests.surfaces.http.client import ask, make_app
 
@@ -71,11 +71,10 @@ def test_a_server_that_drains_is_not_ready(files: Runtime) -> None:
 def test_many_who_ask_make_one_examination(files: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health_module, "KEPT_SECONDS", 3_600.0)
     calls: list[str] = []
-    original = health_module.perform_call
 
     def counted(served: Served, asked: Asked) -> Outcome:
         calls.append("looked")
-        return original(served, asked)
+        return perform_call(served, asked)
 
     monkeypatch.setattr(health_module, "perform_call", counted)
     app = make_app(files)

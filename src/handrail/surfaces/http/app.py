@@ -96,17 +96,42 @@ class App:
     # Routes
 
     def _routes(self) -> list[Route]:
+        shells = [_open_route(path, self._shell, _PAGE, is_shell=True) for path in SHELLS]
         routes = [
-            *(_open_route(path, self._shell, is_shell=True) for path in SHELLS),
-            _open_route("/assets/*", self._asset),
-            _open_route("/health/live", self._live),
-            _open_route("/health/ready", self._ready),
-            _open_route(DISCOVERY, self._discovery),
-            Route(pattern="/health", is_kept_while_draining=True, handler=self._health),
-            Route(pattern=LEDGER + "*", handler=self._ledger),
-            Route(pattern="/mcp", methods=("POST",), mounted=self._parts.mcp),
-            Route(pattern="/api/view/**", handler=self._view),
-            Route(pattern="/api/feed", methods=("GET",), handler=self._listen),
+            *shells,
+            _open_route("/assets/*", self._asset, "Scripts, styles and icons; their names carry a digest."),
+            _open_route("/health/live", self._live, "`pass`: the process answers."),
+            _open_route("/health/ready", self._ready, "`pass`, `warn` or `fail`: whether it can work."),
+            _open_route(DISCOVERY, self._discovery, "The LAFS discovery document."),
+            Route(
+                pattern="/health",
+                is_kept_while_draining=True,
+                serves="The same with every check of `doctor` that matters here, and its fix.",
+                handler=self._health,
+            ),
+            Route(
+                pattern=LEDGER + "*",
+                serves="The context ledger of a run (LAFS 8.1): `mode`, `sinceVersion`, `filterByOperation`, "
+                "`limit`, `includeChecksum`; always a LAFS envelope.",
+                handler=self._ledger,
+            ),
+            Route(
+                pattern="/mcp",
+                methods=("POST",),
+                serves="[MCP](mcp.md), stateless, in both eras.",
+                mounted=self._parts.mcp,
+            ),
+            Route(
+                pattern="/api/view/**",
+                serves="A page of the Console as HTML, drawn from the operations.",
+                handler=self._view,
+            ),
+            Route(
+                pattern="/api/feed",
+                methods=("GET",),
+                serves="The feed of changes.",
+                handler=self._listen,
+            ),
         ]
         for called in served_operations():
             handler = partial(self._operation, called)
@@ -314,10 +339,18 @@ _TOO_LATE = Failure(
 )
 
 
-def _open_route(pattern: str, handler: Handler, *, is_shell: bool = False) -> Route:
+_PAGE = "The Console: a page without data, which then asks for its content."
+
+
+def _open_route(pattern: str, handler: Handler, serves: str, *, is_shell: bool = False) -> Route:
     """Without data, so without a token; answered to the last."""
     return Route(
-        pattern=pattern, needs_bearer=False, is_shell=is_shell, is_kept_while_draining=True, handler=handler
+        pattern=pattern,
+        needs_bearer=False,
+        is_shell=is_shell,
+        is_kept_while_draining=True,
+        serves=serves,
+        handler=handler,
     )
 
 

@@ -5,31 +5,46 @@ The first signal stops new work and lets what runs finish; a second one ends the
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import logging
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from handrail.contract.catalogue import E_CONFLICT, E_FORBIDDEN, E_IO, E_UNKNOWN
 from handrail.contract.outcome import Fault
-from handrail.surfaces.http.app import App
+from handrail.surfaces.http.exchange import Receive, Scope, Send
 from handrail.surfaces.http.limits import (
     CONNECTIONS_AT_ONCE,
     IDLE_SECONDS,
     MOST_HEADER_BYTES,
     MOST_URL_BYTES,
+    Load,
 )
 
 ADDRESSES = {"127.0.0.1": socket.AF_INET, "localhost": socket.AF_INET, "::1": socket.AF_INET6}
 DEFAULT_PORT = 7245
 _BACKLOG = 128
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class ServedApp(Protocol):
+    """An ASGI app that can be told to stop, and that knows what it is doing."""
+
+    @property
+    def load(self) -> Load: ...
+
+    def drain(self) -> None: ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
 
 def require_loopback(host: str) -> None:
@@ -75,11 +90,11 @@ def bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def serve(app: App, bound: socket.socket, when_ready: Callable[[], None]) -> int:
+def serve(app: ServedApp, bound: socket.socket, when_ready: Callable[[], None]) -> int:
     """Serve until a signal. Returns the exit status: 0 when all work was finished, else 1."""
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=TimedProtocol,
         ws="none",
         lifespan="on",
         access_log=False,
@@ -93,16 +108,53 @@ def serve(app: App, bound: socket.socket, when_ready: Callable[[], None]) -> int
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=1,
     )
+    # The protocol library writes a traceback for every client that hangs up in the middle of a request.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
     server = DrainingServer(config, app, when_ready)
     bound.listen(_BACKLOG)
     server.run(sockets=[bound])
     return 0 if server.is_drained else E_UNKNOWN.exit_status
 
 
+class TimedProtocol(H11Protocol):
+    """Closes a connection whose request does not come in time; the library would wait for ever."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._has_no_request():
+            self._stop_waiting()
+        elif self._waiting is None:  # a part of the next request
+            self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _has_no_request(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _give_up(self) -> None:
+        self._waiting = None
+        if self._has_no_request():
+            self.transport.close()
+
+
 class DrainingServer(uvicorn.Server):
     """Goes on answering while it drains, so that clients learn that it stops, and when to come back."""
 
-    def __init__(self, config: uvicorn.Config, app: App, when_ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, app: ServedApp, when_ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._app = app
         self._when_ready = when_ready

@@ -1,0 +1,147 @@
+"""docs/reference/http.md: every address of the HTTP server, from its route table and the registry."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from handrail.contract.catalogue import KINDS
+from handrail.runtime.operation import all_operations
+from handrail.surfaces.http.api import NOT_OVER_HTTP, PREFIX, methods_of
+from handrail.surfaces.http.app import App, Parts
+from handrail.surfaces.http.calls import LAFS_TYPE
+from handrail.surfaces.http.exchange import Receive, Scope, Send
+from handrail.surfaces.http.guard import ALWAYS, loopback_identity
+from handrail.surfaces.http.serving import DEFAULT_PORT
+from handrail.wiring import build_runtime
+from tools.page_parts import page, table
+
+_INTRO = f"""Every address that `handrail serve` answers, who may ask, and what comes back.
+The server listens on loopback, on port {DEFAULT_PORT} unless `--port` says otherwise.
+[Open the Console, and run the server](../how-to/run-the-server.md) shows how to start and reach it."""
+
+_CHECKS = (
+    ("only HTTP; a WebSocket is closed", ""),
+    ("exactly one `Host`: 127.0.0.1, localhost or [::1], with our port", "HOST_REFUSED"),
+    ("at most one `Origin`: ours, with scheme and port; `null` is foreign", "ORIGIN_REFUSED"),
+    (
+        "`Sec-Fetch-Site` absent, `none` or `same-origin`; else only a link to a page without data",
+        "ORIGIN_REFUSED",
+    ),
+    ("the token, as `Authorization: Bearer TOKEN`, where the address needs it", "E_AUTH"),
+    ("a method that the address takes", "METHOD_NOT_ALLOWED"),
+    ("`Content-Type: application/json` with POST", "MEDIA_TYPE_REFUSED"),
+    ("an address and headers within their limits", "REQUEST_TOO_LARGE"),
+    ("a server that takes new work", "SERVER_DRAINING"),
+    ("room for one more request", "SERVER_BUSY"),
+)
+
+_INPUT = f"""## Input and answers
+
+Only what reads can be fetched: `GET {PREFIX}session.list?limit=5&status=blocked`.
+Each parameter is a field of the operation's input; a list repeats its name.
+Everything can be posted, as a JSON object with the same fields; [the \
+schemas](../../schemas/operations.json) describe them.
+Names that begin with an underscore say how to answer, in the query or in the body:
+
+| name | in a query | in a body |
+| --- | --- | --- |
+| `_fields` | `_fields=goal,status` | `["goal", "status"]` |
+| `_expand` | `_expand=a,b` | `["a", "b"]` |
+| `_mvi` | `_mvi=minimal` | `"minimal"`, `"standard"` or `"full"` |
+| `_budget` | `_budget=tokens=500,items=5` | `{{"maxTokens": 500, "maxBytes": 9000, "maxItems": 5}}` |
+
+A success is the document of the command line, `{{"ok": true, "data": …}}`.
+A failure is problem details (RFC 9457) with the code, the hint and, where there is one, the corrected \
+call in `details.next_call`.
+With `Accept: {LAFS_TYPE.decode()}` both are LAFS envelopes; what is refused before an operation runs \
+stays problem details.
+
+A creation needs its `requestId`; without it the refusal offers the call with one.
+A change that is gated is posted with `dryRun` first, then with the `confirm_token` of that answer as \
+`confirm`; what destroys something also needs `dangerous`, both times.
+An answer that a person must give counts only from a page of the Console, which the browser says with \
+`Sec-Fetch-Site: same-origin`."""
+
+_FEED = """## The feed
+
+`GET /api/feed?cursor=CURSOR` is an event stream of what changed; a page says where its feed begins in \
+`X-Handrail-Cursor`.
+
+| event | data |
+| --- | --- |
+| `change` | `{"sessionId", "head", "cursor"}`: the session has another head; an empty head means that \
+it is gone |
+| `reset` | `{"cursor"}`: the cursor is not known here; read everything again |
+| `bye` | `{"cursor"}`: the server stops |
+
+The last cursor is where a later call goes on.
+A comment comes when nothing else does, so that both sides see that the other is there."""
+
+
+class _NoMcp:
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError(f"a page serves nothing: {scope, receive, send}")
+
+
+def http_page() -> str:
+    """The whole page."""
+    return page(
+        "# The HTTP server",
+        _INTRO,
+        _addresses(),
+        _checks(),
+        _INPUT,
+        _operations(),
+        _FEED,
+        "[Limits](limits.md#http) has every limit, and [errors](errors.md) every code with its status.",
+    )
+
+
+def _addresses() -> str:
+    identity = loopback_identity(DEFAULT_PORT, "token")
+    app = App(Parts(runtime=build_runtime({}), identity=identity, mcp=_NoMcp()))
+    operations = {PREFIX + called.name for called in all_operations()}
+    others = [route for route in app.router.routes if route.pattern not in operations]
+    shells = [route for route in others if route.is_shell]
+    rows = [
+        [f"`{route.pattern}`", ", ".join(route.methods), "yes" if route.needs_bearer else "no", route.serves]
+        for route in others
+        if route not in shells
+    ]
+    pages = ", ".join(f"`{route.pattern}`" for route in shells)
+    rows.insert(0, [pages, ", ".join(shells[0].methods), "no", shells[0].serves])
+    rows.append([f"`{PREFIX}{{operation}}`", "GET, HEAD, POST", "yes", "An operation; the table below."])
+    text = "`*` stands for one part of an address, and `**` for any rest."
+    return f"## Addresses\n\n{table(['address', 'methods', 'token', 'serves'], rows)}\n\n{text}"
+
+
+def _checks() -> str:
+    rows = [
+        [str(number), check, f"{KINDS[code].http_status} `{code}`" if code else "closed"]
+        for number, (check, code) in enumerate(_CHECKS, 1)
+    ]
+    names = ", ".join(f"`{name.decode()}`" for name, _ in ALWAYS)
+    return (
+        "## Who may ask\n\n"
+        "Every request passes these checks in this order, on every address; the first that fails answers.\n\n"
+        f"{table(['', 'check', 'refusal'], rows)}\n\n"
+        f"Every answer has {names} and `cache-control`, and none sets a cookie or allows another origin."
+    )
+
+
+def _operations() -> str:
+    rows = [
+        [
+            f"`{called.name}`",
+            ", ".join(method for method in methods_of(called) if method != "HEAD"),
+            called.effect,
+            NOT_OVER_HTTP.get(called.effect, called.summary),
+        ]
+        for called in all_operations()
+    ]
+    return f"## Operations\n\n{table(['operation', 'methods', 'effect', 'what it does'], rows)}"
