@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TypeAlias
 
 from tools.page_parts import page, table
-
-Rows: TypeAlias = tuple[tuple[str, str, str], ...]
-"""Module below `handrail`, name, and what it limits."""
+from tools.server_limits import HTTP, MCP, Rows
 
 REPORTS: Rows = (
     ("operations.work", "NOTES_LIMIT_BYTES", "Notes of one step."),
@@ -252,72 +249,6 @@ COMMAND_LINE: Rows = (
     ("program.doctor.storage_checks", "OLD_KEY_DAYS", "Age of a key at which `doctor` warns."),
     ("program.doctor.storage_checks", "LEAST_FREE_BYTES", "Free space below which `doctor` warns."),
     ("host.program.installation", "TIMEOUT_SECONDS", "How long `doctor --checks mcp_protocol` waits."),
-)
-MCP: Rows = (
-    ("surfaces.mcp.arguments", "MAX_BYTES", "All names and texts of one call."),
-    ("surfaces.mcp.arguments", "MAX_DEPTH", "Objects and lists inside each other."),
-    ("surfaces.mcp.arguments", "MAX_MEMBERS", "Members of all objects and lists of one call."),
-    ("surfaces.mcp.arguments", "MOST_FLAWS", "Wrong arguments that are told at once."),
-    ("surfaces.mcp.calls", "LIST_BYTES", "A listing in a reply, before it is paged."),
-    ("surfaces.mcp.messages", "CALLS_AT_ONCE", "Calls that are worked on at once."),
-    ("surfaces.mcp.messages", "ANSWER_SECONDS", "How long a person may take to answer a question."),
-    ("surfaces.mcp.messages", "LISTING_LIFETIME_MS", "How long a client may keep a listing."),
-    ("surfaces.mcp.messages", "FRAME_BYTES", "One line on stdin; a longer one is passed over and refused."),
-    ("surfaces.mcp.messages", "BATCH_MESSAGES", "Messages of one list, where the revision has lists."),
-    (
-        "surfaces.mcp.calls_in_progress",
-        "CALL_SECONDS",
-        "After this a call is told that its outcome is unknown.",
-    ),
-    (
-        "surfaces.mcp.calls_in_progress",
-        "HANGING_CALLS",
-        "Calls beyond their time that may go on in the background.",
-    ),
-    ("surfaces.mcp.calls_in_progress", "OWED_ANSWERS", "Requests without an answer, before reading waits."),
-    ("surfaces.mcp.calls_in_progress", "OWED_BYTES", "What they have together."),
-    ("surfaces.mcp.calls_in_progress", "BURST_BYTES", "What calls carry before memory is given back."),
-    (
-        "surfaces.mcp.calls_in_progress",
-        "LAST_ANSWERS_SECONDS",
-        "How long answers may take after the input closed.",
-    ),
-    (
-        "surfaces.mcp.calls_in_progress",
-        "MOST_TREES_WAITING",
-        "Looks at a project's files that wait for their turn.",
-    ),
-    ("surfaces.mcp.resources", "LONGEST_URI", "Characters of an address."),
-    ("surfaces.mcp.prompts", "LONGEST_ARGUMENT", "Characters of an argument of a prompt."),
-    ("surfaces.mcp.prompts", "PROMPTS_PER_PAGE", "Prompts on a page."),
-    ("surfaces.mcp.prompts", "MOST_VALUES", "Completions in one answer."),
-    ("surfaces.mcp.prompts", "LOOKED_AT", "Names that are looked at for them."),
-    ("surfaces.mcp.ask", "MOST_ENUM", "Words to choose from in a question to a person."),
-    ("surfaces.mcp.adapter", "MOST_QUESTIONS", "Questions to a person in one call."),
-)
-HTTP: Rows = (
-    ("surfaces.http.limits", "MOST_BODY_BYTES", "The body of a request."),
-    ("surfaces.http.limits", "MOST_BUNDLE_BYTES", "The body of a request that imports a bundle."),
-    ("surfaces.http.limits", "MOST_HEADER_BYTES", "The headers of a request."),
-    ("surfaces.http.limits", "MOST_URL_BYTES", "The address of a request."),
-    ("surfaces.http.limits", "MOST_MEMBERS", "Values in all objects and lists of a body."),
-    ("surfaces.http.exchange", "MOST_PARAMETERS", "Names and values after the question mark of an address."),
-    ("surfaces.http.limits", "REQUESTS_AT_ONCE", "Requests that are worked on at once."),
-    ("surfaces.http.limits", "CONNECTIONS_AT_ONCE", "Connections that are open at once."),
-    ("surfaces.http.limits", "REQUEST_SECONDS", "Seconds of a request, its body included."),
-    ("surfaces.http.limits", "OPERATION_SECONDS", "After this many an operation is asked to end."),
-    ("surfaces.http.limits", "FEEDS_AT_ONCE", "Feeds that are open at once."),
-    ("surfaces.http.feed", "LOOK_SECONDS", "How often the feed looks for changes, in seconds."),
-    ("surfaces.http.feed", "HEARTBEAT_SECONDS", "Quiet seconds before the feed says that it is there."),
-    ("surfaces.http.feed", "CHANGES_KEPT", "Changes after which a feed that was away starts anew."),
-    ("surfaces.http.health", "KEPT_SECONDS", "Seconds for which the answer of a health check is kept."),
-    ("surfaces.http.limits", "IDLE_SECONDS", "Seconds that an idle connection stays open."),
-    ("surfaces.http.limits", "DRAIN_SECONDS", "Seconds that running requests have when the server stops."),
-    (
-        "surfaces.http.command",
-        "MOST_TREES_WAITING",
-        "Looks at a project's files that wait for their turn.",
-    ),
 )
 WORKFLOWS: Rows = (
     ("workflows.limits", "MAX_SOURCE_BYTES", "A workflow file."),
