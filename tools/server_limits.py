@@ -50,6 +50,8 @@ MCP: Rows = (
     ("surfaces.mcp.adapter", "MOST_QUESTIONS", "Questions to a person in one call."),
 )
 HTTP: Rows = (
+    ("contract.conformance.served", "MOST_ANSWER_BYTES", "An answer that `lafs check --url` judges."),
+    ("host.server.http_client", "ANSWER_SECONDS", "How long `lafs check --url` waits for one."),
     ("surfaces.http.limits", "MOST_BODY_BYTES", "The body of a request."),
     ("surfaces.http.limits", "MOST_BUNDLE_BYTES", "The body of a request that imports a bundle."),
     ("surfaces.http.limits", "MOST_HEADER_BYTES", "The headers of a request."),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms
     from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
-    from handrail.ports.server import ServerPlace
+    from handrail.ports.server import HttpClient, ServerPlace
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
 
@@ -77,6 +77,7 @@ def build_runtime(
         check_programs=lambda: _check_programs(place, environment, known),
         mcp_processes=lambda: cast(McpProcesses, processes),
         terminal=_terminal,
+        http_client=_http_client,
     )
 
 
@@ -181,6 +182,12 @@ def _terminal() -> Terminal:
     from handrail.host.terminal import LocalTerminal
 
     return LocalTerminal()
+
+
+def _http_client() -> HttpClient:
+    from handrail.host.server.http_client import LocalHttpClient
+
+    return LocalHttpClient()
 
 
 def _updates(place: str, environment: Mapping[str, str], known: Secrets) -> Updates:

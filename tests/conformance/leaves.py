@@ -486,7 +486,10 @@ LEAVES: dict[str, Leaf] = {
             words("lafs check answer.json --kind lafs --tier core --ndjson"),
             words("lafs check bad.json --expand-minimal --report-only"),
         ),
-        ways={"NOT_CONFORMANT": says("lafs check bad.json")},
+        ways={
+            "NOT_CONFORMANT": says("lafs check bad.json"),
+            "E_NETWORK": says("lafs check --url http://127.0.0.1:9/"),
+        },
     ),
     "reference": Leaf(
         line=words("reference"),

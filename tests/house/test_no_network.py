@@ -19,11 +19,13 @@ UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/
 """`update` asks the package index that the user configured, and with `--verify` the keys of the public
 Sigstore; nothing else speaks to a network."""
 SERVERS = {
+    "src/handrail/host/server/http_client.py": ("http", "ssl", "urllib"),
     "src/handrail/surfaces/http/serving.py": ("socket", "uvicorn"),
     "src/handrail/surfaces/http/app.py": ("urllib",),
     "src/handrail/surfaces/http/exchange.py": ("urllib",),
 }
-"""`serve` listens on loopback, and nowhere else; the other two take addresses apart."""
+"""`lafs check --url` asks the server that its caller names; `serve` listens on loopback, and nowhere else;
+the other two take addresses apart."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (
     "src/handrail/main.py",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 import msgspec
+
+from handrail.contract.conformance.served import Exchange
 
 
 class RunningServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -18,6 +21,16 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     version: str
     project: str
     started_at: str
+
+
+class HttpClient(Protocol):
+    """Asking somebody else's server. Raises Fault E_VALIDATION, E_NETWORK or E_TIMEOUT."""
+
+    def ask(self, method: str, url: str, headers: Mapping[str, str]) -> Exchange:
+        """One request and its answer, whatever its status; a redirect is an answer too."""
+
+    def read_token(self, path: str) -> str:
+        """The token in a file of the user. Raises Fault E_CONFIG."""
 
 
 class ServerPlace(Protocol):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms
     from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
+    from handrail.ports.server import HttpClient
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Tree, TreeLook, Worktree
 
@@ -130,6 +131,14 @@ def no_check_programs() -> CheckPrograms:
     raise Fault(
         FEATURE_DISABLED,
         "This runtime starts no programs.",
+        hint="Run it on the command line.",
+    )
+
+
+def no_http_client() -> HttpClient:
+    raise Fault(
+        FEATURE_DISABLED,
+        "This runtime asks no other server.",
         hint="Run it on the command line.",
     )
 
@@ -254,6 +263,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     provenance: Callable[[], Provenance] = no_provenance
     check_programs: Callable[[], CheckPrograms] = no_check_programs
     mcp_processes: Callable[[], McpProcesses] = no_processes
+    http_client: Callable[[], HttpClient] = no_http_client
+    """Asks other servers; a server of ours asks none, whoever tells it to."""
     terminal: Callable[[], Terminal] = NoTerminal
     """Where a person can be asked; servers have none."""
     can_ask: bool = False

@@ -51,6 +51,11 @@ PROMISES: tuple[Promise, ...] = (
         says="A request picks fields, expansions and budgets by the names of LAFS.",
     ),
     Promise(
+        "http.lafs.check",
+        source="Response contract, section 12, row 12",
+        says="`lafs check --url` judges a server by what it answers.",
+    ),
+    Promise(
         "http.serve.loopback",
         source="MCP and HTTP, section 7, S2",
         says="The server listens on loopback, and any other address is refused before it is bound.",

@@ -1,4 +1,4 @@
-"""`lafs.check`: does a document keep the response contract? A verdict for tool authors."""
+"""`lafs.check`: does a document, or a server, keep the response contract? A verdict for tool authors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import NOT_CONFORMANT
+from handrail.contract.catalogue import E_NETWORK, NOT_CONFORMANT, VALIDATION_ERROR
 from handrail.contract.conformance.check import check
+from handrail.contract.conformance.report import Tier
+from handrail.contract.conformance.served import (
+    LAFS_MEDIA_TYPE,
+    DiscoveryExchanges,
+    endpoints_of,
+    is_envelope,
+    judge_discovery,
+    judge_envelope,
+)
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.envelopes.lafs import expand_minimal
 from handrail.contract.json.strict import decode_json
@@ -19,6 +28,9 @@ from handrail.runtime.runtime import Runtime
 
 MOST_DOCUMENTS = 1_000
 MAX_DOCUMENT_BYTES = 4_194_304
+_DISCOVERY_PATH = "/.well-known/lafs.json"
+_NOBODYS_LEDGER = "run_000000000000"
+"""An id that no run has: whatever the server says about it is an envelope without anybody's data."""
 
 DocumentKind = Literal["auto", "lafs", "cli", "ledger", "flags", "discovery", "card"]
 
@@ -33,9 +45,24 @@ class Document(Input, frozen=True, kw_only=True):
 class CheckLafs(Input, frozen=True, kw_only=True):
     """What to check, and how strictly."""
 
-    documents: Annotated[
-        list[Document], Meta(description="The documents.", min_length=1, max_length=MOST_DOCUMENTS)
-    ]
+    documents: (
+        Annotated[list[Document], Meta(description="The documents.", min_length=1, max_length=MOST_DOCUMENTS)]
+        | UnsetType
+    ) = UNSET
+    url: (
+        Annotated[
+            str,
+            Meta(
+                description="Judge a server instead: its discovery and ledger, or the one address.",
+                max_length=2048,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    token_file: (
+        Annotated[str, Meta(description="With url: the file with the token to show.", max_length=4096)]
+        | UnsetType
+    ) = UNSET
     kind: (
         Annotated[DocumentKind, Meta(description="What they are; auto looks at their keys.")] | UnsetType
     ) = UNSET
@@ -63,20 +90,14 @@ class Verdict(Answer, frozen=True, kw_only=True):
     reports: list[dict[str, Any]]
 
 
-def check_lafs(_: Runtime, request: CheckLafs) -> Verdict:
-    """Check every document.
+def check_lafs(rt: Runtime, request: CheckLafs) -> Verdict:
+    """Check every document, or what a server answers.
 
     Raises Fault NOT_CONFORMANT with all reports unless the caller asked for a report only.
     """
-    kind = "auto" if request.kind is UNSET else request.kind
-    tier = "complete" if request.tier is UNSET else request.tier
-    reports = []
-    for document in _split(request):
-        decoded = _decode(document)
-        if request.expand_minimal is True:
-            decoded = _expand(decoded)
-        report = msgspec.to_builtins(check(decoded, kind=kind, tier=tier))
-        reports.append(report | {"source": document.source})
+    _check_given(request)
+    tier: Tier = "complete" if request.tier is UNSET else request.tier
+    reports = _check_documents(request, tier) if request.url is UNSET else _check_server(rt, request, tier)
     failed = [report["source"] for report in reports if not report["ok"]]
     if failed and request.report_only is not True:
         message = f"{len(failed)} of {len(reports)} documents do not conform, first {quote(failed[0])}."
@@ -84,13 +105,83 @@ def check_lafs(_: Runtime, request: CheckLafs) -> Verdict:
     return Verdict(ok=not failed, checked=len(reports), reports=reports)
 
 
+def _check_given(request: CheckLafs) -> None:
+    """Raises Fault VALIDATION_ERROR unless there is one thing to judge."""
+    if (request.documents is UNSET) == (request.url is UNSET):
+        problem = "missing" if request.url is UNSET else "goes without url"
+        raise Fault(
+            VALIDATION_ERROR,
+            "Give documents to check, or the url of a server.",
+            details={"problems": [{"param": "documents", "problem": problem}]},
+        )
+    for name, value in (("kind", request.kind), ("ndjson", request.ndjson)):
+        if request.url is not UNSET and value is not UNSET:
+            raise Fault(
+                VALIDATION_ERROR,
+                f"{name} goes with documents only.",
+                details={"problems": [{"param": name, "problem": "goes with documents only"}]},
+            )
+
+
+# A server
+
+
+def _check_server(rt: Runtime, request: CheckLafs, tier: Tier) -> list[dict[str, Any]]:
+    """The discovery document and what it leads to; or one address, where the url names more than a server."""
+    assert isinstance(request.url, str), "a server is named by its address"
+    client = rt.http_client()
+    headers = {"Accept": f"{LAFS_MEDIA_TYPE}, application/json", "User-Agent": "handrail-lafs-check"}
+    if request.token_file is not UNSET:
+        headers["Authorization"] = f"Bearer {client.read_token(request.token_file)}"
+    origin = _origin(request.url)
+    if request.url.rstrip("/") != origin:
+        return [msgspec.to_builtins(judge_envelope(client.ask("GET", request.url, headers), tier))]
+    address = origin + _DISCOVERY_PATH
+    get = client.ask("GET", address, headers)
+    tagged = {**headers, "If-None-Match": get.headers.get("etag", '"none"')}
+    exchanges = DiscoveryExchanges(
+        get=get,
+        again=client.ask("GET", address, tagged),
+        head=client.ask("HEAD", address, headers),
+        post=client.ask("POST", address, {**headers, "Content-Type": "application/json"}),
+    )
+    reports = [judge_discovery(exchanges, tier)]
+    context = endpoints_of(get).get("context", "")
+    if _origin(context) == origin:  # the token is for this server alone
+        answer = client.ask("GET", f"{context}/{_NOBODYS_LEDGER}?mode=summary", headers)
+        reports += [judge_envelope(answer, tier)] if is_envelope(answer) else []
+    return [msgspec.to_builtins(report) for report in reports]
+
+
+def _origin(url: str) -> str:
+    """Scheme and authority, as they are written."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0].partition('?')[0].partition('#')[0]}"
+
+
+# Documents
+
+
+def _check_documents(request: CheckLafs, tier: Tier) -> list[dict[str, Any]]:
+    kind = "auto" if request.kind is UNSET else request.kind
+    reports = []
+    for document in _split(request):
+        decoded = _decode(document)
+        if request.expand_minimal is True:
+            decoded = _expand(decoded)
+        report = msgspec.to_builtins(check(decoded, kind=kind, tier=tier))
+        reports.append(report | {"source": document.source})
+    return reports
+
+
 def _split(request: CheckLafs) -> list[Document]:
     """The documents to check; with `ndjson` each line is one, named by its line number."""
+    documents = [] if request.documents is UNSET else request.documents
     if request.ndjson is not True:
-        return request.documents
+        return documents
     return [
         Document(source=f"{document.source}:{number}", text=line)
-        for document in request.documents
+        for document in documents
         for number, line in enumerate(document.text.splitlines(), 1)
         if line.strip()
     ]
@@ -123,7 +214,7 @@ def _expand(document: Json) -> Json:
 OPERATION = Operation(
     name="lafs.check",
     effect="read",
-    summary="Check that documents keep the response contract.",
+    summary="Check that documents, or a server, keep the response contract.",
     input=CheckLafs,
     output=Verdict,
     perform=check_lafs,
@@ -133,5 +224,5 @@ OPERATION = Operation(
         drop_order=("reports",),
         windows=("reports",),
     ),
-    errors=("VALIDATION_ERROR", "NOT_CONFORMANT", "REQUEST_TOO_LARGE"),
+    errors=("VALIDATION_ERROR", "NOT_CONFORMANT", "REQUEST_TOO_LARGE", E_NETWORK.code),
 )

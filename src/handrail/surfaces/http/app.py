@@ -16,7 +16,7 @@ import msgspec
 from handrail.contract.catalogue import E_NOT_FOUND, E_TIMEOUT, SERVER_BUSY, SERVER_DRAINING
 from handrail.contract.outcome import Failure, Json, Notice, Outcome
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import NoTerminal, Runtime
+from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
 from handrail.surfaces.http.api import PREFIX, answer_request, methods_of, most_body_bytes, served_operations
 from handrail.surfaces.http.calls import Asked, Served, perform_call, run_guarded
 from handrail.surfaces.http.exchange import (
@@ -78,7 +78,8 @@ class App:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         # Nobody sits at the terminal of a server: who confirms a step there would not see who asks.
-        runtime = msgspec.structs.replace(parts.runtime, terminal=NoTerminal)
+        # A server that asks others where its callers say would reach what they cannot reach.
+        runtime = msgspec.structs.replace(parts.runtime, terminal=NoTerminal, http_client=no_http_client)
         self._served = Served(
             runtime=runtime, notices=parts.notices, operation_seconds=parts.bounds.operation_seconds
         )

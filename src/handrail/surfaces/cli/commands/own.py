@@ -163,6 +163,8 @@ OWN_ROWS = (
                 value="FILE",
                 text="Files to check; `-` is stdin.",
             ),
+            Spelling(field="url", value="URL"),
+            Spelling(field="tokenFile", flag="--token-file", value="FILE"),
         ),
         examples=(
             "handrail lafs check answer.json --tier complete --compact",

@@ -1019,7 +1019,9 @@ COMMANDS: dict[str, Command] = {
         "operation": "lafs.check",
         "effect": "read",
         "params": (
-            {"name": "documents", "flag": "", "kind": "documents", "value": "FILE", "position": 1, "required": True, "choices": (), "least": 0, "most": 0, "is_plural": True},
+            {"name": "documents", "flag": "", "kind": "documents", "value": "FILE", "position": 1, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": True},
+            {"name": "url", "flag": "--url", "kind": "text", "value": "URL", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "tokenFile", "flag": "--token-file", "kind": "text", "value": "FILE", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "kind", "flag": "--kind", "kind": "choice", "value": "auto|card|cli|discovery|flags|lafs|ledger", "position": 0, "required": False, "choices": ("auto", "card", "cli", "discovery", "flags", "lafs", "ledger"), "least": 0, "most": 0, "is_plural": False},
             {"name": "tier", "flag": "--tier", "kind": "choice", "value": "complete|core|standard", "position": 0, "required": False, "choices": ("complete", "core", "standard"), "least": 0, "most": 0, "is_plural": False},
             {"name": "ndjson", "flag": "--ndjson", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},

@@ -1016,14 +1016,16 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "lafs check": {
         "path": "lafs check",
-        "usage": "handrail lafs check FILE… [--kind auto|card|cli|discovery|flags|lafs|ledger] [--tier complete|core|standard] [--ndjson] [--expand-minimal] [--report-only] [flags]",
-        "summary": "Check that documents keep the response contract.",
+        "usage": "handrail lafs check [FILE…] [--url URL] [--token-file FILE] [--kind auto|card|cli|discovery|flags|lafs|ledger] [--tier complete|core|standard] [--ndjson] [--expand-minimal] [--report-only] [flags]",
+        "summary": "Check that documents, or a server, keep the response contract.",
         "operation": "lafs.check",
         "effect": "read",
         "authorised_by": "",
         "sort": "",
         "params": (
-            {"name": "FILE", "value": "", "choices": (), "is_required": True, "environment": "", "text": "Files to check; `-` is stdin."},
+            {"name": "FILE", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Files to check; `-` is stdin."},
+            {"name": "--url", "value": "URL", "choices": (), "is_required": False, "environment": "", "text": "Judge a server instead: its discovery and ledger, or the one address."},
+            {"name": "--token-file", "value": "FILE", "choices": (), "is_required": False, "environment": "", "text": "With url: the file with the token to show."},
             {"name": "--kind", "value": "auto|card|cli|discovery|flags|lafs|ledger", "choices": ("auto", "card", "cli", "discovery", "flags", "lafs", "ledger"), "is_required": False, "environment": "", "text": "What they are; auto looks at their keys."},
             {"name": "--tier", "value": "complete|core|standard", "choices": ("complete", "core", "standard"), "is_required": False, "environment": "", "text": "Adoption tier; default complete."},
             {"name": "--ndjson", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Each line is a document of its own."},
@@ -1032,7 +1034,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail lafs check answer.json --tier complete --compact", "handrail lafs check - --report-only --compact"),
-        "errors": ("VALIDATION_ERROR", "NOT_CONFORMANT", "REQUEST_TOO_LARGE", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "NOT_CONFORMANT", "REQUEST_TOO_LARGE", "E_NETWORK", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "mcp": {
         "path": "mcp",
