@@ -66,7 +66,11 @@ HTTP: Rows = (
     ("surfaces.http.feed", "LOOK_SECONDS", "How often the feed looks for changes, in seconds."),
     ("surfaces.http.feed", "HEARTBEAT_SECONDS", "Quiet seconds before the feed says that it is there."),
     ("surfaces.http.feed", "CHANGES_KEPT", "Changes after which a feed that was away starts anew."),
-    ("surfaces.http.health", "KEPT_SECONDS", "Seconds for which the answer of a health check is kept."),
+    (
+        "surfaces.http.companions.health",
+        "KEPT_SECONDS",
+        "Seconds for which the answer of a health check is kept.",
+    ),
     ("surfaces.http.limits", "IDLE_SECONDS", "Seconds that an idle connection stays open."),
     ("surfaces.http.limits", "DRAIN_SECONDS", "Seconds that running requests have when the server stops."),
     (

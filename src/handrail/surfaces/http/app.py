@@ -19,6 +19,14 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
 from handrail.surfaces.http.api import PREFIX, answer_request, methods_of, most_body_bytes, served_operations
 from handrail.surfaces.http.calls import Asked, Served, perform_call, run_guarded
+from handrail.surfaces.http.companions.health import Health, describe_life
+from handrail.surfaces.http.companions.lafs import (
+    DISCOVERY,
+    LEDGER,
+    answer_ledger,
+    answer_published,
+    publish_service,
+)
 from handrail.surfaces.http.exchange import (
     HTML_TYPE,
     HttpRequest,
@@ -35,8 +43,6 @@ from handrail.surfaces.http.exchange import (
 from handrail.surfaces.http.feed import Feed, Marks
 from handrail.surfaces.http.guard import Asked as GuardedRequest
 from handrail.surfaces.http.guard import Identity, finish_headers, refuse
-from handrail.surfaces.http.health import Health, describe_life
-from handrail.surfaces.http.lafs import DISCOVERY, LEDGER, answer_ledger, answer_published, publish_service
 from handrail.surfaces.http.limits import Bounds, Load, refuse_size
 from handrail.surfaces.http.routes import Found, Handler, Route, Router
 from handrail.surfaces.http.shell import asset_response, shell_response
