@@ -21,8 +21,8 @@ import msgspec
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.journeys.conversation import answer
-from tests.referees.console_stores import advance_long, open_store, seed_busy, seed_long
+from tests.journeys.conversation import advance, answer
+from tests.referees.console_stores import advance_long, open_store, seed_busy, seed_long, to_release
 from tests.referees.equipment import HERE, ROOT, NotAvailable, node_modules, python_party
 
 WAIT_SECONDS = 60
@@ -148,6 +148,10 @@ def paths_of(place: Place) -> list[str]:
         f"/sessions/{ids['waiting']}/timeline",
         f"/sessions/{ids['waiting']}/timeline?zoom=hour",
         "/sessions?q=bank",
+        *("/gaps", "/workflows", "/workflows/wr.code_review", "/workflows/user.careful_fix", "/builtins"),
+        *("/import", "/settings"),
+        f"/sessions/{ids['waiting']}/export",
+        f"/sessions/{ids['waiting']}/preferences",
         "/sessions?q=nothinghasthis",
         *(f"/sessions/{ids[name]}" for name in ("done", "damaged", "notes", "imported", "gaps", "hostile")),
         f"/sessions/{ids['hostile']}/runs/{hostile['run_id']}/nodes/{hostile['preferred_tip']}",
@@ -164,7 +168,6 @@ class Visit:
             "chromium": place.chromium,
             "axe": place.axe,
             "visit": name,
-            "widths": WIDTHS,
             "paths": paths_of(place),
             **more,
         }
@@ -203,13 +206,15 @@ def visit(place: Place, name: str, **more: Any) -> dict[str, Any]:
         going.end()
 
 
-def test_every_page_is_accessible_and_safe_in_both_themes_and_all_widths(place: Place) -> None:
-    found = visit(place, "every_page")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_is_accessible_and_safe(place: Place, theme: str, width: int) -> None:
+    found = visit(place, "every_page", themes=[theme], widths=[width])
 
     assert found["violations"] == []
     assert found["wider"] == []
     assert found["complaints"] == []
-    assert found["visited"] == 2 * len(WIDTHS) * len(paths_of(place))
+    assert found["visited"] == len(paths_of(place))
     assert found["cookies"] == []
     assert found["stored"] == [0, ["handrail.token"]]
     assert not found["text_has_token"]
@@ -243,6 +248,34 @@ def test_a_person_finds_reads_and_compares_by_keyboard_alone(place: Place) -> No
     assert "they part after" in found["compared"]
     assert found["back"] == "Invoices show one cent more than was paid"
     assert found["complaints"] == []
+
+
+def test_a_person_answers_sees_the_run_move_on_and_takes_the_report(place: Place) -> None:
+    runtime = open_store(place.home)
+    held = to_release(runtime, "The step that the person releases")
+    session_id = held["session"]["sessionId"]
+    going = Visit(
+        place,
+        "answering",
+        waiting=f"/sessions/{session_id}",
+        export=f"/sessions/{session_id}/export",
+        next_step="Tell who waited",
+    )
+    try:
+        assert going.next() == {"confirmed": True}
+        advance(runtime, held, "Released as 2.4.2.")
+        going.tell()
+        found = going.next()
+    finally:
+        going.end()
+
+    assert "Do you confirm this step?" in found["question"]
+    assert "Tell who waited" in found["moved"]
+    assert found["report"].startswith("<!doctype html>")
+    assert not found["report_has_script"]
+    assert found["complaints"] == []
+    said = answer(runtime, "session.show", sessionId=session_id)["runs"][0]["confirmations"]
+    assert [(one["answer"], one["door"]) for one in said] == [("confirmed", "console")]
 
 
 def test_steps_that_are_added_while_somebody_reads_move_nothing(place: Place) -> None:

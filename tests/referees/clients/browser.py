@@ -79,7 +79,7 @@ def visit_every_page(visitor: Visitor) -> dict[str, Any]:
     with open(visitor.plan["axe"], encoding="utf-8") as file:
         axe = file.read()
     found: dict[str, Any] = {"violations": [], "wider": [], "visited": 0}
-    for theme in ("light", "dark"):
+    for theme in visitor.plan["themes"]:
         for width in visitor.plan["widths"]:
             context = visitor.context(theme, width)
             page = visitor.unlocked(context)
@@ -176,6 +176,40 @@ def visit_by_keyboard(visitor: Visitor) -> dict[str, Any]:
     return found
 
 
+def visit_answering(visitor: Visitor) -> dict[str, Any]:
+    """Answer for the step that waits, see the run move on, and take the report home."""
+    context = visitor.context()
+    page = visitor.unlocked(context, visitor.plan["waiting"])
+    keys = page.keyboard
+    page.locator("#link.live").wait_for()
+    page.locator("#waiting a.main").focus()
+    keys.press("Enter")
+    page.locator("#confirm").wait_for()
+    question = page.locator("#confirm").inner_text()
+    page.locator("#confirm button[value=yes]").focus()
+    keys.press("Enter")
+    page.locator("#confirm .badge", has_text="confirmed").wait_for()
+    visitor.go(page, visitor.plan["waiting"])
+    page.locator("#link.live").wait_for()
+    _tell({"confirmed": True})
+    _hear_line()
+    page.locator("#now", has_text=visitor.plan["next_step"]).wait_for()
+    moved = page.locator("#now").inner_text()
+    visitor.go(page, visitor.plan["export"])
+    button = page.locator("button[data-download$='.html']")
+    with page.expect_download() as waiting:
+        button.focus()
+        keys.press("Enter")
+    with open(waiting.value.path(), encoding="utf-8") as file:
+        report = file.read()
+    return {
+        "question": question,
+        "moved": moved,
+        "report": report[:200],
+        "report_has_script": "<script" in report,
+    }
+
+
 def visit_live(visitor: Visitor) -> dict[str, Any]:
     """While somebody reads, steps are added: nothing moves, a button counts them, no page is loaded again."""
     context = visitor.context()
@@ -222,6 +256,7 @@ VISITS: dict[str, Callable[[Visitor], dict[str, Any]]] = {
     "every_page": visit_every_page,
     "from_outside": visit_from_outside,
     "by_keyboard": visit_by_keyboard,
+    "answering": visit_answering,
     "live": visit_live,
     "restarted": visit_restarted,
 }
