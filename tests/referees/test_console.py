@@ -158,6 +158,21 @@ def paths_of(place: Place) -> list[str]:
     ]
 
 
+PARTS = ("", "graph", "source", "compiled", "runs", "problems", "edit")
+"""Of the page of a workflow."""
+
+
+def paths_beside(place: Place) -> list[str]:
+    """The pages that are not about one run."""
+    ids = place.sessions
+    return [
+        *("/gaps", "/workflows", "/builtins", "/import", "/settings"),
+        *(f"/sessions/{ids[name]}/export" for name in ("hostile", "damaged")),
+        f"/sessions/{ids['hostile']}/preferences",
+        *(f"/workflows/user.careful_fix?part={part}" for part in PARTS),
+    ]
+
+
 class Visit:
     """A visitor at work; `tell` and `next` speak with it, `found` is what it tells at the end."""
 
@@ -220,6 +235,15 @@ def test_every_page_is_accessible_and_safe(place: Place, theme: str, width: int)
     assert not found["text_has_token"]
     assert all(address.startswith(place.address) for address in found["addresses"])
     assert not any(place.token in address.partition("#")[0] for address in found["addresses"])
+
+
+def test_pages_beside_sessions_are_as_accessible_and_as_safe(place: Place) -> None:
+    found = visit(place, "every_page", paths=paths_beside(place))
+
+    assert found["violations"] == []
+    assert found["wider"] == []
+    assert found["complaints"] == []
+    assert found["visited"] == 2 * len(WIDTHS) * len(paths_beside(place))
 
 
 def test_another_profile_is_locked_and_another_tab_is_not(place: Place) -> None:

@@ -84,7 +84,7 @@ def close_form(run_id: str) -> Html:
     rows = [element("option", text, value=value) for value, text in _REASONS]
     return element(
         "details",
-        element("summary", "Close this run"),
+        element("summary", "Close this run", class_="small"),
         element(
             "form",
             element("p", "It leaves resume and hooks. Nothing is deleted, and continuing it opens it again."),

@@ -266,10 +266,7 @@ def select(name: str, label: str, options: Sequence[tuple[str, str]], chosen: st
 
 def table(heads: Sequence[str], rows: Sequence[Html], label: str) -> Html:
     """A table that scrolls by itself."""
-    cells = [
-        element("th", word, scope="col") if word else element("td", element("span", "", class_="sr"))
-        for word in heads
-    ]
+    cells = [element("th", word, scope="col") for word in heads]
     return element(
         "div",
         element("table", element("thead", element("tr", *cells)), element("tbody", *rows)),

@@ -184,7 +184,7 @@ def _inputs(inputs: Sequence[Payload]) -> Child:
             "tr",
             element("th", mono(one["name"]), scope="row"),
             element("td", str(one.get("type", ""))),
-            element("td", "required" if one.get("required") else ""),
+            element("td", "yes" if one.get("required") else "no"),
             element("td", one.get("description", ""), dir="auto"),
         )
         for one in inputs
@@ -192,7 +192,7 @@ def _inputs(inputs: Sequence[Payload]) -> Child:
     return element(
         "section",
         element("h2", "Inputs"),
-        table(("Input", "Type", "", "What"), rows, "Inputs"),
+        table(("Input", "Type", "Needed", "What"), rows, "Inputs"),
         class_="stack tight",
     )
 
