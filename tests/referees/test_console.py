@@ -155,6 +155,7 @@ def paths_of(place: Place) -> list[str]:
         "/sessions?q=nothinghasthis",
         *(f"/sessions/{ids[name]}" for name in ("done", "damaged", "notes", "imported", "gaps", "hostile")),
         f"/sessions/{ids['hostile']}/runs/{hostile['run_id']}/nodes/{hostile['preferred_tip']}",
+        *paths_beside(place),
     ]
 
 
@@ -235,15 +236,6 @@ def test_every_page_is_accessible_and_safe(place: Place, theme: str, width: int)
     assert not found["text_has_token"]
     assert all(address.startswith(place.address) for address in found["addresses"])
     assert not any(place.token in address.partition("#")[0] for address in found["addresses"])
-
-
-def test_pages_beside_sessions_are_as_accessible_and_as_safe(place: Place) -> None:
-    found = visit(place, "every_page", paths=paths_beside(place))
-
-    assert found["violations"] == []
-    assert found["wider"] == []
-    assert found["complaints"] == []
-    assert found["visited"] == 2 * len(WIDTHS) * len(paths_beside(place))
 
 
 def test_another_profile_is_locked_and_another_tab_is_not(place: Place) -> None:
