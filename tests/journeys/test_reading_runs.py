@@ -1,4 +1,4 @@
-"""What the Console shows, asked on the command line: a run with a fork, its nodes, and what needs a person."""
+"""What the Console shows, asked on the command line: a run with a fork, its nodes, what needs a person."""
 
 from __future__ import annotations
 
