@@ -8,6 +8,7 @@ from tests.referees.code_oracle.day import read_ways
 from tests.referees.code_oracle.kept import read_rows
 from tests.referees.code_oracle.outcome import Outcome, Record, Row, read_record
 from tools.page_parts import page, table
+from tools.python_renames import python_renames
 
 _INTRODUCTION = """How renames agree with TypeScript's language service, place by place, on packages from npm.
 `uv run python -m tests.referees.code_oracle` asks both again; `--record` keeps the outcome for this page."""
@@ -52,6 +53,8 @@ def renames_page() -> str:
         "## Packages that still work",
         _WORKING,
         _edits(),
+        "## Python",
+        *python_renames(),
         "## An agent's day",
         _DAY,
         _day(),
