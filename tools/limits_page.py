@@ -430,6 +430,9 @@ CHAPTERS = {
 }
 
 INSIDE = {
+    "host.workspace": ("MOST_PROJECTS",),
+    "projections.html.pages.forms": ("LONGEST_NOTE",),
+    "projections.html.pages.workflow": ("SHOWN_CHARACTERS",),
     "projections.html.pages.node": ("MOST_MARKUP", "MOST_JSON"),
     "projections.html.pages.parts": ("LONGEST_TITLE",),
     "projections.html.pages.timeline": ("MOST_LANES",),

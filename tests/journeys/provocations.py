@@ -199,6 +199,11 @@ def _not_healthy(stage: Stage) -> str:
     return stage.mcp("continue_workflow", stage.disk(), ackToken=first["ackToken"])
 
 
+def _node_nowhere(stage: Stage) -> str:
+    begun = start(stage.runtime)
+    return stage.cli("run", "node", begun["session"]["sessionId"], "nod_000000000000")
+
+
 def _ledger_ahead(stage: Stage) -> str:
     run_id = start(stage.runtime)["session"]["runId"]
     return stage.cli("ledger", "show", run_id, "--mode", "delta", "--since-version", "9")
@@ -370,6 +375,7 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
     "SESSION_NOT_FOUND": lambda stage: stage.cli("session", "show", "ses_000000000000"),
     "SESSION_NOT_HEALTHY": _not_healthy,
     "RUN_NOT_FOUND": lambda stage: stage.cli("ledger", "show", "run_000000000000"),
+    "NODE_NOT_FOUND": _node_nowhere,
     "LEDGER_VERSION_AHEAD": _ledger_ahead,
     "STORE_IO_ERROR": lambda stage: stage.on_refusing_disk(OSError(28, "No space left on device")),
     "STORE_PERMISSION_DENIED": lambda stage: stage.on_refusing_disk(PermissionError(13, "Permission denied")),
@@ -410,7 +416,6 @@ LATER: dict[str, str] = {
     "CONTEXT_STALE": NOBODY,
     "TOKEN_WORKFLOW_HASH_MISMATCH": NOBODY,
     "WORKFLOW_SOURCE_UNAVAILABLE": NOBODY,
-    "NODE_NOT_FOUND": NOBODY,
     "STORE_UNAVAILABLE": "Belongs to the store of teams, which does not exist yet.",
     "STORE_TARGET_NOT_EMPTY": "Copying a store tells it per item, by the native code E_CONFLICT.",
     "E_AUTH": UPSTREAM,

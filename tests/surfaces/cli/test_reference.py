@@ -187,7 +187,7 @@ def test_a_code_that_no_command_returns_is_reserved(reference: Any) -> None:
     reserved = {code for row in codes.values() for code in row["reserved_codes"]}
     assert told == {code for code in returned if not code.startswith("E_")}
     assert told | reserved | set(codes) == set(KINDS)
-    assert reserved >= {"NODE_NOT_FOUND", "SERVER_BUSY", "UPSTREAM_OPEN", "CONTEXT_STALE"}
+    assert reserved >= {"SERVER_BUSY", "UPSTREAM_OPEN", "CONTEXT_STALE"}
     assert {code for code, row in codes.items() if row["reserved"]} == set()
 
 
@@ -236,10 +236,10 @@ def test_a_slice_is_small_and_holds_what_its_command_needs(tool: Tool, reference
 def test_a_domain_has_all_its_commands(tool: Tool) -> None:
     part = tool.data("reference", "--domain", "run")
 
-    paths = ["run checkpoint", "run close", "run confirm", "run continue", "run start"]
-    assert [one["path"] for one in part["commands"]] == paths
-    assert part["selection"]["command_count"] == 5
-    assert list(part["schemas"]) == ["ack_verdict", "closed_run", "confirmed_run", "dry_run", "reply"]
+    words = ("checkpoint", "close", "compare", "confirm", "continue", "graph", "node", "start")
+    assert [one["path"] for one in part["commands"]] == [f"run {word}" for word in words]
+    assert part["selection"]["command_count"] == 8
+    assert {"ack_verdict", "closed_run", "confirmed_run", "dry_run", "reply"} < set(part["schemas"])
 
 
 @pytest.mark.parametrize("label", ["reply", "session_list", "examination"])
