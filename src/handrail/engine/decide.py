@@ -369,13 +369,19 @@ def _witness(
     instance = instance_of(history, node.node_id)
     refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
     told = [claim for held in refused for claim in claims_at(history, held.node_id)]
+    receipts = list_receipts(history, node.run_id)
     return Witnessed(
         session_id=history.session_id,
         standing=collect_standing(history, workflow, node),
         told_stale=frozenset(ref for claim in told if claim.verdict == "stale" for ref in claim.refs),
         told_facts=frozenset(claim.fact for claim in told if claim.verdict == "contradicted"),
         sighting=sighting,
-        receipts=tuple(receipt.fact for receipt in list_receipts(history, node.run_id)),
+        receipts=tuple(receipt.fact for receipt in receipts),
+        imported=frozenset(
+            one.fact.receipt_id
+            for one in receipts
+            if history.imported is not None and one.index < history.imported.index
+        ),
         checks=history.runs[node.run_id].checks,
         named_before=frozenset(path for claim in told for path in claim.paths),
         is_confirmed=word.is_given and word.seen == "this",
@@ -384,11 +390,13 @@ def _witness(
 
 
 def _last_word(history: History, node: Node) -> PersonsWord:
-    """The last answer of a person about the pending step."""
+    """The last answer of a person about the pending step; a yes in a bundle was not given here."""
     said = confirmation_of(history, node.node_id)
     if said is None:
         return PersonsWord()
     is_yes = said.fact.answer == "confirmed"
+    if is_yes and history.imported is not None and said.index < history.imported.index:
+        return PersonsWord()
     return PersonsWord(is_given=is_yes, is_declined=not is_yes, option_id=said.fact.option_id)
 
 

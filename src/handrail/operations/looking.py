@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from handrail.contract.ids import NodeId
 from handrail.contract.outcome import Fault
-from handrail.engine.code_trees import find_baseline, find_tree, find_tree_of
+from handrail.engine.code_trees import find_baseline, find_nearest_tree, find_tree, find_tree_of
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.run_claims import (
-    MOST_PATHS_NAMED,
     AskedPlace,
     ChangedPaths,
     LocatedPath,
@@ -29,7 +29,9 @@ from handrail.runtime.runtime import Runtime
 
 MOST_BRANCHES = 20
 """Other branches whose files are looked at."""
-MOST_RECEIPT_TREES = 3
+MOST_RECEIPT_TREES = 8
+MOST_PATHS_SINCE = 200
+"""Paths that changed since a command ran."""
 MOST_LISTED = 2_000
 """Texts that are located as files."""
 NOT_HERE = "the project of the run is not where it was begun, or not on this machine"
@@ -69,6 +71,7 @@ def look(rt: Runtime, history: History, node: Node, wanted: Look, directory: str
             places=places,
             tree=tree.tree_id,
             since=since,
+            repositories=tree.repositories,
             trouble=changes.reason,
             is_tree_due=wanted.wants_tree,
         )
@@ -84,6 +87,7 @@ def look(rt: Runtime, history: History, node: Node, wanted: Look, directory: str
         made_before=files.find_made_before(node, changes, named),
         elsewhere=files.find_of_other_branches(node),
         since=since,
+        repositories=tree.repositories,
         is_tree_due=wanted.wants_tree,
     )
     return Seen(sighting=sighting, tree=tree)
@@ -218,20 +222,40 @@ class _Files:
         now = {(entry.path, entry.digest) for entry in self._tree.entries}
         found: set[str] = set()
         for recorded in others[-MOST_BRANCHES:]:
-            stored = load_tree(self._rt.log, history, recorded)
-            if not isinstance(stored, Unseen):
-                found |= {one.path for one in stored.tree.entries if (one.path, one.digest) in now}
+            before = self._list_unchanged(find_nearest_tree(history, self._find_fork(recorded, own)), now)
+            found |= self._list_unchanged(recorded, now) - before
         return frozenset(found)
 
+    def _find_fork(self, recorded: RecordedTree, own: set[NodeId]) -> NodeId:
+        """Where the way to a tree left this one: what was there already is no other branch's."""
+        current = recorded.fact.node_id
+        while current not in own:
+            parent = self._history.nodes[current].parent
+            assert parent is not None, "the branches of a run begin at its first node"
+            current = parent
+        return current
+
+    def _list_unchanged(self, recorded: RecordedTree | None, now: set[tuple[str, str]]) -> set[str]:
+        """Paths of a recorded tree that are as they were."""
+        stored = None if recorded is None else load_tree(self._rt.log, self._history, recorded)
+        if stored is None or isinstance(stored, Unseen):
+            return set()
+        return {one.path for one in stored.tree.entries if (one.path, one.digest) in now}
+
     def name_changes_since_receipts(self, node: Node) -> dict[str, tuple[str, ...]]:
-        """By the newest trees on which something ran: some paths that changed since."""
-        trees = [held.fact.tree_after for held in list_receipts(self._history, node.run_id)]
-        newest = [one for one in dict.fromkeys(reversed(trees)) if one and one != self._tree.tree_id]
+        """By the trees on which each command last ran: some paths that changed since.
+
+        Those that Handrail started come first: a client's hook tells of every command.
+        """
+        receipts = [held.fact for held in list_receipts(self._history, node.run_id)]
+        last = {(one.argv_digest, one.directory): one for one in receipts}
+        newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
+        trees = dict.fromkeys(one.tree_after for one in newest)
         found: dict[str, tuple[str, ...]] = {}
-        for tree_id in newest[:MOST_RECEIPT_TREES]:
+        for tree_id in [one for one in trees if one and one != self._tree.tree_id][:MOST_RECEIPT_TREES]:
             changes = self.compare_with(find_tree(self._history, tree_id))
             if isinstance(changes, ChangedPaths):
-                found[tree_id] = (*changes.changed, *changes.arrived)[:MOST_PATHS_NAMED]
+                found[tree_id] = (*changes.changed, *changes.arrived)[:MOST_PATHS_SINCE]
         return found
 
 

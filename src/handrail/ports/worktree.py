@@ -95,6 +95,8 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     """How many files the project has."""
     skipped: int = 0
     """Paths that are no files: submodules, pipes, sockets, devices."""
+    repositories: tuple[str, ...] = ()
+    """Folders that are checked out from another repository, in which nobody looked; sorted."""
     changed_ns: int = 0
     """When the last of the entries changed, by the times of files; 0: not known."""
 

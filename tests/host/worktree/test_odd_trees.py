@@ -148,7 +148,84 @@ def test_what_a_sparse_checkout_leaves_out_is_not_gone(root: Path, worktree: Loc
 
     assert not (root / "src/a.py").exists()
     assert tree.entries == ()
-    assert tree.tree_id == whole.tree_id
+    assert tree.tree_id != whole.tree_id  # a check ran on other files
+    assert worktree.explain_unlisted(str(root), ["src/a.py"]) == {
+        "src/a.py": "it is left out of the sparse checkout"
+    }
+
+    write(root, "src/a.py", "hidden\n")
+
+    assert modes(take(worktree, root)) == {"src/a.py": "file"}
+
+
+@pytest.mark.promise("evidence.code.marked-files")
+@pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
+def test_a_file_that_git_was_told_to_leave_alone_is_looked_at(
+    root: Path, worktree: LocalWorktree, mark: str
+) -> None:
+    run_git(root, "update-index", mark, "src/a.py", "run.sh")
+    before = take(worktree, root)
+
+    write(root, "src/a.py", "hidden\n")
+    (root / "run.sh").unlink()
+    after = take(worktree, root)
+
+    assert before.entries == ()
+    assert modes(after) == {"run.sh": "absent", "src/a.py": "file"}
+    assert after.tree_id != before.tree_id
+    assert worktree.explain_unlisted(str(root), ["src/a.py"]) == {}
+
+
+BY_PRODUCTS = (
+    "src/__pycache__/a.cpython-311.pyc",
+    "b.pyc",
+    ".pytest_cache/v/cache/lastfailed",
+    ".mypy_cache/3.11/a.json",
+    ".ruff_cache/0/1",
+    "node_modules/.cache/babel/1.json",
+    ".coverage",
+    ".coverage.host.1",
+)
+
+
+@pytest.mark.promise("evidence.code.by-products")
+@pytest.mark.parametrize("has_git", [True, False])
+def test_what_tools_leave_behind_is_in_no_tree(root: Path, worktree: LocalWorktree, *, has_git: bool) -> None:
+    if not has_git:
+        shutil.rmtree(root / ".git")
+    before = take(worktree, root)
+
+    for path in BY_PRODUCTS:
+        write(root, path)
+    after = take(worktree, root)
+
+    assert after.tree_id == before.tree_id
+    told = worktree.explain_unlisted(str(root), BY_PRODUCTS)
+    assert set(told) == set(BY_PRODUCTS)
+    assert told[".coverage"] == "a tool leaves it behind, so it is not compared"
+
+
+@pytest.mark.promise("evidence.code.by-products")
+def test_a_file_like_that_is_compared_once_git_tracks_it(root: Path, worktree: LocalWorktree) -> None:
+    write(root, "data/b.pyc", "one\n")
+    run_git(root, "add", "-f", "data/b.pyc")
+    commit(root)
+
+    write(root, "data/b.pyc", "two\n")
+
+    assert modes(take(worktree, root)) == {"data/b.pyc": "file"}
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+def test_a_tree_names_the_other_repositories_inside(
+    root: Path, worktree: LocalWorktree, *, has_git: bool
+) -> None:
+    (root / "vendor").mkdir()
+    make_project(root / "vendor/lib")
+    if not has_git:
+        shutil.rmtree(root / ".git")
+
+    assert take(worktree, root).repositories == ("vendor/lib",)
 
 
 def test_names_that_are_not_utf8_are_carried_and_readable(root: Path, worktree: LocalWorktree) -> None:

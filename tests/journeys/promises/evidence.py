@@ -141,6 +141,28 @@ RECEIPTS: tuple[Promise, ...] = (
         "later one that sees the files settles it.",
     ),
     Promise(
+        "evidence.left-by-branch",
+        source="evidence, section 2",
+        says="A changed file that another branch of the run left is shown by name where a list lacks it, and "
+        "counts as unverified; what changed before the branches parted is demanded of both.",
+    ),
+    Promise(
+        "evidence.other-repository",
+        source="evidence, section 4",
+        says="A run that holds names the folders of other repositories in which nobody looked.",
+    ),
+    Promise(
+        "receipt.imported",
+        source=_RECEIPTS,
+        says="A receipt or a person's yes that came with a bundle proves nothing in a report made since.",
+    ),
+    Promise(
+        "receipt.rewritten-files",
+        source=_RECEIPTS,
+        says="Checks that rewrite each other's files are refused once; then the cause is told, and what "
+        "cannot be proven passes as unknown with a gap.",
+    ),
+    Promise(
         "evidence.own-project",
         source="evidence, section 2",
         says="A run is held to the files of the project that it was begun in, wherever a call comes from and "

@@ -41,6 +41,18 @@ PROMISES: tuple[Promise, ...] = (
         "since is held against reports, and what may have changed before is unknown.",
     ),
     Promise(
+        "evidence.code.marked-files",
+        "evidence, section 4",
+        "A file that git was told to leave alone (`skip-worktree`, `assume-unchanged`) is looked at like any "
+        "other; what a sparse checkout leaves out is unknown, and a check on other files is stale.",
+    ),
+    Promise(
+        "evidence.code.by-products",
+        "evidence, section 4",
+        "Caches, bytecode and data of coverage that git does not track are in no tree: a check that writes "
+        "them is proof, nobody has to list them, and who lists them is not refused.",
+    ),
+    Promise(
         "evidence.code.optional",
         "evidence, section 4",
         "A bundle without code imports and continues; its trees are unknown, and nothing is called damaged.",

@@ -14,7 +14,7 @@ import msgspec
 
 from handrail.contract.wording import make_readable
 from handrail.engine.judge.artifact_spots import find_spots
-from handrail.engine.judge.run_claims import ChangedPaths, LocatedPath, Sighting
+from handrail.engine.judge.run_claims import ChangedPaths, LocatedPath, Sighting, list_paths
 from handrail.workflows.compiled import ChangedInRun
 
 _FIRST_FILES = "the files of this run were first recorded after it began"
@@ -107,20 +107,39 @@ class Comparison:
         return f"{shown} did not change in this run"
 
     def find_unlisted(self, named: Iterable[str]) -> list[str]:
-        """What changed, is no other branch's, and is neither named nor in a folder that is."""
+        """What changed on this branch, and is neither named nor in a folder that is."""
         return self._leave_named(self._changes.changed, named)
 
     def find_unlisted_arrivals(self, named: Iterable[str]) -> list[str]:
         """The same of what the commit that is checked out now brought: it may be anybody's."""
         return self._leave_named(self._changes.arrived, named)
 
-    def _leave_named(self, paths: Iterable[str], named: Iterable[str]) -> list[str]:
+    def find_unlisted_leftovers(self, named: Iterable[str]) -> list[str]:
+        """The same of what is as another branch of the run left it: the rewind did not bring it back."""
+        left = (path for path in (*self._changes.changed, *self._changes.arrived) if self._is_left(path))
+        return self._leave_named(left, named, are_left=True)
+
+    def _is_left(self, path: str) -> bool:
+        return path in self._sighting.elsewhere
+
+    def _leave_named(
+        self, paths: Iterable[str], named: Iterable[str], *, are_left: bool = False
+    ) -> list[str]:
         listed = {path for text in named for path in locate(self._sighting, text).paths}
         return [
             path
             for path in paths
-            if path not in self._sighting.elsewhere and listed.isdisjoint(widen(_spell(path)))
+            if self._is_left(path) == are_left and listed.isdisjoint(widen(_spell(path)))
         ]
+
+    def describe_undemanded(self, named: list[str]) -> tuple[str, list[str]]:
+        """What is shown where it is not listed, and demanded of nobody; and the paths."""
+        found = {
+            "came with a commit of this run": self.find_unlisted_arrivals(named),
+            "left by another branch of this run": self.find_unlisted_leftovers(named),
+        }
+        told = [f"{how} and not listed: {list_paths(paths)}" for how, paths in found.items() if paths]
+        return "; ".join(told), [path for paths in found.values() for path in paths]
 
     def _has_changed(self, located: LocatedPath) -> bool:
         return not self._with_folders.isdisjoint(located.paths)

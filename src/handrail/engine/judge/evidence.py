@@ -47,6 +47,7 @@ from handrail.engine.judge.standing import (
     FACT_BYTES,
     MOST_PATHS_KEPT,
     describe_outdated,
+    explain_rewriting,
     find_failing,
     find_outdated,
     find_unrun_check,
@@ -331,10 +332,9 @@ class _Weighing:
                 )
         named = list(find_named_files(rule, self._body))
         pointer = _pointer(tuple(rule.at[1:].split("/*")[0].split("/")))
-        arrived = compared.find_unlisted_arrivals(named)
-        if arrived:
-            fact = f"came with a commit of this run and not listed: {list_paths(arrived)}"
-            paths = tuple(make_readable(path) for path in arrived[:MOST_PATHS_KEPT])
+        fact, shown = compared.describe_undemanded(named)
+        if shown:
+            paths = tuple(make_readable(path) for path in shown[:MOST_PATHS_KEPT])
             self._claim("changed_in_run", pointer + "/-", verdict="unknown", fact=fact, paths=paths)
         unlisted = compared.find_unlisted(named)
         if unlisted:
@@ -346,8 +346,7 @@ class _Weighing:
         paths = tuple(make_readable(path) for path in unlisted[:MOST_PATHS_KEPT])
         if set(paths) <= self._known.named_before:
             self._refute("changed_in_run", pointer, "shown", fact, paths)
-            summary = shorten_message(f"The report leaves out what changed: {list_paths(unlisted)}.")
-            self.gaps.append(GapRecorded(gap_id="", severity="warning", reason="reported", summary=summary))
+            self._disclose(f"The report leaves out what changed: {list_paths(unlisted)}.")
             return
         member = rule.left_out[1:].split("/")[0]
         advice = f"; list them, or name them in {member} with the reason" if member else "; list them"
@@ -376,6 +375,10 @@ class _Weighing:
         if result.verdict == "contradicted":
             self._refute(check, pointer, rule.demand, result.fact)
             return
+        rewriting = explain_rewriting(self._known, result)
+        if rewriting:
+            result = RunResult(verdict="unknown", fact=rewriting, refs=result.refs)
+            self._disclose(f"{rewriting[0].upper()}{rewriting[1:]}.")
         level = "ran" if result.verdict in ("holds", "stale") else "claimed"
         self._claim(check, pointer, level=level, verdict=result.verdict, fact=result.fact, refs=result.refs)
         if is_due and result.verdict in ("missing", "stale"):
@@ -390,7 +393,8 @@ class _Weighing:
             for _, text, _ in _rows(rule, self._body)
         ]
         unrun = find_unrun_check(self._known) if named else None
-        if unrun is not None and not any(names_check(self._known, text) for text in named):
+        is_told = bool(self.reasons or self._issues) and any(names_check(self._known, one) for one in named)
+        if unrun is not None and not is_told:
             self._miss(f"no check that the project declares ran on the present files: {unrun.fact}", unrun)
 
     def _hold_to_present_files(self) -> None:
@@ -407,8 +411,11 @@ class _Weighing:
             if one.command and one.claim.refs[-1] not in self._known.told_stale:
                 self._miss(one.claim.fact, RunResult(verdict="stale", command=one.command))
         if outdated and not self.reasons:
-            summary = describe_outdated(outdated)
-            self.gaps.append(GapRecorded(gap_id="", severity="warning", reason="reported", summary=summary))
+            self._disclose(describe_outdated(outdated))
+
+    def _disclose(self, said: str) -> None:
+        summary = shorten_message(said)
+        self.gaps.append(GapRecorded(gap_id="", severity="warning", reason="reported", summary=summary))
 
     def _miss(self, fact: str, result: RunResult) -> None:
         self.reasons.append(

@@ -107,6 +107,8 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """Changed paths that are as another branch of the run left them."""
     since: Mapping[str, tuple[str, ...]] = {}
     """By the id of an earlier tree: some paths that changed since."""
+    repositories: tuple[str, ...] = ()
+    """Folders of the project that belong to another repository: nobody looked there."""
     trouble: str = ""
     """Why the tree or the changes are unknown."""
     is_tree_due: bool = False
@@ -144,6 +146,8 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     """Facts that contradicted an attempt before."""
     session_id: str = ""
     """For commands that are told."""
+    imported: frozenset[str] = frozenset()
+    """Receipts that came with a bundle: another store recorded them, of files that nobody saw here."""
     is_confirmed: bool = False
     """A person confirmed what is pending."""
     is_declined: bool = False
@@ -200,6 +204,8 @@ def match_run(
             return RunResult(verdict="contradicted", fact=fact, command=command)
         if own[0].directory in (ELSEWHERE, NOT_TOLD):
             return _tell_unknown_folder(own[0], command)
+        if own[0].receipt_id in known.imported:
+            return _tell_imported(own[0], command)
         if expected and _has_ended(own[0], expected):  # a failure that is shown on purpose may be older
             fact = describe_outcome(own[0].outcome) + _name_folder(own[0])
             return RunResult(verdict="holds", fact=fact, refs=(own[0].receipt_id,))
@@ -264,6 +270,17 @@ def _tell_unknown_folder(receipt: ReceiptRecorded, command: str) -> RunResult:
     return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
 
 
+def _tell_imported(receipt: ReceiptRecorded, command: str) -> RunResult:
+    fact = f"it ran ({describe_outcome(receipt.outcome)}), as another store recorded it before the import"
+    return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
+
+
+def _name_unlooked(known: Witnessed) -> str:
+    """Of a run that holds: what of its files nobody compares."""
+    folders = list(known.sighting.repositories)
+    return f", without {list_paths(folders)} (another repository)" if folders else ""
+
+
 def _name_folder(receipt: ReceiptRecorded) -> str:
     """For a run that is not one of the project's own directory, nor of a check that says its folder."""
     is_plain = receipt.check or receipt.directory == "."
@@ -284,12 +301,13 @@ def _find_receipts(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
 
 
 def find_check_receipts(known: Witnessed, pinned: PinnedCheck) -> tuple[ReceiptRecorded, ...]:
-    """The receipts of a declared check: run by its name, or the same words in the same folder."""
+    """The receipts of a declared check: run here by its name, or the same words in the same folder."""
     folder = pinned.directory or "."
     return tuple(
         one
         for one in known.receipts
-        if one.argv_digest == pinned.argv_digest and (one.check == pinned.name or one.directory == folder)
+        if one.argv_digest == pinned.argv_digest and one.receipt_id not in known.imported
+        if one.check == pinned.name or one.directory == folder
     )
 
 
@@ -372,7 +390,10 @@ def judge_receipts(
     if not own:
         fact = f"Handrail has not seen {name} run"
         return RunResult(verdict="missing", fact=fact, command=command)
-    tree = known.sighting.tree
+    here = tuple(one for one in own if one.receipt_id not in known.imported)
+    if not here:
+        return _tell_imported(own[-1], command)
+    own, tree = here, known.sighting.tree
     current = [one for one in own if tree and one.tree_after == tree]
     newest = (current or own)[-1]
     refs = (newest.receipt_id,)
@@ -381,6 +402,9 @@ def judge_receipts(
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     ended = describe_outcome(newest.outcome)
     is_older = bool(tree and newest.tree_after and not current)
+    if newest.uncounted and expected == 0 and not is_older and ended == "exit 0":
+        fact = f"{name}: {make_readable(newest.uncounted)}, so nothing shows that a test ran"
+        return RunResult(verdict="missing", fact=fact, refs=refs, command=command)
     wrong = "" if is_older else _contradiction(newest, expected, said)
     if wrong:
         fact = f"{name}: {wrong} (receipt {newest.receipt_id})"
@@ -395,9 +419,9 @@ def judge_receipts(
         return RunResult(verdict="stale", fact=fact, refs=refs, command=command)
     if newest.changed_meanwhile:
         which = list_paths(list(newest.changed_meanwhile))
-        fact = f"{which} changed while {name} ran ({ended}); run it again"
+        fact = f"{which} changed while {name} ran ({ended}); run it again, or let git ignore what it writes"
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
-    return RunResult(verdict="holds", fact=ended, refs=refs, command=command)
+    return RunResult(verdict="holds", fact=ended + _name_unlooked(known), refs=refs, command=command)
 
 
 def _contradiction(newest: ReceiptRecorded, expected: int | None, said: list[str]) -> str:
@@ -405,8 +429,6 @@ def _contradiction(newest: ReceiptRecorded, expected: int | None, said: list[str
         ended = newest.outcome
         if not isinstance(ended, Exited) or ended.status != expected:
             return f"it ended with {describe_outcome(ended)}, not exit {expected}; if that shows it, say so"
-        if expected == 0 and newest.uncounted:
-            return f"{make_readable(newest.uncounted)}, so nothing shows that a test ran"
         if expected == 0 and not has_passed(ended, newest.counts):
             return "its report counts no test that passed, or one that failed"
     return "" if newest.counts is None else find_miscount(said, newest.counts)
@@ -424,6 +446,8 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     if green.verdict in ("contradicted", "unknown"):
         return green
     red = [one for one in own if _has_failed(one) and one.tree_after != known.sighting.tree]
+    if red and red[-1].receipt_id in known.imported:
+        return _tell_imported(red[-1], command)
     if not red:
         if own and not _tells_failures(known, own):
             fact = f"{name} passes, and the client tells only of commands that do"

@@ -138,6 +138,8 @@ def _find_old_runs(known: Witnessed) -> list[Outdated]:
 
 
 def _judge_again(known: Witnessed, receipt: ReceiptRecorded) -> RunResult:
+    """As it was judged then: a receipt that came with a bundle still tells when its files have changed."""
+    known = msgspec.structs.replace(known, imported=frozenset())
     own = tuple(one for one in known.receipts if is_command_of(one, receipt))
     line = receipt.check or write_line(receipt)
     command = suggest_command(known, line)
@@ -150,20 +152,34 @@ def _find_unlisted(known: Witnessed) -> list[Outdated]:
     changes, standing = known.sighting.changes, known.standing
     if changes is None or not standing.list_ref:
         return []
-    unlisted = Comparison(changes, known.sighting).find_unlisted(standing.named)
-    paths = tuple(path for path in map(make_readable, unlisted) if path not in standing.told)
-    if not paths:
-        return []
-    claim = Claim(
+    compared = Comparison(changes, known.sighting)
+    unlisted, left = (
+        tuple(path for path in map(make_readable, found) if path not in standing.told)
+        for found in (
+            compared.find_unlisted(standing.named),
+            compared.find_unlisted_leftovers(standing.named),
+        )
+    )
+    own = Claim(
         contract_ref=standing.list_ref,
         pointer="/",
         check="changed_in_run",
         level="observed",
         verdict="stale",
-        fact=shorten_message(f"changed since the list of changes: {list_paths(list(paths))}", FACT_BYTES),
-        paths=paths[:MOST_PATHS_KEPT],
+        fact=shorten_message(f"changed since the list of changes: {list_paths(list(unlisted))}", FACT_BYTES),
+        paths=unlisted[:MOST_PATHS_KEPT],
     )
-    return [Outdated(claim=claim)]
+    others = Claim(
+        contract_ref=standing.list_ref,
+        pointer="/-",
+        check="changed_in_run",
+        verdict="unknown",
+        fact=shorten_message(
+            f"left by another branch of this run and not listed: {list_paths(list(left))}", FACT_BYTES
+        ),
+        paths=left[:MOST_PATHS_KEPT],
+    )
+    return [Outdated(claim=claim) for claim in (own, others) if claim.paths]
 
 
 def describe_outdated(outdated: list[Outdated]) -> str:
@@ -231,7 +247,7 @@ def find_failing(known: Witnessed) -> list[FailingCheck]:
         if not here or isinstance(here[-1].outcome, StatusUnknown):
             continue
         last = here[-1]
-        if not has_passed(last.outcome, last.counts):
+        if not has_passed(last.outcome, last.counts, last.uncounted):
             name = last.check or make_readable(" ".join(last.argv))[:120]
             ended = describe_outcome(last.outcome)
             ended = "no test passed, or one failed" if ended == "exit 0" else ended
@@ -245,13 +261,45 @@ def find_unrun_check(known: Witnessed) -> RunResult | None:
     first: RunResult | None = None
     for pinned in known.checks:
         command = suggest_command(known, pinned.name)
-        result = judge_receipts(
-            known, find_check_receipts(known, pinned), None, [], command, f"the check {pinned.name}"
-        )
+        own = find_check_receipts(known, pinned)
+        if not own and any(
+            one.argv_digest == pinned.argv_digest and one.directory == NOT_TOLD for one in known.receipts
+        ):
+            return None  # a client's shell ran it, nobody knows where
+        result = judge_receipts(known, own, None, [], command, f"the check {pinned.name}")
         if result.verdict not in ("missing", "stale"):
             return None
         first = first or result
     return first
+
+
+def explain_rewriting(known: Witnessed, result: RunResult) -> str:
+    """Why a receipt is stale again and again: checks that rewrite each other's files. Empty: it is not that.
+
+    It is said once an attempt was refused for such a receipt, and the check ran again since.
+    """
+    order: dict[str, int] = {one.receipt_id: at for at, one in enumerate(known.receipts)}
+    if result.verdict != "stale" or not result.refs or result.refs[-1] not in order:
+        return ""
+    receipt = known.receipts[order[result.refs[-1]]]
+    refused = [known.receipts[order[ref]] for ref in known.told_stale if ref in order]
+    if not any(_ran_after(known, one, order) for one in refused):
+        return ""
+    paths = {make_readable(path) for path in known.sighting.since.get(receipt.tree_after, ())}
+    same = [one for one in known.receipts if is_command_of(one, receipt)]
+    later = [one for one in known.receipts[order[receipt.receipt_id] + 1 :] if one not in same]
+    own = {path for one in same for path in one.changed_meanwhile}
+    others = {path for one in later for path in one.changed_meanwhile}
+    if not paths or not paths <= others or own.isdisjoint(paths):
+        return ""
+    writer = next(one for one in reversed(later) if not paths.isdisjoint(one.changed_meanwhile))
+    names = " and ".join(make_readable(one.check or write_line(one))[:60] for one in (receipt, writer))
+    told = f"each check rewrites {list_paths(sorted(paths))}: {names}"
+    return f"{told}; let git ignore it, or run both as one check"
+
+
+def _ran_after(known: Witnessed, receipt: ReceiptRecorded, order: dict[str, int]) -> bool:
+    return any(is_command_of(one, receipt) for one in known.receipts[order[receipt.receipt_id] + 1 :])
 
 
 def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reason | None]:

@@ -25,7 +25,13 @@ Files: TypeAlias = dict[bytes, tuple[bytes, bytes]]
 _MODES = {b"100644": FILE, b"100664": FILE, b"100755": EXECUTABLE, b"120000": LINK}
 _SUBMODULE = b"160000"
 _FACTS = ("rev-parse", "--is-inside-work-tree", "--show-object-format", "--git-path", "index")
-_SETTINGS = ("config", "--includes", "-z", "--get-regexp", r"^core\.(autocrlf|eol|filemode|attributesfile)$")
+_SETTINGS = (
+    "config",
+    "--includes",
+    "-z",
+    "--get-regexp",
+    r"^core\.(autocrlf|eol|filemode|attributesfile|sparsecheckout)$",
+)
 _CONVERTING = re.compile(rb"(?:^|\s)(?:text|eol|crlf|filter|ident|working-tree-encoding)\b")
 _STAT_LINE = re.compile(
     rb"  ctime: (\d+):(\d+)\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n  uid: \d+\tgid: \d+\n"
@@ -48,9 +54,10 @@ class Tracked(msgspec.Struct, frozen=True, kw_only=True):
     """The files that git tracks."""
 
     paths: list[bytes]
-    """Sorted; without those that are left out of a sparse checkout."""
+    """Sorted; without those that git was told to leave alone."""
     sparse: list[bytes]
-    submodules: int
+    """Those: left out of a sparse checkout, or marked by hand (`skip-worktree`)."""
+    submodules: list[bytes]
 
 
 class IndexedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,14 +102,18 @@ class Repository:
             return None
         paths: set[bytes] = set()
         sparse: set[bytes] = set()
-        submodules = 0
+        submodules: set[bytes] = set()
         for line in printed.split(b"\0")[:-1]:
             facts, _, path = line.partition(b"\t")
             if facts[2:8] == _SUBMODULE:
-                submodules += 1
+                submodules.add(path)
             elif is_inside(path):
                 (sparse if facts[:1] == b"S" else paths).add(path)
-        return Tracked(paths=sorted(paths), sparse=sorted(sparse - paths), submodules=submodules)
+        return Tracked(
+            paths=sorted(paths),
+            sparse=sorted(sparse - paths),
+            submodules=sorted(filter(is_inside, submodules)),
+        )
 
     def find_listed(self, paths: Iterable[bytes]) -> list[tuple[bytes, bytes]] | None:
         """Which of these, or of the files below them, git lists, with the letter that it gives them."""
@@ -152,6 +163,10 @@ class Repository:
     def keeps_modes(self) -> bool:
         """Whether the executable bit of a file means something here."""
         return self._find_settings().get(b"core.filemode", b"true") not in _NO
+
+    def is_sparse(self) -> bool:
+        """Whether files may be left out on purpose; without, one that is not there is gone."""
+        return self._find_settings().get(b"core.sparsecheckout", b"false") not in _NO
 
     def changes_bytes(self, paths: Iterable[bytes]) -> bool:
         """Whether git may keep other bytes than those in the file: line ends, filters, encodings.

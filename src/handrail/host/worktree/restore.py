@@ -28,8 +28,10 @@ from handrail.host.private_files import (
     open_regular_file,
     replace_private,
 )
+from handrail.host.worktree.ignore_rules import FILE_NAMES
 from handrail.host.worktree.packs import matches
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, is_plain_path, read_path
+from handrail.host.worktree.walking import is_ignored_below
 from handrail.ports.worktree import FileWrite, LeftOut, TreeEntry, Written
 
 MOST_JOURNAL_BYTES = 1_000_000_000
@@ -41,6 +43,7 @@ _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
 BEHIND_LINK = "a folder above it is a link, or no folder"
 OCCUPIED = "something that is not in the tree is in its place: an ignored file, or a folder"
 CHANGED = "it has changed since it was looked at"
+IGNORED_THEN = "it is ignored by the rules that are brought back, so it is not theirs to remove"
 OUTSIDE = "it does not lead below the project"
 
 
@@ -245,16 +248,23 @@ _LINKS = frozenset({errno.ELOOP, errno.ENOTDIR})
 def find_obstacles(project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
     """Why some of these writes would be left out, as things are."""
     going = {write.path for write in writes if write.mode == "absent"}
+    rules = {read_path(write.path): write.content for write in writes if _holds_rules(write.path)}
     found: list[LeftOut] = []
     root = os.open(project, _FOLDER)
     try:
         for write in writes:
             why = _find_obstacle(root, write, going)
+            if not why and rules and write.mode == "absent" and not _holds_rules(write.path):
+                why = IGNORED_THEN if is_ignored_below(project, read_path(write.path), rules) else ""
             if why:
                 found.append(LeftOut(path=write.path, why=why))
     finally:
         os.close(root)
     return tuple(found)
+
+
+def _holds_rules(path: str) -> bool:
+    return read_path(path).rpartition(b"/")[2] in FILE_NAMES
 
 
 def _find_obstacle(root: int, write: FileWrite, going: set[str]) -> str:

@@ -33,7 +33,7 @@ COARSEST_CLOCK_NS = 2_000_000_000
 WORTH_SAVING = 64
 """Files read again that make writing the cache worth its price."""
 
-_VERSION = 1
+_VERSION = 2
 _COLUMNS = 5
 _LARGEST = (1 << 63) - 1
 _LENGTHS = {"sha1": 20, "sha256": 32}
@@ -52,7 +52,7 @@ class Kept(msgspec.Struct, kw_only=True, frozen=True, array_like=True):
     stamps: tuple[bytes, ...]
     digests: bytes
     index: tuple[int, ...] = ()
-    submodules: int = 0
+    submodules: bytes = b""
     keeps_modes: bool = True
     tracked: bytes = b""
     sparse: bytes = b""
@@ -84,6 +84,7 @@ class TrackedTable:
         self.index = index
         self.paths = tracked.paths
         self.sparse = tracked.sparse
+        self.sparse_folders = group_by_folder(tracked.sparse)
         self.submodules = tracked.submodules
         self.keeps_modes = keeps_modes
         self.folders = folders
@@ -184,6 +185,14 @@ class StatCache:
             self.others = {path: known for path, known in self.others.items() if path in kept}
 
 
+def group_by_folder(paths: Iterable[bytes]) -> dict[bytes, list[bytes]]:
+    """The paths in their folders, so that a folder that is not there answers for all of them."""
+    found: dict[bytes, list[bytes]] = {}
+    for path in paths:
+        found.setdefault(path.rpartition(b"/")[0], []).append(path)
+    return found
+
+
 def is_recent(stamp: Stamp, now_ns: int) -> bool:
     """Whether another change could still leave the same stamp."""
     return max(stamp[0], stamp[1]) + COARSEST_CLOCK_NS >= now_ns
@@ -270,7 +279,7 @@ def _make_kept(project: bytes, cache: StatCache) -> Kept:
         kept = msgspec.structs.replace(
             kept,
             index=tracked.index,
-            submodules=tracked.submodules,
+            submodules=b"\0".join(tracked.submodules),
             keeps_modes=tracked.keeps_modes,
             tracked=b"\0".join(tracked.paths),
             sparse=b"\0".join(tracked.sparse),
@@ -300,7 +309,9 @@ def _fill(cache: StatCache, kept: Kept) -> None:
         known = zip(stamps, _cut(kept.digests, cache.length), strict=True)
         cache.others = dict(zip(_names(kept.paths), known, strict=True))
     if kept.index:
-        tracked = Tracked(paths=_names(kept.tracked), sparse=_names(kept.sparse), submodules=kept.submodules)
+        tracked = Tracked(
+            paths=_names(kept.tracked), sparse=_names(kept.sparse), submodules=_names(kept.submodules)
+        )
         table = TrackedTable(
             kept.index,
             tracked,

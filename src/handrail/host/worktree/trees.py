@@ -19,6 +19,7 @@ import msgspec
 
 from handrail.host.git import RunningGit
 from handrail.host.private_files import open_regular_file
+from handrail.host.worktree.by_products import is_by_product
 from handrail.host.worktree.repository import (
     EXECUTABLE,
     FILE,
@@ -103,6 +104,25 @@ class Look:
             path: None if _is_behind(path, linked) else self._see(path, at)
             for at, path in self._find_touched(table, linked)
         }
+
+    def split_skipped(self, table: TrackedTable) -> tuple[list[bytes], list[bytes]]:
+        """Of the files that git was told to leave alone: those that are there all the same, and the rest."""
+        present: list[bytes] = []
+        absent: list[bytes] = []
+        for folder, paths in table.sparse_folders.items():
+            self.check_time()
+            if folder and not os.path.isdir(self.root + b"/" + folder):
+                absent += paths
+                continue
+            for path in paths:
+                (present if os.path.lexists(self.root + b"/" + path) else absent).append(path)
+        return present, absent
+
+    def find_repositories(self, paths: Iterable[bytes]) -> tuple[str, ...]:
+        """Those of these folders that are another repository: what is in them is looked at by nobody."""
+        names = (path.rstrip(b"/") for path in paths)
+        found = [path for path in names if os.path.lexists(self.root + b"/" + path + b"/.git")]
+        return tuple(show_path(path) for path in sorted(found))
 
     def see_others(self, paths: Sequence[bytes]) -> dict[bytes, State]:
         """The states of those that are files."""
@@ -231,6 +251,12 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     tracked: dict[bytes, State | None]
     """Only those that are not known to be as in the commit; None for one that is gone."""
     others: dict[bytes, State]
+    """Also those that git was told to leave alone, and that are there."""
+    absent: list[bytes]
+    """Left alone by git's word, and gone, although nothing is left out on purpose."""
+    left_out: list[bytes]
+    """Left out of a sparse checkout."""
+    repositories: tuple[str, ...]
 
 
 def take_without_git(look: Look, excluded: bytes) -> Tree | Unseen:
@@ -247,6 +273,7 @@ def take_without_git(look: Look, excluded: bytes) -> Tree | Unseen:
         tree_id=_make_id(total),
         files=len(states),
         skipped=walked.skipped + look.skipped,
+        repositories=tuple(show_path(path) for path in walked.repositories),
         changed_ns=max((state.changed_ns for state in states.values()), default=0),
     )
 
@@ -264,11 +291,13 @@ def take_with_git(
     present = {path: state for path, state in seen.tracked.items() if state is not None} | others
     if not table.keeps_modes:
         present = {path: _with_known_mode(state, head.find(path)) for path, state in present.items()}
-    tree = _make_tree(look, head, present, (*gone, *(path for path in table.unlisted if path not in others)))
+    unlisted = (path for path in table.unlisted if path not in others)
+    tree = _make_tree(look, head, present, (*gone, *seen.absent, *unlisted), seen.left_out)
     return msgspec.structs.replace(
         tree,
         files=len(table.paths) - len(gone) + len(others),
-        skipped=table.submodules + look.skipped,
+        skipped=len(table.submodules) + look.skipped,
+        repositories=seen.repositories,
     )
 
 
@@ -312,7 +341,7 @@ def list_with_git(
     if seen.others:
         entries += _make_entries(seen.others, look.cache.algorithm)
         entries.sort(key=lambda entry: read_path(entry.path))
-    return FileList(files=tuple(entries), skipped=table.submodules + look.skipped)
+    return FileList(files=tuple(entries), skipped=len(table.submodules) + look.skipped)
 
 
 def _see_repository(
@@ -336,16 +365,44 @@ def _see_repository(
     printed = untracked.answer()
     if printed is None:
         return Unseen(reason=REFUSED)
-    new = [path for path in printed.split(b"\0") if is_inside(path) and not is_below(path, excluded)]
+    listed = printed.split(b"\0")
+    new = [
+        path
+        for path in listed
+        if is_inside(path) and not is_below(path, excluded) and not is_by_product(path)
+    ]
     if len(table.paths) + len(new) > MOST_FILES:
         return Unseen(reason=TOO_MANY)
-    others = look.see_others([path for path in new if path not in tracked and path.endswith(suffixes)])
+    skipped, missing = look.split_skipped(table)
+    is_sparse = bool(missing) and repository.is_sparse()
+    others = look.see_others(
+        [path for path in (*new, *skipped) if path not in tracked and path.endswith(suffixes)]
+    )
     _learn_clean(table, head, tracked)
-    return Seen(table=table, head=head, tracked=tracked, others=others)
+    return Seen(
+        table=table,
+        head=head,
+        tracked=tracked,
+        others=others,
+        absent=[] if is_sparse else missing,
+        left_out=missing if is_sparse else [],
+        repositories=look.find_repositories(
+            (*table.submodules, *(path for path in listed if path[-1:] == b"/"))
+        ),
+    )
 
 
-def _make_tree(look: Look, head: HeadTable, present: Mapping[bytes, State], gone: Iterable[bytes]) -> Tree:
+def _make_tree(
+    look: Look,
+    head: HeadTable,
+    present: Mapping[bytes, State],
+    gone: Iterable[bytes],
+    left_out: Sequence[bytes],
+) -> Tree:
+    """What a sparse checkout leaves out is as in the commit; but which files those are counts in the id."""
     total = head.total
+    if left_out:
+        total += weigh(b"", b"sparse", hashlib.sha256(b"\0".join(left_out)).digest(), 0)
     differing: dict[bytes, State | None] = {}
     for path, state in present.items():
         known = head.find(path)

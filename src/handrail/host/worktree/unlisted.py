@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Sequence
 
+from handrail.host.worktree.by_products import is_by_product
 from handrail.host.worktree.repository import Repository
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, read_path, show_path
 from handrail.host.worktree.walking import is_ignored_below, walk_files
@@ -18,7 +19,8 @@ _UNREADABLE = "it may not be read"
 _SPARSE = "it is left out of the sparse checkout"
 _UNKNOWN = "git could not be asked about it"
 _TOO_LARGE = f"it is larger than {MOST_DIGESTED_BYTES:,} bytes, so only its size is known".replace(",", " ")
-_SKIPPED = b"S"
+_BY_PRODUCT = "a tool leaves it behind, so it is not compared"
+_SKIPPED, _UNTRACKED = b"S", b"?"
 
 
 def explain_unlisted(root: str, paths: Sequence[str], repository: Repository | None) -> dict[str, str]:
@@ -38,8 +40,10 @@ def explain_unlisted(root: str, paths: Sequence[str], repository: Repository | N
         elif path not in listed:
             why = _explain_absence(root, path)
             found |= {path: why} if why else {}
-        elif listed[path] == _SKIPPED:
+        elif listed[path] == _SKIPPED and not os.path.lexists(os.path.join(root, path)):
             found[path] = _SPARSE
+        elif listed[path] == _UNTRACKED and is_by_product(read_path(path)):
+            found[path] = _BY_PRODUCT
     return found
 
 
@@ -87,4 +91,6 @@ def _explain_absence(root: str, path: str) -> str:
     """Of a path that is not listed: it is ignored, or would be. Empty: it is nowhere, and would be listed."""
     if is_ignored_below(root, read_path(path)):
         return _IGNORED
+    if is_by_product(read_path(path)):
+        return _BY_PRODUCT
     return _NOT_LISTED if os.path.lexists(os.path.join(root, path)) else ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from handrail.host.private_files import open_regular_file
+from handrail.host.worktree.by_products import is_by_product
 from handrail.host.worktree.ignore_rules import (
     FILE_NAMES,
     MOST_RULE_BYTES,
@@ -28,9 +29,13 @@ class Walked(msgspec.Struct, frozen=True, kw_only=True):
 
     paths: list[bytes]
     """Sorted."""
+    repositories: list[bytes]
+    """Folders that are another repository; sorted."""
     skipped: int
     """Pipes, sockets, devices, other repositories, and folders that could not be read or lie too deep."""
 
+
+NOTHING_INSTEAD: Mapping[bytes, bytes] = {}
 
 _Rules = tuple[tuple[bytes, tuple[Rule, ...]], ...]
 
@@ -39,6 +44,7 @@ def walk_files(project: str, check_time: Callable[[], None]) -> Walked | None:
     """Every file that no rule ignores; None when there are too many. Links are listed, never followed."""
     root = os.fsencode(project)
     paths: list[bytes] = []
+    repositories: list[bytes] = []
     skipped = folders = 0
     waiting: list[tuple[bytes, _Rules, int]] = [(b"", (), 0)]
     while waiting:
@@ -58,24 +64,28 @@ def walk_files(project: str, check_time: Callable[[], None]) -> Walked | None:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name in NEVER_ENTERED or _is_ignored(rules, path, is_directory=True):
                     continue
-                if depth == DEEPEST_FOLDER or os.path.lexists(os.path.join(root, path, b".git")):
+                is_other = os.path.lexists(os.path.join(root, path, b".git"))
+                if depth == DEEPEST_FOLDER or is_other:
                     skipped += 1
+                    repositories += [path] if is_other else []
                     continue
                 waiting.append((path, rules, depth + 1))
             elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
-                if entry.name != b".git" and not _is_ignored(rules, path, is_directory=False):
+                is_own = entry.name != b".git" and not is_by_product(path)
+                if is_own and not _is_ignored(rules, path, is_directory=False):
                     paths.append(path)
             else:
                 skipped += 1
         if len(paths) > MOST_FILES or folders > _MOST_FOLDERS:
             return None
-    return Walked(paths=sorted(paths), skipped=skipped)
+    return Walked(paths=sorted(paths), repositories=sorted(repositories), skipped=skipped)
 
 
-def is_ignored_below(project: str, path: bytes) -> bool:
+def is_ignored_below(project: str, path: bytes, instead: Mapping[bytes, bytes] = NOTHING_INSTEAD) -> bool:
     """Whether an ignore file of the project names this path or a folder above it, be it there or not.
 
-    Git's own file for one checkout counts too; those of the user do not.
+    Git's own file for one checkout counts too; those of the user do not. `instead` has the contents of
+    ignore files as they are to become.
     """
     root = os.fsencode(project)
     own = _load(root, os.path.join(b".git", b"info"), b"exclude")
@@ -83,7 +93,7 @@ def is_ignored_below(project: str, path: bytes) -> bool:
     names = path.split(b"/")
     for depth in range(len(names)):
         folder = b"/".join(names[:depth])
-        found = tuple(rule for name in FILE_NAMES for rule in _load(root, folder, name))
+        found = tuple(rule for name in FILE_NAMES for rule in _read(root, folder, name, instead))
         rules = (*rules, (folder, found)) if found else rules
         here = b"/".join(names[: depth + 1])
         is_folder = here != path or os.path.isdir(os.path.join(root, path))
@@ -100,6 +110,11 @@ def _is_ignored(rules: _Rules, path: bytes, *, is_directory: bool) -> bool:
         if verdict is not None:
             return verdict
     return False
+
+
+def _read(root: bytes, folder: bytes, name: bytes, instead: Mapping[bytes, bytes]) -> tuple[Rule, ...]:
+    content = instead.get(folder + b"/" + name if folder else name)
+    return _load(root, folder, name) if content is None else read_rules(content)
 
 
 def _load(root: bytes, folder: bytes, name: bytes) -> tuple[Rule, ...]:

@@ -275,7 +275,10 @@ def _run(rt: Runtime, programs: CheckPrograms, command: _Command, target: Pendin
         rt, project, before, after, "" if command.report is None else command.report.path
     )
     if meanwhile:
-        message = f"{list_paths(list(meanwhile))} changed while it ran, so it is no proof; run it again."
+        message = (
+            f"{list_paths(list(meanwhile))} changed while it ran, so it is no proof; run it again. "
+            "What the check writes itself belongs into .gitignore."
+        )
         notices = [*notices, Notice(type="files_changed_meanwhile", message=message, severity="warning")]
     key = rt.randomness.bytes(16).hex()
     receipt = ReceiptRecorded(
