@@ -113,6 +113,7 @@ class Seeded:
         (project / "my_check.json").write_bytes(THREE_STEPS)
         (project / "broken.json").write_bytes(broken)
         (project / "my_new.json").write_bytes(THREE_STEPS.replace(b"project.three", b"project.new_three"))
+        (project / "my-refactor.json").write_bytes(THREE_STEPS.replace(b"project.three", b"project.my_three"))
         (project / "reserved.json").write_bytes(THREE_STEPS.replace(b"project.three", b"wr.three"))
         (project / "text.json").write_bytes(b"not JSON")
         (project / "notes.md").write_bytes(b"Looked at every file.")
