@@ -118,7 +118,7 @@ def test_each_rule_of_discovery_names_who_breaks_it(
         ),
         (exchange(ENVELOPE, 404), ("http_status_agrees",)),
         (exchange(ENVELOPE, content_type="text/plain"), ("http_content_type",)),
-        (exchange({**ENVELOPE, "_meta": {**ENVELOPE["_meta"], "transport": "cli"}}), ("http_transport",)),  # type: ignore[dict-item]
+        (exchange({**ENVELOPE, "_meta": {**ENVELOPE["_meta"], "transport": "cli"}}), ("http_transport",)),  # type: ignore[dict-item]  # a dict in a dict
     ],
 )
 def test_each_rule_of_an_envelope_names_who_breaks_it(asked: Exchange, failed: tuple[str, ...]) -> None:

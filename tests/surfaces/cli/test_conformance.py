@@ -211,7 +211,7 @@ CASES: list[tuple[list[str], str, str]] = [
     (["lafs", "check", "TEXT"], "E_VALIDATION", ""),
     (["lafs", "check", "absent.json"], "E_NOT_FOUND", ""),
     (["mcp", "--bogus"], "E_USAGE", ""),
-    (["serve", "--port", "70000"], "E_VALIDATION", ""),
+    (["serve", "--bogus"], "E_USAGE", ""),
     (["console", "--bogus"], "E_USAGE", ""),
     (["demo", "--compact"], "E_USAGE", ""),
 ]

@@ -159,8 +159,8 @@ def connected(runtime: Runtime) -> Connected:
     config = uvicorn.Config(make_app(runtime), lifespan="off", log_config=None)
     config.load()
     loop, transport = Loop(), Transport()
-    protocol = TimedProtocol(config, ServerState(), {}, _loop=loop)  # type: ignore[arg-type]
-    protocol.connection_made(transport)  # type: ignore[arg-type]
+    protocol = TimedProtocol(config, ServerState(), {}, _loop=loop)  # type: ignore[arg-type]  # a stand-in
+    protocol.connection_made(transport)  # type: ignore[arg-type]  # a stand-in
     return Connected(protocol=protocol, loop=loop, transport=transport)
 
 

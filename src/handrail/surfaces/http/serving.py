@@ -121,7 +121,7 @@ class TimedProtocol(H11Protocol):
 
     _waiting: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # the library narrows it the same way
         super().connection_made(transport)
         self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)
 
