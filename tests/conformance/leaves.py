@@ -317,7 +317,7 @@ LEAVES: dict[str, Leaf] = {
     "session gaps": Leaf(
         line=words("session gaps"),
         further=(
-            words("session gaps --state open --severity warning --workflow wr.small_change --limit 1"),
+            words("session gaps --only open --severity warning --workflow wr.small_change --limit 1"),
             words("session gaps --session SESSION_ID --limit 1"),
             ("session", "gaps", "--limit", "1", "--cursor", "CURSOR"),
         ),

@@ -58,7 +58,7 @@ def test_open_gaps_of_all_sessions_come_first_and_the_worst_of_them_before_the_o
 
 @pytest.mark.promise("console.gaps")
 def test_a_settled_gap_tells_how_and_every_gap_tells_where(stored: Runtime) -> None:
-    (settled,) = answer(stored, "session.gaps", state="settled")["items"]
+    (settled,) = answer(stored, "session.gaps", only="settled")["items"]
 
     assert settled["settled_by"] == "It is back."
     assert (settled["step_id"], settled["goal"]) == ("look", "Fix the parser")
@@ -73,7 +73,7 @@ def test_a_settled_gap_tells_how_and_every_gap_tells_where(stored: Runtime) -> N
 @pytest.mark.parametrize(
     ("filters", "summaries"),
     [
-        ({"state": "open", "severity": "critical"}, ["No owner."]),
+        ({"only": "open", "severity": "critical"}, ["No owner."]),
         ({"workflow": "project.three_steps"}, ["No owner.", "No grammar."]),
         ({"severity": "info"}, ["Old tests stay."]),
         ({"session": "ses_000000000000"}, []),
@@ -85,7 +85,7 @@ def test_filters_leave_out_the_rest(stored: Runtime, filters: dict[str, str], su
 
 @pytest.mark.promise("console.gaps")
 def test_counts_are_of_every_state_and_equal_those_of_the_sessions(stored: Runtime) -> None:
-    counts = answer(stored, "session.gaps", state="noted")["counts"]
+    counts = answer(stored, "session.gaps", only="noted")["counts"]
     sessions = answer(stored, "session.list")["items"]
 
     assert counts == {"open": 3, "settled": 1, "noted": 1, "critical": 1}

@@ -56,7 +56,7 @@ LINES: dict[str, tuple[str, ...]] = {
 """Where the line of the leaf does not reach as far as the command can."""
 USAGE = 2
 """The exit status of a line that was not understood, so did not do its work."""
-SERVERS = ("hook", "mcp")
+SERVERS = ("hook", "mcp", "serve", "console")
 
 
 class Checkout:
@@ -148,6 +148,27 @@ def test_no_hook_starts_anything_of_the_checkout(checkout: Checkout, event: str,
 
     assert checkout.trap.started() == []
     assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.mark.promise("programs.nothing-of-the-checkout-runs")
+def test_the_server_of_the_console_starts_nothing_of_the_checkout(checkout: Checkout) -> None:
+    with subprocess.Popen(
+        [*own_command(), "serve", "--port", "0"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=checkout.project,
+        env=checkout.environment,
+    ) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline()
+        finally:
+            server.terminate()
+            server.wait(DEADLINE_SECONDS)
+
+    assert address.startswith(b"http://127.0.0.1:")
+    assert checkout.trap.started() == []
 
 
 @pytest.mark.promise("programs.nothing-of-the-checkout-runs")

@@ -56,7 +56,7 @@ CASES: list[tuple[list[str], str, str]] = [
     (["session", "list", "--status", "complete", "--workflow", "wr.none", "--limit", "500"], "", ""),
     (["run", "close", "SESSION", "--reason", "abandoned"], "", ""),
     (["session", "gaps"], "", ""),
-    (["session", "gaps", "--state", "odd"], "E_VALIDATION", ""),
+    (["session", "gaps", "--only", "odd"], "E_VALIDATION", ""),
     (["session", "show", "SESSION"], "", ""),
     (["session", "export", "SESSION"], "", ""),
     (["session", "import", "BUNDLE", "--as-new", "--dry-run"], "", ""),

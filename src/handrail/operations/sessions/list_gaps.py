@@ -31,7 +31,7 @@ _FAR = 10**24
 class ListGaps(Input, frozen=True, kw_only=True):
     """Which gaps to list."""
 
-    state: Annotated[GapState, Meta(description="Only these; default all.")] | UnsetType = UNSET
+    only: Annotated[GapState, Meta(description="Only these; default all.")] | UnsetType = UNSET
     severity: Annotated[GapSeverity, Meta(description="Only of this severity.")] | UnsetType = UNSET
     workflow: (
         Annotated[str, Meta(description="Only of runs of this workflow.", max_length=128)] | UnsetType
@@ -90,7 +90,7 @@ def list_gaps(rt: Runtime, request: ListGaps) -> Success:
         noted=_count(found, "noted"),
         critical=sum(item.state == "open" and item.severity == "critical" for _, item in found),
     )
-    wanted = [one for one in found if request.state in (UNSET, one[1].state)]
+    wanted = [one for one in found if request.only in (UNSET, one[1].state)]
     page = page_of(rt, OPERATION, request, sorted(wanted, key=_order), _order, lambda one: one[1])
     listed = GapList(scope="all sessions of this store", counts=counts)
     return Success(data=msgspec.to_builtins(listed), page=page)

@@ -132,10 +132,10 @@ def test_a_filter_is_kept_in_the_form_and_in_the_next_page(store: tuple[Runtime,
     runtime, _ = store
     listed = answer(runtime, "session.gaps") | {"has_more": True, "next_cursor": "cu1next"}
 
-    page = gaps_page(listed, {"state": "open", "workflow": "project.three_steps"})
+    page = gaps_page(listed, {"only": "open", "workflow": "project.three_steps"})
 
     assert 'value="open" selected' in page.markup
-    assert "/gaps?state=open&amp;workflow=project.three_steps&amp;cursor=cu1next" in page.markup
+    assert "/gaps?only=open&amp;workflow=project.three_steps&amp;cursor=cu1next" in page.markup
 
 
 def test_a_workflow_warns_where_an_open_run_follows_another_text(

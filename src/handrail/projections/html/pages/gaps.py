@@ -27,7 +27,7 @@ _LOOKS = {"critical": ("bad", "blocked"), "warning": ("warn", "gap"), "info": ("
 def gaps_page(listed: Payload, asked: Mapping[str, str]) -> Html:
     """`listed` is of session.gaps; `asked` are the filters of the address."""
     counts = listed["counts"]
-    is_filtered = any(asked.get(name) for name in ("state", "severity", "workflow"))
+    is_filtered = any(asked.get(name) for name in ("only", "severity", "workflow"))
     if not listed["items"]:
         below: Child = _nothing() if is_filtered else _none_at_all()
     else:
@@ -63,7 +63,7 @@ def _summary(counts: Payload) -> Html:
 def _filters(asked: Mapping[str, str]) -> Html:
     return element(
         "form",
-        select("state", "State", _STATES, asked.get("state", "")),
+        select("only", "State", _STATES, asked.get("only", "")),
         select("severity", "Severity", _SEVERITIES, asked.get("severity", "")),
         element(
             "label",
@@ -110,7 +110,7 @@ def _row(gap: Payload) -> Html:
 def _more(listed: Payload, asked: Mapping[str, str]) -> Child:
     if not listed.get("has_more"):
         return None
-    kept = {name: asked.get(name, "") for name in ("state", "severity", "workflow")}
+    kept = {name: asked.get(name, "") for name in ("only", "severity", "workflow")}
     following = add_query("/gaps", **kept, cursor=listed["next_cursor"])
     return element("p", element("a", "Show more", href=following, class_="button"), class_="more")
 

@@ -62,7 +62,7 @@ SESSION_ROWS = (
         ),
         columns=("state", "severity", "summary", "workflow_id", "session_id"),
         examples=(
-            "handrail session gaps --state open --compact",
+            "handrail session gaps --only open --compact",
             "handrail session gaps --severity critical --workflow wr.small_change --compact",
         ),
     ),

@@ -26,7 +26,7 @@ def _asked(query: Query, *names: str) -> dict[str, Json]:
 
 def show_gaps(call: Call, _: tuple[str, ...], query: Query) -> View:
     """What is missing, over all sessions."""
-    asked = _asked(query, "state", "severity", "workflow", "cursor")
+    asked = _asked(query, "only", "severity", "workflow", "cursor")
     listed = payload(call, "session.gaps", {**asked, "limit": ROWS})
     return View(title="Gaps", html=gaps_page(listed, query))
 
