@@ -579,7 +579,7 @@ COMMANDS: dict[str, Command] = {
             {"name": "session", "flag": "--session", "kind": "id", "value": "ID", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "limit", "flag": "--limit", "kind": "int", "value": "N", "position": 0, "required": False, "choices": (), "least": 1, "most": 500, "is_plural": False},
             {"name": "cursor", "flag": "--cursor", "kind": "token", "value": "CURSOR", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
-            {"name": "state", "flag": "--state", "kind": "choice", "value": "noted|open|settled", "position": 0, "required": False, "choices": ("noted", "open", "settled"), "least": 0, "most": 0, "is_plural": False},
+            {"name": "only", "flag": "--only", "kind": "choice", "value": "noted|open|settled", "position": 0, "required": False, "choices": ("noted", "open", "settled"), "least": 0, "most": 0, "is_plural": False},
             {"name": "severity", "flag": "--severity", "kind": "choice", "value": "critical|info|warning", "position": 0, "required": False, "choices": ("critical", "info", "warning"), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),

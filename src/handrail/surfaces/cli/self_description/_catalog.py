@@ -572,7 +572,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "session gaps": {
         "path": "session gaps",
-        "usage": "handrail session gaps [--workflow ID] [--session ID] [--limit N] [--cursor CURSOR] [--state noted|open|settled] [--severity critical|info|warning] [flags]",
+        "usage": "handrail session gaps [--workflow ID] [--session ID] [--limit N] [--cursor CURSOR] [--only noted|open|settled] [--severity critical|info|warning] [flags]",
         "summary": "List what is missing in all sessions, the worst first, and what was settled since.",
         "operation": "session.gaps",
         "effect": "read",
@@ -583,11 +583,11 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--session", "value": "ID", "choices": (), "is_required": False, "environment": "", "text": "Only of this session."},
             {"name": "--limit", "value": "N", "choices": (), "is_required": False, "environment": "", "text": "Items per page, 50 by default."},
             {"name": "--cursor", "value": "CURSOR", "choices": (), "is_required": False, "environment": "", "text": "next_cursor of the page before."},
-            {"name": "--state", "value": "noted|open|settled", "choices": ("noted", "open", "settled"), "is_required": False, "environment": "", "text": "Only these; default all."},
+            {"name": "--only", "value": "noted|open|settled", "choices": ("noted", "open", "settled"), "is_required": False, "environment": "", "text": "Only these; default all."},
             {"name": "--severity", "value": "critical|info|warning", "choices": ("critical", "info", "warning"), "is_required": False, "environment": "", "text": "Only of this severity."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail session gaps --state open --compact", "handrail session gaps --severity critical --workflow wr.small_change --compact"),
+        "examples": ("handrail session gaps --only open --compact", "handrail session gaps --severity critical --workflow wr.small_change --compact"),
         "errors": ("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session needs": {
