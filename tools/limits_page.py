@@ -454,7 +454,7 @@ INSIDE = {
     "engine.judge.standing": ("FACT_BYTES", "MOST_PATHS_KEPT"),
     "engine.judge.run_claims": ("MOST_PATHS_NAMED",),
     "engine.plans": ("MOST_CLAIMS",),
-    "operations.looking": ("MOST_BRANCHES", "MOST_LISTED", "MOST_RECEIPT_TREES"),
+    "operations.looking": ("MOST_BRANCHES", "MOST_LISTED", "MOST_PATHS_SINCE", "MOST_RECEIPT_TREES"),
     "workflows.contracts.evidence_rules": ("MOST_RULES",),
     "contract.disclosure.disclose": ("MAX_EXPANSION_DEPTH",),
     "contract.disclosure.estimate": ("MAX_DEPTH",),
