@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from handrail.contract.ids import NodeId
 from handrail.engine.events import Blocked
 from handrail.engine.history import History, confirmation_of
 from handrail.engine.navigate import leaves_of
@@ -21,11 +20,16 @@ MOST_NEEDS = 20
 def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow]) -> tuple[Need, ...]:
     """What the runs of a session wait for; `workflows` are the pinned ones by hash."""
     found: list[Need] = []
+    refused = {
+        answer.to_node_id: answer.blocked
+        for answer in history.advances.values()
+        if answer.blocked is not None
+    }
     for graph in reversed(tuple(run_graphs(history).values())):
         if graph.status == "closed":
             continue
         workflow = workflows[history.runs[graph.run_id].workflow_hash]
-        waiting = _find_waiting(history, workflow, graph)
+        waiting = _find_waiting(history, workflow, graph, refused.get(graph.preferred_tip))
         found += [] if waiting is None else [waiting]
         critical = [gap for gap in open_gaps(history, graph.preferred_tip) if gap.severity == "critical"]
         if critical:
@@ -42,12 +46,13 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow]) -> tup
     return tuple(found[:MOST_NEEDS])
 
 
-def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph) -> Need | None:
+def _find_waiting(
+    history: History, workflow: CompiledWorkflow, graph: RunGraph, blocked: Blocked | None
+) -> Need | None:
     if graph.status not in ("in_progress", "blocked"):
         return None
     tip = history.nodes[graph.preferred_tip]
     standing = standing_at(history, workflow, tip, "reply")
-    blocked = _find_blocked(history, tip.node_id)
     row = INTENTS[situation_of(standing, blocked, is_healthy=True)]
     said = confirmation_of(history, tip.node_id)
     is_answered = said is not None and said.fact.answer == "confirmed"
@@ -64,12 +69,6 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         why="The step asks a person to confirm it." if first is None else first.message,
         fix="" if first is None else first.suggested_fix,
         count=1 if blocked is None else len(blocked.every_blocker),
-    )
-
-
-def _find_blocked(history: History, node_id: NodeId) -> Blocked | None:
-    return next(
-        (answer.blocked for answer in history.advances.values() if answer.to_node_id == node_id), None
     )
 
 

@@ -36,6 +36,7 @@ from handrail.operations.work import (
 from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import Session
+from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ def advance(
     if looked is not None and looked.project is not None:
         leave_tree(rt, claims.session_id, recorded.to_node_id, looked.project, "advance", looked.tree)
     run = session.history.runs[session.history.nodes[recorded.to_node_id].run_id]
-    session = run_following_actions(rt, session, recorded, request.project, actions)
+    known = None if looked is None else looked.workflow
+    session = run_following_actions(rt, session, recorded, request.project, actions, known)
     return reply_to_answer(
         rt.log,
         rt.keys,
@@ -143,7 +145,7 @@ def advance(
         work.input_digest,
         warnings=(*handle.warnings, *warn_of_other_project(rt.workspace, run, request.project)),
         sent=TokenCall(claims=claims, request=request, tool="continue_workflow"),
-        workflow=None if looked is None else looked.workflow,
+        workflow=known,
         actions=actions,
     )
 
@@ -161,13 +163,18 @@ def _run_pending_action(
 
 
 def run_following_actions(
-    rt: Runtime, session: Session, recorded: Recorded, project: str | UnsetType, most: int
+    rt: Runtime,
+    session: Session,
+    recorded: Recorded,
+    project: str | UnsetType,
+    most: int,
+    known: CompiledWorkflow | None = None,
 ) -> Session:
     """Run the actions of ours that an answered attempt led to, as many as `most`; few runs have any."""
     history = session.history
     node = history.nodes[recorded.to_node_id]
     run = history.runs[node.run_id]
-    workflow = load_pinned_workflow(rt.log, run.workflow_hash)
+    workflow = load_pinned_workflow(rt.log, run.workflow_hash) if known is None else known
     if own_action_at(workflow, node.state) is None:
         return session
     from handrail.operations.runs.own_actions import run_actions
