@@ -94,11 +94,11 @@ def save(server: Server, before: Called, notes: str, **more: Any) -> Called:
 
 
 def store(product: Product) -> dict[str, str]:
-    """The digest of every file that the product keeps, the derived caches left out."""
+    """The digest of every file that the product keeps, without caches and what tells of running servers."""
     found: dict[str, str] = {}
     for path in sorted(product.home.rglob("*")):
         name = path.relative_to(product.home).as_posix()
-        if path.is_file() and "/cache/" not in f"/{name}" and not name.startswith("audit/"):
+        if path.is_file() and "/cache/" not in f"/{name}" and not name.startswith(("audit/", "run/")):
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
 
