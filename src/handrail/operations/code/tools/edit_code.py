@@ -58,53 +58,34 @@ _CONTROL = frozenset({"continuation", "refetch", "refresh", "fix", "ai_mode", "p
 class EditCode(Input, frozen=True, kw_only=True):
     """What to find or to change."""
 
-    file: Annotated[str, Meta(description="The file it is in.", max_length=1000)] | UnsetType = UNSET
+    file: Annotated[str, Meta(description="Its file.", max_length=1000)] | UnsetType = UNSET
     locate: Annotated[str, Meta(description="Where it is defined.", max_length=1000)] | UnsetType = UNSET
-    context: (
-        Annotated[str, Meta(description="Its text and what is around it.", max_length=1000)] | UnsetType
-    ) = UNSET
-    extract: (
-        Annotated[str, Meta(description="Preview taking it out, imported back.", max_length=1000)] | UnsetType
-    ) = UNSET
-    move: (
-        Annotated[str, Meta(description="Preview a move with its imports.", max_length=1000)] | UnsetType
-    ) = UNSET
-    to_module: (
-        Annotated[str, Meta(description="Where to; extract names its own.", max_length=1000)] | UnsetType
-    ) = UNSET
-    export_needs: Annotated[bool, Meta(description="Its old module exports what it needs.")] | UnsetType = (
-        UNSET
-    )
-    replace: Annotated[str, Meta(description="Preview another text for it.", max_length=1000)] | UnsetType = (
-        UNSET
-    )
+    context: Annotated[str, Meta(description="It and its surroundings.", max_length=1000)] | UnsetType = UNSET
+    extract: Annotated[str, Meta(description="To a module of its own.", max_length=1000)] | UnsetType = UNSET
+    move: Annotated[str, Meta(description="With its imports.", max_length=1000)] | UnsetType = UNSET
+    to_module: Annotated[str, Meta(description="Where a move goes.", max_length=1000)] | UnsetType = UNSET
+    export_needs: Annotated[bool, Meta(description="Export what it needs.")] | UnsetType = UNSET
+    replace: Annotated[str, Meta(description="With another text.", max_length=1000)] | UnsetType = UNSET
     with_text: Annotated[str, Meta(description="That text.", max_length=MAX_TEXT)] | UnsetType = UNSET
-    rename: (
-        Annotated[str, Meta(description="Preview a rename in all files.", max_length=1000)] | UnsetType
-    ) = UNSET
+    rename: Annotated[str, Meta(description="In all files.", max_length=1000)] | UnsetType = UNSET
     to: Annotated[str, Meta(description="The new name.", min_length=1, max_length=200)] | UnsetType = UNSET
     names: (
-        Annotated[list[str], Meta(description="Several names to locate.", max_length=MOST_LOCATED)]
-        | UnsetType
+        Annotated[list[str], Meta(description="Several to locate.", max_length=MOST_LOCATED)] | UnsetType
     ) = UNSET
     hash: (
         Annotated[list[str], Meta(description="Only with these hashes.", max_length=MOST_LOCATED)] | UnsetType
     ) = UNSET
-    span: (
-        Annotated[str, Meta(description="Only between two offsets in bytes, A:B.", max_length=40)] | UnsetType
-    ) = UNSET
+    span: Annotated[str, Meta(description="Only in bytes A:B.", max_length=40)] | UnsetType = UNSET
     changes: (
         Annotated[
             list[AskedChange], Meta(description="Several edits in one preview.", max_length=MOST_CHANGES)
         ]
         | UnsetType
     ) = UNSET
-    continuation: Annotated[str, Meta(description="A token of an earlier answer.")] | UnsetType = UNSET
-    refetch: Annotated[bool, Meta(description="Repeat what it left out.")] | UnsetType = UNSET
-    refresh: Annotated[bool, Meta(description="Renew an expired token.")] | UnsetType = UNSET
-    fix: (
-        Annotated[bool, Meta(description="Write what the preview showed; needs its apply token.")] | UnsetType
-    ) = UNSET
+    continuation: Annotated[str, Meta(description="A token of an answer.")] | UnsetType = UNSET
+    refetch: Annotated[bool, Meta(description="Get what it left out.")] | UnsetType = UNSET
+    refresh: Annotated[bool, Meta(description="Renew a token.")] | UnsetType = UNSET
+    fix: Annotated[bool, Meta(description="Write the preview; needs its apply token.")] | UnsetType = UNSET
     ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
     languages: (
         Annotated[list[AskedLanguage], Meta(description="Only these languages.", max_length=2)] | UnsetType
@@ -161,7 +142,7 @@ def _refuse_without_token() -> Fault:
 OPERATION = Operation(
     name="code.edit",
     effect="ack",
-    summary="Find a definition in JavaScript, TypeScript or Python; preview and apply an edit of it.",
+    summary="Find a definition; preview and apply an edit.",
     input=EditCode,
     output=LocatedCode,
     variants=(CodeContext, EditPreview, AppliedEdit, CancelledEdit),

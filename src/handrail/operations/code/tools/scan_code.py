@@ -58,9 +58,9 @@ class ScanCode(Input, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(description="Default 20.", ge=1, le=MOST_RESULTS)] | UnsetType = UNSET
     depth: Annotated[int, Meta(description="Of a trace; default 3.", ge=1, le=MOST_DEPTH)] | UnsetType = UNSET
     down: Annotated[bool, Meta(description="Trace callees.")] | UnsetType = UNSET
-    continuation: Annotated[str, Meta(description="A token of an earlier answer.")] | UnsetType = UNSET
-    refetch: Annotated[bool, Meta(description="Repeat what it left out.")] | UnsetType = UNSET
-    refresh: Annotated[bool, Meta(description="Renew an expired token.")] | UnsetType = UNSET
+    continuation: Annotated[str, Meta(description="A token of an answer.")] | UnsetType = UNSET
+    refetch: Annotated[bool, Meta(description="Get what it left out.")] | UnsetType = UNSET
+    refresh: Annotated[bool, Meta(description="Renew a token.")] | UnsetType = UNSET
     ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
     languages: (
         Annotated[list[AskedLanguage], Meta(description="Only these languages.", max_length=2)] | UnsetType

@@ -58,7 +58,7 @@ _TOKEN = Spelling(
     field="continuation",
     kind="token",
     value="TOKEN",
-    text="A token of an earlier answer.",
+    text="A token of an answer.",
 )
 _HASH = Spelling(
     field="hash",
@@ -71,7 +71,7 @@ _LANGUAGES = Spelling(
     kind="choices",
     value="LANGUAGE",
     choices=("javascript", "python"),
-    text="Only these languages; TypeScript is javascript.",
+    text="TypeScript is javascript.",
 )
 _FILE = Spelling(field="file", kind="text", value="FILE")
 
@@ -120,7 +120,7 @@ CODE_TOOL_ROWS = (
                 flag="--with-file",
                 kind="file",
                 value="FILE",
-                text="A file with that text; `-` is stdin.",
+                text="That text; `-` is stdin.",
             ),
             Spelling(field="rename", kind="text", value="NAME"),
             Spelling(field="to", kind="text", value="NEW"),
@@ -128,7 +128,7 @@ CODE_TOOL_ROWS = (
                 field="names",
                 kind="ids",
                 value="NAME",
-                text="Several names to locate.",
+                text="Several to locate.",
             ),
             _HASH,
             _LANGUAGES,
@@ -137,16 +137,13 @@ CODE_TOOL_ROWS = (
                 field="changes",
                 kind="records",
                 value="FILE",
-                text='A file with several edits, [{"rename": NAME, "to": NEW}, {"move": …}]; `-` is stdin.',
+                text='Edits, [{"rename": NAME, "to": NEW}]; `-` is stdin.',
             ),
         ),
-        blast_radius="Files of the project, those that the preview named; without --fix nothing.",
+        blast_radius="Files that the preview named; none without --fix.",
         needs=("tree_sitter",),
         seconds=120,
-        examples=(
-            "handrail edit --file src/app.js --locate greet --compact",
-            "handrail edit --file src/app.js --rename greet --to welcome --ai-mode --compact",
-        ),
+        examples=("handrail edit --rename greet --to welcome --ai-mode --compact",),
     ),
     Row(
         path="tools",

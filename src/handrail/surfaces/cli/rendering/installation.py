@@ -207,7 +207,7 @@ def _type(label: str, schema: dict[str, Json], page: Page) -> list[str]:
 
 def _param(param: dict[str, Json]) -> str:
     choices = f" One of {', '.join(map(str, param['values']))}." if param.get("values") else ""
-    return one_line(param["description"]) + choices + (" Required." if param["required"] else "")
+    return one_line(param["description"]) + choices + (" Required." if param.get("required") else "")
 
 
 def update_lines(payload: dict[str, Json], page: Page) -> list[str]:

@@ -68,7 +68,7 @@ class ReferenceParam(Answer, frozen=True, kw_only=True):
     """Its place in the object that `--input` takes; left out where it is the name."""
     type: str
     kind: str | UnsetType = UNSET
-    required: bool
+    required: bool | UnsetType = UNSET
     multiple: bool | UnsetType = UNSET
     values: list[str] | UnsetType | None = UNSET
     minimum: int | UnsetType | None = UNSET
@@ -276,7 +276,7 @@ def _brief_param(param: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in param.items()
-        if name == "required" or (value is not None and value is not False and told.get(name) != value)
+        if value is not None and value is not False and told.get(name) != value
     }
 
 
