@@ -158,8 +158,14 @@ def _edited(world: World) -> dict[str, Any]:
     return {"continuation": shown.data["continuation_tokens"]["apply"], "fix": True}
 
 
+def _saved(runtime: Runtime) -> dict[str, Any]:
+    text = THREE_STEPS.replace(b"project.three", b"project.new_three").decode()
+    return _confirmed(runtime, "workflow.save", document={"source": "new.json", "text": text})
+
+
 WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "workflow.new": lambda world: _confirmed(world.runtime, "workflow.new", workflowId="project.fresh"),
+    "workflow.save": lambda world: _saved(world.runtime),
     "run.start": lambda world: {"workflowId": "project.three_steps", "requestId": "key"},
     "run.continue": lambda world: {
         "ackToken": start(world.runtime)["ackToken"],
