@@ -25,6 +25,7 @@ _LOOKS: dict[str, Look] = {
     "code.status": code.status_lines,
     "code.diff": code.diff_lines,
     "code.restore": code.restored_lines,
+    "code.workflow": runs.file_lines,
     "session.list": sessions.list_lines,
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
