@@ -53,7 +53,7 @@ _HIDDEN = frozenset({"planned"})
 """Of a saved result: what only the next action needs."""
 _SHOW = NextAction(id="show", label="Show this step again")
 _STALE = "The files changed since the preview: send the reissue_token to make it again, then decide again."
-_AGAIN = "List the runs with: handrail session list. Or begin again: js-tools --workflow FILE"
+_AGAIN = "List the runs with: handrail session list. Or begin again with js-tools --workflow FILE."
 
 Status: TypeAlias = Literal["success", "blocked"]
 
@@ -323,7 +323,7 @@ def _mint_show(rt: Runtime, desk: TokenDesk, token: str) -> str:
 
 
 def _refuse_use(message: str, usage: str) -> Fault:
-    return Fault(E_USAGE, message, details={"usage": usage}, hint=f"Send it as: js-tools {usage}")
+    return Fault(E_USAGE, message, details={"usage": usage}, hint=f"Call js-tools {usage} instead.")
 
 
 OPERATION = Operation(
@@ -356,6 +356,7 @@ OPERATION = Operation(
         "VALIDATION_ERROR",
         "WORKFLOW_NOT_FOUND",
         "WORKFLOW_INVALID",
+        "WORKFLOW_ID_RESERVED",
         "CONTEXT_BUDGET_EXCEEDED",
         "WORK_LIMIT_EXCEEDED",
         E_USAGE.code,
@@ -366,6 +367,7 @@ OPERATION = Operation(
         "KEYRING_INVALID",
         "TOKEN_UNKNOWN_NODE",
         "TOKEN_SESSION_LOCKED",
+        "SESSION_LOCKED",
         "SESSION_NOT_HEALTHY",
         "STORE_HISTORY_LOST",
         "STORE_CORRUPT",
