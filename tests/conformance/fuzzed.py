@@ -122,6 +122,10 @@ def _disturb(chance: random.Random, names: Mapping[str, str], line: list[str]) -
         line.append(_word(chance, names))
 
 
+FIRST_CHECK = b"handrail: The first run of this project's check "
+"""What `check run` tells a person beside its document, unless it is to be quiet."""
+
+
 def judged(ran: Ran, line: Sequence[str]) -> str:
     """What is wrong with the answer to this line; empty when nothing is."""
     try:
@@ -143,7 +147,11 @@ def _check(ran: Ran, line: Sequence[str]) -> None:
         for one in ran.out.splitlines():
             assert {"ok", "schema_version", "type"} <= set(json.loads(one))
     elif not is_passed_on:
-        checked_document(ran)
+        is_told = "check" in line and "--quiet" not in line
+        err = b"".join(
+            one for one in ran.err.splitlines(keepends=True) if not is_told or not one.startswith(FIRST_CHECK)
+        )
+        checked_document(Ran(status=ran.status, out=ran.out, err=err))
 
 
 def _asks_otherwise(word: str) -> bool:
