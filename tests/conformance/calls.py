@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tests.conformance.damage import during, keyring
+from tests.conformance.damage import BEGUN, during, keyring
 from tests.conformance.forked import ForkedTool
 from tests.conformance.leaf_forms import Leaf, Way
 from tests.conformance.leaves import LEAVES
@@ -73,6 +73,8 @@ class Called:
             self._find_cursors()
         if {"SCAN_TOKEN", "APPLY_TOKEN"} & {*line}:
             self._find_code_tokens()
+        if {"RESUME_TOKEN", "FORMER_TOKEN", "WRITE_TOKEN"} & {*line}:
+            self._find_run_tokens()
         return spelt(line, self.names)
 
     def _find_code_tokens(self) -> None:
@@ -83,6 +85,20 @@ class Called:
         self.names |= {
             "SCAN_TOKEN": found["continuation_tokens"]["analyze:0"],
             "APPLY_TOKEN": preview["continuation_tokens"]["apply"],
+        }
+
+    def _find_run_tokens(self) -> None:
+        """A run of a workflow file after its first step, and one before the step that writes."""
+        first = self.tool.data(*BEGUN.split())
+        former = first["continuation_tokens"]["continue"]
+        report = ("--notes", "The first is done.")
+        second = self.tool.data("tools", "--workflow-resume", former, *report)
+        rename = self.tool.data("tools", "--workflow", "rename.json")
+        self.names |= {
+            "FORMER_TOKEN": former,
+            "RESUME_TOKEN": second["continuation_tokens"]["continue"],
+            "WRITE_TOKEN": rename["continuation_tokens"]["apply"],
+            "SESSION_ID": second["session_id"],
         }
 
     def _find_cursors(self) -> None:

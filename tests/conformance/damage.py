@@ -105,6 +105,22 @@ def older_session(tool: ForkedTool, names: Names) -> None:
     )
 
 
+BEGUN = "tools --workflow my-refactor.json --request-id begun"
+
+
+def older_file_run(tool: ForkedTool, names: Names) -> None:
+    """The same of a run of a workflow file."""
+    no_session(tool, names)
+    tool.data(*BEGUN.split())
+
+
+def locked_file_start(tool: ForkedTool, names: Names) -> Any:
+    """Another writer is about to make the session that this key of a workflow file leads to."""
+    begun = str(tool.data(*BEGUN.split())["session_id"])
+    shutil.rmtree(os.path.join(tool.home, "data", "sessions", begun))
+    return _held(tool, begun)
+
+
 def feature_off(tool: ForkedTool, names: Names) -> None:
     Path(tool.home, "config.json").write_text("{}", encoding="utf-8")
 

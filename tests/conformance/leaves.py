@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance import damage
+from tests.conformance.code_leaves import CODE_LEAVES
 from tests.conformance.console_leaves import CONSOLE_LEAVES
 from tests.conformance.leaf_forms import (
     BAD_ACK,
@@ -24,6 +25,7 @@ CHECK = "check run tests --session SESSION_ID --quiet"
 
 LEAVES: dict[str, Leaf] = {
     **CONSOLE_LEAVES,
+    **CODE_LEAVES,
     "workflow list": Leaf(
         line=words("workflow list"),
         further=(

@@ -40,6 +40,31 @@ _MANY_VALUES: dict[str, Any] = {
 MANY_VALUES = json.dumps(_MANY_VALUES).encode()
 
 
+_RENAME: dict[str, Any] = {
+    "id": "project.rename",
+    "name": "Rename",
+    "description": "Previews a rename, and writes it.",
+    "steps": [
+        {
+            "type": "action",
+            "id": "preview",
+            "title": "Preview the rename",
+            "operation": "code.edit",
+            "params": {"file": "src/app.js", "rename": "greet", "to": "welcome"},
+            "saveAs": "shown",
+        },
+        {
+            "type": "action",
+            "id": "write",
+            "title": "Apply the rename",
+            "operation": "code.edit",
+            "params": {"continuation": "{{shown.plan}}", "fix": True},
+            "saveAs": "applied",
+        },
+    ],
+}
+
+
 TWO_GAPS = [
     {"kind": "wr.gap", "severity": "warning", "summary": "The staging database was not reachable."},
     {"kind": "wr.gap", "severity": "info", "summary": "The old tests were left alone."},
@@ -114,6 +139,7 @@ class Seeded:
         (project / "broken.json").write_bytes(broken)
         (project / "my_new.json").write_bytes(THREE_STEPS.replace(b"project.three", b"project.new_three"))
         (project / "my-refactor.json").write_bytes(THREE_STEPS.replace(b"project.three", b"project.my_three"))
+        (project / "rename.json").write_text(json.dumps(_RENAME), encoding="utf-8")
         (project / "reserved.json").write_bytes(THREE_STEPS.replace(b"project.three", b"wr.three"))
         (project / "text.json").write_bytes(b"not JSON")
         (project / "notes.md").write_bytes(b"Looked at every file.")
