@@ -64,7 +64,7 @@ CASES = [
 ]
 FISH_MATCHES_INSIDE_WORDS = frozenset({"handrail run start no", "handrail run continue --notes run st"})
 LISTED = [
-    ("handrail run ", {"checkpoint", "close", "confirm", "continue", "start"}),
+    ("handrail run ", {"checkpoint", "close", "compare", "confirm", "continue", "graph", "node", "start"}),
     ("handrail workflow list --kind ", {"routine", "workflow"}),
     ("handrail --format=", {"json", "text", "raw", "human"}),
 ]
@@ -232,7 +232,16 @@ def test_every_script_names_every_command_and_flag(scripts: dict[str, str], shel
 def test_the_table_offers_groups_then_leaves_then_flags() -> None:
     words = command_words()
 
-    assert set(words.after["run"]) == {"checkpoint", "close", "confirm", "continue", "start"}
+    assert set(words.after["run"]) == {
+        "checkpoint",
+        "close",
+        "compare",
+        "confirm",
+        "continue",
+        "graph",
+        "node",
+        "start",
+    }
     assert "--ack" in words.flags["run continue"]
     assert "--compact" in words.flags["run continue"]
     assert words.values[("", "--format")] == ("one", "json", "text", "raw", "human")

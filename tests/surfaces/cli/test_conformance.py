@@ -55,6 +55,17 @@ CASES: list[tuple[list[str], str, str]] = [
     (["session", "list"], "", ""),
     (["session", "list", "--status", "complete", "--workflow", "wr.none", "--limit", "500"], "", ""),
     (["run", "close", "SESSION", "--reason", "abandoned"], "", ""),
+    (["run", "graph", "SESSION"], "", ""),
+    (["run", "graph", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
+    (["run", "node", "SESSION", "nod_000000000000"], "E_NOT_FOUND", "NODE_NOT_FOUND"),
+    (["run", "compare", "SESSION", "nod_000000000000", "nod_000000000000"], "E_NOT_FOUND", "NODE_NOT_FOUND"),
+    (["session", "needs"], "", ""),
+    (["session", "needs", "--limit", "0"], "E_VALIDATION", ""),
+    (["session", "search", "done"], "", ""),
+    (["session", "search"], "E_USAGE", ""),
+    (["session", "timeline", "SESSION"], "", ""),
+    (["session", "timeline", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
+    (["tools"], "E_USAGE", ""),
     (["session", "gaps"], "", ""),
     (["session", "gaps", "--only", "odd"], "E_VALIDATION", ""),
     (["session", "show", "SESSION"], "", ""),
@@ -308,15 +319,16 @@ def test_the_lafs_dialect_conforms_at_the_complete_tier(
 
 def test_every_command_has_a_success_and_a_failure_here() -> None:
     """Servers, `hook` and `demo` have no document on success, a self-test takes long, a session without a run
-    needs a setting, `code` a tree, `edit` a source, `run confirm` a person, `setup` clients and `update` an
-    index; a hook never fails its client. Their own tests show them."""
+    needs a setting, `code` a tree, `edit` and `tools` a file, `run confirm` a person, `run node` a node,
+    `setup` clients and `update` an index; a hook never fails its client. Their own tests show them."""
     seen: dict[bool, set[str]] = {True: set(), False: set()}
     for line, code, _ in CASES:
         seen[code == ""].add(path_of(line))
 
     assert set(_table.COMMANDS) - seen[True] == {
         *("mcp", "serve", "console", "demo", "hook", "store selftest", "session start", "setup", "update"),
-        *("code status", "code diff", "code restore", "edit", "run confirm"),
+        *("code status", "code diff", "code restore", "edit", "tools", "run confirm"),
+        *("run node", "run compare"),
     }
     assert set(_table.COMMANDS) - seen[False] == {"hook", "setup", "update"}
 

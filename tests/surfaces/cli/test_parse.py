@@ -157,7 +157,6 @@ def test_a_timeout_is_seconds_up_to_an_hour(text: str) -> None:
         (["session", "resume", "fix", "login"], "argument", "one too many"),
         (["session", "resume", "fix", "the", "login"], "2 arguments", "are too many"),
         (["session", "show"], "ID", "is missing"),
-        (["lafs", "check"], "FILE", "is missing"),
         (["run", "checkpoint"], "--checkpoint", "is missing"),
         (["run", "start", "x", "--budget", "items=1"], "--budget", "does not apply"),
         (["mcp", "--compact"], "--compact", "does not apply"),
@@ -348,7 +347,10 @@ def test_help_and_version_need_no_command(line: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [([], "one of details.commands"), (["run"], "one of start, continue, checkpoint, confirm, close")],
+    [
+        ([], "one of details.commands"),
+        (["run"], "one of start, continue, checkpoint, confirm, close, graph, node, compare"),
+    ],
 )
 def test_a_long_list_of_commands_is_told_once(line: list[str], expected: str) -> None:
     told = refusal(parse(line).problems, " ".join(line))
