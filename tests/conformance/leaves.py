@@ -289,6 +289,8 @@ LEAVES: dict[str, Leaf] = {
             words("edit --file src/app.js --rename greet --to welcome"),
             words("edit --file src/app.js --names greet,polish --languages javascript,python"),
             words("edit --extract polish --to-module src/polish.js"),
+            words("edit --move polish --to-module src/polish.js --export-needs"),
+            words("edit --file src/app.js --replace greet --with-file greet.txt"),
             words("edit --span 0:60 --file src/app.js --hash 0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f"),
             words("edit --changes changes.json"),
         ),

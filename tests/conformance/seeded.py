@@ -148,6 +148,7 @@ class Seeded:
         (project / "src").mkdir()
         (project / "src" / "app.js").write_bytes(SOURCE)
         (project / "src" / "main.js").write_bytes(b"import { greet } from './app.js';\n\ngreet('you');\n")
+        (project / "greet.txt").write_bytes(b"export function greet(name) {\n  return name;\n}\n")
         (project / "changes.json").write_bytes(b'[{"rename": "greet", "to": "welcome"}]')
 
     def _sessions(self, tool: ForkedTool) -> None:
