@@ -29,7 +29,7 @@ _EFFECTS = {
     "gated": "changes nothing without `--confirm`, which takes the token of a `--dry-run`, once.",
     "dangerous": "changes nothing without `--dangerous`, and `--confirm` with the token of a dry run, once.",
     "update": "replaces the program in one call; `--check` and `--dry-run` only look.",
-    "server": "serves until its input closes; stdout belongs to the protocol.",
+    "server": "runs until it is ended; its answers are not documents of the command line.",
     "scratch": "works in a scratch directory only.",
 }
 

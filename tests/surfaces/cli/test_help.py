@@ -32,7 +32,7 @@ def test_help_names_every_flag_its_choices_and_its_variable(path: str) -> None:
     ("path", "effect"),
     [
         ("session list", "Changes nothing."),
-        ("mcp", "Runs until its input closes."),
+        ("mcp", "Runs until it is ended."),
         ("update", "Replaces the program; with --check or --dry-run it only looks."),
         ("demo", "Works in a scratch directory only."),
     ],

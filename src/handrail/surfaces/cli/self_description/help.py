@@ -62,7 +62,7 @@ def _group_text(words: str, width: int) -> str:
 _OTHER_EFFECTS = {
     "process": "Starts the program that you name, and adds one fact about it to the log.",
     "record": "Adds one fact to the log; the same call again adds nothing more.",
-    "server": "Runs until its input closes.",
+    "server": "Runs until it is ended.",
     "update": "Replaces the program; with --check or --dry-run it only looks.",
     "scratch": "Works in a scratch directory only.",
 }
