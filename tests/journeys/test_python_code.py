@@ -155,6 +155,22 @@ def test_each_command_sees_its_languages(code: CodeProject) -> None:
     assert javascript == {"js"}
 
 
+@pytest.mark.promise("code.python.languages")
+def test_a_token_about_python_works_in_every_command_and_a_refusal_names_the_right_one(
+    code: CodeProject,
+) -> None:
+    found = ask(code, "scan", "--search", "order", "--languages", "python", "--ai-mode")
+    token = found["continuation_tokens"]["locate:0"]
+
+    located = code.told("js-edit --continuation T", T=token)
+    _, refused = code.line("js-edit --continuation T", T=token[:-9] + "xyz" + token[-6:])
+
+    assert located["location"]["file"] == "src/shop/orders.py"
+    assert refused["recovery"]["suggestion"] == (
+        "Get a new token by running: handrail edit --file 'src/shop/orders.py' --locate 'order' --ai-mode"
+    )
+
+
 def test_the_scripts_name_their_language() -> None:
     """What the two console scripts add to their line, told by the program itself."""
     script = "import sys, handrail.main as m; m.main = lambda *words: print(*words) or 0; m.{}()"

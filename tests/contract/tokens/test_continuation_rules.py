@@ -47,7 +47,7 @@ PREVIEW = msgspec.structs.replace(
     next_actions=(APPLY,),
     metadata=ContinuationMetadata(replayable=False, idempotent=False),
 )
-RUN_SEARCH = "Get a new token by running: js-scan --search 'it'\\''s' --scope 'src/' --limit 20"
+RUN_SEARCH = "Get a new token by running: js-scan --search 'it'\\''s' --scope 'src/' --limit 20 --ai-mode"
 
 
 def changed(continuation: Continuation, **changes: Any) -> Continuation:
@@ -179,7 +179,7 @@ def test_an_expired_write_is_not_refreshed() -> None:
     recovery = raised.value.details["recovery"]
     assert recovery["can_refresh"] is False
     assert "refresh_token" not in recovery
-    assert recovery["suggestion"].endswith("--extract 'fetchData' --to-module 'src/api.js'")
+    assert recovery["suggestion"].endswith("--extract 'fetchData' --to-module 'src/api.js' --ai-mode")
 
 
 def test_a_token_stands_for_its_one_action() -> None:

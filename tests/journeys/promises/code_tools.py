@@ -6,6 +6,11 @@ from tests.journeys.promises.promise import Promise
 
 _TOKENS: tuple[Promise, ...] = (
     Promise(
+        "code.cont.printed",
+        "CONT 6 and 7",
+        "Every command line and every key of CONT's examples works as printed, and so do suggested lines.",
+    ),
+    Promise(
         "code.cont.menu",
         "CONT 6.1",
         "A search answers with results and tokens, and a token alone gets the next answer.",

@@ -200,13 +200,20 @@ def _is_digest(value: Json) -> bool:
 _UNAUTHORIZED, _GONE, _BAD_REQUEST, _STALE_READ, _STALE_WRITE, _NOT_FOUND = 401, 410, 400, 202, 409, 404
 """CONT 3.3, the number in `details.status`; the status of an HTTP answer is the catalogue's."""
 
-_TOOLS = frozenset({"js-scan", "js-edit"})
+_TOOLS = {"js-scan": "handrail scan", "js-edit": "handrail edit"}
+"""The tools whose queries can be repeated, and what each is called where the source is not JavaScript."""
+_FIRST_LINES = {
+    "js-scan": "js-scan --search NAME --ai-mode",
+    "js-edit": "js-edit --locate NAME --ai-mode",
+}
+"""What gets a token where nothing of an old one can be read."""
+_PYTHON = (".py", ".pyi")
 _READS = frozenset({"search", "analyze", "trace", "ripple", "outline", "deps", "locate", "context"})
 # fmt: off
 _PARAMETERS = (
     "file", "search", "locate", "analyze", "trace", "ripple", "outline", "deps", "context", "extract",
-    "replace", "rename", "move", "to", "to_module", "with_file", "scope", "limit", "kind", "exported",
-    "hash", "span", "language", "depth", "down", "text", "names",
+    "replace", "rename", "move", "to", "to_module", "export_needs", "scope", "limit", "kind", "exported",
+    "hash", "span", "depth", "down", "text", "names",
 )
 # fmt: on
 """The parameters of a query or a preview, in the order of a command line. Nothing else enters a suggestion or
@@ -218,6 +225,7 @@ _PREVIEWS = frozenset(
     {"extract_preview", "replace_preview", "rename_preview", "move_preview", "changes_preview"}
 )
 _REPEAT = "Repeat the query to get a new token."
+_RUN = "Get a new token by running: {}"
 _SHOWN_ACTIONS = 8
 _TEXT_LIMIT = 200
 _LARGEST_INTEGER = 2**53 - 1
@@ -233,8 +241,8 @@ class Stale(msgspec.Struct, frozen=True, kw_only=True):
     """Repeats the query; empty when it is not one that may be repeated without asking."""
 
 
-def read_continuation(keys: Sequence[bytes], text: str, *, now: int) -> Continuation:
-    """The continuation that a caller brought, genuine and in time.
+def read_continuation(keys: Sequence[bytes], text: str, *, now: int, command: str = "") -> Continuation:
+    """The continuation that a caller brought to this command, genuine and in time.
 
     Raises:
         Fault INVALID_TOKEN, with a token that repeats the query when its parameters can be read, or
@@ -243,7 +251,7 @@ def read_continuation(keys: Sequence[bytes], text: str, *, now: int) -> Continua
     token = unwrap(text) if len(text) <= 2 * LENGTH_LIMIT else ""
     continuation = open_continuation(keys, token)
     if continuation is None:
-        _refuse_unproven(keys, token, now)
+        _refuse_unproven(keys, token, now, command)
     if now >= continuation.expires_at:
         _refuse_expired(keys, continuation, now)
     return continuation
@@ -311,7 +319,8 @@ def _gone(continuation: Continuation, resource: str, name: str) -> Fault:
     named = [continuation.parameters[name] for name in _SUBJECTS if name in continuation.parameters]
     stem = name.rpartition("/")[2].partition(".")[0]
     subject = next((value for value in (*named, stem) if value != "" and _is_plain(value)), None)
-    suggestion = _REPEAT if subject is None else f"Search again: js-scan --search {_quote(subject)}"
+    word = "handrail scan" if _tool_word(continuation) != continuation.command else "js-scan"
+    suggestion = _REPEAT if subject is None else f"Search again: {word} --search {_quote(subject)}"
     details: dict[str, Json] = {
         "resource": resource,
         "id": name[:_TEXT_LIMIT],
@@ -322,11 +331,12 @@ def _gone(continuation: Continuation, resource: str, name: str) -> Fault:
     return Fault(catalogue.E_NOT_FOUND, message, details=details)
 
 
-def _refuse_unproven(keys: Sequence[bytes], token: str, now: int) -> NoReturn:
+def _refuse_unproven(keys: Sequence[bytes], token: str, now: int, command: str) -> NoReturn:
     """Anyone can write a readable payload, so only a query is offered again, never a write."""
     framed = frame(token)
     claimed = None if framed is None else parse(framed[0])
-    recovery: dict[str, Json] = {"suggestion": _REPEAT}
+    first = _FIRST_LINES.get(command)
+    recovery: dict[str, Json] = {"suggestion": _REPEAT if first is None else _RUN.format(first)}
     if claimed is not None:
         recovery["suggestion"] = _suggestion(claimed)
         reissued = _reissue(keys[0], claimed, now) if keys and _is_repeatable(claimed) else ""
@@ -391,12 +401,22 @@ def _suggestion(continuation: Continuation) -> str:
     """The command line that gets a new token, as far as it can be written down safely."""
     if not _is_repeatable(continuation):
         return _REPEAT
-    words = [continuation.command]
+    words = [_tool_word(continuation)]
     for name in _PARAMETERS:
-        if name in continuation.parameters:
-            words += [f"--{name.replace('_', '-')}", _quote(continuation.parameters[name])]
-    line = " ".join(words)
-    return f"Get a new token by running: {line}" if len(line) <= _TEXT_LIMIT else _REPEAT
+        value = continuation.parameters.get(name, False)
+        if value is not False:
+            flag = f"--{name.replace('_', '-')}"
+            words += [flag] if value is True else [flag, _quote(value)]
+    line = " ".join([*words, "--ai-mode"])
+    return _RUN.format(line) if len(line) <= _TEXT_LIMIT else _REPEAT
+
+
+def _tool_word(continuation: Continuation) -> str:
+    """`js-scan` and `js-edit` see JavaScript alone, so a line about another source begins otherwise."""
+    held = continuation.parameters
+    file = str(held.get("target", "")).partition("#")[0] or str(held.get("file", ""))
+    command = continuation.command
+    return _TOOLS.get(command, command) if file.endswith(_PYTHON) else command
 
 
 def _is_repeatable(continuation: Continuation) -> bool:
@@ -410,6 +430,8 @@ def _is_repeatable(continuation: Continuation) -> bool:
 
 
 def _is_plain(value: Json) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(one, str) and "," not in one and _is_plain(one) for one in value)
     if isinstance(value, str):
         return len(value) <= _TEXT_LIMIT and value.isprintable()
     return isinstance(value, int) and abs(value) <= _LARGEST_INTEGER
@@ -418,5 +440,7 @@ def _is_plain(value: Json) -> bool:
 def _quote(value: Json) -> str:
     """A word for a POSIX shell."""
     if isinstance(value, int):
-        return str(value).lower()
+        return str(value)
+    if isinstance(value, list):
+        return _quote(",".join(map(str, value)))
     return "'" + str(value).replace("'", "'\\''") + "'"

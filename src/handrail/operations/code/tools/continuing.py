@@ -66,6 +66,13 @@ class Resumed(msgspec.Struct, frozen=True, kw_only=True):
     """How its children name it; used up under this name where it works once."""
 
     @property
+    def file(self) -> str:
+        """The file that the token is about, if it is about one."""
+        held = self.continuation.parameters
+        path, _, _ = split_id(str(held.get("target", "")))
+        return path or str(held.get("file", "")).removeprefix("./")
+
+    @property
     def action_name(self) -> str:
         """`analyze` of `analyze:0`."""
         return self.action.id.partition(":")[0]
@@ -144,16 +151,14 @@ class TokenDesk:
     def refuse_gone(self, resumed: Resumed, files: Container[str]) -> Fault:
         """What the token is about is gone: its file, or only the definition in it."""
         held = resumed.continuation
-        path, name, _ = split_id(str(held.parameters.get("target", "")))
-        file = path or str(held.parameters.get("file", "")).removeprefix("./")
-        if file and file not in files:
-            return file_gone(held, file)
-        return definition_gone(held, name)
+        if resumed.file and resumed.file not in files:
+            return file_gone(held, resumed.file)
+        return definition_gone(held, split_id(str(held.parameters.get("target", "")))[1])
 
     def _read(self, text: str, *, is_refresh: bool) -> Continuation:
         keys = self._rt.keys.verifying_keys(self._purpose)
         try:
-            return read_continuation(keys, text, now=self._now)
+            return read_continuation(keys, text, now=self._now, command=self._command)
         except Fault as fault:
             if fault.kind is not TOKEN_EXPIRED or not is_refresh:
                 raise

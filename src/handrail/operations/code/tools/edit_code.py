@@ -115,7 +115,8 @@ def edit_code(rt: Runtime, request: EditCode) -> Success:
             return answer(frame, editing.perform(_find_mode(given), given), source)
         return editing.go_on(resumed)
 
-    return read_sources(rt, project, edit, list_languages(request.languages))
+    subject = "" if resumed is None else resumed.file
+    return read_sources(rt, project, edit, list_languages(request.languages, subject))
 
 
 def _find_mode(given: Mapping[str, Json]) -> str:

@@ -266,8 +266,11 @@ def read_edited(below: Source, texts: Mapping[str, bytes]) -> Source:
     return EditedSource(below, texts, read_facts)
 
 
-def list_languages(asked: Sequence[AskedLanguage] | UnsetType) -> frozenset[AskedLanguage]:
-    return frozenset(asked) if not isinstance(asked, UnsetType) and asked else EVERY_LANGUAGE
+def list_languages(asked: Sequence[AskedLanguage] | UnsetType, subject: str = "") -> frozenset[AskedLanguage]:
+    """Those that are asked for, and that of the file which a token is about."""
+    if isinstance(asked, UnsetType) or not asked:
+        return EVERY_LANGUAGE
+    return frozenset({*asked, "python"}) if is_python(subject) else frozenset(asked)
 
 
 def read_sources(

@@ -86,7 +86,8 @@ def scan_code(rt: Runtime, request: ScanCode) -> Success:
             return answer(frame, scanning.perform(mode, given), source)
         return go_on(desk, resumed, source, scanning.perform)
 
-    return read_sources(rt, project, scan, list_languages(request.languages))
+    subject = "" if resumed is None else resumed.file
+    return read_sources(rt, project, scan, list_languages(request.languages, subject))
 
 
 def _find_mode(given: Mapping[str, Json]) -> str:
