@@ -46,6 +46,7 @@ _TELLING_NAME = (
 _CREDENTIALS = r"(://)[^/?#\s\"'<>]*@"
 _TELLING_QUERY = rf"(?i)([?&][^=&#\s\"'<>]{{0,64}}(?:{_TELLING_NAME[4:]})[^=&#\s\"'<>]{{0,64}}=)[^&#\s\"'<>]+"
 _MINTED = r"(?i)(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_)[0-9A-Za-z_.-]{16,}"
+_SHORTEST_MINTED = 19
 MINTED_BEGINNINGS = (
     *(f"{kind}{version}" for kind in ("st", "ak", "ck", "ch", "cu") for version in range(10)),
     "ct_",
@@ -99,7 +100,9 @@ def redact_credentials(text: str) -> str:
 
 def cut_minted_tokens(text: str) -> str:
     """The same text with every token of ours cut short, so that a reader cannot act with one."""
-    return re.sub(_MINTED, r"\1…", text) if re.search(_MINTED, text) else text  # searching is cheaper
+    if len(text) < _SHORTEST_MINTED or not re.search(_MINTED, text):  # cheaper than replacing nothing
+        return text
+    return re.sub(_MINTED, r"\1…", text)
 
 
 def redact_shapes(text: str) -> str:

@@ -150,8 +150,9 @@ def mark_hidden(text: str) -> str:
 
     What joins or colours an emoji stays, because it is seen.
     """
-    told = re.sub(_HIDDEN, _marked, text.replace("\r\n", "\n"))
-    return redact_shapes(told)
+    if not (text.isascii() and text.isprintable()):  # most texts are, and a page has thousands
+        text = re.sub(_HIDDEN, _marked, text.replace("\r\n", "\n"))
+    return redact_shapes(text)
 
 
 def _marked(hidden: re.Match[str]) -> str:

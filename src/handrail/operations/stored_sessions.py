@@ -21,6 +21,7 @@ from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView
 from handrail.projections.needs import needs_of
 from handrail.projections.overview import SessionFacts, session_facts
 from handrail.projections.resume_candidates import Subject, subjects_of, words_in
+from handrail.projections.run_graph import run_graphs
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.workflows.compiled import CompiledWorkflow
@@ -126,7 +127,7 @@ class Sessions:
                     self._workflows[run.workflow_hash] = load_pinned_workflow(self._reader, run.workflow_hash)
         except Fault:
             return Summary(facts=facts, subjects=None)
-        facts = msgspec.structs.replace(facts, needs=needs_of(history, self._workflows))
+        facts = msgspec.structs.replace(facts, needs=needs_of(history, self._workflows, run_graphs(history)))
         return Summary(facts=facts, subjects=tuple(subjects_of(history, 0, self._workflows)))
 
 

@@ -9,15 +9,15 @@ from handrail.engine.events import Blocked
 from handrail.engine.history import History, confirmation_of
 from handrail.engine.navigate import leaves_of
 from handrail.engine.standing import INTENTS, situation_of, standing_at
-from handrail.projections.overview import Need
-from handrail.projections.run_graph import RunGraph, open_gaps, run_graphs
+from handrail.projections.overview import Graphs, Need
+from handrail.projections.run_graph import RunGraph, open_gaps
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_NEEDS = 20
 """Of one session; its latest runs come first."""
 
 
-def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow]) -> tuple[Need, ...]:
+def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs: Graphs) -> tuple[Need, ...]:
     """What the runs of a session wait for; `workflows` are the pinned ones by hash."""
     found: list[Need] = []
     refused = {
@@ -25,7 +25,7 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow]) -> tup
         for answer in history.advances.values()
         if answer.blocked is not None
     }
-    for graph in reversed(tuple(run_graphs(history).values())):
+    for graph in reversed(tuple(graphs.values())):
         if graph.status == "closed":
             continue
         workflow = workflows[history.runs[graph.run_id].workflow_hash]

@@ -67,27 +67,28 @@ def _last_indexes(history: History) -> dict[RunId, int]:
     return last
 
 
-def choose_run(history: History) -> RunId | None:
+Graphs: TypeAlias = Mapping[RunId, RunGraph]
+"""Those of all runs (`run_graphs`); who has them hands them on, because each looks at every node."""
+
+
+def choose_run(history: History, graphs: Graphs | None = None) -> RunId | None:
     """Choose the run that a session is about: the latest unfinished one, otherwise the latest of all.
 
     A finished run that was started inside another one does not hide it.
     """
-    return _at_hand(history, run_graphs(history))
-
-
-def _at_hand(history: History, graphs: Mapping[RunId, RunGraph]) -> RunId | None:
-    under_way = [run_id for run_id, graph in graphs.items() if graph.status in UNDER_WAY]
+    known = run_graphs(history) if graphs is None else graphs
+    under_way = [run_id for run_id, graph in known.items() if graph.status in UNDER_WAY]
     last = _last_indexes(history)
     return max(under_way or last, key=lambda run_id: (last[run_id], run_id), default=None)
 
 
-def session_status(history: History) -> SessionStatus:
+def session_status(history: History, graphs: Graphs | None = None) -> SessionStatus:
     """The status of the run at hand; a session may have no run yet."""
-    graphs = run_graphs(history)
-    run_id = _at_hand(history, graphs)
+    known = run_graphs(history) if graphs is None else graphs
+    run_id = choose_run(history, known)
     if run_id is None:
         return "notes_only" if history.session_notes else "empty"
-    return graphs[run_id].status
+    return known[run_id].status
 
 
 def imported_from(history: History) -> str:
@@ -158,29 +159,29 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 def session_facts(history: History, health: str) -> SessionFacts:
     """The facts of a session with this health."""
-    run_id = choose_run(history)
+    graphs = run_graphs(history)
+    run_id = choose_run(history, graphs)
     goal = history.observations.get("goal", "")
     if run_id is None:
         seen = history.observations
         return SessionFacts(
-            status=session_status(history) if health == "healthy" else "unreadable",
+            status=session_status(history, graphs) if health == "healthy" else "unreadable",
             health=health,
             goal=goal,
-            project=session_project(history),
+            project=session_project(history, graphs),
             last_activity=history.last_at,
             event_count=history.head,
             branches=tuple(value for key, value in seen.items() if key == "git_branch"),
             heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
         )
-    run = run_overview(history, run_id)
-    graphs = run_graphs(history)
+    run = overview_of(history, graphs[run_id])
     ways = [list_seen(history, held, graph.preferred_tip) for held, graph in graphs.items()]
     still_open = [gap for graph in graphs.values() for gap in open_gaps(history, graph.preferred_tip)]
     return SessionFacts(
         status=run.status,
         health=health,
         goal=goal,
-        project=session_project(history),
+        project=session_project(history, graphs),
         workflow_id=run.workflow_id,
         tags=history.runs[run_id].tags,
         run_id=run_id,
@@ -200,9 +201,9 @@ def session_facts(history: History, health: str) -> SessionFacts:
     )
 
 
-def session_project(history: History) -> str:
+def session_project(history: History, graphs: Graphs | None = None) -> str:
     """The name of the project of the run at hand, or of the one that a session without a run was begun in."""
-    run_id = choose_run(history)
+    run_id = choose_run(history, graphs)
     return session_place(history).name if run_id is None else run_place(history.runs[run_id]).name
 
 

@@ -230,16 +230,19 @@ def stamp_untrusted(holder: Object, names: Sequence[str]) -> Object:
     A name that leads through a list is stamped on each item of that list instead.
     """
     here: list[str] = []
-    changed = holder
+    inside: dict[Path, list[str]] = {}
     for name in names:
         path = path_of(name)
         if path[0] not in holder:
             continue
-        until = _list_on(holder, path)
+        until = _list_on(holder, path) if len(path) > 1 else None
         if until is not None:
-            changed = _stamped_items(changed, path[:until], ".".join(path[until:]))
+            inside.setdefault(path[:until], []).append(".".join(path[until:]))
         elif presence(holder, path) == "there":
             here.append(name)
+    changed = holder
+    for path, below in inside.items():  # each list once: the rail of a run has thousands of items
+        changed = _stamped_items(changed, path, below)
     listed = list(dict.fromkeys([*_names_in(holder), *here]))
     return {**changed, UNTRUSTED: listed} if listed else changed
 
@@ -289,9 +292,9 @@ def _list_on(holder: Object, path: Path) -> int | None:
     return None
 
 
-def _stamped_items(holder: Object, path: Path, name: str) -> Object:
+def _stamped_items(holder: Object, path: Path, names: Sequence[str]) -> Object:
     def stamp(parent: Object, key: str) -> Object:
-        items = [stamp_untrusted(item, (name,)) if isinstance(item, dict) else item for item in parent[key]]
+        items = [stamp_untrusted(item, names) if isinstance(item, dict) else item for item in parent[key]]
         return {**parent, key: items}
 
     changed: Object = edit_at(holder, path, stamp)

@@ -20,8 +20,8 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.evidence import EvidenceSum, describe_sum_at, sum_evidence, worst_claim
 from handrail.projections.html.rail import Place, lay_out
 from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
-from handrail.projections.overview import choose_run
-from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graph, run_graphs
+from handrail.projections.overview import Graphs, choose_run
+from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session
@@ -153,7 +153,8 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
     """
     session = find_session(rt, request.session_id)
     history = session.history
-    graph = find_graph(session, request.run)
+    graphs = run_graphs(history)
+    graph = find_graph(session, graphs, request.run)
     workflow = load_pinned_workflow(rt.log, history.runs[graph.run_id].workflow_hash)
     hashes: set[str] = {run.workflow_hash for run in history.runs.values()}
     workflows = {ref: load_pinned_workflow(rt.log, WorkflowHash(ref)) for ref in sorted(hashes)}
@@ -165,7 +166,6 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
     ahead = [
         AheadRow(step_id=key, title=leaf.title) for key, leaf in leaves.items() if key not in done | passed
     ]
-    others = run_graphs(history)
     is_over = not isinstance(tip.state, Running) or graph.status == "closed"
     return ShownGraph(
         session_id=history.session_id,
@@ -185,33 +185,33 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
             WaitingRow(
                 kind=need.kind, why=need.why, fix=need.fix, reply=reply_to_need(history.session_id, need)
             )
-            for need in needs_of(history, workflows)
+            for need in needs_of(history, workflows, graphs)
             if need.run_id == graph.run_id
         ],
         resume_prompt=resume_prompt(history.session_id, title_of(leaves, tip)),
         nodes=[_rail_node(history, graph, leaves, place) for place in rail.places],
         nodes_omitted=rail.omitted,
         ahead=[] if is_over else ahead[:MOST_AHEAD],
-        runs=[_name_run(history, one) for one in list(others.values())[-MOST_RUNS:]],
-        runs_omitted=max(0, len(others) - MOST_RUNS),
+        runs=[_name_run(history, one) for one in list(graphs.values())[-MOST_RUNS:]],
+        runs_omitted=max(0, len(graphs) - MOST_RUNS),
     )
 
 
-def find_graph(session: Session, asked: str | UnsetType) -> RunGraph:
+def find_graph(session: Session, graphs: Graphs, asked: str | UnsetType) -> RunGraph:
     """The run that is asked for, or the one that the session is about.
 
     Raises Fault RUN_NOT_FOUND.
     """
     history = session.history
-    run_id = choose_run(history) if asked is UNSET else RunId(asked)
-    if run_id is None or run_id not in history.runs or history.runs[run_id].first_node is None:
+    run_id = choose_run(history, graphs) if asked is UNSET else RunId(asked)
+    if run_id is None or run_id not in graphs:
         what = "has no run yet" if run_id is None else f"has no run {quote(run_id)}"
         raise Fault(
             RUN_NOT_FOUND,
             f"Session {history.session_id} {what}.",
             details={"run_id": "" if asked is UNSET else asked},
         )
-    return run_graph(history, run_id)
+    return graphs[run_id]
 
 
 def title_of(leaves: Mapping[str, Leaf], node: Node) -> str:

@@ -132,11 +132,13 @@ def _with_gaps(rt: Runtime, sessions: Sessions, request: ListGaps) -> Iterator[t
 
 
 def _items(history: History) -> Iterator[GapItem]:
-    for graph in run_graphs(history).values():
-        yield from _of_run(history, graph)
+    graphs = run_graphs(history)
+    project = session_project(history, graphs)
+    for graph in graphs.values():
+        yield from _of_run(history, graph, project)
 
 
-def _of_run(history: History, graph: RunGraph) -> Iterator[GapItem]:
+def _of_run(history: History, graph: RunGraph, project: str) -> Iterator[GapItem]:
     way = way_to(history, graph.preferred_tip)
     placed = [(node, gap) for node in way for gap in attached_to(history, node.node_id).gaps]
     settled = {gap.resolves_gap_id: gap.summary for _, gap in placed if gap.resolves_gap_id}
@@ -145,11 +147,18 @@ def _of_run(history: History, graph: RunGraph) -> Iterator[GapItem]:
         if gap.resolves_gap_id:
             continue  # it is told with the gap that it settles
         state: GapState = "open" if gap.gap_id in still_open else "settled"
-        yield _item(history, node, gap, state if gap.severity != "info" else "noted", settled)
+        yield _item(
+            history,
+            node,
+            gap,
+            state="noted" if gap.severity == "info" else state,
+            settled_by=settled.get(gap.gap_id, ""),
+            project=project,
+        )
 
 
 def _item(
-    history: History, node: Node, gap: GapRecorded, state: GapState, settled: dict[str, str]
+    history: History, node: Node, gap: GapRecorded, *, state: GapState, settled_by: str, project: str
 ) -> GapItem:
     return GapItem(
         id=gap.gap_id,
@@ -157,13 +166,13 @@ def _item(
         severity=gap.severity,
         reason=gap.reason,
         summary=gap.summary,
-        settled_by=settled.get(gap.gap_id, ""),
+        settled_by=settled_by,
         session_id=history.session_id,
         run_id=node.run_id,
         node_id=node.node_id,
         step_id=completed_step(history, node),
         workflow_id=history.runs[node.run_id].workflow_id,
-        project=session_project(history),
+        project=project,
         goal=history.observations.get("goal", ""),
         at=node.at,
     )

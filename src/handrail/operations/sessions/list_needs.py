@@ -9,14 +9,14 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Fault
+from handrail.contract.outcome import Answer
 from handrail.operations.stored_sessions import open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.needs import reply_to_need
 from handrail.projections.overview import Need, SessionFacts
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import list_repair_commands, read_session
+from handrail.runtime.sessions import list_repair_commands
 
 MOST_SESSIONS = 2_000
 """The latest ones are looked at."""
@@ -75,7 +75,7 @@ def _list(rt: Runtime, request: ListNeeds, *, with_index: bool) -> Needs:
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         looked_at = sessions.stamps[:MOST_SESSIONS]
         for stamp in looked_at:
-            found += _rows(rt, stamp.session_id, sessions.facts(stamp.session_id))
+            found += _rows(stamp.session_id, sessions.facts(stamp.session_id))
         count = len(sessions.stamps)
     found.sort(key=lambda row: _ORDER.index(row.kind))
     limit = MOST_SHOWN if request.limit is UNSET else request.limit
@@ -87,9 +87,9 @@ def _list(rt: Runtime, request: ListNeeds, *, with_index: bool) -> Needs:
     )
 
 
-def _rows(rt: Runtime, session_id: SessionId, facts: SessionFacts) -> Iterator[NeedRow]:
+def _rows(session_id: SessionId, facts: SessionFacts) -> Iterator[NeedRow]:
     if facts.health != "healthy":
-        yield _damaged(rt, session_id, facts)
+        yield _damaged(session_id, facts)
         return
     for need in facts.needs:
         is_asked = need.kind == "person"
@@ -102,21 +102,16 @@ def _rows(rt: Runtime, session_id: SessionId, facts: SessionFacts) -> Iterator[N
         )
 
 
-def _damaged(rt: Runtime, session_id: SessionId, facts: SessionFacts) -> NeedRow:
+def _damaged(session_id: SessionId, facts: SessionFacts) -> NeedRow:
     look, _ = list_repair_commands(session_id)
-    need = Need(kind="damaged", why=_describe(rt, session_id, facts), run_id=facts.run_id)
+    need = Need(kind="damaged", why=_describe(facts), run_id=facts.run_id)
     return _row(session_id, facts, need, reply="", command=look)
 
 
-def _describe(rt: Runtime, session_id: SessionId, facts: SessionFacts) -> str:
-    plain = f"This session cannot be read ({facts.health})."
-    try:
-        session = read_session(rt.log, session_id)
-    except Fault:
-        return plain
-    if session is None:
-        return plain
-    proven = session.history.head
+def _describe(facts: SessionFacts) -> str:
+    proven = facts.event_count
+    if not proven:
+        return f"This session cannot be read ({facts.health})."
     return f"Its first {proven} events are proven, nothing after them. It can be read, not continued."
 
 

@@ -23,6 +23,7 @@ from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.evidence import EvidenceSum, PlacedClaim, list_claims, sum_evidence
 from handrail.projections.overview import (
+    Graphs,
     RunOverview,
     overview_of,
     pending_step,
@@ -41,7 +42,6 @@ from handrail.projections.run_graph import (
     gaps_at,
     loop_exits_at,
     open_gaps,
-    run_graph,
     run_graphs,
     skipped_at,
 )
@@ -276,13 +276,14 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
     history = session.history
     is_lost = not session.is_sound and not history.head  # nobody knows what was in it
     notes, notes_omitted = take_newest_rows(tuple(history.session_notes.values()), _note_row, LIST_BYTES)
-    runs = _runs(rt, history, request.run)
+    graphs = run_graphs(history)
+    runs = _runs(rt, history, graphs, request.run)
     return SessionSummary(
         session_id=history.session_id,
-        status="unreadable" if is_lost else session_status(history),
+        status="unreadable" if is_lost else session_status(history, graphs),
         health=health_row(session),
         goal=history.observations.get("goal", ""),
-        project=session_project(history),
+        project=session_project(history, graphs),
         branch=history.observations.get("git_branch", ""),
         event_count=history.head,
         last_activity=history.last_at,
@@ -295,17 +296,16 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
     )
 
 
-def _runs(rt: Runtime, history: History, asked: str | UnsetType) -> list[RunRow]:
+def _runs(rt: Runtime, history: History, graphs: Graphs, asked: str | UnsetType) -> list[RunRow]:
     """The latest runs that fit, oldest first, the latest of all in any case; or the one that is asked for.
 
     Raises Fault RUN_NOT_FOUND.
     """
     if asked is not UNSET:
-        if asked not in history.runs:
+        if asked not in graphs:
             message = f"Session {history.session_id} has no run {quote(asked)}."
             raise Fault(RUN_NOT_FOUND, message, details={"run_id": asked})
-        return [_run_row(rt, history, run_graph(history, RunId(asked)))]
-    graphs = run_graphs(history)
+        return [_run_row(rt, history, graphs[RunId(asked)])]
     newest = sorted(graphs.values(), key=lambda graph: history.runs[graph.run_id].index, reverse=True)
     rows = (_run_row(rt, history, graph) for graph in newest)
     shown, _ = take_newest(rows, RUNS_BYTES)

@@ -6,6 +6,7 @@ shown as text, pictures become links, and links lead to web and mail addresses o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -17,8 +18,7 @@ VOID = frozenset({"meta", "br", "hr", "link", "img", "input", "circle", "rect", 
 """Elements without an end tag; those of SVG close themselves."""
 _DRAWN = frozenset({"circle", "rect", "path", "line"})
 
-_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_ATTRIBUTE = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
+_Value: TypeAlias = str | int | bool | None
 
 
 class Html(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,18 +31,21 @@ Child: TypeAlias = Html | str | None
 """A string is text and is escaped; None is nothing."""
 
 
-def element(tag: str, /, *children: Child, **attributes: str | int | bool | None) -> Html:
+def element(tag: str, /, *children: Child, **attributes: _Value) -> Html:
     """One element. `class_` is `class`, `aria_label` is `aria-label`; None and False leave one out."""
-    opening = tag + "".join(_attribute(key, value) for key, value in attributes.items())
+    opening = tag
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            opening += _attribute(key, value)
     if tag in VOID:
         assert not children, f"{tag} has no content"
         return Html(markup=f"<{opening}/>" if tag in _DRAWN else f"<{opening}>")
-    return Html(markup=f"<{opening}>{join_html(*children).markup}</{tag}>")
+    return Html(markup=f"<{opening}>{_markup(children)}</{tag}>")
 
 
 def join_html(*children: Child) -> Html:
     """Join several children."""
-    return Html(markup="".join(_markup(child) for child in children))
+    return Html(markup=_markup(children))
 
 
 def style_sheet(css: str) -> Html:
@@ -56,19 +59,34 @@ def document(root: Html) -> str:
     return f"<!doctype html>\n{root.markup}\n"
 
 
-def _markup(child: Child) -> str:
-    if child is None:
-        return ""
-    return child.markup if isinstance(child, Html) else mark_hidden(child).translate(_TEXT)
+def _markup(children: Sequence[Child]) -> str:
+    return "".join(
+        [
+            child.markup if isinstance(child, Html) else _escape(child)
+            for child in children
+            if child is not None
+        ]
+    )
 
 
-def _attribute(key: str, value: str | int | bool | None) -> str:
-    if value is None or value is False:
-        return ""
-    name = key.rstrip("_").replace("_", "-")
+def _attribute(key: str, value: str | int) -> str:
+    name = _attribute_name(key)
     if value is True:
         return f" {name}"
-    return f' {name}="{mark_hidden(str(value)).translate(_ATTRIBUTE)}"'
+    if isinstance(value, int):
+        return f' {name}="{value}"'
+    quoted = _escape(value).replace('"', "&quot;").replace("'", "&#39;")
+    return f' {name}="{quoted}"'
+
+
+@cache
+def _attribute_name(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
+
+
+def _escape(text: str) -> str:
+    # Three replacements take a third of the time of one translation.
+    return mark_hidden(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 # Notes: Markdown in, HTML out
