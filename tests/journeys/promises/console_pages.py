@@ -37,4 +37,34 @@ PROMISES: tuple[Promise, ...] = (
         source=_PAGES,
         says="A run can be closed from its page, with a reason, by the operation that the command line has.",
     ),
+    Promise(
+        "console.read.graph",
+        source=_PAGES,
+        says="A run is told with the way that it took, its forks, what was skipped and what is ahead.",
+    ),
+    Promise(
+        "console.read.node",
+        source=_PAGES,
+        says="A node tells its report, why it was refused, what it is worth and what is asked there; no token.",
+    ),
+    Promise(
+        "console.read.compare",
+        source=_PAGES,
+        says="Two nodes are told from where their ways part, step beside step.",
+    ),
+    Promise(
+        "console.read.needs",
+        source=_PAGES,
+        says="What waits for a person is in one list, each with the words to paste and without a token.",
+    ),
+    Promise(
+        "console.read.search",
+        source=_PAGES,
+        says="Words in notes and artifacts lead to their nodes, with the place in words that people read.",
+    ),
+    Promise(
+        "console.read.timeline",
+        source=_PAGES,
+        says="What happened in a session is told in order, with a lane for each run.",
+    ),
 )

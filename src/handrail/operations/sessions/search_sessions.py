@@ -14,6 +14,7 @@ from handrail.engine.history import History, Node, attached_to
 from handrail.operations.stored_sessions import Sessions, open_stored_sessions
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
+from handrail.projections.plain_words import artifact_lines
 from handrail.projections.resume_candidates import words_of
 from handrail.projections.run_graph import completed_step
 from handrail.runtime.operation import Input, Operation
@@ -103,7 +104,7 @@ def _hits(rt: Runtime, stamp: SessionStamp, words: frozenset[str]) -> list[HitRo
         return []
     history = session.history
     rows: list[HitRow] = []
-    for node, what, text, at in _texts(history):
+    for node, what, text, shown, at in _texts(history):
         if words <= words_of(text):
             rows.append(
                 HitRow(
@@ -113,7 +114,7 @@ def _hits(rt: Runtime, stamp: SessionStamp, words: frozenset[str]) -> list[HitRo
                     step_id="" if node is None else completed_step(history, node),
                     what=what,
                     goal=history.observations.get("goal", ""),
-                    snippet=_snippet(text, words),
+                    snippet=_snippet(shown, words),
                     at=at,
                 )
             )
@@ -122,14 +123,18 @@ def _hits(rt: Runtime, stamp: SessionStamp, words: frozenset[str]) -> list[HitRo
     return rows
 
 
-def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str]]:
+def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str, str]]:
+    """Where a text lies, what it is, what is searched, what is shown of it, and when it came."""
     for node in reversed(tuple(history.nodes.values())):
         if node.node_id in history.notes:
-            yield node, "notes", history.notes[node.node_id].text, node.at
+            text = history.notes[node.node_id].text
+            yield node, "notes", text, text, node.at
         for held in attached_to(history, node.node_id).artifacts:
-            yield node, held.artifact.kind, msgspec.json.encode(held.artifact.body).decode(), node.at
+            body = held.artifact.body
+            lines = ". ".join(words.rstrip(".") for _, words in artifact_lines(body))
+            yield node, held.artifact.kind, msgspec.json.encode(body).decode(), lines, node.at
     for kept in reversed(tuple(history.session_notes.values())):
-        yield None, "session notes", kept.notes.text, kept.at
+        yield None, "session notes", kept.notes.text, kept.notes.text, kept.at
 
 
 def _snippet(text: str, words: frozenset[str]) -> str:

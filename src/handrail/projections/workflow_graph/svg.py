@@ -95,15 +95,15 @@ _SLANT = 28
 
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1f2328;text-anchor:middle}"
-    ".small{font-size:11px;fill:#57606a}.heading{font-size:12px;fill:#6639ba}"
-    ".node{fill:#fff;stroke:#57606a}.choice{fill:#fff8c5;stroke:#9a6700}"
-    ".action{fill:#ddf4ff;stroke:#0969da}.terminal{fill:#dafbe1;stroke:#1a7f37}"
-    ".loop{fill:#f6f1fd;stroke:#8250df;stroke-dasharray:5 3}"
+    ".small{font-size:11px;fill:#57606a}.heading{font-size:12px;fill:#57606a}"
+    ".node{fill:#fff;stroke:#57606a}.choice{fill:#fff;stroke:#1b6b57}"
+    ".action{fill:#f3f1ec;stroke:#57606a}.terminal{fill:#e2f0eb;stroke:#1b6b57}"
+    ".loop{fill:#f3f1ec;stroke:#8c959f;stroke-dasharray:5 3}"
     ".way{fill:none;stroke:#57606a}.side{fill:none;stroke:#8c959f;stroke-dasharray:4 3}"
     ".dot{fill:#57606a}.paper{fill:#fff;fill-opacity:.9}.ground{fill:#fff}"
-    "@media(prefers-color-scheme:dark){text{fill:#e6e8e9}.small{fill:#a4abb2}.heading{fill:#c9b3f5}"
-    ".node{fill:#1a1d20;stroke:#8d949b}.choice{fill:#332a14;stroke:#e2be72}.action{fill:#11283a;stroke:#6cb6ff}"
-    ".terminal{fill:#17302a;stroke:#7fd0b4}.loop{fill:#221c2e;stroke:#a98be0}.way{stroke:#8d949b}"
+    "@media(prefers-color-scheme:dark){text{fill:#e6e8e9}.small{fill:#a4abb2}.heading{fill:#a4abb2}"
+    ".node{fill:#1a1d20;stroke:#8d949b}.choice{fill:#1a1d20;stroke:#72c9af}.action{fill:#212529;stroke:#8d949b}"
+    ".terminal{fill:#17302a;stroke:#72c9af}.loop{fill:#16181b;stroke:#6f767e}.way{stroke:#8d949b}"
     ".side{stroke:#6f767e}.dot{fill:#8d949b}.paper,.ground{fill:#1a1d20}}"
 )
 _MARKER = (

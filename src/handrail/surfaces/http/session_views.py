@@ -54,12 +54,13 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
         return View(title=shown["goal"] or session_id, html=session_page(shown, None))
     graph = payload(lambda *_: outcome, "run.graph", asked)
     shown = payload(call, "session.show", {"sessionId": session_id, "run": graph["run_id"]})
+    is_sound = not shown["health"]["banner"]
     html = session_page(
         shown,
         graph,
         before=_read_number(query, "before"),
-        actions=close_form(graph["run_id"]) if graph["status"] in UNDER_WAY else None,
-        resume=graph["resume_prompt"],
+        actions=close_form(graph["run_id"]) if is_sound and graph["status"] in UNDER_WAY else None,
+        resume=graph["resume_prompt"] if is_sound else "",
     )
     return View(title=shown["goal"] or graph["workflow_name"], html=html)
 

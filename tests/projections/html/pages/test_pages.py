@@ -180,8 +180,8 @@ def test_a_store_without_sessions_says_how_to_begin() -> None:
 def test_words_that_only_one_side_has_are_marked() -> None:
     one, other = mark_words("Rounded each line.", "Rounded the sum.")
 
-    assert one.markup == "Rounded <del>each</del> <del>line</del>."
-    assert other.markup == "Rounded <ins>the</ins> <ins>sum</ins>."
+    assert one.markup == "Rounded <del>each line</del>."
+    assert other.markup == "Rounded <ins>the sum</ins>."
 
 
 def test_a_long_run_shows_its_newest_nodes_and_a_way_to_the_earlier_ones(runtime: Runtime) -> None:
@@ -203,3 +203,28 @@ def test_a_long_run_shows_its_newest_nodes_and_a_way_to_the_earlier_ones(runtime
     assert 'data-node="nod_699"' not in newest
     assert 'data-node="nod_699"' in earlier
     assert len(newest) < 256_000
+
+
+def test_a_damaged_session_says_what_is_proven_and_is_not_in_progress(rich: tuple[Runtime, str]) -> None:
+    runtime, session_id = rich
+    graph = answer(runtime, "run.graph", sessionId=session_id)
+    shown = answer(runtime, "session.show", sessionId=session_id, run=graph["run_id"])
+    health = {"state": "corrupt_tail", "reason": "digest_mismatch", "banner": "This session is damaged."}
+
+    markup = session_page({**shown, "health": health, "event_count": 9}, graph).markup
+
+    assert "Its first 9 events are proven, and nothing after them." in markup
+    assert f"handrail session export {session_id} --salvage" in markup
+    assert "damaged</span>" in markup.partition("</header>")[0]
+    assert "in progress" not in markup.partition("</header>")[0]
+
+
+def test_the_words_that_were_searched_are_marked_in_what_was_found(rich: tuple[Runtime, str]) -> None:
+    runtime, _ = rich
+    hits = answer(runtime, "session.search", query="another .*")
+
+    page = sessions_page(
+        answer(runtime, "session.list"), answer(runtime, "session.needs"), hits, {"q": "another .*"}
+    )
+
+    assert "Tried it <mark>another</mark> way." in page.markup

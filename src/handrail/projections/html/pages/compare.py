@@ -25,6 +25,7 @@ from handrail.projections.html.pages.parts import (
     session_path,
     status_badge,
 )
+from handrail.projections.html.pages.run_rail import loop_words
 
 MOST_WORDS = 1_500
 """Of one side; longer notes are shown without marks."""
@@ -95,10 +96,13 @@ def _end(found: Payload, side: str, word: str) -> Html:
 
 def _row(row: Payload) -> Html:
     one, other = row["one"], row["other"]
-    title = (one or other)["title"]
+    told = one or other
+    loop = loop_words(row["step_id"])
     return element(
         "section",
-        element("h2", title, class_="whole"),
+        element(
+            "h2", told["title"], element("span", f" {loop}", class_="aside") if loop else None, class_="whole"
+        ),
         *_sides(one, other),
         class_="sides",
         data_key=f"{one and one['node_id']} {other and other['node_id']}",
@@ -174,13 +178,27 @@ def mark_words(one: str, other: str) -> tuple[Html, Html]:
         return join_html(one), join_html(other)
     left: list[Child] = []
     right: list[Child] = []
-    matcher = SequenceMatcher(a=words[0], b=words[1], autojunk=False)
-    for tag, start, end, from_, to in matcher.get_opcodes():
+    for is_same, start, end, from_, to in _opcodes(*words):
         before, after = "".join(words[0][start:end]), "".join(words[1][from_:to])
-        if tag == "equal":
+        if is_same:
             left.append(before)
             right.append(after)
             continue
         left.append(element("del", before) if before else None)
         right.append(element("ins", after) if after else None)
     return join_html(*left), join_html(*right)
+
+
+def _opcodes(one: Sequence[str], other: Sequence[str]) -> list[tuple[bool, int, int, int, int]]:
+    """Where the two are the same and where not; a space between two changes belongs to them."""
+    joined: list[tuple[bool, int, int, int, int]] = []
+    matcher = SequenceMatcher(a=one, b=other, autojunk=False)
+    for tag, start, end, from_, to in matcher.get_opcodes():
+        is_same = tag == "equal" and (
+            not joined or to == len(other) or bool("".join(other[from_:to]).strip())
+        )
+        if joined and joined[-1][0] == is_same:
+            _, first, _, first_other, _ = joined.pop()
+            start, from_ = first, first_other
+        joined.append((is_same, start, end, from_, to))
+    return joined

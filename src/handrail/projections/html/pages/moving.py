@@ -67,6 +67,7 @@ def import_page() -> Html:
             data_operation="session.import",
             data_gated=True,
             data_title="Import this session?",
+            data_refused="Refused; nothing was written",
             data_word="Import it",
             data_then="/sessions/{session_id}",
         ),

@@ -43,6 +43,8 @@ _KINDS = {
 _TOLD_ELSEWHERE = ("wr.gap", "wr.workflow_divergence", "wr.loop_control", "wr.capability_observation")
 MOST_MARKUP = 40_000
 """Characters of notes that are rendered as Markdown; longer ones are shown as plain text."""
+LONGEST_NAME = 40
+"""Characters of what counts as the name of a member."""
 MOST_JSON = 20_000
 """Characters of an artifact as JSON."""
 
@@ -268,8 +270,17 @@ def _take_points(lines: Sequence[tuple[int, str]], start: int, depth: int) -> tu
         below: Html | None = None
         if place < len(lines) and lines[place][0] > depth:
             below, place = _take_points(lines, place, lines[place][0])
-        points_shown.append(element("li", element("span", words, dir="auto"), below))
+        points_shown.append(element("li", *_point(words), below))
     return element("ul", *points_shown, class_="facts dots"), place
+
+
+def _point(words: str) -> tuple[Child, ...]:
+    """`Name: value` with a quiet name; anything else as it is."""
+    name, colon, value = words.partition(":")
+    if not colon or len(name) > LONGEST_NAME or (value and not value.startswith(" ")):
+        return (element("span", words, dir="auto"),)
+    label = element("span", name + colon, class_="soft")
+    return (label, " ", element("span", value[1:], dir="auto")) if value else (label,)
 
 
 def _json(body: dict[str, Any]) -> str:

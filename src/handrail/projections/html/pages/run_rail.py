@@ -162,7 +162,7 @@ class _Listing:
         return found
 
     def _row(self, node: Payload) -> Html:
-        loop = _loop_words(node["step_id"])
+        loop = loop_words(node["step_id"])
         classes = ["node", node["kind"]]
         classes += ["looped"] if loop else []
         classes += ["tip"] if node["is_tip"] and node["kind"] != "checkpoint" else []
@@ -206,7 +206,7 @@ def _marks(node: Payload) -> list[Child]:
     return marks
 
 
-def _loop_words(step_id: str) -> str:
+def loop_words(step_id: str) -> str:
     """`fix@1::try` is round 2 of fix."""
     loops, _, _ = step_id.rpartition("::")
     names = [part.partition("@") for part in loops.split("/") if part]

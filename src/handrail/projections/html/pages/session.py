@@ -69,6 +69,8 @@ def session_page(
 
 
 def _status(shown: Payload, run: Payload | None) -> Html:
+    if shown["health"]["banner"]:
+        return badge("damaged", "bad", "blocked")
     return status_badge(shown["status"] if run is None else run["status"], run["evidence"] if run else None)
 
 
@@ -89,9 +91,21 @@ def _health(shown: Payload) -> Child:
     if not shown["health"]["banner"]:
         return None
     session_id = shown["session_id"]
+    proven = count(shown["event_count"], "event is", "events are")
     return notice(
         "bad",
-        element("p", element("strong", "This session is damaged. "), shown["health"]["banner"]),
+        element("p", element("strong", "This session is damaged.")),
+        element(
+            "p",
+            f"Its first {proven} proven, and nothing after them. You can read it and export the proven part; "
+            "no agent can continue it.",
+        ),
+        element(
+            "p",
+            f"Found: {shown['health']['state']}, {shown['health']['reason']}. The first command tells more, "
+            "the second keeps what is left.",
+            class_="small",
+        ),
         command_line(f"handrail store verify --ids {session_id} --report-only"),
         command_line(f"handrail session export {session_id} --salvage --out FILE"),
     )

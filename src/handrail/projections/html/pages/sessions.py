@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,7 +52,7 @@ def sessions_page(listed: Payload, needs: Payload, hits: Payload | None, asked: 
         None if is_filtered else _strip(needs),
         _toolbar(asked),
         None if hits is None else _hits(hits, asked.get("q", "")),
-        _list(listed, asked) if items else _nothing(asked, has_hits=bool(hits and hits["hits"])),
+        _list(listed, asked) if items else None if hits and hits["hits"] else _nothing(asked),
         live="*",
     )
 
@@ -78,7 +79,7 @@ def _strip(needs: Payload) -> Child:
     left = needs["needs_omitted"]
     return element(
         "section",
-        element("h2", "Needs you", class_="sr"),
+        element("h2", "Needs you"),
         element("ul", *rows[:SHOWN_NEEDS], class_="strip"),
         element(
             "details",
@@ -173,11 +174,12 @@ def _list(listed: Payload, asked: Mapping[str, str]) -> Html:
     )
     return element(
         "section",
-        element("h2", "All sessions, last change first", class_="sr"),
+        element("h2", "Sessions with these words" if asked.get("q") else "All sessions, last change first"),
         element("ol", *rows, class_="rows", id="sessions"),
         element("p", element("a", "Older sessions", href=more, class_="button"), class_="more")
         if listed.get("has_more") and cursor
         else None,
+        class_="stack tight",
     )
 
 
@@ -210,18 +212,20 @@ def _row(item: Payload) -> Html:
     )
 
 
-def _hits(hits: Payload, words: str) -> Html:
-    rows = [_hit(row) for row in hits["hits"]]
-    told = count(len(rows), "place has", "places have") if rows else "No notes or artifacts have"
+def _hits(hits: Payload, words: str) -> Child:
+    rows = [_hit(row, words) for row in hits["hits"]]
+    if not rows:
+        return None
+    told = count(len(rows), "place has", "places have")
     return element(
         "section",
         element("h2", f"{told} “{words}”{', and there may be more' if hits['is_cut'] else ''}"),
-        element("ol", *rows, class_="rows two", id="hits") if rows else None,
+        element("ol", *rows, class_="rows two", id="hits"),
         class_="stack tight",
     )
 
 
-def _hit(row: Payload) -> Html:
+def _hit(row: Payload, words: str) -> Html:
     step = row["step_id"].rpartition("::")[2] or row["what"]
     return element(
         "li",
@@ -233,27 +237,33 @@ def _hit(row: Payload) -> Html:
             element(
                 "span",
                 element("span", f"{step}, {row['what']}"),
-                element("span", row["snippet"]),
+                element("span", *_marked(row["snippet"], words), dir="auto"),
                 class_="under",
             ),
         ),
         moment(row["at"]),
+        data_key=f"{row['node_id']} {row['what']} {row['at']}",
     )
+
+
+def _marked(snippet: str, words: str) -> list[Child]:
+    """The snippet with the words that were asked for marked in it."""
+    asked = sorted({re.escape(word) for word in words.split()}, key=len, reverse=True)
+    if not asked:
+        return [snippet]
+    parts = re.split(f"({'|'.join(asked)})", snippet, flags=re.IGNORECASE)
+    return [element("mark", part) if place % 2 else part for place, part in enumerate(parts) if part]
 
 
 # Nothing to show
 
 
-def _nothing(asked: Mapping[str, str], *, has_hits: bool) -> Html:
+def _nothing(asked: Mapping[str, str]) -> Html:
     words = asked.get("q", "")
-    what = f"No session is called “{words}”" if words else "No session fits"
-    advice = (
-        "The hits above are in the notes and artifacts."
-        if has_hits
-        else "Fewer words find more; sessions are found by title, project, workflow and id."
-    )
     return empty(
-        what, element("p", advice), element("a", "Show all sessions", href="/sessions", class_="button")
+        f"Nothing has “{words}”" if words else "No session fits",
+        element("p", "Every word must be found. Sessions are found by title, project, workflow and id too."),
+        element("a", "Show all sessions", href="/sessions", class_="button"),
     )
 
 

@@ -34,7 +34,10 @@ _SOURCES = {
 def settings_page(settings: Payload, preferences: Payload, context: Payload) -> Html:
     """`settings` is of self.settings, `preferences` of preferences.show, `context` of self.context."""
     return page(
-        head("Settings", meta(f"Handrail {context['version']}", settings["project"], context["account"])),
+        head(
+            "Settings",
+            meta(f"Handrail {context['version']}", settings["project"], f"account {context['account']}"),
+        ),
         _problems(settings["problems"]),
         preferences_form(preferences),
         _settings(settings),

@@ -22,6 +22,7 @@ from handrail.projections.html.pages.parts import (
     status_badge,
     timeline_path,
 )
+from handrail.projections.html.pages.run_rail import loop_words
 
 ZOOMS = (("step", "Every step"), ("hour", "Hours"), ("day", "Days"))
 MOST_LANES = 8
@@ -152,7 +153,13 @@ def _grouped(found: Payload, zoom: str) -> Iterator[Html]:
 
 
 def _words(found: Payload, entry: Payload) -> Html:
-    return element("span", _WORDS.get(entry["what"], f"{entry['what']} "), _link(found, entry))
+    loop = loop_words(entry["step_id"]) if entry["what"] == "step" else ""
+    return element(
+        "span",
+        _WORDS.get(entry["what"], f"{entry['what']} "),
+        _link(found, entry),
+        element("span", f" {loop}", class_="soft") if loop else None,
+    )
 
 
 def _link(found: Payload, entry: Payload) -> Child:
@@ -170,7 +177,8 @@ def _drawing(found: Payload, lane: str, what: str) -> Html:
     x = LANE // 2 + place * LANE
     y = ROW // 2
     lines = [
-        element("line", x1=LANE // 2 + n * LANE, y1=0, x2=LANE // 2 + n * LANE, y2=ROW) for n in range(shown)
+        element("line", x1=LANE // 2 + n * LANE, y1=0, x2=LANE // 2 + n * LANE, y2="100%")
+        for n in range(shown)
     ]
     match what:
         case "blocked_attempt":
@@ -186,7 +194,6 @@ def _drawing(found: Payload, lane: str, what: str) -> Html:
         "svg",
         *lines,
         mark,
-        viewBox=f"0 0 {width} {ROW}",
         width=width,
         height=ROW,
         aria_hidden="true",

@@ -16,6 +16,7 @@ from handrail.projections.html.pages.parts import (
     command_line,
     copy_button,
     count,
+    cut,
     empty,
     facts,
     head,
@@ -313,7 +314,7 @@ def runs(workflow: Payload, drift: Drift) -> Html:
             "tr",
             element(
                 "th",
-                element("a", run["goal"] or run["id"], href=run_path(run["id"], run["run_id"])),
+                element("a", cut(run["goal"] or run["id"]), href=run_path(run["id"], run["run_id"])),
                 scope="row",
                 dir="auto",
             ),

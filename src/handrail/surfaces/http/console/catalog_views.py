@@ -103,7 +103,9 @@ def _part(call: Call, workflow: dict[str, Json], drift: parts.Drift, part: str, 
             )
 
 
-def _broken(call: Call, workflow_id: str, part: str, failure: Failure) -> Html:
+def _broken(call: Call, asked: str, part: str, failure: Failure) -> Html:
+    """A file that cannot be used goes by the name of the file, whatever id it gives itself."""
+    workflow_id = str(failure.details.get("workflow_id", asked))
     source = _inspect(call, workflow_id, "source")
     report = _validate(call, workflow_id)
     match part:

@@ -60,7 +60,7 @@ export function listen({ call, go, reload, say, dialog }) {
     try {
       await work();
     } catch (trouble) {
-      await dialog("That did not work", [make("p", {}, trouble.message), ...(trouble.fix ? [make("p", { class: "soft" }, trouble.fix)] : [])]);
+      await dialog(element.dataset.refused || "That did not work", [make("p", {}, trouble.message), ...(trouble.fix ? [make("p", { class: "soft" }, trouble.fix)] : [])]);
     } finally {
       element.removeAttribute("aria-disabled");
     }
@@ -105,7 +105,11 @@ function describe({ before, after, diff }) {
     return [make("pre", { class: "diff tall", tabindex: "0" }, ...lines)];
   }
   if (!after || typeof after !== "object") return [];
-  const word = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
+  const word = (value) => {
+    if (Array.isArray(value)) return value.map(word).join(value.some((one) => typeof one === "object") ? "; " : ", ") || "none";
+    if (value && typeof value === "object") return Object.entries(value).map(([name, one]) => `${name.replaceAll("_", " ")} ${word(one)}`).join(", ");
+    return value === null ? "none" : String(value);
+  };
   const rows = Object.entries(after).flatMap(([name, value]) => {
     const old = before && before[name] !== undefined && before[name] !== value ? `${word(before[name])} → ` : "";
     return [make("dt", {}, name.replaceAll("_", " ")), make("dd", {}, old + word(value))];

@@ -22,28 +22,32 @@ function takeToken() {
   if (found) {
     sessionStorage.setItem(STORED, found[1]);
     history.replaceState(null, "", location.pathname + location.search);
+    channel.postMessage({ token: found[1] });
   }
   token = sessionStorage.getItem(STORED) || "";
 }
 
 function askTabs() {
   return new Promise((done) => {
-    const end = setTimeout(() => done(false), 400);
-    waitingForTabs = () => {
-      clearTimeout(end);
-      done(true);
+    const answered = (isGiven) => {
+      waitingForTabs = null;
+      done(isGiven);
     };
+    setTimeout(() => answered(false), 400);
+    waitingForTabs = () => answered(true);
     channel.postMessage({ ask: true });
   });
 }
-let waitingForTabs = () => {};
+let waitingForTabs = null;
+let isLocked = false;
 
 channel.addEventListener("message", ({ data }) => {
   if (data.ask && token) channel.postMessage({ token });
   else if (data.token && !token) {
     token = data.token;
     sessionStorage.setItem(STORED, token);
-    waitingForTabs();
+    if (waitingForTabs) waitingForTabs();
+    else if (isLocked) start();
   }
 });
 
@@ -158,11 +162,23 @@ function fail(trouble) {
   main.querySelector("h1").focus({ preventScroll: true });
 }
 
-function lock() {
+function drop() {
   token = "";
+  isLocked = true;
   sessionStorage.removeItem(STORED);
   feed.stop();
   state("locked");
+}
+
+// The server is another one by now. What somebody reads stays; the next page, or a tab with the key, goes on.
+async function lose() {
+  drop();
+  if (await askTabs()) return start();
+  said.textContent = "This tab is locked. Open the Console from a terminal: handrail console";
+}
+
+function lock() {
+  drop();
   const again = make("button", { type: "button", class: "button" }, "Ask the other tabs again");
   again.addEventListener("click", start);
   main.replaceChildren(
@@ -192,7 +208,7 @@ async function refresh(ids) {
   try {
     view = await fetchView(path);
   } catch (trouble) {
-    if (trouble.status === 401) lock();
+    if (trouble.status === 401) lose();
     return;
   }
   if (mine !== serial || path !== here()) return;
@@ -255,22 +271,38 @@ const STATES = {
   locked: ["", "locked"],
 };
 
+const HINTS = { gone: "What you see stays. Start the server again with: handrail console", locked: "Open the Console from a terminal: handrail console" };
+
 function state(name) {
   const [look, word] = STATES[name];
   link.className = `link-state ${look}`;
-  if (link.textContent !== word) link.textContent = word;
+  if (link.textContent === word) return;
+  if (name === "gone") said.textContent = "The server does not answer. What you see stays, and follows when it is back.";
+  if (name === "live" && link.textContent === STATES.gone[1]) said.textContent = "The server is back.";
+  link.textContent = word;
+  link.title = HINTS[name] || "";
 }
 
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const FORMATS = {
+  time: new Intl.DateTimeFormat(undefined, { timeStyle: "medium" }),
+  today: new Intl.DateTimeFormat(undefined, { timeStyle: "short" }),
+  thisYear: new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }),
+  before: new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }),
+};
 
 function tidy(root) {
-  for (const one of root.querySelectorAll("time:not([title]):not([data-as])")) {
+  const now = new Date();
+  for (const one of root.querySelectorAll("time:not([data-as=written])")) {
     const at = new Date(one.dateTime);
-    one.title = `${one.dateTime.slice(0, 19).replace("T", " ")} UTC`;
-    one.textContent = (one.textContent.length > 14 ? dayFormat : timeFormat).format(at);
+    one.dataset.as ||= one.textContent.length > 14 ? "day" : "time";
+    one.title ||= `${one.dateTime.slice(0, 19).replace("T", " ")} UTC`;
+    const format =
+      one.dataset.as === "time" ? "time" : at.toDateString() === now.toDateString() ? "today" : at.getFullYear() === now.getFullYear() ? "thisYear" : "before";
+    const words = FORMATS[format].format(at);
+    if (one.textContent !== words) one.textContent = words;
   }
 }
+setInterval(() => tidy(main), 60000);
 
 let toastTimer = 0;
 function say(text) {
@@ -341,7 +373,9 @@ listenToKeys({ main, go, help, say, compare, showNew });
 
 async function start() {
   if (!token && !(await askTabs())) return lock();
-  await show({ isFirst: true });
+  isLocked = false;
+  if (main.querySelector(".page[data-live]")) await refresh(new Set("*"));
+  else await show({ isFirst: true });
   if (token) feed.start();
 }
 
@@ -349,6 +383,7 @@ const feed = follow({
   open: (path, signal) => fetch(path, { headers: authorized({ Accept: "text/event-stream" }), signal }),
   onChange: refresh,
   onState: state,
+  onLocked: lose,
 });
 history.scrollRestoration = "manual";
 takeToken();

@@ -16,7 +16,7 @@ export const KEYS = [
 export function listenToKeys({ main, go, help, say, compare, showNew }) {
   let isGoing = false;
 
-  const items = () => [...main.querySelectorAll("a.row-link, .rail a.spot")].filter((one) => one.checkVisibility());
+  const items = () => [...main.querySelectorAll("a.row-link, .rail a.spot, #lanes a")].filter((one) => one.checkVisibility());
   const branches = () => [...main.querySelectorAll("details[data-branch] > summary")].filter((one) => one.checkVisibility());
   const press = (key) => main.querySelector(`[data-key-press="${key}"]`)?.click();
 

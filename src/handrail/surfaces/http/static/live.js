@@ -3,7 +3,7 @@
 const LONGEST_WAIT = 15000;
 const GATHER = 120;
 
-export function follow({ open, onChange, onState }) {
+export function follow({ open, onChange, onState, onLocked }) {
   let cursor = "";
   let stream = null;
   let attempt = 0;
@@ -60,6 +60,7 @@ export function follow({ open, onChange, onState }) {
     while (mine === stream) {
       try {
         const answer = await open(`/api/feed${cursor ? `?cursor=${encodeURIComponent(cursor)}` : ""}`, mine.signal);
+        if (answer.status === 401) return onLocked();
         if (!answer.ok) throw new Error(String(answer.status));
         if (attempt) note("*");
         attempt = 0;

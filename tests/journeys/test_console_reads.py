@@ -1,0 +1,130 @@
+"""What a person reads at the Console, read through the command line and over HTTP: one answer, two doors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from tests.conftest import memory_runtime
+from tests.journeys.conversation import start
+from tests.journeys.doors import command
+from tests.journeys.given_workflows import begin, step
+from tests.journeys.rich_session import rich_session
+from tests.surfaces.http.client import ask, make_app
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A store with one rich session, which nothing changes."""
+
+    runtime: Runtime
+    session: str
+
+    def graph(self) -> dict[str, Any]:
+        return self.both("run.graph", "run graph", sessionId=self.session)
+
+    def both(self, operation: str, line: str, /, **params: str) -> dict[str, Any]:
+        """What the command prints, which is what the address answers."""
+        status, printed = command(self.runtime, *line.split(), *params.values())
+        sent = ask(make_app(self.runtime), "GET", f"/api/{operation}?{_query(params)}")
+        assert (status, sent.status) == (0, 200)
+        told: dict[str, Any] = sent.document["data"]
+        assert printed["data"] == told
+        return told
+
+
+def _query(params: dict[str, str]) -> str:
+    return "&".join(f"{name}={value.replace(' ', '%20')}" for name, value in params.items())
+
+
+@pytest.fixture(scope="module")
+def seen() -> Seen:
+    runtime = memory_runtime()
+    return Seen(runtime=runtime, session=rich_session(runtime)["session"]["sessionId"])
+
+
+@pytest.mark.promise("console.read.graph")
+def test_a_run_is_told_with_its_way_its_forks_and_what_was_skipped(seen: Seen) -> None:
+    graph = seen.graph()
+
+    nodes = graph["nodes"]
+    assert [node["title"] for node in nodes if node["is_on_path"]] == [
+        "Started",
+        *("Decide", "Decide", "Size", "Try"),
+    ]
+    assert [(node["kind"], node["title"]) for node in nodes if not node["is_on_path"]] == [
+        ("checkpoint", "Size"),
+        ("step", "Try"),
+    ]
+    assert [row["title"] for node in nodes for row in node["passed"]] == ["Extra"]
+    assert [row["title"] for row in graph["ahead"]] == ["End"]
+    assert (graph["node_count"], graph["branch_count"]) == (7, 2)
+
+
+@pytest.mark.promise("console.read.node")
+def test_a_node_tells_its_report_why_it_was_refused_and_what_is_asked_there(seen: Seen) -> None:
+    refused, decided = (node["id"] for node in seen.graph()["nodes"] if node["step_id"] == "decide")
+
+    before = seen.both("run.node", "run node", sessionId=seen.session, node=refused)
+    after = seen.both("run.node", "run node", sessionId=seen.session, node=decided)
+
+    assert before["notes"] == "I thought about it."
+    assert [one["code"] for one in before["blockers"]] == ["MISSING_REQUIRED_OUTPUT"]
+    assert before["pending"]["prompt"].startswith("Do decide.")
+    assert {one["kind"] for one in after["artifacts"]} == {"wr.gap", "wr.decision", "wr.workflow_divergence"}
+    assert [gap["summary"] for gap in after["gaps"]] == ["The staging database was not reachable."]
+    assert [one["reason"] for one in after["divergences"]] == ["safety_stop"]
+    assert "Token" not in str(before) + str(after)
+
+
+@pytest.mark.promise("console.read.compare")
+def test_two_nodes_are_told_from_where_their_ways_part(seen: Seen) -> None:
+    one, other = (node["id"] for node in seen.graph()["nodes"] if node["title"] == "Try")
+
+    found = seen.both("run.compare", "run compare", sessionId=seen.session, one=one, other=other)
+
+    (row,) = found["rows"]
+    assert (found["ancestor_title"], found["shared_steps"]) == ("Size", 4)
+    assert (row["one"]["notes"], row["other"]["notes"]) == ("Tried it.", "Tried it another way.")
+
+
+@pytest.mark.promise("console.read.search")
+def test_words_of_notes_and_artifacts_lead_to_their_node(seen: Seen) -> None:
+    tip = seen.graph()["preferred_tip"]
+
+    (notes,) = seen.both("session.search", "session search", query="another way")["hits"]
+    (artifact,) = seen.both("session.search", "session search", query="database reachable")["hits"]
+    nothing = seen.both("session.search", "session search", query="nothinghasthis")["hits"]
+
+    assert (notes["node_id"], notes["what"], notes["snippet"]) == (tip, "notes", "Tried it another way.")
+    assert artifact["what"] == "wr.gap"
+    assert artifact["snippet"] == "Severity: warning. Summary: The staging database was not reachable"
+    assert nothing == []
+
+
+@pytest.mark.promise("console.read.timeline")
+def test_what_happened_is_told_in_order_with_a_lane_for_each_run(seen: Seen) -> None:
+    found = seen.both("session.timeline", "session timeline", sessionId=seen.session)
+
+    assert [one["what"] for one in found["moments"]] == [
+        *("step", "blocked_attempt", "step", "checkpoint"),
+        *("step", "step", "step"),
+    ]
+    assert [one["index"] for one in found["moments"]] == sorted(one["index"] for one in found["moments"])
+    assert [lane["workflow_name"] for lane in found["lanes"]] == ["The session itself", "Given"]
+
+
+@pytest.mark.promise("console.read.needs")
+def test_what_waits_for_a_person_comes_with_the_words_to_paste() -> None:
+    runtime = memory_runtime()
+    start(runtime, goal="Nobody has to do anything here")
+    asked = begin(runtime, step("release", requireConfirmation=True), fields={}, goal="Ship it")
+    seen = Seen(runtime=runtime, session=asked["session"]["sessionId"])
+
+    (need,) = seen.both("session.needs", "session needs")["needs"]
+
+    assert (need["kind"], need["goal"], need["title"]) == ("person", "Ship it", "Release")
+    assert seen.session in need["reply"]
+    assert asked["ackToken"] not in str(need)
