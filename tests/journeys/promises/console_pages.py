@@ -45,7 +45,7 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "console.read.node",
         source=_PAGES,
-        says="A node tells its report, why it was refused, what it is worth and what is asked there; no token.",
+        says="A node tells its report, why it was refused, its worth and what is asked there; no token.",
     ),
     Promise(
         "console.read.compare",
