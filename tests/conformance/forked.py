@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import select
+import shlex
 import signal
 import socket
 import subprocess
@@ -51,6 +52,18 @@ class ForkServer:
                 os.close(descriptor)
             outputs = _pumped(child, stdin, ending, pipes[0][1], pipes[1][0], pipes[2][0])
             return Ran(status=int(stream.readline()), out=outputs[0], err=outputs[1])
+
+    def program(self, folder: str) -> str:
+        """A folder for PATH whose `handrail` is forked from here."""
+        programs = os.path.join(folder, "programs")
+        os.mkdir(programs)
+        client = os.path.join(os.path.dirname(__file__), "fork_client.py")
+        words = [sys.executable, "-IS", client, self.path]
+        with open(
+            os.open(f"{programs}/handrail", os.O_CREAT | os.O_WRONLY, 0o700), "w", encoding="utf-8"
+        ) as file:
+            file.write(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        return programs
 
     def spawn(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> int:
         """A process that lives on these three descriptors; its number."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from tests.conformance.forked import ForkServer
 from tests.house.markdown import FENCE, Block, fenced_blocks
 from tests.house.shown_commands import SAVE_AS, ScratchShell
 from tests.house.tree import Source
@@ -42,10 +43,10 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageShell:
-    """A home in which the lines of one page follow each other."""
+    """A home in which the lines of one page follow each other, each `handrail` forked from the server."""
 
-    def __init__(self, folder: str) -> None:
-        self._shell = ScratchShell(folder)
+    def __init__(self, folder: str, server: ForkServer) -> None:
+        self._shell = ScratchShell(folder, programs=server.program(folder))
         self.project = self._shell.project
         self.names = {"BACKUP": os.path.join(folder, "backup"), "DIR": self.project}
         prepared = self.ran(PREPARED)

@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from tests.house.tree import Source, python_files, syntax
+from tests.house.tree import Source, nodes, python_files
 
 _MARK = "pytest.mark.promise"
 
@@ -25,7 +25,7 @@ def marks(source: Source) -> Iterator[tuple[str, ast.AST, str]]:
     """Each promise id that a file names: the id, where, and the test that names it (empty: no test)."""
     if _MARK not in source.text:
         return  # reading the syntax of every test takes seconds
-    for node in ast.walk(syntax(source)):
+    for node in nodes(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for decorator in node.decorator_list:
                 for name in _named(decorator):

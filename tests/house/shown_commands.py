@@ -43,12 +43,14 @@ DIFFERS_EACH_TIME = (
 class ScratchShell:
     """Runs a page's commands in a folder of its own, and remembers the newest token of each kind."""
 
-    def __init__(self, folder: str, name: str = FIRST_RUN) -> None:
+    def __init__(self, folder: str, name: str = FIRST_RUN, programs: str = "") -> None:
         self.project = os.path.join(folder, name)
         os.makedirs(self.project)
         scripts = os.path.dirname(sys.executable)
         self._environment = {
-            "PATH": os.pathsep.join([scripts, os.environ.get("PATH", os.defpath)]),
+            "PATH": os.pathsep.join(
+                [*([programs] if programs else []), scripts, os.environ.get("PATH", os.defpath)]
+            ),
             "HOME": folder,
             "HANDRAIL_HOME": os.path.join(folder, "home"),
         }

@@ -16,9 +16,9 @@ from tests.house.tree import (
     check_planted,
     docstrings,
     is_generated,
+    nodes,
     plant,
     python_files,
-    syntax,
 )
 
 CATALOGUE = ("src/handrail/contract/catalogue.py", "src/handrail/contract/registered.py")
@@ -83,7 +83,7 @@ def _is_bound(source: Source) -> bool:
 
 
 def _broad(source: Source) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(syntax(source)):
+    for node in nodes(source):
         match node:
             case ast.ExceptHandler(type=None):
                 yield node.lineno, "a bare except"
@@ -101,16 +101,15 @@ def _names(node: ast.expr) -> set[str]:
 
 
 def _strings(source: Source) -> Iterator[ast.Constant]:
-    tree = syntax(source)
-    prose = docstrings(tree)
-    for node in ast.walk(tree):
+    prose = docstrings(source)
+    for node in nodes(source):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
             yield node
 
 
 def _statuses(source: Source) -> Iterator[tuple[int, str]]:
     """`http_status=404`, `sys.exit(3)`, `raise SystemExit(2)`; leaving with 0 is no verdict."""
-    for node in ast.walk(syntax(source)):
+    for node in nodes(source):
         if not isinstance(node, ast.Call):
             continue
         for keyword in node.keywords:

@@ -33,6 +33,8 @@ def exceptions_without_reason(sources: Sequence[Source]) -> list[str]:
 
 def _comments(source: Source) -> Iterator[tuple[int, str]]:
     """Comments only: a string that talks about a directive is not one."""
+    if not (NOQA.search(source.text) or IGNORE.search(source.text)):
+        return
     for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string

@@ -9,7 +9,7 @@ import pytest
 
 from handrail.contract import catalogue
 from handrail.contract.catalogue import Kind
-from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 MADE_BY = {"Fault", "Failure"}
 
@@ -26,7 +26,7 @@ def unknown_details(sources: Sequence[Source]) -> list[str]:
 
 
 def _made(source: Source) -> Iterator[tuple[int, Kind, list[str]]]:
-    for node in ast.walk(syntax(source)):
+    for node in nodes(source):
         match node:
             case ast.Call(func=ast.Name(id=maker), args=[named, *_], keywords=given) if maker in MADE_BY:
                 kind = _kind(named)

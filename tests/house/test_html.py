@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 MAKERS = frozenset({"src/handrail/projections/html/elements.py"})
 
@@ -17,7 +17,7 @@ def html_made_elsewhere(sources: Sequence[Source]) -> list[str]:
         f"{source.path}:{node.lineno}: only elements.py and notes.py make Html; use what is made by element()"
         for source in sources
         if source.path not in MAKERS
-        for node in ast.walk(syntax(source))
+        for node in nodes(source)
         if isinstance(node, ast.Call) and _name(node.func) == "Html"
     ]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 ALLOWED = {
     "src/handrail/main.py": "the front door imports only what the command needs",
@@ -58,11 +58,11 @@ def late_imports(sources: Sequence[Source]) -> list[str]:
 
 
 def _late(source: Source) -> Iterator[tuple[int, str]]:
-    tree = syntax(source)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inside = {inner for function in functions for inner in ast.walk(function)}
-    for node in ast.walk(tree):
+    inside: set[ast.AST] = set()
+    for node in nodes(source):
         match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if node not in inside:
+                inside.update(ast.walk(node))
             case ast.Import() | ast.ImportFrom() if node in inside:
                 yield node.lineno, "an import"
             case ast.Call(func=ast.Name(id="import_module" | "__import__" as name)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 NETWORK = frozenset(
     {
@@ -57,7 +57,7 @@ def ways_out(sources: Sequence[Source]) -> list[str]:
 
 
 def _ways_out(source: Source) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(syntax(source)):
+    for node in nodes(source):
         match node:
             case ast.Import(names=names):
                 modules = [alias.name for alias in names]

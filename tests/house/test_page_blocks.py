@@ -16,6 +16,7 @@ import handrail
 from handrail.host.settings import LocalSettings
 from handrail.surfaces.cli.reading._table import COMMANDS
 from handrail.workflows.compiling.shelf import find_contract_problems, read_contract
+from tests.conformance.forked import ForkServer
 from tests.house.markdown import code_spans, fenced_blocks
 from tests.house.page_blocks import (
     PageShell,
@@ -138,8 +139,10 @@ def kind_of(document: Any) -> str:
 
 
 @pytest.mark.parametrize("path", WITH_COMMANDS)
-def test_the_commands_of_a_page_run_in_their_order(path: str, tmp_path: Path) -> None:
-    shell = PageShell(str(tmp_path))
+def test_the_commands_of_a_page_run_in_their_order(
+    path: str, tmp_path: Path, fork_server: ForkServer
+) -> None:
+    shell = PageShell(str(tmp_path), fork_server)
 
     for doing in doings(page(path)):
         if isinstance(doing, Saved):

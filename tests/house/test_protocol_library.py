@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 LIBRARIES = frozenset({"mcp", "mcp_types", "anyio", "starlette", "uvicorn", "pydantic"})
 ALLOWED = {
@@ -27,7 +27,7 @@ def stray_imports(sources: Sequence[Source]) -> list[str]:
 
 
 def _imported(source: Source) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(syntax(source)):
+    for node in nodes(source):
         match node:
             case ast.Import(names=names):
                 for alias in names:

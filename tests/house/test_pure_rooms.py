@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.house.tree import Source, check, check_planted, in_pure_room, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, in_pure_room, nodes, plant, python_files
 
 ALLOWED = frozenset(
     {
@@ -79,14 +79,14 @@ def builtins_that_reach_out(sources: Sequence[Source]) -> list[str]:
         f"{source.path}:{node.lineno}: a pure room does not use {node.id}; take the value as an argument"
         for source in sources
         if in_pure_room(source)
-        for node in ast.walk(syntax(source))
+        for node in nodes(source)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         if node.id in REACHES_OUT - ALLOWED_IN.get(source.path, set())
     ]
 
 
 def _imports(source: Source) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(syntax(source)):
+    for node in nodes(source):
         match node:
             case ast.Import(names=names):
                 for alias in names:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 LINE = re.compile(
     r"^[ \t]*from (handrail[\w.]*) import ([\w, ]+?)[ \t]*$|^[ \t]*import (handrail[\w.]*)", re.MULTILINE
@@ -25,7 +25,7 @@ def stale_imports(sources: Sequence[Source]) -> list[str]:
 
 
 def _missing(source: Source) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(syntax(source)):
+    for node in nodes(source):
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and "import" in node.value):
             continue
         for home, names, module in LINE.findall(node.value):

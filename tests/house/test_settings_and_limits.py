@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, nodes, plant, python_files, syntax
 from tools.home_page import PLACES
 from tools.limits_page import CHAPTERS, INSIDE
 from tools.settings_page import documented_variables
@@ -33,7 +33,7 @@ def undocumented_variables(sources: Sequence[Source], documented: set[str]) -> l
 
 
 def _variables(source: Source) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(syntax(source)):
+    for node in nodes(source):
         match node:
             case ast.Constant(value=str(name)) if OUR_VARIABLE.fullmatch(name):
                 yield node.lineno, name
@@ -104,7 +104,7 @@ def _joined_to_home(source: Source) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         if isinstance(node.value, ast.Constant)
     }
-    for node in ast.walk(tree):
+    for node in nodes(source):
         match node:
             case ast.Call(func=ast.Attribute(attr="join"), args=[home, first, *_]) if (
                 _last_word(home) in HOME_NAMES

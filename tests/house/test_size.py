@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.house.tree import Source, check, check_planted, is_generated, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, is_generated, nodes, plant, python_files
 
 FILE_LINES = 600
 FUNCTION_LINES = 70
@@ -27,7 +27,7 @@ def long_functions(sources: Sequence[Source]) -> list[str]:
         "give its parts names"
         for source in sources
         if not is_generated(source)
-        for node in ast.walk(syntax(source))
+        for node in nodes(source)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES
     ]

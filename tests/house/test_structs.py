@@ -10,15 +10,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 
 def loose_structs(sources: Sequence[Source]) -> list[str]:
     classes = [
-        (source, node)
-        for source in sources
-        for node in ast.walk(syntax(source))
-        if isinstance(node, ast.ClassDef)
+        (source, node) for source in sources for node in nodes(source) if isinstance(node, ast.ClassDef)
     ]
     structs = _struct_names([node for _, node in classes])
     return [

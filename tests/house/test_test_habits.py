@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, nodes, plant, python_files
 
 
 def bad_habits(sources: Sequence[Source]) -> list[str]:
@@ -21,7 +21,7 @@ def bad_habits(sources: Sequence[Source]) -> list[str]:
 
 def _habits(source: Source) -> Iterator[tuple[int, str]]:
     """Attributes are enough: a bare `sleep` or `skip` would be an import that reviewers see."""
-    for node in ast.walk(syntax(source)):
+    for node in nodes(source):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="time"), attr="sleep")):
                 yield node.lineno, "time.sleep; wait for the fact itself, with a bound"

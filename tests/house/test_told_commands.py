@@ -11,7 +11,7 @@ import pytest
 
 from handrail.surfaces.cli.reading._table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.reading.parse import parse
-from tests.house.tree import Source, check, check_planted, docstrings, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, docstrings, nodes, plant, python_files
 
 FILLED_IN = "filled_in_1"
 """Stands where a message puts a value; the parser is not asked whether it is a good one."""
@@ -69,14 +69,14 @@ def words_of(told: str) -> list[str]:
 
 
 def _texts(source: Source) -> Iterator[tuple[int, str]]:
-    tree = syntax(source)
-    notes = docstrings(tree)
-    inside = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    walked = nodes(source)
+    inside = {part for node in walked if isinstance(node, ast.JoinedStr) for part in node.values}
+    left_out = {*docstrings(source), *inside}
+    for node in walked:
         if isinstance(node, ast.JoinedStr):
             parts = [part.value if isinstance(part, ast.Constant) else FILLED_IN for part in node.values]
             yield node.lineno, "".join(map(str, parts))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in notes | inside:
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in left_out:
             yield node.lineno, node.value
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 
 from tests.house.markdown import headings, table_rows
-from tests.house.tree import Source, check, check_planted, markdown_files, page, plant, python_files, syntax
+from tests.house.tree import Source, check, check_planted, markdown_files, nodes, page, plant, python_files
 
 WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
@@ -54,7 +54,7 @@ def synonyms_in_headings(sources: Sequence[Source], banned: Mapping[str, str]) -
 
 
 def _public_names(source: Source) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(syntax(source)):
+    for node in nodes(source):
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 if not name.startswith("_"):

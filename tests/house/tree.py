@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 import functools
+import gc
 import os
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -86,11 +87,16 @@ def in_pure_room(source: Source) -> bool:
     return room_of(source) in PURE_ROOMS
 
 
-def docstrings(tree: ast.Module) -> set[ast.Constant]:
+def nodes(source: Source) -> tuple[ast.AST, ...]:
+    """Every node of its syntax, walked once for all rules."""
+    return _walked(source.text)
+
+
+def docstrings(source: Source) -> set[ast.Constant]:
     """Every string that stands alone as a statement: docstrings and attribute notes."""
     return {
         node.value
-        for node in ast.walk(tree)
+        for node in nodes(source)
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
@@ -137,4 +143,14 @@ def _is_ignored(name: str, patterns: Sequence[str]) -> bool:
 
 @functools.cache
 def _parsed(text: str) -> ast.Module:
-    return ast.parse(text)
+    """Kept for all rules, so nothing of it is garbage to look for meanwhile."""
+    gc.disable()
+    try:
+        return ast.parse(text)
+    finally:
+        gc.enable()
+
+
+@functools.cache
+def _walked(text: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(_parsed(text)))

@@ -23,6 +23,7 @@ from handrail.contract.tokens.continuation import (
     read_continuation,
 )
 from handrail.contract.tokens.cursor import CursorClaims, mint_cursor, read_cursor
+from handrail.contract.tokens.diagnosis import is_of_another_version
 from handrail.contract.tokens.reading import ANY_KIND, read_token, read_tokens, repair
 from handrail.contract.tokens.workflow import (
     AckClaims,
@@ -32,6 +33,7 @@ from handrail.contract.tokens.workflow import (
     StateClaims,
     TokenKind,
     choice_attempt,
+    clean,
     kind_of,
     mint,
     verify,
@@ -137,11 +139,16 @@ def test_every_foreign_character_in_every_place_is_put_right() -> None:
 @settings(max_examples=300, deadline=None)
 @given(data=st.data(), kind=st.sampled_from(KINDS))
 def test_one_edit_of_any_kind_reads_as_the_same_token(data: st.DataObject, kind: TokenKind) -> None:
-    sent = data.draw(edited(TOKENS[kind], 1))
+    token = TOKENS[kind]
+    sent = data.draw(edited(token, 1))
+    if is_of_another_version(clean(sent)):  # what a newer token means is not guessed
+        with pytest.raises(Fault, match="TOKEN_UNSUPPORTED_VERSION"):
+            read_token([KEY], sent, (kind,))
+        return
 
     read = read_token([OTHER_KEY, KEY], sent, (kind,))
 
-    assert (read.text, read.key_index) == (TOKENS[kind], 1)
+    assert (read.text, read.key_index) == (token, 1)
 
 
 @settings(max_examples=400, deadline=None)

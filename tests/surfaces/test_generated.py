@@ -58,10 +58,6 @@ def test_the_list_of_reference_pages_names_each_of_them(contents: dict[str, str]
     assert listed == sorted(set(os.listdir(os.path.join(ROOT, "docs/reference"))) - {"index.md"})
 
 
-def test_generating_twice_gives_the_same_bytes(contents: dict[str, str]) -> None:
-    assert generated_files() == contents
-
-
 @pytest.mark.parametrize("path", ["src/handrail/surfaces/cli/reading/_table.py", "schemas/operations.json"])
 def test_a_changed_file_is_named_and_written_anew(contents: dict[str, str], copy: str, path: str) -> None:
     with open(os.path.join(copy, path), "a", encoding="utf-8") as file:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 
 import pytest
 
 from tests.updates.releases import Index, Installation
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """pip and pipx build environments for many seconds, and say of Handrail what uv says."""
+    if item.get_closest_marker("other_manager") and not os.environ.get("HANDRAIL_TEST_MANAGERS"):
+        pytest.skip("HANDRAIL_TEST_MANAGERS is not set; the job `referees` sets it")
 
 
 @pytest.fixture(scope="session")

@@ -76,6 +76,7 @@ def test_a_setting_of_pip_names_the_index(pip: Installation, index: Index, tmp_p
     assert told_at(pip, {**others, name: values[name]}, "PIP_INDEX_URL") == NEW
 
 
+@pytest.mark.other_manager
 def test_pip_takes_the_release_from_a_directory(pip: Installation, index: Index, tmp_path: Path) -> None:
     for file in index.wheels.values():
         os.link(file, tmp_path / file.name)

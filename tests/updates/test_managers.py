@@ -36,6 +36,7 @@ def check_named(installed: Installation, *command: str) -> None:
     assert told["command"][-1] == f"handrail=={OLD}"
 
 
+@pytest.mark.other_manager
 @pytest.mark.promise("cli.update-manager")
 def test_pipx_brings_the_newest_release_and_the_one_that_is_named(tmp_path: Path, index: Index) -> None:
     installed = Installation(tmp_path, index).by_pipx("uv")
@@ -44,6 +45,7 @@ def test_pipx_brings_the_newest_release_and_the_one_that_is_named(tmp_path: Path
     check_named(installed, "install", "--force")
 
 
+@pytest.mark.other_manager
 @pytest.mark.promise("cli.update-manager")
 def test_pipx_does_so_by_pip_as_well(tmp_path: Path, index: Index) -> None:
     installed = Installation(tmp_path, index).by_pipx("pip")

@@ -100,6 +100,7 @@ def test_the_setting_does_what_the_flag_does_and_pip_gets_the_same_release(
     assert told["command"][-1] == f"handrail[verify]=={NEW}"
 
 
+@pytest.mark.other_manager
 @pytest.mark.parametrize("manager", ["pip", "pipx"])
 def test_pip_and_pipx_install_the_verified_release_as_well(
     tmp_path: Path, index: AttestedIndex, manager: str
