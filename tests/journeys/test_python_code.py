@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from handrail.surfaces.mcp.calls import answer_call
+from handrail.surfaces.mcp.code.tool_set import code_tools
+from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.surfaces.cli.here import run_here
 
@@ -48,6 +51,8 @@ def test_total(monkeypatch):
 """,
     "src/total.js": "export function total() { return 1 }\n",
 }
+
+TOOLS = code_tools()
 
 
 @pytest.fixture
@@ -124,6 +129,78 @@ def _id_of(code: CodeProject, name: str) -> str:
     return str(
         next(one["id"] for one in found if one["file"] == wanted and one["name"] == name and one["id"])
     )
+
+
+@pytest.mark.promise("code.python.replace")
+def test_a_replaced_method_keeps_its_place_and_its_callers(code: CodeProject) -> None:
+    given = write(code.root.parent, "new.py", "def order(items, gift=False):\n    return wrap(items)\n")
+    less = write(code.root.parent, "less.py", "def total(basket):\n    return 0\n")
+
+    shown = ask(code, "edit", "--replace", "order", "--with-file", str(given), "--ai-mode")
+    applied = ask(code, "edit", "--continuation", shown["continuation_tokens"]["apply"], "--fix")
+    refused = ask(
+        code, "edit", "--file", "src/shop/prices.py", "--replace", "total", "--with-file", str(less)
+    )
+
+    assert shown["items"][0]["unresolved"] == ["wrap"]
+    assert applied["files_modified"] == ["src/shop/orders.py"]
+    assert code.text("src/shop/orders.py").endswith(
+        "\n\n\ndef order(items, gift=False):\n    return wrap(items)\n"
+    )
+    assert (refused["details"]["reason"], refused["details"]["file"]) == (
+        "changed_meaning",
+        "tests/test_shop.py",
+    )
+
+
+@pytest.mark.promise("code.python.tools")
+def test_an_agent_without_a_shell_works_on_python_with_tokens_alone(code: CodeProject) -> None:
+    found = tool(code, "code_search", search="Basket", kind=["class"])
+    explained = tool(code, "code_explain", continuation=found["continuation_tokens"]["analyze:0"])
+    rippled = tool(code, "code_ripple", continuation=explained["continuation_tokens"]["ripple"])
+    traced = tool(code, "code_trace", continuation=explained["continuation_tokens"]["trace"])
+    located = tool(code, "code_edit", continuation=rippled["continuation_tokens"]["locate"])
+    tokens = located["continuation_tokens"]
+    text = 'class Basket:\n    """Holds."""\n\n    def __init__(self, items):\n        self.items = items\n'
+    replaced = tool(code, "code_edit", continuation=tokens["replace_preview"], withText=text)
+    renamed = tool(code, "code_edit", continuation=tokens["rename_preview"], to="Cart")
+    applied = tool(code, "code_edit", continuation=renamed["continuation_tokens"]["apply"], fix=True)
+    stale = answer_call(
+        code.runtime,
+        TOOLS,
+        TOOLS["code_edit"],
+        {"continuation": replaced["continuation_tokens"]["apply"], "fix": True},
+        "standard",
+    )
+    moved = answer_call(
+        code.runtime,
+        TOOLS,
+        TOOLS["code_edit"],
+        {"move": "order", "toModule": "src/shop/more.py"},
+        "standard",
+    )
+
+    assert explained["symbol"]["file"] == "src/shop/prices.py"
+    assert set(tokens) == {"replace_preview", "rename_preview", "context"}
+    assert {one["name"] for one in traced["tree"]} >= {"order", "test_total"}
+    assert rippled["tests"] == ["tests/test_shop.py"]
+    assert [change["file"] for change in replaced["changes"]] == ["src/shop/prices.py"]
+    assert applied["files_modified"] == [
+        "src/shop/orders.py",
+        "src/shop/prices.py",
+        "src/shop/prices.pyi",
+        "tests/test_shop.py",
+    ]
+    assert stale.is_error
+    assert "changed since the preview" in stale.text
+    assert moved.is_error
+    assert "only renames and replacements" in moved.text
+
+
+def tool(code: CodeProject, name: str, **params: Any) -> dict[str, Any]:
+    answered = answer_call(code.runtime, TOOLS, TOOLS[name], params, "standard")
+    assert not answered.is_error, answered.text
+    return answered.structured
 
 
 @pytest.mark.promise("code.python.refused")

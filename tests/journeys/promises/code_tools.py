@@ -235,6 +235,16 @@ _PYTHON: tuple[Promise, ...] = (
         "A rename in Python changes importers, re-exports, lists, stubs, types in strings and keywords.",
     ),
     Promise(
+        "code.python.replace",
+        "issue 15, Python sources",
+        "A definition in Python gets a given text, indented for its place, which callers by keyword still fit.",
+    ),
+    Promise(
+        "code.python.tools",
+        "issue 15, Python sources",
+        "Agents without a shell search, explain, trace, rename and replace in Python with tokens alone.",
+    ),
+    Promise(
         "code.python.refused",
         "issue 15, Python sources",
         "What only a run of the program could tell is refused with the place, and nothing is written.",

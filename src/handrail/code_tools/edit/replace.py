@@ -9,8 +9,15 @@ from __future__ import annotations
 from handrail.code_tools.edit.moving.extent import refuse_troubles
 from handrail.code_tools.edit.moving.meanings import compare_kept, edited_project
 from handrail.code_tools.edit.plan import Edit, Plan, Refusal, hash_text
+from handrail.code_tools.edit.python_replace import (
+    list_placements,
+    refuse_lost_keywords,
+    refuse_more_than_one,
+)
 from handrail.code_tools.facts.join import Found, Project
 from handrail.code_tools.facts.model import NONE, Definition, FileFacts
+from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_words import BUILTIN_NAMES
 
 MAX_TEXT = 1_000_000
 KNOWN_GLOBALS = frozenset(
@@ -46,23 +53,35 @@ def plan_replace(project: Project, found: Found, new_text: str) -> Plan | Refusa
             start=old.start,
             end=old.end,
         )
-    edit = _edit(path, text, old, new_text)
+    shown = new_text.replace("\r\n", "\n").strip("\n")
+    placements = list_placements(text, old.extent_start, shown) if is_python(path) else (shown,)
+    refusals = []
+    for placed in placements:
+        planned = _plan(project, found, facts, _edit(path, text, old, placed))
+        if isinstance(planned, Plan):
+            return planned
+        refusals.append(planned)
+    return refusals[0]
+
+
+def _plan(project: Project, found: Found, facts: FileFacts, edit: Edit) -> Plan | Refusal:
     plan = Plan(edits=(edit,))
     edited = edited_project(project, plan)
     if isinstance(edited, Refusal):
         return edited
-    refusal = _refuse_other_name(project, edited, found, edit) or compare_kept(
-        project, edited, path, plan.edits, lambda _, meaning: meaning
-    )
+    refusal = _refuse_other_name(project, edited, found, edit)
+    if refusal is None and is_python(found.path):
+        refusal = refuse_more_than_one(edited, found, edit.start, edit.replacement)
+        refusal = refusal or refuse_lost_keywords(project, edited, found, edit.start)
+    refusal = refusal or compare_kept(project, edited, found.path, plan.edits, lambda _, meaning: meaning)
     if refusal is not None:
         return refusal
     return Plan(edits=plan.edits, unresolved=_newly_unresolved(facts, edited, edit))
 
 
-def _edit(path: str, text: bytes, definition: Definition, new_text: str) -> Edit:
+def _edit(path: str, text: bytes, definition: Definition, placed: str) -> Edit:
     """The text with the line ends of the file; its last newline and semicolon are there already."""
-    eol = "\r\n" if b"\r\n" in text else "\n"
-    shown = new_text.replace("\r\n", "\n").strip("\n").replace("\n", eol)
+    shown = placed.replace("\n", "\r\n" if b"\r\n" in text else "\n")
     start, end = definition.extent_start, definition.extent_end
     if shown.endswith(";") and text[end : end + 1] == b";":
         shown = shown.removesuffix(";")
@@ -87,7 +106,7 @@ def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Ed
             start=old.start,
             end=old.end,
         )
-    old_names, new_names = set(project.slots.exports_of(path)), set(edited.slots.exports_of(path))
+    old_names, new_names = _exports(project, path), _exports(edited, path)
     if old_names != new_names:
         names = ", ".join(sorted(old_names ^ new_names))
         return Refusal(
@@ -98,6 +117,11 @@ def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Ed
             end=old.end,
         )
     return None
+
+
+def _exports(project: Project, path: str) -> set[str]:
+    """What others can import: in Python every name at the top."""
+    return set(project.slots.python.top(path) if is_python(path) else project.slots.exports_of(path))
 
 
 def _is_alike(before: FileFacts, old: Definition, after: FileFacts, new: Definition, edit: Edit) -> bool:
@@ -124,7 +148,8 @@ def _is_outer(facts: FileFacts, definition: Definition, start: int, is_top: bool
 def _newly_unresolved(facts: FileFacts, edited: Project, edit: Edit) -> tuple[str, ...]:
     after = edited.facts(edit.path)
     assert after is not None, "the new text was read"
-    known = {use.name for use in facts.uses if use.binding == NONE} | KNOWN_GLOBALS
+    known = {use.name for use in facts.uses if use.binding == NONE}
+    known |= BUILTIN_NAMES if is_python(edit.path) else KNOWN_GLOBALS
     end = edit.start + len(edit.replacement.encode())
     return tuple(
         sorted(

@@ -75,9 +75,10 @@ def _extract(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan 
 
 def _replace(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
     text = _require(asked, "with_text", "A replacement needs the new text.", "--with-file FILE")
-    return _refuse_language(found) or plan_replace(project, found, text)
+    return plan_replace(project, found, text)
 
 
+PROVEN_FOR_PYTHON = ("replace", "rename")
 PLANS: dict[str, Planner] = {
     "rename": _rename,
     "move": _move,
@@ -91,9 +92,9 @@ def list_plans(project: Project, found: Found) -> tuple[str, ...]:
     is_whole = bool(found.definition.digest)
     if project.symbol_of(found.path, found.index) is None:
         return ("replace",) if is_whole else ()
-    if not is_whole or _refuse_language(found) is not None:
+    if not is_whole:
         return ("rename",)
-    return ("extract", "replace", "rename", "move")
+    return ("extract", "replace", "rename", "move") if _refuse_language(found) is None else PROVEN_FOR_PYTHON
 
 
 def _require(asked: Mapping[str, Json], name: str, message: str, usage: str) -> str:
@@ -121,7 +122,7 @@ def _refuse_language(found: Found) -> Refusal | None:
         return None
     return Refusal(
         code="language",
-        message="Only a rename is proven for Python",
+        message="Python's modules run when they are imported, so only renames and replacements are proven",
         path=found.path,
         start=found.definition.start,
         end=found.definition.end,
