@@ -1,4 +1,4 @@
-"""The part of docs/reference/renames.md about Python, from the recorded run beside jedi and rope."""
+"""The part of docs/reference/renames.md about Python, from the recorded run beside jedi, rope and pyright."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.referees.code_oracle.python_outcome import (
 )
 from tools.page_parts import table
 
-_INTRODUCTION = """How renames in Python agree with jedi and rope, on packages from PyPI.
+_INTRODUCTION = """How renames in Python agree with jedi, rope and pyright's language server on real packages.
 `uv run python -m tests.referees.code_oracle.python_oracle` asks again; `--record` keeps the outcome.
 Names are chosen by Python's own parser.
 
@@ -21,7 +21,7 @@ Names are chosen by Python's own parser.
 `no answer` means that the other tool fails or refuses.
 An edit is wrong in four cases:
 a file compiles no more, or the compiler's own tables have a name in another scope,
-or neither tool makes the edit and nothing below explains it, or one of the package's own tests fails."""
+or none of the three makes the edit and nothing below explains it, or one of the package's own tests fails."""
 _OWN_TESTS = "The packages' own tests, before and after renames of that many names, one after the other."
 
 

@@ -1,4 +1,4 @@
-"""Renames of one Python package by jedi, rope and us, place by place, and whether ours keep meanings."""
+"""Renames of one Python package by jedi, rope, pyright and us, place by place; whether ours keep meanings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import os
 import re
 import subprocess
 import symtable
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -20,6 +21,7 @@ from handrail.code_tools.facts.model import NONE, FileFacts
 from handrail.code_tools.facts.source import MemorySource
 from handrail.code_tools.languages.extensions import language_of
 from handrail.code_tools.languages.reading import read_facts
+from tests.referees.code_oracle.ask_pyright import PYRIGHT, ask_pyright, find_server
 from tests.referees.code_oracle.judged import Place
 from tests.referees.code_oracle.python_packages import PythonPackage, fetch_wheel
 from tests.referees.code_oracle.python_questions import Question, choose
@@ -27,14 +29,15 @@ from tests.referees.equipment import NotAvailable, python_party
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ASK = os.path.join(HERE, "ask_python.py")
+ASK_PYRIGHT = os.path.join(HERE, "ask_pyright.py")
 ASK_SECONDS = 1200
 NEW_NAME = "handrail_new_name"
 MEMBER, IMPORT = "we edit a member of a module", "we edit an import of the name"
 UNPROVEN = ("", MEMBER, IMPORT)
-"""What crosses files: the compiler's tables cannot say that it is right, so one of the two has to."""
-REFEREES = ("jedi", "rope")
+"""What crosses files: the compiler's tables cannot say that it is right, so one of the others has to."""
+REFEREES = ("jedi", "rope", "pyright")
 PythonVerdict: TypeAlias = Literal["identical", "refused", "missing", "more", "both", "no answer"]
-"""Beside one of the two: `missing` where it edits places that we leave, `more` the other way round."""
+"""Beside one of the others: `missing` where it edits places that we leave, `more` the other way round."""
 
 
 class PythonJudged(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +45,7 @@ class PythonJudged(msgspec.Struct, frozen=True, kw_only=True):
     question: Question
     verdicts: dict[str, PythonVerdict]
     causes: dict[str, tuple[str, ...]]
-    """For each of the two, why places differ."""
+    """For each of the others, why places differ."""
     refusal: str = ""
     wrong: str = ""
     """What an edit of ours breaks; empty, or the run fails."""
@@ -50,14 +53,28 @@ class PythonJudged(msgspec.Struct, frozen=True, kw_only=True):
 
 def judge_python(package: PythonPackage, per_kind: int) -> list[PythonJudged]:
     root = fetch_wheel(package)
-    texts = _read_texts(root, package.folder)
+    texts = read_texts(root, package.folder)
     questions = choose(texts, per_kind)
     answers = _ask(root, questions)
+    if "pyright" in find_referees():
+        asked = _ask_pyright(root, texts, questions)
+        answers = [one | {"pyright": other} for one, other in zip(answers, asked, strict=True)]
     project = Project(MemorySource(texts, read_facts, lambda path: language_of(path) is not None))
     return [
         _judge_one(project, package, question, answer, texts)
         for question, answer in zip(questions, answers, strict=True)
     ]
+
+
+@cache
+def find_referees() -> tuple[str, ...]:
+    """Those that can be asked here; why one cannot is printed."""
+    try:
+        find_server()
+    except NotAvailable as trouble:
+        print(f"Without pyright: {trouble}.")
+        return REFEREES[:2]
+    return REFEREES
 
 
 def _judge_one(
@@ -72,17 +89,17 @@ def _judge_one(
     if not isinstance(plan, Plan):
         code = "no symbol" if plan is None else plan.code
         verdicts: dict[str, PythonVerdict] = {
-            name: "no answer" if isinstance(answer[name], str) else "refused" for name in REFEREES
+            name: "no answer" if isinstance(answer[name], str) else "refused" for name in find_referees()
         }
         return PythonJudged(
             package=package.name, question=question, verdicts=verdicts, causes={}, refusal=code
         )
     made = {(edit.path, edit.start, edit.end) for edit in plan.edits}
-    theirs = {name: _in_bytes(answer[name], texts) for name in REFEREES}
+    theirs = {name: _in_bytes(answer[name], texts) for name in find_referees()}
     verdicts = {}
     causes = {}
     unexplained = ""
-    for name in REFEREES:
+    for name in find_referees():
         places = theirs[name]
         verdicts[name] = _compare(made, places)
         if places is None:
@@ -229,7 +246,7 @@ def _in_bytes(places: list[list[Any]] | str, texts: Mapping[str, bytes]) -> set[
     return found
 
 
-def _read_texts(root: str, package: str) -> dict[str, bytes]:
+def read_texts(root: str, package: str) -> dict[str, bytes]:
     texts = {}
     for folder, folders, files in os.walk(os.path.join(root, package)):
         folders[:] = sorted(each for each in folders if each != "__pycache__")
@@ -248,11 +265,8 @@ def _ask(root: str, questions: Sequence[Question]) -> list[dict[str, Any]]:
         "new": NEW_NAME,
         "questions": msgspec.to_builtins(questions),
     }
-    with open(ASK, "rb") as script, open(_requirements(), "rb") as wanted:
-        content = script.read() + wanted.read() + json.dumps(asked["questions"]).encode()
-    digest = hashlib.sha256(content).hexdigest()[:16]
-    kept = os.path.join(os.path.dirname(root), f"answers-{digest}.json")
-    if not os.path.exists(kept):
+
+    def ask() -> str:
         done = subprocess.run(
             [python_party("code-python"), "-P", ASK],
             input=json.dumps(asked),
@@ -263,12 +277,38 @@ def _ask(root: str, questions: Sequence[Question]) -> list[dict[str, Any]]:
         )
         if done.returncode != 0:
             raise NotAvailable(f"jedi and rope failed: {done.stderr.strip()[-300:]}")
-        with open(kept + ".part", "w", encoding="utf-8") as file:
-            file.write(done.stdout)
-        os.replace(kept + ".part", kept)
-    with open(kept, encoding="utf-8") as file:
-        answers: list[dict[str, Any]] = json.load(file)
+        return done.stdout
+
+    with open(_requirements(), encoding="utf-8") as wanted:
+        answers: list[dict[str, Any]] = _keep(root, ASK, wanted.read(), questions, ask)
     return answers
+
+
+def _ask_pyright(root: str, texts: Mapping[str, bytes], questions: Sequence[Question]) -> list[Any]:
+    def ask() -> str:
+        return json.dumps(ask_pyright(root, texts, questions, NEW_NAME))
+
+    try:
+        answers: list[Any] = _keep(root, ASK_PYRIGHT, PYRIGHT, questions, ask)
+    except NotAvailable as trouble:
+        print(f"pyright has no answers for {root}: {trouble}.")
+        return [str(trouble)] * len(questions)
+    return answers
+
+
+def _keep(
+    root: str, script: str, versions: str, questions: Sequence[Question], ask: Callable[[], str]
+) -> Any:
+    with open(script, "rb") as file:
+        content = file.read() + versions.encode() + json.dumps(msgspec.to_builtins(questions)).encode()
+    kept = os.path.join(os.path.dirname(root), f"answers-{hashlib.sha256(content).hexdigest()[:16]}.json")
+    if not os.path.exists(kept):
+        answered = ask()
+        with open(kept + ".part", "w", encoding="utf-8") as written:
+            written.write(answered)
+        os.replace(kept + ".part", kept)
+    with open(kept, encoding="utf-8") as read:
+        return json.load(read)
 
 
 def _requirements() -> str:

@@ -1,9 +1,9 @@
-"""Compares renames in Python with jedi and rope on real packages, and runs packages' own tests after renames.
+"""Compares renames in Python with jedi, rope and pyright, and runs packages' own tests after renames.
 
 `python -m tests.referees.code_oracle.python_oracle` judges 5 renames of each kind in each package, and
 `--per-kind N` as many; names of packages judge only those, `--record` keeps the outcome for the reference
 page. It fails on a wrong edit: one after which a file does not compile, a name is in another scope by the
-compiler's tables, one that neither of the two makes and nothing explains, or one that breaks own tests.
+compiler's tables, one that none of them makes and nothing explains, or one that breaks own tests.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import re
 import sys
 from collections.abc import Sequence
 
-from tests.referees.code_oracle.python_comparing import REFEREES, PythonJudged, judge_python
+from tests.referees.code_oracle.ask_pyright import PYRIGHT
+from tests.referees.code_oracle.python_comparing import PythonJudged, find_referees, judge_python
 from tests.referees.code_oracle.python_outcome import (
     OwnTests,
     summarize_python,
@@ -63,7 +64,8 @@ def main(arguments: Sequence[str]) -> int:
 def _versions() -> dict[str, str]:
     with open(os.path.join(HERE, "requirements", "code-python.txt"), encoding="utf-8") as file:
         found = dict(re.findall(r"^([a-z-]+)==(\S+)", file.read(), re.MULTILINE))
-    return {name: found[name] for name in REFEREES}
+    found["pyright"] = PYRIGHT.partition("@")[2]
+    return {name: found[name] for name in find_referees()}
 
 
 if __name__ == "__main__":

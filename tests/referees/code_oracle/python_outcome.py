@@ -1,4 +1,4 @@
-"""The tables of a run beside jedi and rope, and the record from which the reference page is made."""
+"""The tables of a run beside jedi, rope and pyright, and the record from which the reference page is made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tests.referees.code_oracle.python_comparing import REFEREES, PythonJudged, PythonVerdict
+from tests.referees.code_oracle.python_comparing import PythonJudged, PythonVerdict
 from tests.referees.code_oracle.python_packages import PYTHON_PACKAGES
 
 RECORD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_renames.json")
@@ -28,7 +28,7 @@ class PythonCause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of all renames beside one of the two."""
+    """What came of all renames beside one of the others."""
 
     packages: tuple[PythonRow, ...]
     kinds: tuple[PythonRow, ...]
@@ -66,7 +66,7 @@ def summarize_python(
         versions={each.name: each.version for each in PYTHON_PACKAGES if each.name in names},
         renames=len(judged),
         wrong=sum(1 for each in judged if each.wrong),
-        beside={name: _beside(name, judged) for name in REFEREES},
+        beside={name: _beside(name, judged) for name in tools},
         refusals=dict(sorted(Counter(each.refusal for each in judged if each.refusal).items())),
         own_tests=tuple(own_tests),
     )

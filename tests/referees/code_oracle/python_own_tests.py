@@ -31,9 +31,9 @@ def run_own_tests(package: PythonPackage) -> OwnTests:
     with tempfile.TemporaryDirectory(prefix="handrail-own-tests-") as folder:
         place = os.path.join(folder, "unpacked")
         shutil.copytree(fetch_wheel(package), place)
-        before = _run_tests(package, place)
+        before = run_package_tests(package, place)
         counts = _rename_all(package, place)
-        after = _run_tests(package, place)
+        after = run_package_tests(package, place)
     for name in sorted(before - after):
         print(f"  broken in {package.name}: {name}")
     return OwnTests(
@@ -46,7 +46,7 @@ def run_own_tests(package: PythonPackage) -> OwnTests:
     )
 
 
-def _run_tests(package: PythonPackage, place: str) -> set[str]:
+def run_package_tests(package: PythonPackage, place: str) -> set[str]:
     """The tests that pass, by their names."""
     report = os.path.join(place, "report.xml")
     tests = os.path.join(package.folder, package.tests)
