@@ -237,7 +237,7 @@ _PYTHON: tuple[Promise, ...] = (
     Promise(
         "code.python.replace",
         "issue 15, Python sources",
-        "A definition in Python gets a given text, indented for its place, which callers by keyword still fit.",
+        "A definition in Python gets a given text, indented for its place, that fits its callers.",
     ),
     Promise(
         "code.python.tools",
