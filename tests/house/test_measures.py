@@ -6,9 +6,20 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from handrail.runtime.operation import MODULES
 from tests.house.tree import ROOT
-from tools.measures import ENTRIES, folder_sizes, imported_at_once, module_files, reach_of
+from tools.measures import (
+    AIMS,
+    ENTRIES,
+    folder_sizes,
+    imported_at_once,
+    is_reached,
+    measures,
+    module_files,
+    reach_of,
+)
 
 MOST_MODULES_IN_A_FOLDER = 15
 MOST_FILES_REACHED = 47
@@ -69,3 +80,18 @@ def test_nothing_in_a_room_of_operations_is_named_like_one_and_left_out() -> Non
                 defines += [name] if "\nOPERATION = " in file.read() else []
 
     assert sorted(defines) == sorted(MODULES.values())
+
+
+def test_an_aim_that_is_not_reached_has_a_reason() -> None:
+    found = measures(ROOT)
+    missed = [name for name, (aim, _) in AIMS.items() if not is_reached(found[name], aim)]
+
+    assert [name for name in missed if not AIMS[name][1]] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "aim", "expected"),
+    [("60", "60", True), ("61", "60", False), ("45 / 9001", "45 / 9000", False), ("64 / 15", "15", True)],
+)
+def test_a_measure_is_held_against_its_aim(value: str, aim: str, expected: bool) -> None:
+    assert is_reached(value, aim) is expected
