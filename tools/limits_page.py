@@ -177,7 +177,7 @@ CHANGES: Rows = (
     ("contract.tokens.confirm", "LIFETIME_SECONDS", "How long a confirm token works."),
     ("contract.tokens.continuation", "LIFETIME_SECONDS", "How long a continuation token works."),
     ("contract.tokens.continuation", "LENGTH_LIMIT", "Characters of a continuation token."),
-    ("contract.tokens.continuation", "INFLATED_LIMIT", "Bytes of its payload, unpacked."),
+    ("contract.tokens.continuation_payload", "INFLATED_LIMIT", "Bytes of its payload, unpacked."),
     ("runtime.batch", "MOST_TARGETS", "Targets of one change."),
     ("operations.store.collect_garbage", "MOST_DAYS", "Days for `--older-than`."),
     ("engine.bundles.limits", "MOST_BYTES", "A bundle, written and read."),

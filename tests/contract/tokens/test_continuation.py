@@ -14,18 +14,20 @@ import msgspec
 import pytest
 
 from handrail.contract.tokens.continuation import (
-    INFLATED_LIMIT,
     Continuation,
     ContinuationContext,
     ContinuationMetadata,
     NextAction,
+    frame,
     mint_continuation,
     mint_each,
     missing_parameters,
     open_continuation,
+    parse,
     restore_parameters,
     token_digest,
 )
+from handrail.contract.tokens.continuation_payload import _WORDS, INFLATED_LIMIT, VERSION
 from tests.contract.tokens.samples import KEY, OTHER_KEY
 
 NOW = 1_700_000_000
@@ -49,28 +51,73 @@ def with_parameters(**parameters: Any) -> Continuation:
 
 
 def payload_of(token: str) -> bytes:
-    return base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))[:-32]
+    return base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))[:-16]
+
+
+def told_by(token: str) -> Any:
+    """What the rest of the payload says, inflated by hand."""
+    payload = payload_of(token)
+    lengths = [length for bit, length in enumerate((16, 8, 6)) if payload[1] >> bit & 1]
+    inflater = zlib.decompressobj(-15, _WORDS)
+    return json.loads(inflater.decompress(payload[6 + sum(lengths) :]))
+
+
+def framed(rest: bytes, flags: int = 0) -> bytes:
+    """A payload around any rest."""
+    return bytes((VERSION, flags)) + NOW.to_bytes(4, "big") + rest
+
+
+def deflated(text: bytes) -> bytes:
+    deflater = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, _WORDS)
+    return deflater.compress(text) + deflater.flush()
 
 
 def sealed(payload: bytes, key: bytes = KEY) -> str:
-    signature = hmac.new(key, payload, hashlib.sha256).digest()
+    signature = hmac.new(key, payload, hashlib.sha256).digest()[:16]
     return base64.urlsafe_b64encode(payload + signature).decode().rstrip("=")
 
 
-def test_the_payload_has_the_keys_of_the_specification() -> None:
+def test_the_payload_has_the_keys_of_the_specification_without_what_is_usual() -> None:
     token = mint_continuation(KEY, CONTINUATION)
 
-    assert json.loads(payload_of(token)) == {
-        "version": 1,
-        "issued_at": NOW,
-        "expires_at": NOW + 3600,
+    assert payload_of(token)[:6] == b"\x02\x00" + NOW.to_bytes(4, "big")
+    assert told_by(token) == {
         "command": "js-scan",
         "action": "search",
         "context": {"request_id": "req_1", "source_token": "sha256:5e", "results_digest": "sha256:f1"},
         "parameters": {"search": "processData", "scope": "src/", "limit": 20},
         "next_actions": [{"id": "analyze:0", "label": "Analyze first match", "description": "Show match #1"}],
-        "metadata": {"ttl_seconds": 3600, "replayable": True, "idempotent": True, "file_safe": True},
     }
+
+
+def test_digests_are_carried_as_bytes_as_far_as_they_tell_apart() -> None:
+    results, parent = hashlib.sha256(b"results").hexdigest(), hashlib.sha256(b"parent").hexdigest()
+    context = ContinuationContext(
+        request_id="req_0123456789ab", source_token=f"sha256:{parent}", results_digest=f"sha256:{results}"
+    )
+    token = mint_continuation(KEY, msgspec.structs.replace(CONTINUATION, context=context))
+
+    opened = open_continuation([KEY], token)
+
+    assert "context" not in told_by(token)
+    assert opened is not None
+    assert opened.context == ContinuationContext(
+        request_id="req_0123456789ab",
+        source_token=f"sha256:{parent[:16]}",
+        results_digest=f"sha256:{results[:32]}",
+    )
+
+
+def test_a_usual_token_takes_a_fifth_of_its_document() -> None:
+    target = "src/internal/util/createErrorClass.ts#createErrorClass@3bcb98c0"
+    usual = msgspec.structs.replace(
+        with_parameters(search="createErrorClass", target=target),
+        context=ContinuationContext(request_id="req_0123456789ab", results_digest="sha256:" + "0f" * 32),
+        next_actions=(NextAction(id="analyze:0", label="Analyze match #1"),),
+    )
+
+    assert len(mint_continuation(KEY, usual)) <= 160
+    assert len(msgspec.json.encode(usual)) * 4 / 3 > 600
 
 
 def test_a_token_is_the_payload_and_its_hmac_in_base64url() -> None:
@@ -102,17 +149,19 @@ def test_each_action_gets_a_token_that_allows_nothing_else() -> None:
 def test_a_guarded_action_is_neither_replayable_nor_idempotent() -> None:
     tokens = mint_each(KEY, CONTINUATION, [ANALYZE, APPLY])
 
-    metadata = [json.loads(payload_of(token))["metadata"] for token in tokens.values()]
-    assert [(one["replayable"], one["idempotent"]) for one in metadata] == [(True, True), (False, False)]
+    opened = [open_continuation([KEY], token) for token in tokens.values()]
+    assert [(one.metadata.replayable, one.metadata.idempotent) for one in opened if one] == [
+        (True, True),
+        (False, False),
+    ]
 
 
-def test_a_large_payload_is_deflated_and_comes_back_whole() -> None:
+def test_a_large_payload_that_repeats_itself_is_small_and_comes_back_whole() -> None:
     large = with_parameters(search="process" * 500)
 
     token = mint_continuation(KEY, large)
 
     assert len(token) < 2048
-    assert zlib.decompress(payload_of(token)).startswith(b'{"action":"search"')
     assert open_continuation([KEY], token) == large
 
 
@@ -175,6 +224,7 @@ def test_next_actions_that_can_never_fit_are_a_broken_assumption() -> None:
 
 
 TOKEN = mint_continuation(KEY, CONTINUATION)
+DOCUMENT = json.dumps(told_by(TOKEN)).encode()
 
 
 @pytest.mark.parametrize(
@@ -207,16 +257,22 @@ def test_garbage_does_not_open(token: str) -> None:
         b"{",
         b"\xff" * 40,
         b"x\x9c" + b"\x00" * 40,
-        zlib.compress(b"not json"),
-        zlib.compress(payload_of(TOKEN)) + b"more",
-        zlib.compress(payload_of(TOKEN))[:-4],
-        zlib.compress(payload_of(TOKEN))[:-40],
-        zlib.compress(b"0" * 1_000_000, 9),
-        zlib.compress(payload_of(TOKEN) + b" " * INFLATED_LIMIT, 9),
+        framed(b""),
+        framed(deflated(b"not json")),
+        framed(deflated(b"[]")),
+        framed(deflated(b'{"context":[1]}')),
+        framed(deflated(b"\xff")),
+        framed(deflated(b"{}"), flags=8),
+        framed(deflated(b"{}"), flags=7),
+        payload_of(TOKEN) + b"more",
+        payload_of(TOKEN)[:-4],
+        payload_of(TOKEN)[:8],
+        framed(deflated(b"0" * 1_000_000)),
+        framed(deflated(DOCUMENT + b" " * INFLATED_LIMIT)),
         b'{"parameters":' + b"[" * 1000,
-        zlib.compress(b'{"parameters":{"a":' + b"[" * 60_000, 9),
-        payload_of(TOKEN).replace(b'"version":1', b'"version":2'),
-        payload_of(TOKEN).replace(b'"expires_at":1700003600', b'"expires_at":"soon"'),
+        framed(deflated(b'{"parameters":{"a":' + b"[" * 60_000)),
+        b"\x01" + payload_of(TOKEN)[1:],
+        framed(deflated(b'{"expires_at":"soon",' + DOCUMENT[1:])),
     ],
 )
 def test_a_strange_payload_does_not_open_even_when_it_is_signed(payload: bytes) -> None:
@@ -230,9 +286,22 @@ def test_nothing_is_inflated_before_the_signature_is_right(monkeypatch: pytest.M
         raise AssertionError("an unproven payload was inflated")
 
     monkeypatch.setattr(zlib, "decompressobj", fail)
-    bomb = zlib.compress(b"0" * 1_000_000, 9)
+    bomb = framed(deflated(b"0" * 1_000_000))
 
     assert open_continuation([KEY], sealed(bomb, OTHER_KEY)) is None
+
+
+def test_a_token_of_the_first_version_is_not_opened_but_can_be_read() -> None:
+    old = {**msgspec.to_builtins(CONTINUATION), "version": 1}
+    payload = json.dumps(old, separators=(",", ":"), sort_keys=True).encode()
+    whole = payload + hmac.new(KEY, payload, hashlib.sha256).digest()
+    token = base64.urlsafe_b64encode(whole).decode().rstrip("=")
+
+    framed_bytes = frame(token)
+
+    assert open_continuation([KEY], token) is None
+    assert framed_bytes is not None
+    assert parse(framed_bytes[0]) == msgspec.structs.replace(CONTINUATION, version=1)
 
 
 def test_a_parent_is_named_by_the_digest_of_its_token() -> None:

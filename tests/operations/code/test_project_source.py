@@ -78,3 +78,14 @@ def test_a_file_that_takes_too_long_is_a_reason_and_is_tried_again(
     )
     assert {one["file"] for one in slow["results"]} < {one["file"] for one in again["results"]}
     assert again["complete"] is True
+
+
+def test_an_edited_file_is_read_within_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = CodeProject(tmp_path)
+    line = "js-edit --rename myFunc --to fetchData"
+    code.told(line)
+    monkeypatch.setattr(project_source, "MOST_PARSE_MS", 0)
+
+    status, refused = code.line(line)
+
+    assert (status != 0, refused["code"]) == (True, "EDIT_REFUSED")

@@ -128,9 +128,9 @@ def _measure(name: str, go: Go) -> Way:
         before = own_tests.run_tests(tested, place)
         said = go(place, folder)
         after = own_tests.run_tests(tested, place)
-    of_tokens = sum(_count(token) for _, answer in said for token in _held(answer)) + sum(
-        _count(word) for line, _ in said for word in line.split() if len(word) > 200
-    )
+    held = [token for _, answer in said for token in _held(answer)]
+    passed_back = [word for line, _ in said for word in line.split() if word in held]
+    of_tokens = sum(_count(token) for token in (*held, *passed_back))
     return Way(
         name=name,
         calls=len(said),

@@ -17,7 +17,6 @@ from handrail.code_tools.facts.model import NONE, FileFacts, Import, Use
 from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.slots import Slot
 from handrail.code_tools.facts.source import EditedSource
-from handrail.code_tools.languages.reading import read_facts
 
 
 def verify_plan(project: Project, plan: Plan) -> Refusal | None:
@@ -31,7 +30,7 @@ def verify_plan(project: Project, plan: Plan) -> Refusal | None:
     changed = apply_in_memory(plan, texts)
     if isinstance(changed, Refusal):
         return changed
-    edited = Project(EditedSource(project.source, changed, read_facts))
+    edited = Project(EditedSource(project.source, changed))
     for path in changed:
         before, after = project.facts(path), edited.facts(path)
         if before is None or after is None or after.troubles:
@@ -162,7 +161,7 @@ def verify_importers(project: Project, plan: Plan, new_name: str) -> Refusal | N
     changed = apply_in_memory(plan, texts)
     if isinstance(changed, Refusal):
         return changed
-    edited = Project(EditedSource(project.source, changed, read_facts))
+    edited = Project(EditedSource(project.source, changed))
     is_from_python = is_python(plan.edits[0].path)
     for path in project.source.candidates(new_name):
         if is_python(path) != is_from_python:

@@ -50,6 +50,9 @@ class Source(Protocol):
 
     def skipped(self) -> Sequence[Skipped]: ...
 
+    def read(self, path: str, text: bytes) -> ReadFile:
+        """The facts that a file would have with this text, within the limits that other files are read in."""
+
 
 class MemorySource:
     """A project as a mapping from path to bytes; facts are read once, on first need."""
@@ -61,7 +64,7 @@ class MemorySource:
         is_source: Callable[[str], bool],
     ) -> None:
         self._texts = dict(sorted(texts.items()))
-        self._read = read
+        self.read = read
         self._files = [path for path in self._texts if is_source(path)]
         self._facts: dict[str, ReadFile] = {}
 
@@ -75,7 +78,7 @@ class MemorySource:
         if path not in self._facts:
             if path not in self._texts:
                 return None
-            self._facts[path] = self._read(path, self._texts[path])
+            self._facts[path] = self.read(path, self._texts[path])
         return self._facts[path]
 
     def links(self, path: str) -> Links | Unreadable | None:
@@ -99,12 +102,9 @@ class MemorySource:
 class EditedSource:
     """A source as it would be after an edit: changed texts lie over it, everything else comes from below."""
 
-    def __init__(
-        self, below: Source, changed: Mapping[str, bytes], read: Callable[[str, bytes], ReadFile]
-    ) -> None:
+    def __init__(self, below: Source, changed: Mapping[str, bytes]) -> None:
         self._below = below
         self._changed = dict(changed)
-        self._read = read
         self._facts: dict[str, ReadFile] = {}
 
     def files(self) -> Sequence[str]:
@@ -117,7 +117,7 @@ class EditedSource:
         if path not in self._changed:
             return self._below.facts(path)
         if path not in self._facts:
-            self._facts[path] = self._read(path, self._changed[path])
+            self._facts[path] = self.read(path, self._changed[path])
         return self._facts[path]
 
     def links(self, path: str) -> Links | Unreadable | None:
@@ -136,6 +136,9 @@ class EditedSource:
 
     def skipped(self) -> Sequence[Skipped]:
         return self._below.skipped()
+
+    def read(self, path: str, text: bytes) -> ReadFile:
+        return self._below.read(path, text)
 
 
 def _shorten(facts: ReadFile | None) -> Links | Unreadable | None:

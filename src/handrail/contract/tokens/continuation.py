@@ -1,14 +1,13 @@
 """Continuation tokens (CONT): payload, size rules, signature, and which token may continue (CONT 3.3). Pure.
 
-A token is base64url(payload + signature). The payload is canonical JSON, deflated when the token would not
-stay under 2 KB. The signature is HMAC-SHA256 over the payload bytes as they are carried, so nothing is
-inflated or parsed before it is known to be ours. The key purpose is `continuation_purpose`.
+A token is base64url(payload + signature); `continuation_payload` has the form of the payload. The signature
+is HMAC-SHA256, cut to 128 bits, over the payload bytes as they are carried, so nothing is inflated or parsed
+before it is known to be ours. The key purpose is `continuation_purpose`.
 """
 
 from __future__ import annotations
 
 import hmac
-import zlib
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import NoReturn
@@ -19,20 +18,19 @@ from handrail.contract import catalogue
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens import base64url
+from handrail.contract.tokens.continuation_payload import INFLATED_LIMIT, VERSION, pack, unpack
 from handrail.contract.tokens.workflow import unwrap
 
 # Minting and opening a token
 
-VERSION = 1
 LIFETIME_SECONDS = 3600
 LENGTH_LIMIT = 2047
 """CONT 5.1: a token stays under 2 KB."""
-INFLATED_LIMIT = 64 * 1024
-"""A payload that does not end before this when inflated is not one of ours."""
 DIGEST_KEY = "$digest"
 """A parameter that did not fit is `{"$digest": "sha256:…"}`; re-fetching brings the value back."""
 
-_SIGNATURE_BYTES = 32
+_SIGNATURE_BYTES = 16
+_OLD_SIGNATURE_BYTES = 32
 _DIGEST_SIZE = len(f'{{"{DIGEST_KEY}":"sha256:{"0" * 64}"}}')
 
 
@@ -83,9 +81,9 @@ class Continuation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mint_continuation(key: bytes, continuation: Continuation) -> str:
-    """The token, in the fullest form that stays under 2 KB."""
+    """The token, in the fullest form that stays under 2 KB. Digests are cut to what a payload carries."""
     for form in _forms(continuation):
-        token = base64url.encode(form + hmac.digest(key, form, "sha256"))
+        token = base64url.encode(form + _sign(key, form))
         if len(token) <= LENGTH_LIMIT:
             return token
     raise AssertionError("a token has few next actions, and their ids and labels are short")
@@ -105,28 +103,35 @@ def open_continuation(keys: Sequence[bytes], token: str) -> Continuation | None:
     if framed is None:
         return None
     payload, signature = framed
-    matches = [hmac.compare_digest(hmac.digest(key, payload, "sha256"), signature) for key in keys]
+    matches = [hmac.compare_digest(_sign(key, payload), signature) for key in keys]
     return parse(payload) if any(matches) else None
 
 
 def frame(token: str) -> tuple[bytes, bytes] | None:
     """Payload and signature, as bytes that nobody has looked into."""
     data = base64url.decode(token) if len(token) <= LENGTH_LIMIT else None
-    if data is None or len(data) <= _SIGNATURE_BYTES:
+    length = _OLD_SIGNATURE_BYTES if data is not None and data.startswith(b"{") else _SIGNATURE_BYTES
+    if data is None or len(data) <= length:
         return None
-    return data[:-_SIGNATURE_BYTES], data[-_SIGNATURE_BYTES:]
+    return data[:-length], data[-length:]
 
 
 def parse(payload: bytes) -> Continuation | None:
-    """What the payload says; proves nothing about who wrote it."""
-    text = payload if payload.startswith(b"{") else _inflate(payload)
-    if text is None:
-        return None
+    """What the payload says; proves nothing about who wrote it.
+
+    Also that of the first version, whose key is another: its token is refused, and its query offered again.
+    """
     try:
-        continuation = msgspec.json.decode(text, type=Continuation)
+        if payload.startswith(b"{"):
+            return msgspec.json.decode(payload, type=Continuation)
+        document = unpack(payload)
+        return None if document is None else msgspec.convert(document, type=Continuation)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return None
-    return continuation if continuation.version == VERSION else None
+
+
+def _sign(key: bytes, payload: bytes) -> bytes:
+    return hmac.digest(key, payload, "sha256")[:_SIGNATURE_BYTES]
 
 
 def token_digest(token: str) -> str:
@@ -157,10 +162,8 @@ def _for_action(continuation: Continuation, action: NextAction) -> Continuation:
 
 
 def _forms(continuation: Continuation) -> Iterator[bytes]:
-    """From full to lean (CONT 5.2): plain, deflated, parameters as digests, no descriptions."""
-    plain = _payload(continuation)
-    yield plain
-    yield from _deflate(plain)
+    """From full to lean (CONT 5.2): all of it, parameters as digests, no descriptions."""
+    yield from _pack(continuation)
     lean = continuation
     sizes = {name: len(canonical_bytes(value)) for name, value in continuation.parameters.items()}
     large = [name for name, size in sizes.items() if size > _DIGEST_SIZE]
@@ -168,27 +171,16 @@ def _forms(continuation: Continuation) -> Iterator[bytes]:
         parameters = lean.parameters | {name: {DIGEST_KEY: digest(lean.parameters[name])}}
         context = msgspec.structs.replace(lean.context, can_refetch=True)
         lean = msgspec.structs.replace(lean, parameters=parameters, context=context)
-        yield from _deflate(_payload(lean))
+        yield from _pack(lean)
     silent = tuple(msgspec.structs.replace(action, description="") for action in lean.next_actions)
-    yield from _deflate(_payload(msgspec.structs.replace(lean, next_actions=silent)))
+    yield from _pack(msgspec.structs.replace(lean, next_actions=silent))
 
 
-def _payload(continuation: Continuation) -> bytes:
-    return canonical_bytes(msgspec.to_builtins(continuation))
-
-
-def _deflate(plain: bytes) -> Iterator[bytes]:
-    if len(plain) < INFLATED_LIMIT:
-        yield zlib.compress(plain, 9)
-
-
-def _inflate(payload: bytes) -> bytes | None:
-    inflater = zlib.decompressobj()
-    try:
-        text = inflater.decompress(payload, INFLATED_LIMIT)
-    except zlib.error:
-        return None
-    return text if inflater.eof and not inflater.unused_data else None
+def _pack(continuation: Continuation) -> Iterator[bytes]:
+    """Nothing where it is too large to be read again."""
+    document = msgspec.to_builtins(continuation)
+    if len(canonical_bytes(document)) < INFLATED_LIMIT:
+        yield pack(document)
 
 
 def _is_digest(value: Json) -> bool:
@@ -278,15 +270,20 @@ def allowed_action(continuation: Continuation, command: str, action_id: str = ""
 
 def stale_results(key: bytes, continuation: Continuation, actual_digest: str, *, now: int) -> Stale | None:
     """None when the results are the same, or when the token was minted without any."""
-    expected = continuation.context.results_digest
-    if expected in ("", actual_digest):
+    if has_results(continuation, actual_digest):
         return None
+    expected = continuation.context.results_digest
     return Stale(
         expected=expected,
-        actual=actual_digest,
+        actual=actual_digest[: len(expected)],
         suggestion=_suggestion(continuation),
         reissue_token=_reissue(key, continuation, now),
     )
+
+
+def has_results(continuation: Continuation, actual_digest: str) -> bool:
+    """Whether these are the results that the token was minted with, or it was minted without any."""
+    return actual_digest.startswith(continuation.context.results_digest)
 
 
 def stale_warning(stale: Stale) -> dict[str, Json]:

@@ -20,7 +20,6 @@ from handrail.code_tools.facts.model import NONE, FileFacts, Import, Use
 from handrail.code_tools.facts.slots import Exported, Local, Shared
 from handrail.code_tools.facts.source import EditedSource
 from handrail.code_tools.languages.javascript.layout import Layout, read_layout
-from handrail.code_tools.languages.reading import read_facts
 
 Meaning: TypeAlias = tuple[str, ...]
 """`declared`, `exported` or `module` with path and name; `global` and `shared` with a name; `inner`."""
@@ -39,7 +38,7 @@ def edited_project(project: Project, plan: Plan) -> Project | Refusal:
     changed = apply_in_memory(plan, texts)
     if isinstance(changed, Refusal):
         return changed
-    edited = Project(EditedSource(project.source, changed, read_facts))
+    edited = Project(EditedSource(project.source, changed))
     for path in changed:
         before, after = project.facts(path), edited.facts(path)
         if before is not None and before.troubles:

@@ -18,7 +18,6 @@ from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens.continuation import (
     LIFETIME_SECONDS,
-    VERSION,
     Continuation,
     ContinuationContext,
     NextAction,
@@ -33,6 +32,7 @@ from handrail.contract.tokens.continuation import (
     stale_results,
     token_digest,
 )
+from handrail.contract.tokens.continuation_payload import VERSION
 from handrail.contract.tokens.workflow import continuation_purpose, unwrap
 from handrail.runtime.runtime import Runtime
 

@@ -10,12 +10,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.code_tools.facts.join import Found, Project
-from handrail.code_tools.facts.source import Source
+from handrail.code_tools.facts.source import EditedSource, Source
 from handrail.code_tools.scan.ids import make_id
 from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, EDIT_REFUSED
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, Success
-from handrail.contract.tokens.continuation import LIFETIME_SECONDS, NextAction, stale_refusal
+from handrail.contract.tokens.continuation import LIFETIME_SECONDS, NextAction, has_results, stale_refusal
 from handrail.contract.wording import quote, shorten
 from handrail.operations.code.tools.code_answers import (
     Frame,
@@ -56,7 +56,7 @@ from handrail.operations.code.tools.planned_files import (
     plan_files,
     write_plan,
 )
-from handrail.operations.code.tools.project_source import ProjectSource, find_skip_reason, read_edited
+from handrail.operations.code.tools.project_source import ProjectSource, find_skip_reason
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime
 
@@ -289,7 +289,7 @@ class Editing:
     def _add_change(self, prepared: _Prepared, change: Mapping[str, Json], at: int) -> None:
         asked = plain_fields(msgspec.convert(change, AskedChange), frozenset())
         action = _edit_of(asked, at)
-        source = read_edited(self._source, prepared.texts) if prepared.texts else self._source
+        source = EditedSource(self._source, prepared.texts) if prepared.texts else self._source
         try:
             found = find_one(source, Wanted(name=str(asked[action]), file=str(asked.get("file", ""))))
             self._add(prepared, source, action, found, asked)
@@ -373,7 +373,7 @@ class Editing:
             if fault.kind in (EDIT_REFUSED, E_NOT_FOUND):
                 raise self._refuse_stale(resumed, NOTHING) from fault
             raise
-        if prepared.digest != held.context.results_digest:
+        if not held.context.results_digest or not has_results(held, prepared.digest):
             raise self._refuse_stale(resumed, prepared.digest)
         now = self._rt.clock.unix_seconds()
         fingerprint = digest(resumed.digest).rpartition(":")[2]
@@ -396,7 +396,7 @@ class Editing:
 
     def _offer_again(self, prepared: _Prepared) -> list[Offer]:
         """What was edited can be edited again, where it is now."""
-        source = read_edited(self._source, prepared.texts)
+        source = EditedSource(self._source, prepared.texts)
         ids = ["locate"] if len(prepared.places) == 1 else [f"locate:{at}" for at in range(_OFFERED_AGAIN)]
         offers = []
         for action_id, (path, name) in zip(ids, prepared.places, strict=False):

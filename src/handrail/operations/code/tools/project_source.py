@@ -8,7 +8,7 @@ depends on what happens to be kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final, Literal, TypeAlias, TypeVar
 
@@ -18,7 +18,7 @@ from msgspec import UnsetType
 from handrail.code_tools.facts.jsonc import read_jsonc
 from handrail.code_tools.facts.model import FACTS_VERSION, FileFacts, Links, Unreadable, links_of
 from handrail.code_tools.facts.python_files import is_python
-from handrail.code_tools.facts.source import MANIFEST, EditedSource, Skipped, Source
+from handrail.code_tools.facts.source import MANIFEST, Skipped
 from handrail.code_tools.languages.extensions import LANGUAGES, is_declaration_file
 from handrail.contract.catalogue import E_CONFLICT, E_IO
 from handrail.contract.outcome import Fault
@@ -216,10 +216,14 @@ class ProjectSource:
             pass  # damaged: it is read again
         return self._analyse(path)
 
-    def _analyse(self, path: str) -> FileFacts | Unreadable | None:
-        # The grammars are loaded by the first file that is not kept.
+    def read(self, path: str, text: bytes) -> FileFacts | Unreadable:
+        # The grammars are loaded by the first text that is not kept.
         from handrail.code_tools.languages.reading import read_facts  # noqa: PLC0415 - see above
 
+        ends_at = self._processor_ms() + MOST_PARSE_MS
+        return read_facts(path, text, lambda: self._processor_ms() < ends_at)
+
+    def _analyse(self, path: str) -> FileFacts | Unreadable | None:
         text = self.text(path)
         assert text is not None, "a file that cannot be read is skipped"
         reason = find_mark(text)
@@ -227,8 +231,7 @@ class ProjectSource:
             self._skipped[path] = reason
             self._note(path, text, _SKIPPED + reason.encode())
             return None
-        ends_at = self._processor_ms() + MOST_PARSE_MS
-        found = read_facts(path, text, lambda: self._processor_ms() < ends_at)
+        found = self.read(path, text)
         if isinstance(found, Unreadable) and found.reason == "too_long_to_parse":
             return found  # not kept: a faster machine may read it
         kind = _FACTS if isinstance(found, FileFacts) else _UNREADABLE
@@ -257,13 +260,6 @@ class ProjectSource:
             self._text_bytes = 0
         self._text_bytes += len(text)
         self._texts[path] = text
-
-
-def read_edited(below: Source, texts: Mapping[str, bytes]) -> Source:
-    """The sources as they would be with these files changed."""
-    from handrail.code_tools.languages.reading import read_facts  # noqa: PLC0415 - few calls read edited text
-
-    return EditedSource(below, texts, read_facts)
 
 
 def list_languages(asked: Sequence[AskedLanguage] | UnsetType, subject: str = "") -> frozenset[AskedLanguage]:

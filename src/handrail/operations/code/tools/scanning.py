@@ -54,7 +54,7 @@ MOST_LISTED = 100
 MOST_UNSURE = 50
 """Unsure places that one answer names; the others are counted."""
 USUAL_DEPTH = 3
-_ANALYZED = 5
+_ANALYZED = 3
 """Results of a search that get a token of their own; the others are reached by their ids."""
 _LINE_LENGTH = 160
 MODES = ("search", "analyze", "trace", "ripple", "outline", "deps")

@@ -1,0 +1,175 @@
+"""The payload of a continuation token in few bytes: every character of a token is read and written. Pure.
+
+In front stand the version, which of the digests follow, the time of issue, and those digests as bytes. The
+rest is the JSON of CONT 2.2 without what is usual, deflated against a dictionary of the words that such
+payloads are made of, so that a token spends its characters on the names and places that it is about.
+
+The dictionary and the lengths are part of the format: whoever changes one of them raises `VERSION`, which is
+also in the key, so that tokens of another version are refused and never misread.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from handrail.contract.json.canonical import canonical_bytes
+from handrail.contract.outcome import Json
+
+VERSION = 2
+INFLATED_LIMIT = 64 * 1024
+"""A payload that does not end before this when inflated is not one of ours."""
+USUAL_SECONDS = 3600
+"""A token that lives as long as this does not say so."""
+
+Document: TypeAlias = dict[str, Any]
+
+_USUAL: Final[dict[str, Json]] = {
+    "ttl_seconds": USUAL_SECONDS,
+    "replayable": True,
+    "idempotent": True,
+    "file_safe": True,
+}
+_TIME_BYTES = 4
+_DIGESTS: Final = (
+    ("results_digest", "sha256:", 16),
+    ("source_token", "sha256:", 8),
+    ("request_id", "req_", 6),
+)
+"""How much of each is carried: 128 bits decide whether results are the same, the others only tell apart."""
+_RAW = -15
+_PARAMETERS = (
+    *(
+        '"changes":[{"',
+        '"deps":"',
+        '"outline":"',
+        '"depth":',
+        '"down":true',
+        '"exported":true',
+        '"text":true',
+    ),
+    *('"hash":["', '"names":["', '"kind":["function","class","method","variable","type"]'),
+    *(
+        '"limit":',
+        '"offset":',
+        '"span":"',
+        '"with_text":"',
+        '"extract":"',
+        '"move":"',
+        '"rename":"',
+        '"replace":"',
+    ),
+    *('"to":"', '"to_module":"lib/index.js"', '"scope":"src/', ".tsx#", ".py#", ".ts#", ".js#", "test/"),
+)
+_ACTIONS = (
+    ("show", "Show this step again"),
+    ("again", "Make the preview again"),
+    ("choice:yes", "Go on"),
+    ("outline", "The rest of the file"),
+    ("outline", "Its definitions"),
+    ("more", "Next results"),
+    ("back", "Back to the search"),
+    ("context", "Show its text"),
+    ("replace_preview", "Preview another text; add --with-file FILE"),
+    ("move_preview", "Preview moving all; add --to-module FILE"),
+    ("extract_preview", "Preview modules of their own"),
+    ("extract_preview", "Preview a module of its own"),
+    ("move_preview", "Preview a move; add --to-module FILE"),
+    ("rename_preview", "Preview a rename; add --to NEW"),
+    ("cancel", "Leave everything as it is"),
+    ("show_diff", "Show the full diff"),
+    ("analyze", "Analyze it"),
+    ("trace", "Trace its callers"),
+    ("ripple", "See what may break"),
+    ("ripple:0", "See what match #1 may break"),
+    ("trace:0", "Trace callers of match #1"),
+)
+_BEGINNINGS = (
+    '{"action":"outline","command":"workflow",',
+    '{"action":"deps","command":"js-scan",',
+    '{"action":"rename_preview","command":"js-edit","metadata":{"file_safe":true,"idempotent":false,'
+    '"replayable":false,"ttl_seconds":3600},"next_actions":[{"guard":true,"id":"apply",'
+    '"label":"Write it; add --fix"}],"parameters":{"file":"',
+    '{"action":"trace","command":"js-scan","next_actions":[{"id":"back"',
+    '{"action":"ripple","command":"js-scan","next_actions":[{"id":"analyze"',
+    '{"action":"analyze","command":"js-scan","next_actions":[{"id":"ripple"',
+    '{"action":"locate","command":"js-edit","next_actions":[{"id":"rename_preview"',
+    '{"action":"locate","command":"js-edit","next_actions":[{"id":"locate:0",'
+    '"label":"Locate it with js-edit, to edit it"}],"parameters":{"file":"","locate":"","target":"',
+    '{"action":"search","command":"js-scan","next_actions":[{"id":"analyze:0",'
+    '"label":"Analyze match #1"}],"parameters":{"search":"","target":"',
+)
+_WORDS = "".join(
+    (
+        *_PARAMETERS,
+        *(f'[{{"id":"{name}","label":"{label}"}}],"parameters":{{"file":"' for name, label in _ACTIONS),
+        *_BEGINNINGS,
+    )
+).encode()
+"""What deflate finds near its end costs least."""
+
+
+def pack(document: Document) -> bytes:
+    """The bytes of a whole payload, as CONT 2.2 has it."""
+    rest = {name: value for name, value in document.items() if name not in ("version", "issued_at")}
+    context = dict(rest.pop("context"))
+    flags, digests = 0, b""
+    for at, (name, prefix, length) in enumerate(_DIGESTS):
+        value = _read_hex(context.get(name, ""), prefix, length)
+        if value is not None:
+            flags |= 1 << at
+            digests += value
+            del context[name]
+    issued = document["issued_at"]
+    if rest["expires_at"] == issued + USUAL_SECONDS:
+        del rest["expires_at"]
+    if rest["metadata"] == _USUAL:
+        del rest["metadata"]
+    if context:
+        rest["context"] = context
+    deflater = zlib.compressobj(9, zlib.DEFLATED, _RAW, 9, zlib.Z_DEFAULT_STRATEGY, _WORDS)
+    body = deflater.compress(canonical_bytes(rest)) + deflater.flush()
+    head = bytes((VERSION, flags)) + int(issued).to_bytes(_TIME_BYTES, "big")
+    return head + digests + body
+
+
+def unpack(payload: bytes) -> Document | None:
+    """The whole payload again, with digests as long as they were carried; None for anything else."""
+    if len(payload) <= 2 + _TIME_BYTES or payload[0] != VERSION or payload[1] >> len(_DIGESTS):
+        return None
+    issued = int.from_bytes(payload[2 : 2 + _TIME_BYTES], "big")
+    at = 2 + _TIME_BYTES
+    context: dict[str, Json] = {}
+    for number, (name, prefix, length) in enumerate(_DIGESTS):
+        if payload[1] >> number & 1:
+            context[name] = prefix + payload[at : at + length].hex()
+            at += length
+    text = _inflate(payload[at:])
+    if text is None:
+        return None
+    try:
+        rest = msgspec.json.decode(text, type=dict[str, Any])
+        context.update(rest.pop("context", {}))
+    except (msgspec.MsgspecError, RecursionError, ValueError, TypeError):
+        return None
+    usual = {"expires_at": issued + USUAL_SECONDS, "metadata": _USUAL}
+    return {**usual, **rest, "version": VERSION, "issued_at": issued, "context": context}
+
+
+def _read_hex(text: str, prefix: str, length: int) -> bytes | None:
+    """The first bytes of a digest; None where there is none, or one that would not come back the same."""
+    digits = text.removeprefix(prefix)
+    if digits == text or len(digits) < 2 * length or digits.strip("0123456789abcdef"):
+        return None
+    return bytes.fromhex(digits[: 2 * length])
+
+
+def _inflate(body: bytes) -> bytes | None:
+    inflater = zlib.decompressobj(_RAW, _WORDS)
+    try:
+        text = inflater.decompress(body, INFLATED_LIMIT)
+    except zlib.error:
+        return None
+    return text if inflater.eof and not inflater.unused_data else None
