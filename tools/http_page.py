@@ -10,6 +10,7 @@ from handrail.runtime.operation import all_operations
 from handrail.surfaces.http.api import NOT_OVER_HTTP, PREFIX, methods_of
 from handrail.surfaces.http.app import App, Parts
 from handrail.surfaces.http.calls import LAFS_TYPE
+from handrail.surfaces.http.companions.agent_card import A2A, PROTOCOL_VERSION
 from handrail.surfaces.http.exchange import Receive, Scope, Send
 from handrail.surfaces.http.guard import ALWAYS, loopback_identity
 from handrail.surfaces.http.serving import DEFAULT_PORT
@@ -79,6 +80,25 @@ The last cursor is where a later call goes on.
 A comment comes when nothing else does, so that both sides see that the other is there."""
 
 
+_A2A = f"""## Calls by A2A
+
+Where `handrail[a2a]` is installed, `POST {A2A}` takes JSON-RPC of A2A {PROTOCOL_VERSION} (header \
+`A2A-Version: {PROTOCOL_VERSION}`): `SendMessage`, `GetTask`, `ListTasks`.
+A message has one data part, `{{"operation": "session.list", "input": {{…}}}}`; names that begin with an \
+underscore go into the input.
+Each call is one task, and its artifact `lafs_response` holds the LAFS envelope.
+
+| state | when |
+| --- | --- |
+| completed | the operation succeeded |
+| input-required | the step is blocked; a message to this task answers it |
+| auth-required | the operation asks for a login |
+| rejected | the card does not name the operation |
+| failed | everything else |
+
+Nothing streams, nothing is pushed, and an ended task cannot be cancelled; the card claims none of these."""
+
+
 class _NoMcp:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -98,6 +118,7 @@ def http_page() -> str:
         _INPUT,
         _operations(),
         _FEED,
+        _A2A,
         "[Limits](limits.md#http) has every limit, and [errors](errors.md) every code with its status.",
     )
 

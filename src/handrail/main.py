@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.reading.parse import Parsed, Problem
     from handrail.surfaces.cli.run import CommandParts
     from handrail.surfaces.http.app import McpApp
+    from handrail.surfaces.http.calls import Served
+    from handrail.surfaces.http.companions.agent_card import A2aCalls, InThread
     from handrail.surfaces.mcp.adapter import Adapter
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
@@ -344,6 +346,8 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
 
 def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
     """`serve` and `console`. The MCP app is made here and handed over, so that no surface knows another."""
+    from importlib.util import find_spec
+
     from handrail.surfaces.http.command import ServeOptions, run_server
     from handrail.wiring import build_runtime, home_directory, notices, server_place, session_marks
 
@@ -364,6 +368,11 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
         announce_process(runtime, "http", tuple(Adapter(runtime).tools))
         return HttpApp(build_server(runtime, mvi=mvi), loopback_authorities(port))
 
+    def build_a2a(served: "Served", in_thread: "InThread") -> "A2aCalls":
+        from handrail.surfaces.http.companions.a2a_calls import Calls
+
+        return Calls(served, in_thread)
+
     runtime = build_runtime(environment, secrets=secrets)
     try:
         return run_server(
@@ -374,6 +383,7 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
             notices=lambda operation: notices(environment, operation),
             take_tree=_take_tree_for_server,
             marks=session_marks(environment),
+            build_a2a=build_a2a if find_spec("a2a") else None,
         )
     finally:
         runtime.mcp_processes().withdraw()

@@ -46,6 +46,16 @@ PROMISES: tuple[Promise, ...] = (
         says="The discovery document conforms, names every operation, and is cached by its tag.",
     ),
     Promise(
+        "http.a2a.card",
+        source="Response contract, section 9",
+        says="The agent card conforms, names every operation, and is there where calls by A2A are answered.",
+    ),
+    Promise(
+        "http.a2a.calls",
+        source="Response contract, section 9",
+        says="A call by A2A is one task, which ends as the call did and carries its LAFS envelope.",
+    ),
+    Promise(
         "http.lafs.disclosure",
         source="LAFS, section 9",
         says="A request picks fields, expansions and budgets by the names of LAFS.",

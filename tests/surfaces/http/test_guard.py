@@ -142,7 +142,8 @@ def test_every_route_with_data_refuses_a_missing_or_wrong_token(app: App) -> Non
 
     assert {route.pattern for route in open_routes} == {
         *("/", "/sessions/**", "/workflows/**", "/builtins", "/gaps", "/import", "/settings", "/compare/**"),
-        *("/assets/*", "/health/live", "/health/ready", "/.well-known/lafs.json"),
+        *("/assets/*", "/health/live", "/health/ready"),
+        *("/.well-known/lafs.json", "/.well-known/agent-card.json"),
     }
 
 

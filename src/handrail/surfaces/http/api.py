@@ -40,6 +40,11 @@ def served_operations() -> tuple[Operation, ...]:
     return tuple(operation(name) for name in OPERATION_NAMES)
 
 
+def offered_operations() -> tuple[Operation, ...]:
+    """Those that a caller over HTTP can perform."""
+    return tuple(called for called in served_operations() if called.effect not in NOT_OVER_HTTP)
+
+
 def most_body_bytes(called: Operation) -> int:
     return MOST_BUNDLE_BYTES if called.name in _WITH_LONG_BODY else MOST_BODY_BYTES
 
@@ -55,12 +60,7 @@ def read_call(request: HttpRequest, called: Operation, body: bytes) -> Asked:
 
     Raises Fault for a query or a body that cannot be read, and for what no server offers.
     """
-    if called.effect in NOT_OVER_HTTP:
-        raise Fault(
-            FEATURE_DISABLED,
-            NOT_OVER_HTTP[called.effect],
-            hint=f"Run it on the command line; `handrail reference` names the command of {called.name}.",
-        )
+    _refuse_unoffered(called)
     given = parameters(request.query)
     own = [(name, value) for name, value in given if not name.startswith("_")]
     asking: list[tuple[str, Json]] = [(name, value) for name, value in given if name.startswith("_")]
@@ -68,7 +68,7 @@ def read_call(request: HttpRequest, called: Operation, body: bytes) -> Asked:
         if own:
             raise _refuse_parameter(own[0][0], "goes into the JSON body of a POST")
         params = _read_params(called, body)
-        asking += [(name, params.pop(name)) for name in list(params) if name.startswith("_")]
+        asking += _take_asking(params)
     else:
         params = read_query(called, own)
     ask = read_ask(asking)
@@ -82,6 +82,33 @@ def read_call(request: HttpRequest, called: Operation, body: bytes) -> Asked:
         # Only a browser that shows a page of ours says so; scripts of other pages cannot (Fetch Metadata).
         is_at_console=request.header(b"sec-fetch-site") == b"same-origin",
     )
+
+
+def read_message_call(called: Operation, given: dict[str, Json], request_id: str, door: str) -> Asked:
+    """The call that a message of another protocol makes, with the input as a POST would have it.
+
+    Raises Fault for what no server offers, and for a wish that cannot be read.
+    """
+    _refuse_unoffered(called)
+    params = dict(given)
+    ask = read_ask(_take_asking(params))
+    return Asked(
+        operation=called.name, params=params, ask=ask, dialect="lafs", request_id=request_id, door=door
+    )
+
+
+def _refuse_unoffered(called: Operation) -> None:
+    if called.effect in NOT_OVER_HTTP:
+        raise Fault(
+            FEATURE_DISABLED,
+            NOT_OVER_HTTP[called.effect],
+            hint=f"Run it on the command line; `handrail reference` names the command of {called.name}.",
+        )
+
+
+def _take_asking(params: dict[str, Json]) -> list[tuple[str, Json]]:
+    """Remove from the input what says how to answer."""
+    return [(name, params.pop(name)) for name in list(params) if name.startswith("_")]
 
 
 def dialect_of(request: HttpRequest) -> Dialect:

@@ -19,6 +19,14 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
 from handrail.surfaces.http.api import PREFIX, answer_request, methods_of, most_body_bytes, served_operations
 from handrail.surfaces.http.calls import Asked, Served, perform_call, run_guarded
+from handrail.surfaces.http.companions.agent_card import (
+    A2A,
+    CARD,
+    NOT_INSTALLED,
+    A2aCalls,
+    BuildA2a,
+    publish_card,
+)
 from handrail.surfaces.http.companions.health import Health, describe_life
 from handrail.surfaces.http.companions.lafs import (
     DISCOVERY,
@@ -75,6 +83,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """Told when somebody has shown the token: a page that carries it is no longer needed."""
     marks: Marks | None = None
     """Of every session, something that changes with every commit; None: the log is listed for it."""
+    build_a2a: BuildA2a | None = None
+    """How to answer A2A clients; None: the library for it is not installed."""
     bounds: Bounds = Bounds()
 
 
@@ -91,6 +101,8 @@ class App:
         )
         self.load = Load(parts.bounds)
         self._checks = Health(self._served)
+        self._a2a: A2aCalls | None = None
+        self._a2a_lock = asyncio.Lock()
         self.feed = Feed(parts.marks or partial(_list_marks, runtime), runtime.randomness.bytes(6).hex())
         self._threads = ThreadPoolExecutor(parts.bounds.requests, thread_name_prefix="request")
         self.router = Router(self._routes())
@@ -110,6 +122,7 @@ class App:
             _open_route("/health/live", self._live, "`pass`: the process answers."),
             _open_route("/health/ready", self._ready, "`pass`, `warn` or `fail`: whether it can work."),
             _open_route(DISCOVERY, self._discovery, "The LAFS discovery document."),
+            _open_route(CARD, self._card, "The agent card, where `handrail[a2a]` is installed."),
             Route(
                 pattern="/health",
                 is_kept_while_draining=True,
@@ -121,6 +134,12 @@ class App:
                 serves="The context ledger of a run (LAFS 8.1): `mode`, `sinceVersion`, `filterByOperation`, "
                 "`limit`, `includeChecksum`; always a LAFS envelope.",
                 handler=self._ledger,
+            ),
+            Route(
+                pattern=A2A,
+                methods=("POST",),
+                serves="A2A 1.0 by JSON-RPC, where `handrail[a2a]` is installed: a task per call.",
+                handler=self._call_a2a,
             ),
             Route(
                 pattern="/mcp",
@@ -164,8 +183,22 @@ class App:
         return await self._in_thread(lambda: self._checks.describe_checks(is_draining=is_draining))
 
     async def _discovery(self, request: HttpRequest) -> Response:
-        published = publish_service("http://" + request.header(b"host").decode("ascii"))
-        return answer_published(published, request)
+        return answer_published(publish_service(_address(request)), request)
+
+    async def _card(self, request: HttpRequest) -> Response:
+        if self._parts.build_a2a is None:
+            return problem(NOT_INSTALLED, request.id)
+        return answer_published(publish_card(_address(request)), request)
+
+    async def _call_a2a(self, request: HttpRequest) -> Response:
+        build = self._parts.build_a2a
+        if build is None:
+            return problem(NOT_INSTALLED, request.id)
+        body = await read_body(request)
+        async with self._a2a_lock:
+            if self._a2a is None:
+                self._a2a = await self._in_thread(lambda: build(self._served, self._in_thread))
+        return await self._a2a.answer(request, body)
 
     async def _ledger(self, request: HttpRequest) -> Response:
         return await self._in_thread(lambda: answer_ledger(self._served, request))
@@ -359,6 +392,11 @@ def _open_route(pattern: str, handler: Handler, serves: str, *, is_shell: bool =
         serves=serves,
         handler=handler,
     )
+
+
+def _address(request: HttpRequest) -> str:
+    """How the client reaches this server; the guard has compared the host."""
+    return "http://" + request.header(b"host").decode("ascii")
 
 
 def _list_marks(runtime: Runtime) -> Mapping[str, str]:

@@ -20,6 +20,7 @@ from handrail.runtime.hub import try_afterwards
 from handrail.runtime.permission import Caller, write_server_start_line
 from handrail.runtime.runtime import NoTerminal, Runtime, TreeDue
 from handrail.surfaces.http.app import App, McpApp, Parts
+from handrail.surfaces.http.companions.agent_card import BuildA2a
 from handrail.surfaces.http.feed import Marks
 from handrail.surfaces.http.guard import loopback_identity
 from handrail.surfaces.http.serving import DEFAULT_PORT, address_of, bind, require_loopback, serve
@@ -48,6 +49,7 @@ def run_server(
     notices: Callable[[str], Sequence[Notice]],
     take_tree: Callable[[Runtime, TreeDue], None],
     marks: Marks,
+    build_a2a: BuildA2a | None,
 ) -> int:
     """Serve until a signal, or show the server that runs already. Returns the exit status.
 
@@ -73,6 +75,7 @@ def run_server(
                 log=_write_line if options.access_log else None,
                 note_unlocked=place.note_unlocked,
                 marks=marks,
+                build_a2a=build_a2a,
             )
         )
 

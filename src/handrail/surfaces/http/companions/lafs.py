@@ -15,14 +15,14 @@ from handrail.contract.envelopes.lafs import VERSION
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.runtime.operation import Operation, operation
-from handrail.surfaces.http.api import NOT_OVER_HTTP, read_ask, read_query, served_operations
+from handrail.surfaces.http.api import offered_operations, read_ask, read_query
 from handrail.surfaces.http.calls import Asked, Served, answer_call, answer_refused, run_guarded
 from handrail.surfaces.http.exchange import JSON_TYPE, HttpRequest, Response, parameters
 
 LEDGER = "/_lafs/context/"
 DISCOVERY = "/.well-known/lafs.json"
 _DISCOVERY_SCHEMA = "https://lafs.dev/schemas/v1/discovery.schema.json"
-_DESCRIPTION = (
+DESCRIPTION = (
     "Hands an AI agent one workflow step at a time, and survives rewinds, compaction, crashes and new chats."
 )
 _GROUPS = {
@@ -94,13 +94,12 @@ def _read_lafs_names(given: Sequence[tuple[str, str]]) -> dict[str, Json]:
 def describe_service(address: str) -> dict[str, Json]:
     """The discovery document: what this server can do, and nothing about who uses it."""
     groups: dict[str, list[Operation]] = {}
-    for called in served_operations():
-        if called.effect not in NOT_OVER_HTTP:
-            groups.setdefault(called.name.partition(".")[0], []).append(called)
+    for called in offered_operations():
+        groups.setdefault(called.name.partition(".")[0], []).append(called)
     return {
         "$schema": _DISCOVERY_SCHEMA,
         "lafs_version": VERSION,
-        "service": {"name": "handrail", "version": __version__, "description": _DESCRIPTION},
+        "service": {"name": "handrail", "version": __version__, "description": DESCRIPTION},
         "capabilities": [
             {
                 "name": group,
