@@ -198,6 +198,11 @@ _TOOLS: tuple[Promise, ...] = (
         "`handrail mcp --set code` serves exactly five tools in both eras, no prompts and no resources.",
     ),
     Promise(
+        "code.set.setup",
+        "agent-cli, setup",
+        "`handrail setup --set code` adds the set to clients, and `--remove` leaves every byte as it was.",
+    ),
+    Promise(
         "code.set.budget",
         "code tools, issue 15",
         "The five definitions stay within 1,200 tokens.",

@@ -116,7 +116,10 @@ def test_only_our_own_entry_changes(machine: Machine) -> None:
     }
 
 
-@pytest.mark.parametrize("more", [{}, {"hooks": True}, {"scope": "project", "hooks": True}])
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"hooks": True}, {"scope": "project", "hooks": True}, {"sets": ["workflow", "code"], "hooks": True}],
+)
 def test_taking_it_out_leaves_every_file_as_it_was(machine: Machine, more: dict[str, Any]) -> None:
     before = machine.tree()
     scope = {key: value for key, value in more.items() if key == "scope"}
@@ -132,6 +135,29 @@ def test_taking_it_out_leaves_every_file_as_it_was(machine: Machine, more: dict[
     assert {name: left[name] for name in before} == before
     assert (machine.user / skill).exists() == bool(scope), "other projects use it too"
     assert [path for path in machine.project.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.promise("code.set.setup")
+def test_the_tools_about_code_get_an_entry_of_their_own_that_goes_alone(machine: Machine) -> None:
+    machine.setup(hooks=True)
+    with_workflows = machine.tree()
+
+    done = machine.setup(sets=["code"])
+    added = json.loads(machine.read(".claude.json"))["mcpServers"]
+    table = tomllib.loads(machine.read(".codex/config.toml"))["mcp_servers"]
+    again = machine.setup(sets=["workflow", "code"])
+    gone = machine.setup(sets=["code"], remove=True)
+
+    assert added["handrail-code"]["args"] == [*added["handrail"]["args"], "--set", "code"]
+    assert table["handrail-code"]["args"][-3:] == ["mcp", "--set", "code"]
+    assert {change["action"] for change in again["preview"]["changes"]} == {"none"}
+    assert not any("--set code" in step for step in done["next_steps"])
+    assert machine.tree() == with_workflows, "hooks and skill serve the other entry"
+    assert gone["preview"]["changes"][-1]["after"]["reason"].endswith("still use it")
+    machine.setup(remove=True)
+    assert {name: machine.tree()[name] for name in FILES} == {
+        name: text.encode() for name, text in FILES.items()
+    }
 
 
 def test_taking_it_out_after_somebody_else_changed_a_file_takes_only_our_entry(machine: Machine) -> None:

@@ -13,7 +13,10 @@ from handrail.ports.program import ClientPlaces
 ClientName: TypeAlias = Literal["claude-code", "cursor", "codex", "gemini", "vscode", "zed"]
 Scope: TypeAlias = Literal["user", "project"]
 CLIENTS: tuple[ClientName, ...] = get_args(ClientName)
-ENTRY = "handrail"
+ToolSet: TypeAlias = Literal["workflow", "code"]
+TOOL_SETS: tuple[ToolSet, ...] = get_args(ToolSet)
+ENTRIES: dict[ToolSet, str] = {"workflow": "handrail", "code": "handrail-code"}
+"""A server serves one set, so each has an entry of its own."""
 HOOK_SECONDS = 5
 
 
@@ -143,10 +146,14 @@ def hooks_file(name: ClientName, scope: Scope, project: str, places: ClientPlace
     return f"{project}/{place.project_file}" if scope == "project" else path_of(place.user_file, places)
 
 
-def entry_of(name: ClientName, command: tuple[str, ...]) -> dict[str, Any]:
+def entry_of(name: ClientName, command: tuple[str, ...], tool_set: ToolSet) -> dict[str, Any]:
     """What the client starts."""
     typed = {"type": "stdio"} if TABLE[name].with_type else {}
-    return {**typed, "command": command[0], "args": [*command[1:], "mcp"]}
+    return {**typed, "command": command[0], "args": [*command[1:], *_words(tool_set)]}
+
+
+def _words(tool_set: ToolSet) -> tuple[str, ...]:
+    return ("mcp",) if tool_set == "workflow" else ("mcp", "--set", tool_set)
 
 
 def hook_of(name: ClientName, event: str, command: tuple[str, ...]) -> dict[str, Any]:
@@ -172,31 +179,34 @@ def is_own_hook(event: str, element: Any) -> bool:
 
 
 def build_add_command(
-    name: ClientName, scope: Scope, places: ClientPlaces, command: tuple[str, ...]
+    name: ClientName, scope: Scope, places: ClientPlaces, tool_set: ToolSet
 ) -> tuple[str, ...]:
     """The client's own way to register a server; empty where it has none or is not installed."""
     program = places.programs.get(TABLE[name].program, "")
     if not program:
         return ()
+    entry, started = ENTRIES[tool_set], (*places.command, *_words(tool_set))
     match name:
         case "claude-code":
-            return (program, "mcp", "add", "--scope", scope, ENTRY, "--", *command, "mcp")
+            return (program, "mcp", "add", "--scope", scope, entry, "--", *started)
         case "codex" if scope == "user":
-            return (program, "mcp", "add", ENTRY, "--", *command, "mcp")
-        case "gemini":
-            return (program, "mcp", "add", "--scope", scope, ENTRY, *command, "mcp")
+            return (program, "mcp", "add", entry, "--", *started)
+        case "gemini" if tool_set == "workflow":  # it takes flags of the server for its own
+            return (program, "mcp", "add", "--scope", scope, entry, *started)
         case _:
             return ()
 
 
-def build_remove_command(name: ClientName, scope: Scope, places: ClientPlaces) -> tuple[str, ...]:
+def build_remove_command(
+    name: ClientName, scope: Scope, places: ClientPlaces, tool_set: ToolSet
+) -> tuple[str, ...]:
     program = places.programs.get(TABLE[name].program, "")
     if not program:
         return ()
     match name:
         case "claude-code" | "gemini":
-            return (program, "mcp", "remove", "--scope", scope, ENTRY)
+            return (program, "mcp", "remove", "--scope", scope, ENTRIES[tool_set])
         case "codex" if scope == "user":
-            return (program, "mcp", "remove", ENTRY)
+            return (program, "mcp", "remove", ENTRIES[tool_set])
         case _:
             return ()

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.program.setup.clients import ENTRY, HOOKS, TABLE, ClientName, hook_of, is_own_hook
+from handrail.program.setup.clients import ENTRIES, HOOKS, TABLE, ClientName, ToolSet, hook_of, is_own_hook
 from handrail.program.setup.jsonc import NotEditable, add_element, find_member, parse, remove_part, set_member
 
 # TOML: one table, edited as text and checked with the standard parser
@@ -111,37 +111,38 @@ def decode_text(content: bytes | None) -> str:
         raise NotEditable("it is not UTF-8") from trouble
 
 
-def read_entry(name: ClientName, text: str) -> Any:
+def read_entry(name: ClientName, text: str, tool_set: ToolSet) -> Any:
     """Our entry as it stands; None when there is none. Raises NotEditable."""
     client = TABLE[name]
     if client.is_toml:
-        return read_table(text, (client.key, ENTRY))
+        return read_table(text, (client.key, ENTRIES[tool_set]))
     if not text.strip():
         return None
     servers = find_member(_object(text), client.key)
-    held = find_member(servers, ENTRY) if servers is not None else None
+    held = find_member(servers, ENTRIES[tool_set]) if servers is not None else None
     return None if held is None else held.plain
 
 
-def write_entry(name: ClientName, text: str, entry: dict[str, Any]) -> str:
+def write_entry(name: ClientName, text: str, entry: dict[str, Any], tool_set: ToolSet) -> str:
     """The text with our entry; what a user added to it stays. Raises NotEditable."""
     client = TABLE[name]
-    held = read_entry(name, text)
+    held = read_entry(name, text, tool_set)
     whole = {**held, **entry} if isinstance(held, dict) else entry
     if held == whole:
         return text
     if client.is_toml:
-        return write_table(text, (client.key, ENTRY), {"startup_timeout_sec": START_SECONDS, **whole})
-    return _ended(set_member(text if text.strip() else "{}", (client.key,), ENTRY, whole), text)
+        path = (client.key, ENTRIES[tool_set])
+        return write_table(text, path, {"startup_timeout_sec": START_SECONDS, **whole})
+    return _ended(set_member(text if text.strip() else "{}", (client.key,), ENTRIES[tool_set], whole), text)
 
 
-def remove_entry(name: ClientName, text: str) -> str:
+def remove_entry(name: ClientName, text: str, tool_set: ToolSet) -> str:
     client = TABLE[name]
-    if read_entry(name, text) is None:
+    if read_entry(name, text, tool_set) is None:
         return text
     if client.is_toml:
-        return remove_table(text, (client.key, ENTRY))
-    return _without(text, (client.key,), lambda part: part.key == ENTRY)
+        return remove_table(text, (client.key, ENTRIES[tool_set]))
+    return _without(text, (client.key,), lambda part: part.key == ENTRIES[tool_set])
 
 
 def write_hooks(name: ClientName, text: str, command: tuple[str, ...]) -> str:
@@ -199,13 +200,17 @@ def _ended(changed: str, text: str) -> str:
     return changed if text.strip() or changed.endswith("\n") else changed + "\n"
 
 
-def snippet_of(name: ClientName, entry: dict[str, Any]) -> str:
+def snippet_of(name: ClientName, entries: dict[str, dict[str, Any]]) -> str:
     """What to put into the file by hand."""
     client = TABLE[name]
     if client.is_toml:
-        lines = [f"{key} = {toml_value(value)}" for key, value in entry.items()]
-        return "\n".join([f"[{client.key}.{ENTRY}]", *lines])
-    return msgspec.json.encode({client.key: {ENTRY: entry}}).decode()
+        return "\n".join(
+            "\n".join(
+                [f"[{client.key}.{key}]", *(f"{one} = {toml_value(value)}" for one, value in entry.items())]
+            )
+            for key, entry in entries.items()
+        )
+    return msgspec.json.encode({client.key: entries}).decode()
 
 
 def hooks_snippet(name: ClientName, command: tuple[str, ...]) -> str:

@@ -26,10 +26,13 @@ from handrail.contract.wording import quote
 from handrail.ports.program import ClientFiles, ClientPlaces, HeldSkill, SkillCopy
 from handrail.program.setup.clients import (
     CLIENTS,
+    ENTRIES,
     HOOKS,
     TABLE,
+    TOOL_SETS,
     ClientName,
     Scope,
+    ToolSet,
     build_add_command,
     build_remove_command,
     entry_of,
@@ -67,7 +70,9 @@ SKILL = "skill"
 CHECKS = "checks"
 PROJECT_SETTINGS = ".handrail/config.json"
 HOOKS_OF = "{} hooks"
-CODE_SET = "For tools about source code, add a second server to a client: handrail mcp --set code."
+CODE_SET = (
+    "For an agent without a shell, tools about source code: handrail setup --set code --dry-run --compact."
+)
 TRUST = "In Codex, look at Handrail's hooks with /hooks and trust them; before that they do not run."
 
 
@@ -82,6 +87,13 @@ class SetUpClients(GatedInput, frozen=True, kw_only=True):
     ) = UNSET
     scope: (
         Annotated[Scope, Meta(description="For all your work, or for this project; default user.")]
+        | UnsetType
+    ) = UNSET
+    sets: (
+        Annotated[
+            list[ToolSet],
+            Meta(description="Which tools: a server serves one set; default workflow, to remove all."),
+        ]
         | UnsetType
     ) = UNSET
     hooks: (
@@ -119,7 +131,7 @@ class _Target(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     before: bytes | None = None
     after: bytes | None = None
-    command: tuple[str, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
     snippet: str = ""
     trouble: Fault | None = None
     is_restored: bool = False
@@ -221,7 +233,9 @@ def _of_clients(files: ClientFiles, request: SetUpClients, project: str) -> list
     scope: Scope = "user" if request.scope is UNSET else request.scope
     is_removal = request.remove is True
     chosen = _choose(files, request, places)
-    hooked = [name for name in chosen if name in HOOKS and (request.hooks is True or is_removal)]
+    sets = _choose_sets(request)
+    with_hooks = request.hooks is True or (is_removal and "workflow" in sets)
+    hooked = [name for name in chosen if name in HOOKS and with_hooks]
     apart = [
         name
         for name in hooked
@@ -234,6 +248,7 @@ def _of_clients(files: ClientFiles, request: SetUpClients, project: str) -> list
             scope,
             project,
             places,
+            sets,
             is_removal=is_removal,
             has_hooks=name in hooked and name not in apart,
         )
@@ -243,27 +258,45 @@ def _of_clients(files: ClientFiles, request: SetUpClients, project: str) -> list
         _of_hooks(files, name, hooks_file(name, scope, project, places), places, is_removal=is_removal)
         for name in apart
     ]
-    users = _users_of_skill(files, scope, targets, places) if is_removal else ""
+    users = _users_of_skill(files, scope, targets, places, sets) if is_removal else ""
     return [*targets, _of_skill(files.held_skill(), places, users, is_removal=is_removal)]
 
 
+def _choose_sets(request: SetUpClients) -> tuple[ToolSet, ...]:
+    if request.sets is UNSET or not request.sets:
+        return TOOL_SETS if request.remove is True else ("workflow",)
+    return tuple(one for one in TOOL_SETS if one in request.sets)
+
+
 def _users_of_skill(
-    files: ClientFiles, scope: Scope, targets: Sequence[_Target], places: ClientPlaces
+    files: ClientFiles,
+    scope: Scope,
+    targets: Sequence[_Target],
+    places: ClientPlaces,
+    sets: Sequence[ToolSet],
 ) -> str:
     """Who still needs the skill after a removal: it is one copy for everything this user does."""
     if scope == "project":
         return "it serves your other projects too"
     going = {target.name for target in targets if target.trouble is None}
-    left = [name for name in CLIENTS if name not in going and _has_entry(files, name, places)]
+    staying = [one for one in TOOL_SETS if one not in sets]
+    left = [
+        name for name in CLIENTS if _has_entry(files, name, places, staying if name in going else TOOL_SETS)
+    ]
     return f"{', '.join(left)} still {'uses' if len(left) == 1 else 'use'} it" if left else ""
 
 
-def _has_entry(files: ClientFiles, name: ClientName, places: ClientPlaces) -> bool:
+def _has_entry(files: ClientFiles, name: ClientName, places: ClientPlaces, sets: Sequence[ToolSet]) -> bool:
     """Whether a client of this user starts Handrail; one that cannot be read may."""
     try:
-        return read_entry(name, decode_text(files.read(file_of(name, "user", "", places)))) is not None
+        text = decode_text(files.read(file_of(name, "user", "", places)))
+        return _has_any(name, text, sets)
     except (Fault, NotEditable):
-        return True
+        return bool(sets)
+
+
+def _has_any(name: ClientName, text: str, sets: Sequence[ToolSet]) -> bool:
+    return any(read_entry(name, text, one) is not None for one in sets)
 
 
 def _of_skill(held: HeldSkill, places: ClientPlaces, users: str, *, is_removal: bool) -> _Target:
@@ -314,37 +347,46 @@ def _of_client(
     scope: Scope,
     project: str,
     places: ClientPlaces,
+    sets: Sequence[ToolSet],
     *,
     is_removal: bool,
     has_hooks: bool,
 ) -> _Target:
-    """The entry, and with it the hooks where the client keeps both in one file."""
+    """The entries, and with them the hooks where the client keeps both in one file."""
     path = file_of(name, scope, project, places)
-    entry = entry_of(name, places.command)
+    entries = {one: entry_of(name, places.command, one) for one in sets}
 
     def changed(text: str) -> str:
-        after = remove_entry(name, text) if is_removal else write_entry(name, text, entry)
-        return _edit_hooks(name, after, places, is_removal=is_removal) if has_hooks else after
+        for one, entry in entries.items():
+            text = remove_entry(name, text, one) if is_removal else write_entry(name, text, entry, one)
+        return _edit_hooks(name, text, places, is_removal=is_removal) if has_hooks else text
 
-    target = _of_file(files, name, path, snippet_of(name, entry), changed, is_removal=is_removal)
-    own = (
-        build_remove_command(name, scope, places)
-        if is_removal
-        else build_add_command(name, scope, places, places.command)
-    )
-    if not own or target.trouble is not None or not target.is_changed or target.is_restored:
+    def is_whole(text: str) -> bool:
+        return not _has_any(name, text, [one for one in TOOL_SETS if one not in sets])
+
+    snippet = snippet_of(name, {ENTRIES[one]: entry for one, entry in entries.items()})
+    target = _of_file(files, name, path, snippet, changed, is_removal=is_removal, is_whole=is_whole)
+    if target.trouble is not None or not target.is_changed or target.is_restored:
         return target
     text = decode_text(target.before)
     if has_hooks and _edit_hooks(name, text, places, is_removal=is_removal) != text:
         return (
             target  # the client's command changes only the entry, and would leave a file that we did not plan
         )
-    held = read_entry(name, text)
-    if held is not None and not is_removal:
-        return target  # an entry to correct is edited: the client's own command refuses a second one
-    # A running client rewrites its file all the time, so the version covers our own entry only.
-    version = sha256(canonical_bytes(held)).hexdigest()
-    return msgspec.structs.replace(target, command=own, version=version)
+    held = {one: read_entry(name, text, one) for one in sets}
+    if is_removal:
+        gone = [one for one in sets if held[one] is not None]
+        commands = [build_remove_command(name, scope, places, one) for one in gone]
+    else:
+        wrong = [one for one in sets if write_entry(name, text, entries[one], one) != text]
+        if any(held[one] is not None for one in wrong):
+            return target  # an entry to correct is edited: the client's own command refuses a second one
+        commands = [build_add_command(name, scope, places, one) for one in wrong]
+    if not all(commands):
+        return target
+    # A running client rewrites its file all the time, so the version covers our own entries only.
+    version = sha256(canonical_bytes([held[one] for one in sets])).hexdigest()
+    return msgspec.structs.replace(target, commands=tuple(commands), version=version)
 
 
 def _edit_hooks(name: ClientName, text: str, places: ClientPlaces, *, is_removal: bool) -> str:
@@ -369,6 +411,7 @@ def _of_file(
     changed: Callable[[str], str],
     *,
     is_removal: bool,
+    is_whole: Callable[[str], bool] = lambda _: True,
 ) -> _Target:
     """The file as it would be. What setup itself made is put back exactly, if nobody touched it since."""
     try:
@@ -378,12 +421,12 @@ def _of_file(
     version = "absent" if before is None else sha256(before).hexdigest()
     target = _Target(name=name, path=path, version=version, before=before, after=before, snippet=snippet)
     kept = files.kept(path)
-    if is_removal and kept is not None and kept.after_sha256 == version:
-        return msgspec.structs.replace(
-            target, after=kept.before, is_restored=True, is_changed=kept.before != before
-        )
     try:
         text = decode_text(before)
+        if is_removal and kept is not None and kept.after_sha256 == version and is_whole(text):
+            return msgspec.structs.replace(
+                target, after=kept.before, is_restored=True, is_changed=kept.before != before
+            )
         after = changed(text)
     except NotEditable as trouble:
         return msgspec.structs.replace(target, trouble=_not_editable(path, str(trouble), snippet))
@@ -433,8 +476,9 @@ def _change(target: _Target, *, is_removal: bool) -> Change:
     if not target.is_changed:
         after = {"reason": target.reason or "it is as it should be"}
         return Change(action="none", resource=resource, id=target.name, after=after)
-    if target.command:
-        after = {"path": target.path, "command": list(target.command)}
+    if target.commands:
+        lines: list[Json] = [list(command) for command in target.commands]
+        after = {"path": target.path, **({"command": lines[0]} if len(lines) == 1 else {"commands": lines})}
         return Change(action="update", resource="client", id=target.name, after=after)
     difference = diff_texts((target.before or b"").decode(errors="replace"), (target.after or b"").decode())
     action: Any = "create" if target.before is None else "delete" if target.after is None else "update"
@@ -462,11 +506,12 @@ def _apply(files: ClientFiles, target: _Target, request: SetUpClients, project: 
             return
         _require_copied(files.remove_skill() if request.remove is True else files.sync_skill())
         return
-    if target.command:
-        trouble = files.run(target.command, project)
+    for command in target.commands:
+        trouble = files.run(command, project)
         if trouble:
             message = f"The client's own command failed: {trouble}. Its file is unchanged by Handrail."
-            raise Fault(E_IO, message, details={"reason": "client_command", "command": list(target.command)})
+            raise Fault(E_IO, message, details={"reason": "client_command", "command": list(command)})
+    if target.commands:
         return
     if not target.is_changed:
         return
@@ -493,7 +538,7 @@ def _next_steps(request: SetUpClients, targets: Mapping[str, _Target]) -> list[s
         return ["Restart the clients."]
     trust = [TRUST] if HOOKS_OF.format("codex") in targets else []
     checked = "handrail doctor --checks mcp_registration,skill_sync --compact"
-    return ["Restart the clients.", *trust, checked, CODE_SET]
+    return ["Restart the clients.", *trust, checked, *([] if "code" in _choose_sets(request) else [CODE_SET])]
 
 
 OPERATION = Operation(

@@ -242,12 +242,16 @@ CLIENT_ROWS = (
     Row(
         path="setup",
         operation="clients.setup",
-        spellings=(Spelling(field="clients", kind="choices", choices=CLIENTS),),
+        spellings=(
+            Spelling(field="clients", kind="choices", choices=CLIENTS),
+            Spelling(field="sets", flag="--set", kind="choices", value="SET", choices=("workflow", "code")),
+        ),
         seconds=300,
         examples=(
             "handrail setup --clients cursor --dry-run --compact",
             "handrail setup --clients cursor --confirm CONFIRM_TOKEN --compact",
             "handrail setup --clients claude-code --hooks --scope project --dry-run --compact",
+            "handrail setup --clients cursor --set code --dry-run --compact",
             "handrail setup --checks --dry-run --compact",
         ),
     ),

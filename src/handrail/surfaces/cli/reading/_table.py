@@ -967,6 +967,7 @@ COMMANDS: dict[str, Command] = {
         "effect": "gated",
         "params": (
             {"name": "clients", "flag": "--clients", "kind": "choices", "value": "claude-code|cursor|codex|gemini|vscode|zed", "position": 0, "required": False, "choices": ("claude-code", "cursor", "codex", "gemini", "vscode", "zed"), "least": 0, "most": 0, "is_plural": True},
+            {"name": "sets", "flag": "--set", "kind": "choices", "value": "SET", "position": 0, "required": False, "choices": ("workflow", "code"), "least": 0, "most": 0, "is_plural": True},
             {"name": "scope", "flag": "--scope", "kind": "choice", "value": "project|user", "position": 0, "required": False, "choices": ("project", "user"), "least": 0, "most": 0, "is_plural": False},
             {"name": "hooks", "flag": "--hooks", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "checks", "flag": "--checks", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},

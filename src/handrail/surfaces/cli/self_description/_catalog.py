@@ -963,7 +963,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "setup": {
         "path": "setup",
-        "usage": "handrail setup [--clients claude-code|cursor|codex|gemini|vscode|zed…] [--scope project|user] [--hooks] [--checks] [--remove] [flags]",
+        "usage": "handrail setup [--clients claude-code|cursor|codex|gemini|vscode|zed…] [--set SET…] [--scope project|user] [--hooks] [--checks] [--remove] [flags]",
         "summary": "Put Handrail into your agent clients, with its skill and hooks; or take it out again.",
         "operation": "clients.setup",
         "effect": "gated",
@@ -971,13 +971,14 @@ COMMANDS: dict[str, CommandHelp] = {
         "sort": "",
         "params": (
             {"name": "--clients", "value": "claude-code|cursor|codex|gemini|vscode|zed", "choices": ("claude-code", "cursor", "codex", "gemini", "vscode", "zed"), "is_required": False, "environment": "", "text": "Which clients; default: those found here."},
+            {"name": "--set", "value": "SET", "choices": ("workflow", "code"), "is_required": False, "environment": "", "text": "Which tools: a server serves one set; default workflow, to remove all."},
             {"name": "--scope", "value": "project|user", "choices": ("project", "user"), "is_required": False, "environment": "", "text": "For all your work, or for this project; default user."},
             {"name": "--hooks", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Also add hooks, around a compaction and after shell commands."},
             {"name": "--checks", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Declare a first set of checks in this project, from the files found in it."},
             {"name": "--remove", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Take it out, hooks too; the skill goes with the last client."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--continue-on-error", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail setup --clients cursor --dry-run --compact", "handrail setup --clients cursor --confirm CONFIRM_TOKEN --compact", "handrail setup --clients claude-code --hooks --scope project --dry-run --compact", "handrail setup --checks --dry-run --compact"),
+        "examples": ("handrail setup --clients cursor --dry-run --compact", "handrail setup --clients cursor --confirm CONFIRM_TOKEN --compact", "handrail setup --clients claude-code --hooks --scope project --dry-run --compact", "handrail setup --clients cursor --set code --dry-run --compact", "handrail setup --checks --dry-run --compact"),
         "errors": ("VALIDATION_ERROR", "E_NOT_FOUND", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_CONFIG", "E_FORBIDDEN", "E_IO", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "update": {
