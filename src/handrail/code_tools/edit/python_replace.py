@@ -9,7 +9,7 @@ from handrail.code_tools.edit.plan import Refusal
 from handrail.code_tools.facts.join import Found, Project
 from handrail.code_tools.facts.model import FileFacts
 from handrail.code_tools.facts.spelled_names import Local
-from handrail.code_tools.languages.python.indentation import indent_text, is_well_indented
+from handrail.code_tools.languages.python.indentation import indent_text, is_sound_block
 
 _ANY_KEYWORD = re.compile(r"\*\*\s*\w")
 _COMMENTS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?(?:\n|$))*")
@@ -34,8 +34,12 @@ def refuse_more_than_one(edited: Project, found: Found, start: int, replacement:
     assert facts is not None, "the new text was read"
     assert text is not None, "the new text was read"
     end = start + len(replacement.encode())
-    if not is_well_indented(text, start, end):
-        return Refusal(code="parse_error", message="The given text is not indented as a block is.", path=path)
+    if not is_sound_block(text, start, end):
+        return Refusal(
+            code="parse_error",
+            message="Python would refuse the given text: a block, a clause or a statement is out of place.",
+            path=path,
+        )
     for each in facts.definitions:
         if each.name == name and start <= each.extent_start and each.extent_end <= end and each.digest:
             around = (text[start : each.extent_start].decode(), text[each.extent_end : end].decode())

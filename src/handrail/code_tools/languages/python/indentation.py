@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from handrail.code_tools.languages.grammars import Node, parse_text
 
 _CLAUSES = frozenset({"elif_clause", "else_clause", "except_clause", "except_group_clause", "finally_clause"})
+_LOOPS = frozenset({"for_statement", "while_statement"})
 _INDENT = re.compile(r"[ \t]*")
 
 
@@ -25,31 +28,65 @@ def indent_text(text: str, indent: str) -> str:
     )
 
 
-def is_well_indented(text: bytes, start: int, end: int) -> bool:
-    """Whether each block in this part has statements, one under the other: the grammar also reads others."""
+class _Inside(msgspec.Struct, frozen=True, kw_only=True):
+    """What is around a node."""
+
+    indent: bytes = b""
+    in_function: bool = False
+    in_loop: bool = False
+
+
+def is_sound_block(text: bytes, start: int, end: int) -> bool:
+    """Whether Python takes the blocks in this part; the grammar also reads what it refuses.
+
+    Each has statements, one under the other, and a statement that needs a function or a loop is in one.
+    """
     root = parse_text("python", text, lambda: True)
-    waiting = [] if root is None else [(root, b"")]
+    waiting = [] if root is None else [(root, _Inside())]
     while waiting:
         node, around = waiting.pop()
         if node.end_byte < start or node.start_byte > end:
             continue
-        own = around
+        if not _is_in_place(node, around) or not _has_sound_clauses(text, node, around.indent):
+            return False
+        inside = around
         if node.type in ("block", "module", "decorated_definition"):
             statements = [child for child in node.named_children if child.type != "comment"]
             indents = {_prefix(text, child) for child in statements} - {None}
             if len(indents) > 1 or (node.type == "block" and not statements):
                 return False
-            own = next(iter(indents), None) or around
-            is_deeper = len(own) > len(around) and own.startswith(around)
+            indent = next(iter(indents), None) or around.indent
+            is_deeper = len(indent) > len(around.indent) and indent.startswith(around.indent)
             if node.type == "block" and indents and not is_deeper:
                 return False
-        clauses = [child for child in node.named_children if child.type in _CLAUSES]
-        if any(_prefix(text, clause) not in (around, None) for clause in clauses):
-            return False
-        if node.type == "try_statement" and not any(clause.type != "else_clause" for clause in clauses):
-            return False
-        waiting.extend((child, own) for child in node.named_children)
+            inside = msgspec.structs.replace(around, indent=indent)
+        inside = _enter(node.type, inside)
+        waiting.extend((child, inside) for child in node.named_children)
     return root is not None
+
+
+def _enter(kind: str, around: _Inside) -> _Inside:
+    if kind in ("function_definition", "lambda"):
+        return msgspec.structs.replace(around, in_function=True, in_loop=False)
+    if kind == "class_definition":
+        return msgspec.structs.replace(around, in_function=False, in_loop=False)
+    return msgspec.structs.replace(around, in_loop=True) if kind in _LOOPS else around
+
+
+def _is_in_place(node: Node, around: _Inside) -> bool:
+    if node.type in ("return_statement", "yield", "await"):
+        return around.in_function
+    if node.type in ("parameters", "lambda_parameters"):
+        return not node.named_children or node.named_children[-1].type != "keyword_separator"
+    return around.in_loop or node.type not in ("break_statement", "continue_statement")
+
+
+def _has_sound_clauses(text: bytes, node: Node, indent: bytes) -> bool:
+    """`else` and its like stand under what they belong to, and `try` has one of those that it needs."""
+    clauses = [child for child in node.named_children if child.type in _CLAUSES]
+    if any(_prefix(text, clause) not in (indent, None) for clause in clauses):
+        return False
+    return node.type != "try_statement" or any(clause.type != "else_clause" for clause in clauses)
 
 
 def _prefix(text: bytes, node: Node) -> bytes | None:
@@ -71,15 +108,18 @@ def _shift(line: str, base: str, indent: str) -> str:
 
 def _lines_in_strings(text: str) -> set[int]:
     """The lines that begin inside of a string which is not the documentation of something."""
-    root = parse_text("python", text.encode(), lambda: True)
+    content = text.encode()
+    root = parse_text("python", content, lambda: True)
     found: set[int] = set()
     waiting = [] if root is None else [root]
     while waiting:
         node = waiting.pop()
         if node.type == "string" and not _is_documentation(node):
-            found.update(range(node.start_point.row + 1, node.end_point.row + 1))
+            # Not `node.start_point`: making many of those crashes the interpreter in tree-sitter 0.26.0.
+            first = content.count(b"\n", 0, node.start_byte)
+            found.update(range(first + 1, first + 1 + content.count(b"\n", node.start_byte, node.end_byte)))
         else:
-            waiting.extend(node.children)
+            waiting.extend(node.named_children)
     return found
 
 
