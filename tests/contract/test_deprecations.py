@@ -6,18 +6,22 @@ from datetime import UTC, datetime
 
 import pytest
 
-from handrail.contract.envelopes.lafs import (
-    DEPRECATIONS,
-    Deprecation,
-    deprecation_warning,
-    find_overdue,
-    notice_of,
-)
+from handrail.contract.deprecations import DEPRECATIONS, Deprecation, find_overdue, notice_of
+from handrail.contract.envelopes.lafs import deprecation_warning
 from handrail.contract.outcome import Notice
 
 
 def entry(remove_by: str = "2027-03-01", name: str = "flag.max") -> Deprecation:
-    return Deprecation(id=name, what="--max", since="1.4", remove_by=remove_by, replacement="--limit")
+    return Deprecation(
+        id=name,
+        what="--max",
+        since="1.4",
+        announced="2026-11-16",
+        remove_by=remove_by,
+        replacement="--limit",
+        operation="session.list",
+        param="max",
+    )
 
 
 @pytest.mark.promise("cli.deprecated")

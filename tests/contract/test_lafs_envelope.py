@@ -18,8 +18,9 @@ from handrail.contract.catalogue import (
     Kind,
 )
 from handrail.contract.conformance.check import check
+from handrail.contract.deprecations import Deprecation, notice_of
 from handrail.contract.envelopes.cli import encode_document, payload_of
-from handrail.contract.envelopes.lafs import Deprecation, expand_minimal, notice_of, to_lafs
+from handrail.contract.envelopes.lafs import expand_minimal, to_lafs
 from handrail.contract.outcome import Call, Failure, Json, LedgerRef, NextCall, Notice, Outcome, Page, Success
 from tests.contract.worked_examples import EXAMPLES, Example, call_of
 
@@ -230,7 +231,13 @@ WARNINGS: list[tuple[Notice, dict[str, Json]]] = [
     (
         notice_of(
             Deprecation(
-                id="flag.old-limit", what="--max", since="1.4", remove_by="2027-03-01", replacement="--limit"
+                id="flag.old-limit",
+                what="--max",
+                since="1.4",
+                announced="2026-11-16",
+                remove_by="2027-03-01",
+                replacement="--limit",
+                operation="session.list",
             )
         ),
         {

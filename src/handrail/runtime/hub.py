@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from handrail.contract.catalogue import BUDGET_EXCEEDED, INTERNAL_ERROR, VALIDATION_ERROR
+from handrail.contract.deprecations import find_used, notice_of
 from handrail.contract.disclosure.disclose import disclose, refuse_ask
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import (
@@ -223,7 +224,17 @@ def perform_operation(
     outcome = _catch_trouble(own, called.name, params, work)
     if isinstance(outcome, Failure) and caller.needs_key and called.effect == "create":
         outcome = _add_key(own, called, outcome)
+    if ask.budget is None:  # notices must not use up a budget
+        outcome = _announce_removals(called, params, outcome)
     return _audit_outcome(own, called, params, outcome, caller, started_ms, settings)
+
+
+def _announce_removals(called: Operation, params: dict[str, Json], outcome: Outcome) -> Outcome:
+    """The outcome with a notice for each thing in the call that will be removed."""
+    used = find_used(called.name, params)
+    if not used or isinstance(outcome, Failure):
+        return outcome
+    return msgspec.structs.replace(outcome, notices=(*outcome.notices, *map(notice_of, used)))
 
 
 def _add_key(runtime: Runtime, called: Operation, failure: Failure) -> Failure:

@@ -16,6 +16,16 @@ PROMISES: tuple[Promise, ...] = (
         says="No route sets a cookie, answers another origin, or changes something by GET.",
     ),
     Promise(
+        "http.guard.transport-answers",
+        source="MCP and HTTP, section 4, check 7",
+        says="What is refused before the app sees it has the headers of every other answer.",
+    ),
+    Promise(
+        "http.deprecation",
+        source="Response contract, section 10",
+        says="A call that uses what will be removed is told by a notice and by Deprecation and Sunset.",
+    ),
+    Promise(
         "http.api.every-operation",
         source="MCP and HTTP, section 4",
         says="Every operation is at /api under its name, with the payload of the command line.",

@@ -82,6 +82,18 @@ def test_without_the_library_there_is_neither_card_nor_call_and_the_answer_names
         assert "handrail[a2a]" in answer.body.decode()
 
 
+@pytest.mark.promise("http.deprecation")
+def test_the_older_discovery_document_leads_to_the_card_where_one_is(app: App, runtime: Runtime) -> None:
+    beside = ask(app, "GET", "/.well-known/lafs.json", token="")
+    alone = ask(make_app(runtime), "GET", "/.well-known/lafs.json", token="")
+
+    assert beside.header("deprecation") == "@1794787200"  # date -u -d 2026-11-16 +%s
+    assert beside.header("link") == f'<{CARD}>; rel="successor-version"'
+    assert beside.header("sunset") is None
+    assert (alone.header("deprecation"), alone.header("link")) == (None, None)
+    assert beside.body == alone.body
+
+
 @pytest.mark.promise("http.a2a.calls")
 def test_calls_of_agents_need_the_token_and_stay_within_the_limit_of_bodies(app: App) -> None:
     assert ask(app, "POST", "/a2a", body={"a": 1}).document == {"a": 1}

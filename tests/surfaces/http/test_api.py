@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from handrail.contract import deprecations
 from handrail.contract.conformance.check import check as check_contract
+from handrail.contract.deprecations import Deprecation
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Success
 from handrail.runtime.hub import perform
@@ -232,3 +234,33 @@ def test_only_a_page_of_the_console_answers_for_a_person(app: App) -> None:
     refused(asked, 403, "E_HUMAN_REQUIRED")
     refused(by_program, 403, "E_HUMAN_REQUIRED")
     assert by_person.document["data"]["door"] == "console"
+
+
+@pytest.mark.promise("http.deprecation")
+def test_what_will_be_removed_is_told_in_headers_notices_and_warnings(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going = Deprecation(
+        id="field.status",
+        what="status",
+        since="1.4",
+        announced="2026-11-16",
+        remove_by="2027-03-01",
+        replacement="state",
+        operation="session.list",
+        param="status",
+    )
+    monkeypatch.setattr(deprecations, "DEPRECATIONS", (going,))
+
+    used = ask(app, "GET", "/api/session.list?status=blocked")
+    lafs = ask(app, "GET", "/api/session.list?status=blocked", LAFS)
+    refused = ask(app, "GET", "/api/session.list?status=blocked&limit=0")
+    unused = ask(app, "GET", "/api/session.list")
+
+    for answer in (used, lafs, refused):
+        assert answer.header("deprecation") == "@1794787200"  # date -u -d 2026-11-16 +%s
+        assert answer.header("sunset") == "Mon, 01 Mar 2027 00:00:00 GMT"
+    assert [notice["type"] for notice in used.document["meta"]["notices"]] == ["deprecated"]
+    assert [one["code"] for one in lafs.document["_meta"]["warnings"]] == ["W_DEPRECATED_FIELD_STATUS"]
+    assert unused.header("deprecation") is None
+    assert unused.header("sunset") is None

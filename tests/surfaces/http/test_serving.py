@@ -11,7 +11,7 @@ import stat
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import pytest
 
 from handrail.contract.outcome import Failure, Fault
 from handrail.runtime.hub import perform
+from handrail.surfaces.http.guard import ALWAYS
 from handrail.surfaces.http.serving import bind
 from handrail.wiring import build_runtime
 from tests.conformance.recorder import record
@@ -148,6 +149,44 @@ def test_it_serves_the_shell_the_operations_and_mcp(server: ServedTool) -> None:
     assert json.loads(server.ask("GET", "/api/session.list")[1])["data"]["count"] == 0
     assert server.ask("GET", "/api/session.list", token=False)[0] == 401
     assert server.ask("POST", "/mcp", opening, token=False)[0] == 401
+
+
+def send_raw(server: ServedTool, content: bytes) -> tuple[int, dict[str, str], bytes]:
+    """The answer to exactly these bytes."""
+    with socket.create_connection(("127.0.0.1", server.port), SECONDS) as connection:
+        connection.sendall(content)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+
+
+def is_guarded(headers: dict[str, str]) -> bool:
+    has_all = all(headers.get(name.decode()) == value.decode() for name, value in ALWAYS)
+    return has_all and headers["cache-control"] == "no-store" and "server" not in headers
+
+
+@pytest.mark.promise("http.guard.transport-answers")
+def test_what_is_no_http_is_refused_with_the_headers_of_every_answer(server: ServedTool) -> None:
+    for content in (b"\x16\x03\x01 hello\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET /" + b"a" * 40_000):
+        status, headers, body = send_raw(server, content)
+
+        assert status == 400
+        assert json.loads(body)["native_code"] == "E_VALIDATION"
+        assert headers["content-type"] == "application/problem+json"
+        assert is_guarded(headers)
+
+
+@pytest.mark.promise("http.guard.transport-answers")
+def test_one_connection_too_many_is_refused_with_the_headers_of_every_answer(server: ServedTool) -> None:
+    with ExitStack() as stack:
+        for _ in range(256):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), SECONDS))
+
+        status, headers, body = send_raw(server, b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+
+    assert (status, headers["retry-after"]) == (503, "1")
+    assert json.loads(body)["detail"] == "As many connections are open as there may be."
+    assert is_guarded(headers)
 
 
 def test_a_second_server_and_a_taken_port_get_a_clear_answer(server: ServedTool, tmp_path: Path) -> None:

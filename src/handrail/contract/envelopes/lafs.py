@@ -1,17 +1,12 @@
-"""The LAFS dialect: an Outcome as a strict LAFS envelope, its minimal rendering and the way back. Pure.
-
-Deprecations stand here too, because LAFS defines how an envelope announces them.
-"""
+"""The LAFS dialect: an Outcome as a strict LAFS envelope, its minimal rendering and the way back. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Literal, TypeAlias, assert_never
 
-import msgspec
-
 from handrail.contract.catalogue import CONTEXT_MISSING, CONTEXT_STALE, KINDS, Kind
+from handrail.contract.deprecations import DEPRECATED
 from handrail.contract.envelopes.cli import (
     PLACE_KEYS,
     domain_code_of,
@@ -22,47 +17,6 @@ from handrail.contract.envelopes.cli import (
 )
 from handrail.contract.outcome import UNTRUSTED, Call, Failure, Json, Notice, Outcome, Page, Success
 from handrail.contract.registered import BUDGET_TRUNCATED_WARNING, REGISTRY
-
-# Deprecations
-#
-# Something is removed in a major release only, after at least 90 days and two minor releases. Until then it
-# has an entry here, and every use of it gives a notice.
-
-DEPRECATED = "deprecated"
-"""The type of the notice."""
-
-_ID = re.compile("[a-z0-9]+(?:[._-][a-z0-9]+)*")
-_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-class Deprecation(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that will be removed."""
-
-    id: str
-    what: str
-    """The name as a caller writes it: a flag, a field, a command."""
-    since: str
-    """The release that announced it."""
-    remove_by: str
-    """The day by which it is gone, as `2026-11-15`."""
-    replacement: str
-
-    def __post_init__(self) -> None:
-        assert _ID.fullmatch(self.id), "a deprecation id is lower-case words"
-        assert _DATE.fullmatch(self.remove_by), "a removal date is year, month and day"
-
-
-DEPRECATIONS: tuple[Deprecation, ...] = ()
-
-
-def notice_of(entry: Deprecation) -> Notice:
-    """The notice that each use gives."""
-    return Notice(
-        type=DEPRECATED,
-        severity="warning",
-        message=f"{entry.what} goes away by {entry.remove_by}; use {entry.replacement} instead.",
-        extra=msgspec.structs.asdict(entry),
-    )
 
 
 def deprecation_warning(notice: Notice) -> dict[str, Json]:
@@ -76,12 +30,6 @@ def deprecation_warning(notice: Notice) -> dict[str, Json]:
         "replacement": facts["replacement"],
         "removeBy": facts["remove_by"],
     }
-
-
-def find_overdue(entries: Iterable[Deprecation], today: str) -> list[Deprecation]:
-    """The entries whose day has passed: each should be removed, with what it deprecates."""
-    assert _DATE.fullmatch(today), "today is year, month and day"
-    return [entry for entry in entries if entry.remove_by < today]
 
 
 # The envelope

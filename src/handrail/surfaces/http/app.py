@@ -23,6 +23,7 @@ from handrail.surfaces.http.companions.agent_card import (
     A2A,
     CARD,
     NOT_INSTALLED,
+    SUCCESSION,
     A2aCalls,
     BuildA2a,
     publish_card,
@@ -183,7 +184,8 @@ class App:
         return await self._in_thread(lambda: self._checks.describe_checks(is_draining=is_draining))
 
     async def _discovery(self, request: HttpRequest) -> Response:
-        return answer_published(publish_service(_address(request)), request)
+        more = () if self._parts.build_a2a is None else SUCCESSION
+        return answer_published(publish_service(_address(request)), request, more)
 
     async def _card(self, request: HttpRequest) -> Response:
         if self._parts.build_a2a is None:

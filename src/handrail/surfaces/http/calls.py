@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, TypeVar
 import msgspec
 
 from handrail.contract.catalogue import E_TIMEOUT
+from handrail.contract.deprecations import find_used
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import encode_document, to_cli
 from handrail.contract.envelopes.lafs import to_lafs
@@ -31,7 +32,13 @@ from handrail.contract.outcome import (
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.exchange import JSON_TYPE, Response, failure_headers, problem
+from handrail.surfaces.http.exchange import (
+    JSON_TYPE,
+    Response,
+    deprecation_headers,
+    failure_headers,
+    problem,
+)
 
 Dialect: TypeAlias = Literal["native", "lafs"]
 LAFS_TYPE = b"application/vnd.lafs.envelope+json"
@@ -165,8 +172,9 @@ def _call(served: Served, asked: Asked) -> Call:
 
 def _render(served: Served, asked: Asked, outcome: Outcome, started_ms: int) -> Response:
     """The outcome as its dialect says it."""
+    removals = deprecation_headers(find_used(asked.operation, asked.params))
     if isinstance(outcome, Failure) and asked.dialect == "native":
-        return problem(outcome, asked.request_id)
+        return problem(outcome, asked.request_id, removals)
     call = msgspec.structs.replace(
         _call(served, asked), duration_ms=served.runtime.clock.monotonic_ms() - started_ms
     )
@@ -174,7 +182,7 @@ def _render(served: Served, asked: Asked, outcome: Outcome, started_ms: int) -> 
     extra = failure_headers(outcome) if isinstance(outcome, Failure) else ()
     media = LAFS_TYPE if asked.dialect == "lafs" else JSON_TYPE
     body = _document(outcome, call, asked)
-    return Response(status=status, headers=((b"content-type", media), *extra), body=body)
+    return Response(status=status, headers=((b"content-type", media), *extra, *removals), body=body)
 
 
 def _document(outcome: Outcome, call: Call, asked: Asked) -> bytes:

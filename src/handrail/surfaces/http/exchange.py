@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping, Sequence
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from handrail.contract.catalogue import E_INTERRUPTED, VALIDATION_ERROR
+from handrail.contract.deprecations import Deprecation
 from handrail.contract.envelopes.cli import encode_document
 from handrail.contract.envelopes.mcp_and_http import MEDIA_TYPE, retry_after_seconds, to_problem
 from handrail.contract.outcome import Failure, Fault
@@ -126,6 +129,24 @@ def failure_headers(failure: Failure) -> Headers:
     if failure.kind.category == "AUTH":
         headers.append((b"www-authenticate", b'Bearer realm="handrail"'))
     return tuple(headers)
+
+
+def deprecation_headers(used: Sequence[Deprecation]) -> Headers:
+    """`Deprecation` (RFC 9745) and `Sunset` (RFC 8594) of what a request uses: the earliest day of each."""
+    if not used:
+        return ()
+    since = min(entry.announced for entry in used)
+    gone = _midnight(min(entry.remove_by for entry in used))
+    return (deprecated_since(since), (b"sunset", format_datetime(gone, usegmt=True).encode()))
+
+
+def deprecated_since(day: str) -> tuple[bytes, bytes]:
+    """The `Deprecation` header, which counts the seconds until that day."""
+    return b"deprecation", f"@{int(_midnight(day).timestamp())}".encode()
+
+
+def _midnight(day: str) -> datetime:
+    return datetime.fromisoformat(day).replace(tzinfo=UTC)
 
 
 async def send_response(send: Send, response: Response, *, is_head: bool) -> None:

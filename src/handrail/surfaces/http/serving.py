@@ -17,11 +17,19 @@ from types import FrameType
 from typing import Any, Protocol
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, RequestResponseCycle
 
-from handrail.contract.catalogue import E_CONFLICT, E_FORBIDDEN, E_IO, E_UNKNOWN
-from handrail.contract.outcome import Fault
-from handrail.surfaces.http.exchange import Receive, Scope, Send
+from handrail.contract.catalogue import (
+    E_CONFLICT,
+    E_FORBIDDEN,
+    E_IO,
+    E_UNKNOWN,
+    SERVER_BUSY,
+    VALIDATION_ERROR,
+)
+from handrail.contract.outcome import Failure, Fault
+from handrail.surfaces.http.exchange import Receive, Scope, Send, problem
+from handrail.surfaces.http.guard import finish_headers
 from handrail.surfaces.http.limits import (
     CONNECTIONS_AT_ONCE,
     IDLE_SECONDS,
@@ -104,7 +112,6 @@ def serve(app: ServedApp, bound: socket.socket, when_ready: Callable[[], None]) 
         date_header=True,
         proxy_headers=False,
         h11_max_incomplete_event_size=MOST_HEADER_BYTES + MOST_URL_BYTES + 4096,
-        limit_concurrency=CONNECTIONS_AT_ONCE,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=1,
     )
@@ -116,21 +123,59 @@ def serve(app: ServedApp, bound: socket.socket, when_ready: Callable[[], None]) 
     return 0 if server.is_drained else E_UNKNOWN.exit_status
 
 
+_NOT_HTTP = Failure(
+    kind=VALIDATION_ERROR,
+    message="This is not a request of HTTP/1.1 within the limits of this server.",
+    details={"problems": [{"param": "", "problem": "not a readable HTTP request"}]},
+    hint="Send a request line, one Host and headers of at most 16 KiB.",
+)
+
+
+_TOO_MANY = Failure(kind=SERVER_BUSY, message="As many connections are open as there may be.")
+
+
 class TimedProtocol(H11Protocol):
-    """Closes a connection whose request does not come in time; the library would wait for ever."""
+    """Closes a connection whose request does not come in time; the library would wait for ever.
+
+    What it refuses before the app sees it, it refuses as the app does.
+    """
 
     _waiting: asyncio.TimerHandle | None = None
+    _is_too_many = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # the library narrows it the same way
         super().connection_made(transport)
+        self._is_too_many = len(self.connections) > CONNECTIONS_AT_ONCE
         self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_too_many:
+            return self._refuse(_TOO_MANY)
         super().data_received(data)
         if not self._has_no_request():
             self._stop_waiting()
         elif self._waiting is None:  # a part of the next request
             self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)
+        return None
+
+    def send_400_response(self, msg: str) -> None:
+        """The library's own answer to what is no HTTP has neither our headers nor our words."""
+        del msg
+        self._refuse(_NOT_HTTP)
+
+    def _refuse(self, failure: Failure) -> None:
+        """Answer without the app, with the headers of every other answer, and close."""
+        if self.transport.is_closing():
+            return
+        refused = problem(failure, "req_unread", ((b"connection", b"close"),))
+        assert isinstance(refused.body, bytes), "a problem is sent as a whole"
+        headers = finish_headers((*refused.headers, (b"content-length", str(len(refused.body)).encode())))
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete or not cycle.response_started:
+            first = b"HTTP/1.1 %d %s\r\n" % (refused.status, STATUS_PHRASES[refused.status])
+            lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
+            self.transport.write(first + lines + b"\r\n" + refused.body)
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()

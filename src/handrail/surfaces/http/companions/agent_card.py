@@ -16,7 +16,7 @@ from handrail.contract.outcome import Failure, Json
 from handrail.surfaces.http.api import offered_operations
 from handrail.surfaces.http.calls import LAFS_TYPE, Served
 from handrail.surfaces.http.companions.lafs import DESCRIPTION, Published, publish
-from handrail.surfaces.http.exchange import JSON_TYPE, HttpRequest, Response
+from handrail.surfaces.http.exchange import JSON_TYPE, Headers, HttpRequest, Response, deprecated_since
 
 CARD = "/.well-known/agent-card.json"
 A2A = "/a2a"
@@ -30,6 +30,15 @@ NOT_INSTALLED = Failure(
     message="This server has no agent card: the A2A library is not installed beside it.",
     hint="Install handrail[a2a] and start the server again, or read /.well-known/lafs.json.",
 )
+
+
+SUCCESSION: Headers = (
+    deprecated_since("2026-11-16"),
+    (b"link", b"<" + CARD.encode() + b'>; rel="successor-version"'),
+)
+"""On the discovery document where the card is there too: LAFS still asks for it, and calls it the older form.
+
+It has no day on which it goes, so there is no `Sunset`."""
 
 
 class A2aCalls(Protocol):

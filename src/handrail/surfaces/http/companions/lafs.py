@@ -17,7 +17,7 @@ from handrail.contract.outcome import Failure, Fault, Json
 from handrail.runtime.operation import Operation, operation
 from handrail.surfaces.http.api import offered_operations, read_ask, read_query
 from handrail.surfaces.http.calls import Asked, Served, answer_call, answer_refused, run_guarded
-from handrail.surfaces.http.exchange import JSON_TYPE, HttpRequest, Response, parameters
+from handrail.surfaces.http.exchange import JSON_TYPE, Headers, HttpRequest, Response, parameters
 
 LEDGER = "/_lafs/context/"
 DISCOVERY = "/.well-known/lafs.json"
@@ -136,12 +136,13 @@ def publish(document: dict[str, Any]) -> Published:
     return Published(body=body, tag=b'"' + sha256(body).hexdigest()[:32].encode() + b'"')
 
 
-def answer_published(published: Published, request: HttpRequest) -> Response:
+def answer_published(published: Published, request: HttpRequest, more: Headers = ()) -> Response:
     """The document, or that the client has it already."""
     headers = (
         (b"content-type", JSON_TYPE),
         (b"etag", published.tag),
         (b"cache-control", b"no-cache"),
+        *more,
     )
     known = [tag.strip().removeprefix(b"W/") for tag in request.header(b"if-none-match").split(b",")]
     if published.tag in known or known == [b"*"]:
