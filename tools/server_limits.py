@@ -59,6 +59,7 @@ HTTP: Rows = (
     ("surfaces.http.companions.agent_calls", "LONGEST_ID", "Characters of an id in an A2A message."),
     ("surfaces.http.companions.agent_calls", "TASKS_KEPT", "Tasks of A2A calls that can be read again."),
     ("surfaces.http.companions.agent_calls", "TASK_BYTES_KEPT", "Their envelopes, in all."),
+    ("surfaces.http.limits", "MOST_VIEW_BYTES", "One page of the Console; a list has fewer rows then."),
     ("surfaces.http.limits", "MOST_MEMBERS", "Values in all objects and lists of a body."),
     ("surfaces.http.exchange", "MOST_PARAMETERS", "Names and values after the question mark of an address."),
     ("surfaces.http.limits", "REQUESTS_AT_ONCE", "Requests that are worked on at once."),

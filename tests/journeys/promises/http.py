@@ -31,6 +31,11 @@ PROMISES: tuple[Promise, ...] = (
         says="Every operation is at /api under its name, with the payload of the command line.",
     ),
     Promise(
+        "http.views.bounded",
+        source="MCP and HTTP, section 4, limits",
+        says="A page of the Console has at most 256 KB: a list has fewer rows, or the page says where it is.",
+    ),
+    Promise(
         "http.feed",
         source="MCP and HTTP, section 5, Live",
         says="A listener hears of every session that changed, also of what changed while it was away.",

@@ -14,6 +14,8 @@ MOST_HEADER_BYTES = 16 * 1024
 MOST_URL_BYTES = 8 * 1024
 MOST_MEMBERS = 100_000
 """Values in all objects and lists of a body."""
+MOST_VIEW_BYTES = 256 * 1024
+"""One page of the Console as HTML."""
 REQUESTS_AT_ONCE = 64
 FEEDS_AT_ONCE = 8
 REQUEST_SECONDS = 30.0

@@ -1,0 +1,54 @@
+"""A page stays within its limit, whatever it has to show."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.contract.outcome import Json, Outcome, Success
+from handrail.projections.html.elements import element
+from handrail.surfaces.http import views
+from handrail.surfaces.http.view_parts import Call, Page, Query, View, payload
+
+LONG = "x" * 4_000
+
+
+def answer(operation: str, params: dict[str, Json]) -> Outcome:
+    limit = params.get("limit", 90)
+    return Success(data={"items": [LONG] * limit, "next_cursor": "c"})
+
+
+def show_list(call: Call, _: tuple[str, ...], __: Query) -> View:
+    found = payload(call, "session.list", {"limit": 100})
+    rows = [element("li", row) for row in found["items"]]
+    return View(title="Rows", html=element("ul", *rows, element("a", "next", href="?cursor=c")))
+
+
+def show_whole(call: Call, _: tuple[str, ...], __: Query) -> View:
+    found = payload(call, "run.node", {"node": "n"})
+    return View(title="<One>", html=element("div", *found["items"]))
+
+
+@pytest.mark.promise("http.views.bounded")
+def test_a_list_that_is_too_large_has_fewer_rows_and_leads_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "PAGES", (Page(pattern="/rows", show=show_list),))
+
+    shown = views.render_view(answer, "/rows", {}).html.markup
+
+    assert shown.count("<li>") == 25
+    assert len(shown) <= 256 * 1024
+    assert "?cursor=c" in shown
+
+
+@pytest.mark.promise("http.views.bounded")
+def test_a_page_without_rows_says_how_large_it_is_and_where_it_can_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(views, "PAGES", (Page(pattern="/one", show=show_whole),))
+
+    view = views.render_view(answer, "/one", {})
+
+    assert view.title == "<One>"
+    assert "351 KB" in view.html.markup
+    assert "/api/run.node" in view.html.markup
+    assert LONG not in view.html.markup
+    assert "<One>" not in view.html.markup
