@@ -75,7 +75,7 @@ def preview(code: CodeProject, edit: str) -> str:
 
 @pytest.mark.promise("code.edit.killed")
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_kill_before_any_change_leaves_each_file_old_or_new_and_the_next_call_finishes(
+def test_a_kill_before_any_change_leaves_each_file_old_or_new_and_the_same_call_finishes(
     tmp_path: Path, edit: str
 ) -> None:
     deaths = 0
@@ -94,15 +94,59 @@ def test_a_kill_before_any_change_leaves_each_file_old_or_new_and_the_next_call_
             deaths += 1
         between = _without_temporary(code.texts())
         code.runtime = code.make_runtime()
-        found = code.told("js-scan --search e --limit 200")
+        read = code.told("js-scan --search e --limit 200")
+        told = code.line("js-edit --continuation T --fix", T=token)
 
         assert all(
             between.get(name) in (before.get(name), after.get(name)) for name in between | before | after
         )
+        is_mixed = between not in (before, after)
+        assert [one["code"] for one in read["warnings"]] == (["UNFINISHED_WRITE"] if is_mixed else [])
+        assert told[0] == (6 if between == after else 0)
         assert code.texts() == after
-        assert {one["file"] for one in found["results"]} <= set(after)
 
     assert deaths >= len(EDITS[edit]) * 3
+
+
+def killed(code: CodeProject, edit: str) -> tuple[str, dict[str, bytes], dict[str, bytes]]:
+    """The apply token, and the files before and after a kill that leaves some of them written."""
+    before, token = code.texts(), preview(code, edit)
+    put_on(code, DyingDisk(3))
+    with pytest.raises(Killed):
+        code.line("js-edit --continuation T --fix", T=token)
+    code.runtime = code.make_runtime()
+    between = _without_temporary(code.texts())
+    assert between not in (before, edited(before, edit))
+    return token, before, between
+
+
+@pytest.mark.promise("code.edit.killed")
+def test_after_a_kill_a_question_changes_nothing_and_says_what_to_do(tmp_path: Path) -> None:
+    code = CodeProject(tmp_path)
+    _, before, between = killed(code, RENAME)
+
+    (warning,) = code.told("js-scan --search myFunc")["warnings"]
+    assert "with --fix again" in warning["message"]
+    assert _without_temporary(code.texts()) == between
+
+    for name, text in before.items():  # as a person takes it back
+        (code.root / name).write_bytes(text)
+    assert code.told("js-scan --search myFunc")["warnings"] == []
+    assert code.told(f"js-edit {MOVE}")["warnings"] == []
+    assert _without_temporary(code.texts()) == before
+
+
+@pytest.mark.promise("code.edit.killed")
+def test_after_a_kill_what_somebody_wrote_stays_and_the_rest_is_taken_back(tmp_path: Path) -> None:
+    code = CodeProject(tmp_path)
+    token, before, between = killed(code, RENAME)
+    mine = next(name for name in EDITS[RENAME] if between[name] == before[name])
+    (code.root / mine).write_bytes(before[mine] + b"// mine\n")
+
+    status, told = code.line("js-edit --continuation T --fix", T=token)
+
+    assert (status, told["code"]) == (6, "RESULTS_STALE")
+    assert code.texts() == {**before, mine: before[mine] + b"// mine\n"}
 
 
 @pytest.mark.promise("code.edit.full-disk")
@@ -119,6 +163,9 @@ def test_a_full_disk_leaves_every_file_as_it_was(tmp_path: Path, edit: str, refu
 
     assert (status, told["code"]) == (1, "E_IO")
     assert code.texts() == before
+    code.runtime = code.make_runtime()
+    assert code.line("js-edit --continuation T --fix", T=token)[0] == 0
+    assert code.texts() == edited(before, edit)
 
 
 @pytest.mark.promise("code.edit.one-winner")

@@ -163,6 +163,8 @@ class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
     """Of a link: its target."""
     before: TreeEntry
     """As it must be now, else it is left alone."""
+    before_content: bytes = b""
+    """Of a write that is whole or nothing: what it is now, to be brought back."""
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,17 +239,18 @@ class Worktree(TreeLook, Protocol):
     def write_files(self, project: str, writes: Sequence[FileWrite], *, is_whole: bool = False) -> Written:
         """Write all of them through a journal: after a crash each file is old or new.
 
-        With `is_whole` nothing is written unless every one of them can be. The next `write_files` or `settle`
-        does what is left. Never follows a link, never leaves the project, and leaves alone what is not as
-        `before` says: an ignored file, or one that changed meanwhile. Raises Fault E_IO before the first file
-        is touched; later trouble leaves a file out.
+        With `is_whole` nothing is written unless every one of them can be, and the next `write_files` or
+        `settle` takes back what a killed process wrote; without, it writes what is left. Never follows a
+        link, never leaves the project, and leaves alone what is not as `before` says: an ignored file, or one
+        that changed meanwhile. Raises Fault E_IO before the first file is touched; later trouble leaves a
+        file out.
         """
 
     def is_unfinished(self, project: str) -> bool:
-        """Whether a process was killed while it wrote files."""
+        """Whether a process was killed while it wrote files, and some are written and some are not."""
 
     def settle(self, project: str) -> Written | None:
-        """Finish what a killed process began to write; None when there is nothing."""
+        """Finish what a killed process began to write, or take it back; None when there is nothing."""
 
 
 class UnseenWorktree:

@@ -168,7 +168,8 @@ _EDITS: tuple[Promise, ...] = (
     Promise(
         "code.edit.killed",
         "code-tools, must hold 4",
-        "Killed before any change of an apply, each file is old or new, and the next call finishes it.",
+        "Killed before any change of an apply, each file is old or new; the same call again makes it whole, "
+        "and a question changes nothing and warns.",
     ),
     Promise(
         "code.edit.full-disk",

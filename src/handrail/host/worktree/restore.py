@@ -1,9 +1,11 @@
 """Writing files of a project through a journal, so that a crash leaves each of them old or new.
 
 The journal holds everything that is to be written, and is durable before the first file is touched. Each file
-is written beside its place and renamed. Who finds a journal finishes it: a file that is as before is written,
-one that is as it should be is done, and anything else belongs to somebody and stays. A journal that was not
-finished itself never counted, so nothing had been touched.
+is written beside its place and renamed. The next writer settles a journal that it finds, and leaves alone
+what is neither as before nor as it should become, because that belongs to somebody. Of a restore it writes
+what is left, because each file stands for itself. An edit that is whole or nothing it takes back: nobody was
+told that it was done, and its files mean something only together. A journal that was not finished itself
+never counted, so nothing had been touched.
 
 Every step goes through folders that are opened one by one without following a link.
 """
@@ -87,6 +89,8 @@ class _Write(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     content: bytes
     before_mode: str
     before_digest: str
+    before_content: bytes = b""
+    """Kept where all files are one edit, to take it back."""
 
 
 class _Journal(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
@@ -94,6 +98,7 @@ class _Journal(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     project: bytes
     name: str
     writes: tuple[_Write, ...]
+    is_whole: bool = False
 
 
 class Journals:
@@ -114,10 +119,18 @@ class Journals:
                 if not todo or (is_whole and left_out):
                     return Written(left_out=left_out)
                 journal = _Journal(
-                    version=1, project=os.fsencode(project), name=os.urandom(6).hex(), writes=todo
+                    version=1,
+                    project=os.fsencode(project),
+                    name=os.urandom(6).hex(),
+                    writes=todo,
+                    is_whole=is_whole,
                 )
                 self._keep(project, journal)
                 done = self._apply(project, journal)
+                if is_whole and done.left_out:
+                    self._take_back(project, journal)
+                    done = Written(left_out=done.left_out)
+                self._forget(project)
         except OSError as trouble:
             raise Fault(
                 E_IO,
@@ -127,11 +140,21 @@ class Journals:
         return Written(changed=done.changed, left_out=(*left_out, *done.left_out))
 
     def is_unfinished(self, project: str) -> bool:
-        return os.path.exists(self._path(project))
+        """Whether some files are written and some are not, as a killed process left them."""
+        if not os.path.exists(self._path(project)):
+            return False
+        try:
+            with self._locked(project):
+                journal = self._load(project)
+                if journal is None or not journal.is_whole:
+                    return journal is not None
+                return len(_find_states(project, journal)) > 1
+        except OSError:
+            return True
 
     def settle(self, project: str) -> Written | None:
-        """Finish what a killed process began; None when there is nothing."""
-        if not self.is_unfinished(project):
+        """Finish what a killed process began, or take it back; None when there is nothing."""
+        if not os.path.exists(self._path(project)):
             return None
         try:
             with self._locked(project):
@@ -141,11 +164,31 @@ class Journals:
 
     def _finish_earlier(self, project: str) -> Written | None:
         journal = self._load(project)
-        if journal is None:
-            with suppress(FileNotFoundError):
-                os.unlink(self._path(project))
-            return None
-        return self._apply(project, journal)
+        done = None
+        if journal is not None and not journal.is_whole:
+            done = self._apply(project, journal)
+        elif journal is not None and _find_states(project, journal) != {"new"}:
+            done = self._take_back(project, journal)
+        self._forget(project)
+        return done
+
+    def _forget(self, project: str) -> None:
+        with suppress(OSError):  # one that stays is found to be done
+            os.unlink(self._path(project))
+
+    def _take_back(self, project: str, journal: _Journal) -> Written:
+        """Every file that is as it should have become, as it was before."""
+        writes = []
+        for write in journal.writes:
+            before = msgspec.structs.replace(
+                write,
+                mode=write.before_mode,
+                content=write.before_content,
+                before_mode=write.mode,
+                before_digest=_digest_of(write),
+            )
+            writes.append(before)
+        return self._apply(project, msgspec.structs.replace(journal, writes=tuple(writes)))
 
     def _apply(self, project: str, journal: _Journal) -> Written:
         """Removals first, deepest first, so that a folder can make way for a file."""
@@ -155,16 +198,15 @@ class Journals:
         left_out: list[LeftOut] = []
         root = os.open(project, _FOLDER)
         try:
-            for at, write in enumerate([*sorted(removals, key=_path_of, reverse=True), *others]):
-                why = self._apply_one(root, write, f".handrail-{journal.name}-{at}.tmp".encode())
+            for write in [*sorted(removals, key=_path_of, reverse=True), *others]:
+                beside = f".handrail-{journal.name}-{hashlib.sha256(write.path).hexdigest()[:12]}.tmp"
+                why = self._apply_one(root, write, beside.encode())
                 if why:
                     left_out.append(LeftOut(path=write.path.decode("utf-8", "surrogateescape"), why=why))
                 else:
                     changed.append(write.path)
         finally:
             os.close(root)
-        with suppress(OSError):  # one that stays is found to be done
-            os.unlink(self._path(project))
         return Written(
             changed=tuple(path.decode("utf-8", "surrogateescape") for path in sorted(changed)),
             left_out=tuple(left_out),
@@ -193,15 +235,23 @@ class Journals:
             return OCCUPIED if write.before_mode == "absent" else CHANGED
         if write.mode == "absent":
             self._disk.unlink(name, folder)
-        elif write.mode == "link":
-            self._disk.link(temporary, folder, write.content)
-            self._disk.rename(temporary, name, folder)
         else:
-            mode, is_exact = _choose_mode(name, folder, is_executable=write.mode == "executable")
-            self._disk.write_new(temporary, folder, write.content, mode, is_exact=is_exact)
-            self._disk.rename(temporary, name, folder)
+            try:
+                self._write_beside(folder, name, write, temporary)
+                self._disk.rename(temporary, name, folder)
+            except OSError:
+                with suppress(OSError):
+                    self._disk.unlink(temporary, folder)
+                raise
         self._disk.sync(folder)
         return ""
+
+    def _write_beside(self, folder: int, name: bytes, write: _Write, temporary: bytes) -> None:
+        if write.mode == "link":
+            self._disk.link(temporary, folder, write.content)
+            return
+        mode, is_exact = _choose_mode(name, folder, is_executable=write.mode == "executable")
+        self._disk.write_new(temporary, folder, write.content, mode, is_exact=is_exact)
 
     def _remove_empty(self, root: int, folders: bytes) -> None:
         """Folders that only held what was removed; git does not know empty ones."""
@@ -243,6 +293,25 @@ class Journals:
 
 
 _LINKS = frozenset({errno.ELOOP, errno.ENOTDIR})
+
+
+def _find_states(project: str, journal: _Journal) -> set[str]:
+    """Which there are among its files: `new`, `old`, and for those of somebody else `other`."""
+    found = set()
+    root = os.open(project, _FOLDER)
+    try:
+        for write in journal.writes:
+            folders, name = os.path.split(write.path)
+            try:
+                with _opened(root, folders, None) as folder:
+                    is_new = _is_in_state(name, folder, write.mode, _digest_of(write))
+                    is_old = not is_new and _is_in_state(name, folder, write.before_mode, write.before_digest)
+            except OSError:
+                is_new, is_old = write.mode == "absent", write.before_mode == "absent"
+            found.add("new" if is_new else "old" if is_old else "other")
+    finally:
+        os.close(root)
+    return found
 
 
 def find_obstacles(project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
@@ -358,6 +427,7 @@ def _encode(write: FileWrite) -> _Write:
         content=write.content,
         before_mode=write.before.mode,
         before_digest=write.before.digest,
+        before_content=write.before_content,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -104,6 +104,12 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         return self.digest or digest_json(self.results)
 
 
+_UNFINISHED = (
+    "A program was killed while it wrote files of this project: some are written, some are not. Send its "
+    "apply token with --fix again; any other --fix takes back what an edit wrote, before it does its own."
+)
+
+
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """What the frame of one answer is made of."""
 
@@ -129,7 +135,7 @@ def answer(frame: Frame, told: Told, source: Source) -> Success:
         reasons=list(told.reasons[:MOST_REASONS]),
         reason_count=len(told.reasons),
         skipped=count_skipped(source.skipped()),
-        warnings=[] if frame.stale is None else [stale_warning(frame.stale)],
+        warnings=[*_list_warnings(frame)],
         continuation_tokens=tokens,
         next_actions=listed,
     )
@@ -138,6 +144,13 @@ def answer(frame: Frame, told: Told, source: Source) -> Success:
     return Success(
         data={name: data[name] for name in (*first, *(name for name in _LAST if name not in first))}
     )
+
+
+def _list_warnings(frame: Frame) -> Iterator[dict[str, Json]]:
+    if frame.stale is not None:
+        yield stale_warning(frame.stale)
+    if frame.desk.is_half_written():
+        yield {"code": "UNFINISHED_WRITE", "message": _UNFINISHED}
 
 
 Perform: TypeAlias = Callable[[str, Mapping[str, Json]], Told]

@@ -83,9 +83,14 @@ class TokenDesk:
 
     def __init__(self, rt: Runtime, project: str, command: str) -> None:
         self._rt = rt
+        self._project = project
         self._command = command
         self._purpose = continuation_purpose(digest(project), VERSION)
         self._now = rt.clock.unix_seconds()
+
+    def is_half_written(self) -> bool:
+        """Whether the files are as a killed edit left them."""
+        return self._rt.worktree().is_unfinished(self._project)
 
     def resume(self, call: Continuable, given: Mapping[str, Json]) -> Resumed | None:
         """What the caller's token stands for; None for a call without one.

@@ -105,6 +105,8 @@ def edit_code(rt: Runtime, request: EditCode) -> Success:
     resumed = desk.resume(request, given)
     if resumed is not None:
         require_fix(resumed, is_fix=request.fix is True)
+        if request.fix is True:  # a preview was of the files as they were before a process was killed
+            rt.worktree().settle(project)
     elif request.fix is True:
         raise _refuse_without_token()
 

@@ -114,9 +114,6 @@ def write_plan(rt: Runtime, project: str, files: Sequence[PlannedFile]) -> tuple
     with rt.interruptions.defer():
         worktree = rt.worktree()
         done = worktree.write_files(project, list(writes.values()), is_whole=True)
-        if done.changed and done.left_out:
-            old = {one.before.path: one.old for one in files}
-            worktree.write_files(project, [_reverse(writes[path], old[path]) for path in done.changed])
         left = [writes[one.path] for one in done.left_out]
         if left and not worktree.find_obstacles(project, left):  # so the disk refused
             raise Fault(
@@ -128,30 +125,14 @@ def write_plan(rt: Runtime, project: str, files: Sequence[PlannedFile]) -> tuple
 
 
 def _write(one: PlannedFile) -> FileWrite:
-    if one.is_removed:
-        return FileWrite(path=one.before.path, mode="absent", content=b"", before=one.before)
+    mode = "file" if one.before.mode == "absent" else one.before.mode
     return FileWrite(
         path=one.before.path,
-        mode="file" if one.before.mode == "absent" else one.before.mode,
-        content=one.new,
+        mode="absent" if one.is_removed else mode,
+        content=b"" if one.is_removed else one.new,
         before=one.before,
+        before_content=one.old,
     )
-
-
-def _reverse(write: FileWrite, old: bytes) -> FileWrite:
-    present = (
-        _absent(write.path)
-        if write.mode == "absent"
-        else TreeEntry(
-            path=write.path, mode=write.mode, digest=_blob_digest(write.content), size=len(write.content)
-        )
-    )
-    return FileWrite(path=write.path, mode=write.before.mode, content=old, before=present)
-
-
-def _blob_digest(content: bytes) -> str:
-    """As the worktree names contents."""
-    return f"sha256:{sha256(b'blob %d' % len(content) + bytes(1) + content).hexdigest()}"
 
 
 def _hash_before(one: PlannedFile) -> str:

@@ -293,8 +293,6 @@ def read_sources(
 @contextmanager
 def _open_source(rt: Runtime, project: str, languages: frozenset[AskedLanguage]) -> Iterator[ProjectSource]:
     worktree = rt.worktree()
-    if worktree.is_unfinished(project):
-        worktree.settle(project)
     suffixes = (*LANGUAGES, ".json")
     listed = worktree.list_files(project, suffixes, LONGEST_SCAN_SECONDS)
     if isinstance(listed, Unseen):
