@@ -214,7 +214,7 @@ PLACES = (
     ),
     Place(
         path="data/restores/<digest>",
-        holds="What a `code restore` or an `edit` is writing now, to finish a killed one, and its lock.",
+        holds="What a `code restore` or an `edit` is writing now, to settle a killed one, and its lock.",
         loss="yours",
         after="A restore or an edit that was killed stays half done.",
     ),

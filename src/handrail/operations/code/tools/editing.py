@@ -380,7 +380,7 @@ class Editing:
         is_used = self._rt.confirmed.is_used(fingerprint)
         if is_used or write_plan(self._rt, self._root, prepared.files):
             raise self._refuse_stale(resumed, NOTHING)
-        # used up by what it wrote: of several at once the files let one through, and a killed one may come again
+        # Used up by what it wrote: of several at once the files let one through, a killed one may come again.
         self._rt.confirmed.claim(fingerprint, expires_at=now + LIFETIME_SECONDS, now=now)
         files = [one.before.path for one in prepared.files]
         left = [one.before.path for one in prepared.files if not one.is_removed]
