@@ -312,3 +312,16 @@ def test_no_argument_and_no_token_leads_out_of_the_project(code: CodeProject, pa
         *("EDIT_REFUSED", "E_NOT_FOUND"),
     ]
     assert (code.texts(), (code.root.parent / "outside.js").read_bytes()) == (before, outside)
+
+
+@pytest.mark.promise("code.set.repaired")
+def test_a_move_that_needs_a_neighbour_comes_with_the_call_that_takes_it_along(code: CodeProject) -> None:
+    write(code.root, "src/own.js", "const secret = 1;\n\nexport const tell = () => secret;\n")
+
+    refused = call(code, "code_edit", move="tell", toModule="src/util.js")
+    offered = refused.structured["details"]["next_call"]
+
+    assert refused.is_error
+    assert offered["tool"] == "code_edit"
+    assert told(code, offered["tool"], **offered["params"])["status"] == "preview"
+    assert "`names` tell,secret" in refused.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -167,13 +168,33 @@ def test_what_a_moved_declaration_needs_is_exported_on_request(code: CodeProject
     write(code.root, "src/own.js", "const secret = 1;\n\nexport function tell() {\n  return secret;\n}\n")
 
     status, refused = code.line("js-edit --move tell --to-module src/util.js")
-    preview = code.told("js-edit --move tell --to-module src/util.js --export-needs --ai-mode")
+    _, script, *rest = shlex.split(refused["recovery"]["next_command"])
+    preview = code.told(shlex.join([f"js-{script}", *rest]))
     code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
 
     assert (status, refused["details"]["reason"]) == (2, "not_exported")
     assert "--export-needs" in refused["recovery"]["suggestion"]
     assert code.text("src/own.js") == "export const secret = 1;\n"
     assert code.text("src/util.js").startswith("import { secret } from './own.js';\n")
+
+
+@pytest.mark.promise("code.edit.move")
+def test_what_needs_each_other_is_moved_together(code: CodeProject) -> None:
+    own = "const even = (n) => n === 0 || odd(n - 1);\nexport const odd = (n) => n !== 0 && even(n - 1);\n"
+    write(code.root, "src/own.js", own)
+    changes = write(code.root.parent, "changes.json", '[{"move": "odd", "toModule": "src/util.js"}]')
+
+    _, refused = code.line("js-edit --extract odd")
+    _, in_batch = code.line(f"js-edit --changes {changes}")
+    _, _, named = refused["recovery"]["suggestion"].rpartition("--names ")
+    located = code.told(f"js-edit --names {named.rstrip('.')} --ai-mode")
+    moved = code.told(
+        "js-edit --continuation T --to-module src/util.js", T=located["continuation_tokens"]["move_preview"]
+    )
+
+    assert in_batch["recovery"]["suggestion"] == 'Add "exportNeeds": true to this edit.'
+    assert "next_command" not in in_batch["recovery"]
+    assert [item["id"].partition("@")[0] for item in moved["items"]] == ["src/own.js#even", "src/own.js#odd"]
 
 
 @pytest.mark.promise("code.cont.cancel")

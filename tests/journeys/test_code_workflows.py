@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from handrail.host.clock import SystemRandomness
 from handrail.operations.runs import own_actions
 from tests.conftest import GivenFiles, GivenSettings
 from tests.host.worktree.project import write
@@ -234,6 +237,50 @@ def test_a_repeat_finishes_what_a_killed_call_began(code: CodeProject) -> None:
     assert (written != unwritten, unrecorded) == (True, chosen)
     assert (done["result"]["already_applied"], done["result"]["files_modified"]) == (True, RENAMED)
     assert (again, _count_events(code, told), code.texts()) == (done, recorded, written)
+
+
+@pytest.mark.promise("code.workflow.race")
+def test_two_calls_with_one_token_write_once_and_get_one_answer(
+    code: CodeProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are at the action that writes before either of them has written."""
+    told = code.told("js-tools --workflow my-refactor.json")
+    both_here = threading.Barrier(2)
+    perform = own_actions.perform_action
+
+    def perform_together(*given: Any) -> Any:
+        both_here.wait(timeout=60)
+        return perform(*given)
+
+    monkeypatch.setattr(own_actions, "perform_action", perform_together)
+    words = ["tools", "--workflow-resume", _token(told, "choice:yes")]
+    chance = SystemRandomness()
+    runtimes = [
+        msgspec.structs.replace(code.make_runtime(), log=code.runtime.log, randomness=chance)
+        for _ in range(2)
+    ]
+    with ThreadPoolExecutor(2) as pool:
+        ran = list(pool.map(lambda rt: run_here(rt, words, envelope="cont"), runtimes))
+
+    first, second = (json.loads(one.out) for one in ran)
+    assert [one.status for one in ran] == [0, 0]
+    assert first == second
+    assert first["blockers"] == []
+    assert first["result"]["files_modified"] == RENAMED
+    assert code.text("src/app.js").count("fetchData") == 3
+    assert not list(code.root.rglob("*.tmp"))
+
+
+@pytest.mark.promise("code.workflow.race")
+def test_the_later_of_two_choices_is_told_that_the_first_one_counts(code: CodeProject) -> None:
+    before = code.texts()
+    told = code.told("js-tools --workflow my-refactor.json")
+
+    code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
+    late = code.told("js-tools --workflow-resume T", T=_token(told, "choice:yes"))
+
+    assert [warning["code"] for warning in late["warnings"]][0] == "REPLAY_INPUT_MISMATCH"
+    assert (late["ran"], code.texts()) == ([], before)
 
 
 @pytest.mark.promise("code.workflow.once")

@@ -36,6 +36,11 @@ PROMISES: tuple[Promise, ...] = (
         "A repeated call runs no action twice, and finishes what a killed one began.",
     ),
     Promise(
+        "code.workflow.race",
+        "tokens, kinds",
+        "Two calls with one resume token write once and get one answer; another option is told it came late.",
+    ),
+    Promise(
         "code.workflow.stale",
         "CONT 7.3",
         "A plan is not applied to files that changed since; the preview can be made again.",

@@ -33,7 +33,9 @@ from tests.referees.equipment import NotAvailable
 
 KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_replaces.json")
 MOST_DEFINITIONS = 25
-MOST_LINES = 8
+MOST_LINES = 4
+MOST_BYTES = 100_000
+"""Of a file; tables of data are no programs, and each text makes one be read again."""
 KINDS = ("function", "class", "method")
 
 
@@ -113,7 +115,7 @@ def _check(package: PythonPackage) -> ReplacedPackage:
 def _list_definitions(project: Project, texts: dict[str, bytes]) -> Iterator[Found]:
     for path in sorted(texts):
         facts = project.facts(path)
-        if facts is None or facts.troubles or path.endswith(".pyi"):
+        if facts is None or facts.troubles or path.endswith(".pyi") or len(texts[path]) > MOST_BYTES:
             continue
         for index, definition in enumerate(facts.definitions):
             if definition.kind in KINDS and definition.digest:

@@ -72,6 +72,8 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     path: str = ""
     start: int = 0
     end: int = 0
+    needs: tuple[str, ...] = ()
+    """The neighbours that would have to be exported, or to come along."""
 
 
 def hash_text(text: bytes) -> str:

@@ -44,10 +44,11 @@ def bring_needs(shift: Shift, is_exporting: bool) -> Refusal | None:
         names = ", ".join(use.name for use in lost)
         return Refusal(
             code="not_exported",
-            message=f"It needs {names}, which the module does not export; export or move that first.",
+            message=f"It needs {names}, which the module does not export.",
             path=shift.home,
             start=lost[0].start,
             end=lost[0].end,
+            needs=tuple(use.name for use in lost),
         )
     return None
 

@@ -14,8 +14,9 @@ from handrail.code_tools.edit.replace import plan_replace
 from handrail.code_tools.facts.join import Found, Project, Symbol
 from handrail.code_tools.facts.places import line_and_column
 from handrail.code_tools.languages.extensions import language_of
+from handrail.code_tools.scan.ids import make_id
 from handrail.contract.catalogue import E_USAGE, EDIT_REFUSED
-from handrail.contract.outcome import Fault, Json
+from handrail.contract.outcome import Fault, Json, NextCall
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +49,10 @@ def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, J
             to = "" if action == "replace" else str(asked[TARGETS[action]]).removeprefix("./")
             return Planned(plan=made, texts=changed, to=to)
         made = changed
-    raise _refuse(project, action, made)
+    fault = _refuse(project, action, made)
+    if made.code == "not_exported":
+        _offer_exports(fault, action, found, asked, made.needs)
+    raise fault
 
 
 def _rename(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
@@ -78,6 +82,7 @@ def _replace(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan 
     return plan_replace(project, found, text)
 
 
+_MOST_NAMED = 5
 PROVEN_FOR_PYTHON = ("replace", "rename")
 PLANS: dict[str, Planner] = {
     "rename": _rename,
@@ -145,7 +150,23 @@ def _refuse(project: Project, action: str, refusal: Refusal) -> Fault:
         details |= {"file": refusal.path, "line": line, "column": column}
         where = f" ({refusal.path}:{line}:{column})"
     message = f"The {action} is refused: {refusal.message.removesuffix('.')}{where}."
-    hint = "Send the same call with --export-needs, or export it yourself first."
-    return Fault(
-        EDIT_REFUSED, message[:1000], details=details, hint=hint if refusal.code == "not_exported" else ""
+    hint = "Move what needs each other together, with the tokens of --names A,B, or choose another module."
+    return Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint if refusal.code == "cycle" else "")
+
+
+def _offer_exports(
+    fault: Fault, action: str, found: Found, asked: Mapping[str, Json], needs: tuple[str, ...]
+) -> None:
+    """The call that exports what is needed; where that was asked for and cannot be done, somebody has to."""
+    names = ", ".join(needs[:_MOST_NAMED])
+    if asked.get("export_needs") is True:
+        fault.hint = f"It cannot be exported by an edit: export {names} yourself first."
+        return
+    together = ",".join([found.definition.name, *needs[:_MOST_NAMED]])
+    fault.hint = (
+        f"The next call exports {names} as well (--export-needs). "
+        f"To move all of it instead, use a token of --names {together}."
     )
+    target = {"toModule": str(asked["to_module"])} if asked.get("to_module") else {}
+    params: dict[str, Json] = {action: make_id(found), **target, "exportNeeds": True, "aiMode": True}
+    fault.next_call = NextCall(operation="code.edit", params=params)

@@ -296,6 +296,8 @@ class Editing:
         except Fault as fault:
             if fault.kind is EDIT_REFUSED:
                 fault.details["item"] = at
+                if fault.next_call is not None:  # it would make this one edit, without the others
+                    fault.next_call, fault.hint = None, 'Add "exportNeeds": true to this edit.'
             raise
 
     def _add(

@@ -42,9 +42,14 @@ _RECOVERY_TOKENS = ("reissue_token", "refresh_token", "recovery_token")
 
 
 def spell_code_call(call: NextCall) -> dict[str, Json] | None:
-    """A call with a token, as a call of the tool that the token is for; None for another call."""
+    """A call with a token, as a call of the tool that the token is for, or an edit; None for another call."""
     token = call.params.get("continuation")
     held = _read(token) if isinstance(token, str) else None
+    if token is None and call.operation == "code.edit":
+        return {
+            "tool": _EDIT_TOOL,
+            "params": {key: call.params[key] for key in call.params if key != "aiMode"},
+        }
     return None if held is None else {"tool": _tool_of(held), "params": call.params}
 
 

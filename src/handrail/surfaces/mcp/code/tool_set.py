@@ -84,6 +84,7 @@ CODE_TOOLS = (
             "replace": "",
             "withText": "",
             "changes": "Several edits: the same fields",
+            "names": "",
             "file": "",
             "continuation": "",
             "refetch": "",
