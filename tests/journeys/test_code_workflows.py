@@ -279,7 +279,7 @@ def test_the_later_of_two_choices_is_told_that_the_first_one_counts(code: CodePr
     code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
     late = code.told("js-tools --workflow-resume T", T=_token(told, "choice:yes"))
 
-    assert [warning["code"] for warning in late["warnings"]][0] == "REPLAY_INPUT_MISMATCH"
+    assert late["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
     assert (late["ran"], code.texts()) == ([], before)
 
 
