@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from handrail.contract.catalogue import KINDS
 from handrail.runtime.operation import all_operations
-from handrail.surfaces.http.api import NOT_OVER_HTTP, PREFIX, methods_of
+from handrail.surfaces.http.api import PREFIX, methods_of, why_not_served
 from handrail.surfaces.http.app import App, Parts
 from handrail.surfaces.http.calls import LAFS_TYPE
 from handrail.surfaces.http.companions.agent_card import A2A, PROTOCOL_VERSION
@@ -165,7 +165,7 @@ def _operations() -> str:
             f"`{called.name}`",
             ", ".join(method for method in methods_of(called) if method != "HEAD"),
             called.effect,
-            NOT_OVER_HTTP.get(called.effect, called.summary),
+            why_not_served(called) or called.summary,
         ]
         for called in all_operations()
     ]

@@ -70,6 +70,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     perform: Callable[[Any, Any], Any]
     """`(runtime, input) -> output or Success`."""
     shape: Shape
+    starts_programs: bool = False
+    """Whether it starts programs other than git, which no server does."""
     reads_without: str = ""
     """Of a write: the input field, by wire name, without which it only reads."""
     reads_with: tuple[str, ...] = ()

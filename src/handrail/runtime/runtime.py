@@ -271,6 +271,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """The client of this call can show a person a form."""
     is_at_console: bool = False
     """The call comes from a page of the Console, so an answer in it is that of a person."""
+    is_served: bool = False
+    """The call comes over HTTP: it starts no program but git, and asks nobody else."""
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof

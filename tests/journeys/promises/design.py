@@ -18,7 +18,11 @@ PROMISES = (
     Promise("several.named", "DESIGN D10", "Every reply names its run; tokens of two runs are told apart."),
     Promise("several.way-back", "DESIGN D10", "An outdated token leads to the tip with one more call."),
     Promise("start.duplicate", "mcp-and-http 1.1", "A start that equals an untouched one says so."),
-    Promise("start.first-here", "mcp-and-http S11", "The first run of a file from elsewhere is announced."),
+    Promise(
+        "start.first-here",
+        "MCP and HTTP, section 7, S11",
+        "The first run of a file from elsewhere is announced.",
+    ),
     Promise("source.differs", "execution, must hold 6", "A rehydrate says that the file has changed."),
     Promise("session.switched-off", "mcp-and-http 1.1", "While it is switched off, the setting is named."),
     Promise(

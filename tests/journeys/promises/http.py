@@ -95,4 +95,44 @@ PROMISES: tuple[Promise, ...] = (
         source="Response contract, section 9",
         says="A server that is told to stop finishes what runs, refuses new work, and exits with 0.",
     ),
+    Promise(
+        "http.tokens.refused-alike",
+        source="MCP and HTTP, section 7, S5",
+        says="A forged token or unknown id tells nothing: deleted, foreign and never there are alike.",
+    ),
+    Promise(
+        "http.text.harmless",
+        source="MCP and HTTP, section 7, S6",
+        says="Stored text runs in no page or report, steers no reader of JSON, and stays fenced for agents.",
+    ),
+    Promise(
+        "http.ids.no-paths",
+        source="MCP and HTTP, section 7, S7",
+        says="No text of any operation, page, ledger address or resource becomes a path.",
+    ),
+    Promise(
+        "http.files.private",
+        source="MCP and HTTP, section 7, S8",
+        says="The files of a server are 0600 in a 0700 folder whatever the umask.",
+    ),
+    Promise(
+        "http.import.refused",
+        source="MCP and HTTP, section 7, S9",
+        says="Every hostile bundle, body and stream is refused, and the store stays byte for byte the same.",
+    ),
+    Promise(
+        "http.starts-nothing-but-git",
+        source="MCP and HTTP, section 7, S10",
+        says="No operation that the server offers starts a program other than git, or asks another server.",
+    ),
+    Promise(
+        "http.clients-apart",
+        source="MCP and HTTP, section 7, S12",
+        says="Calls of two clients at once get their own answers, over HTTP and over pipes.",
+    ),
+    Promise(
+        "http.frames",
+        source="MCP and HTTP, section 7, S13",
+        says="Broken, cut and endless requests end their connection and not the server.",
+    ),
 )

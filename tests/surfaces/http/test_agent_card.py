@@ -19,6 +19,7 @@ from handrail.surfaces.http.companions.agent_card import InThread
 from handrail.surfaces.http.exchange import HttpRequest, Response
 from tests.journeys.given_workflows import WITH_DECISION, begin, step
 from tests.surfaces.http.client import HOST, ask, make_app
+from tests.surfaces.http.test_lafs import NOT_SERVED
 
 CARD = "/.well-known/agent-card.json"
 
@@ -46,9 +47,7 @@ def test_the_card_conforms_and_names_every_operation_that_can_be_called(app: App
 
     report = check(card, kind="card", tier="complete")
     assert report.ok, report
-    assert sorted(skill["id"] for skill in card["skills"]) == sorted(
-        set(OPERATION_NAMES) - {"check.run", "program.update"}
-    )
+    assert sorted(skill["id"] for skill in card["skills"]) == sorted(set(OPERATION_NAMES) - NOT_SERVED)
     assert card["url"] == card["supportedInterfaces"][0]["url"] == f"http://{HOST}/a2a"
     assert card["capabilities"]["streaming"] is False
     assert card["capabilities"]["pushNotifications"] is False

@@ -91,7 +91,7 @@ def test_a_gated_write_is_previewed_and_then_made(app: App) -> None:
     assert made.status == 200
 
 
-@pytest.mark.parametrize("name", ["check.run", "program.update"])
+@pytest.mark.parametrize("name", ["check.run", "clients.setup", "program.update", "store.selftest"])
 def test_what_only_the_command_line_has_is_refused_by_name(app: App, name: str) -> None:
     refused(ask(app, "POST", f"/api/{name}", body={}), 403, "FEATURE_DISABLED")
 

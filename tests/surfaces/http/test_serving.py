@@ -245,6 +245,43 @@ def test_a_server_asks_no_other_server(server: ServedTool) -> None:
     assert (status, json.loads(body)["code"]) == (403, "FEATURE_DISABLED")
 
 
+FRAMES: dict[str, bytes] = {
+    "nothing": b"",
+    "no request": b"\x16\x03\x01\x02\x00" + bytes(range(256)),
+    "half a line": b"GET /api/session.li",
+    "no version": b"GET /health/live\r\n\r\n",
+    "half of the headers": b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1",
+    "a line without end": b"GET /" + b"a" * 200_000,
+    "headers without end": b"GET / HTTP/1.1\r\n" + b"X-A: " + b"a" * 200_000,
+    "many headers": b"GET / HTTP/1.1\r\n" + b"X-A: b\r\n" * 20_000 + b"\r\n",
+    "two lengths": b"POST /mcp HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "both lengths": b"POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "a length that is none": b"POST /mcp HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+    "a chunk that is none": b"POST /mcp HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    "less than was said": b"POST /api/session.list HTTP/1.1\r\nContent-Length: 100\r\n\r\n{",
+    "a WebSocket": b"GET /mcp HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    "null bytes": b"GET /\x00 HTTP/1.1\r\nHost: \x00\r\n\r\n",
+}
+
+
+@pytest.mark.promise("http.frames")
+def test_no_frame_ends_the_server(server: ServedTool) -> None:
+    """Each is sent, half of each too, and its sender leaves; whoever comes next is answered."""
+    for name, frame in FRAMES.items():
+        for content in (frame, frame[: len(frame) // 2]):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as line:
+                try:
+                    line.sendall(content)
+                    line.shutdown(socket.SHUT_WR)
+                    said = line.recv(64)
+                except OSError:  # refused before the end of the frame
+                    said = b""
+            assert not said.startswith(b"HTTP/1.1 2"), name
+
+    assert server.ask("GET", "/health/live", token=False) == (200, b"pass\n")
+    assert server.process.poll() is None
+
+
 def test_console_finds_the_server_that_runs(server: ServedTool) -> None:
     ran = server.tool.run("console")
 

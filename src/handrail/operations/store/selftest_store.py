@@ -121,6 +121,7 @@ OPERATION = Operation(
     input=SelftestStore,
     output=SelftestReport,
     perform=selftest_store,
+    starts_programs=True,
     stream=stream_selftest,
     shape=Shape(
         levels={"minimal": ("ok", "seed", "cases", "kills", "kill_bound"), "standard": None, "full": None},

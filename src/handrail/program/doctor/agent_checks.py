@@ -69,6 +69,8 @@ def _setup_of(entry: ClientServer) -> str:
 
 def check_mcp_protocol(given: CheckInput) -> Finding:
     """A real handshake with a child; only when it is asked for by name."""
+    if given.rt.is_served:
+        return report_warning("A server starts no program.", "handrail doctor --checks mcp_protocol")
     answer = given.rt.installation().handshake()
     if answer.trouble:
         return report_failure(

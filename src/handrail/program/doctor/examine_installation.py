@@ -129,7 +129,7 @@ def examine_installation(rt: Runtime, request: ExamineInstallation) -> Examinati
             details={"param": "checks", "valid": list(CHECK_NAMES), "got": unknown[0][:80]},
             hint=f"Did you mean {', '.join(find_nearest(unknown[0], CHECK_NAMES) or CHECK_NAMES)}?",
         )
-    is_offline = request.offline is True
+    is_offline = request.offline is True or rt.is_served
     project, trouble = project_or_root(rt, request.project)
     examined = CheckInput(rt=rt, project=project, trouble=trouble, is_offline=is_offline)
     checks = examine(examined, wanted)

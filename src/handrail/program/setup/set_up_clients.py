@@ -548,6 +548,7 @@ OPERATION = Operation(
     input=SetUpClients,
     output=SetUp,
     perform=set_up_clients,
+    starts_programs=True,
     shape=Shape(
         levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
     ),

@@ -23,11 +23,18 @@ from handrail.surfaces.http.limits import MOST_BODY_BYTES, MOST_BUNDLE_BYTES, re
 PREFIX = "/api/"
 _LEVELS = ("minimal", "standard", "full")
 _WITH_LONG_BODY = frozenset({"session.import"})
-NOT_OVER_HTTP = {
+_NOT_OVER_HTTP = {
     "process": "This operation starts a program that its caller names, so no server offers it.",
     "update": "A running server does not replace its own program.",
 }
 """The effects that only the command line has, and why."""
+
+
+def why_not_served(called: Operation) -> str:
+    """Why only the command line has this operation; empty: the server has it too."""
+    if called.starts_programs:
+        return "This operation starts programs, so no server offers it."
+    return _NOT_OVER_HTTP.get(called.effect, "")
 
 
 def methods_of(called: Operation) -> tuple[str, ...]:
@@ -42,7 +49,7 @@ def served_operations() -> tuple[Operation, ...]:
 
 def offered_operations() -> tuple[Operation, ...]:
     """Those that a caller over HTTP can perform."""
-    return tuple(called for called in served_operations() if called.effect not in NOT_OVER_HTTP)
+    return tuple(called for called in served_operations() if not why_not_served(called))
 
 
 def most_body_bytes(called: Operation) -> int:
@@ -98,10 +105,10 @@ def read_message_call(called: Operation, given: dict[str, Json], request_id: str
 
 
 def _refuse_unoffered(called: Operation) -> None:
-    if called.effect in NOT_OVER_HTTP:
+    if reason := why_not_served(called):
         raise Fault(
             FEATURE_DISABLED,
-            NOT_OVER_HTTP[called.effect],
+            reason,
             hint=f"Run it on the command line; `handrail reference` names the command of {called.name}.",
         )
 

@@ -96,7 +96,9 @@ class App:
         self._parts = parts
         # Nobody sits at the terminal of a server: who confirms a step there would not see who asks.
         # A server that asks others where its callers say would reach what they cannot reach.
-        runtime = msgspec.structs.replace(parts.runtime, terminal=NoTerminal, http_client=no_http_client)
+        runtime = msgspec.structs.replace(
+            parts.runtime, terminal=NoTerminal, http_client=no_http_client, is_served=True
+        )
         self._served = Served(
             runtime=runtime, notices=parts.notices, operation_seconds=parts.bounds.operation_seconds
         )
