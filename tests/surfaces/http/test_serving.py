@@ -107,6 +107,12 @@ def _descriptors(pid: int) -> list[str]:
     return os.listdir(f"/proc/{pid}/fd")
 
 
+def test_an_answer_does_not_wait_until_the_client_has_acknowledged_its_head() -> None:
+    """asyncio switches the delay of small packets off for sockets that say they are TCP."""
+    with bind("127.0.0.1", 0) as bound:
+        assert bound.proto == socket.IPPROTO_TCP
+
+
 @pytest.mark.promise("http.serve.loopback")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "handrail.example", "127.0.0.2", ""])
 def test_any_other_address_is_refused_before_it_is_bound(host: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,20 +14,31 @@ class SessionMarks:
 
     def __init__(self, data: str) -> None:
         self._sessions = os.path.join(data, "sessions")
+        self._seen: dict[str, tuple[tuple[int, int], str]] = {}
+        """What the last look found, and how it was spelt: most sessions are as they were."""
 
     def read(self) -> Mapping[str, str]:
         """The marks of all sessions; one that is being made or removed just now may be missing."""
-        marks = {}
         try:
-            names = os.listdir(self._sessions)
+            folder = os.open(self._sessions, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             return {}
-        for name in names:
-            if not is_session_id(name):
+        try:
+            self._seen = self._look(folder)
+        finally:
+            os.close(folder)
+        return {name: mark for name, (_, mark) in self._seen.items()}
+
+    def _look(self, folder: int) -> dict[str, tuple[tuple[int, int], str]]:
+        seen = {}
+        for name in os.listdir(folder):
+            held = self._seen.get(name)
+            if held is None and not is_session_id(name):
                 continue
             try:
-                status = os.stat(f"{self._sessions}/{name}/{MANIFEST_NAME}")
+                status = os.stat(f"{name}/{MANIFEST_NAME}", dir_fd=folder)
             except OSError:
                 continue
-            marks[name] = f"{status.st_size}-{status.st_mtime_ns}"
-        return marks
+            found = (status.st_size, status.st_mtime_ns)
+            seen[name] = held if held is not None and held[0] == found else (found, "{}-{}".format(*found))
+        return seen
