@@ -3,7 +3,7 @@
 Run with `python bench/server.py [--json] [--home DIR] [--sessions 2000] [--seconds 20] [--calls 10000]`; a
 home that is named is kept for another run. A listener does what the page of sessions does: it hears of
 changes, fetches the page, and then waits as long as `static/live.js` says. Processor time is that of the
-server's process, from the kernel. The exit status is 1 when an answer was wrong, and says nothing about speed.
+server's process, from the kernel. The exit status is 1 when an answer was wrong, whatever the speed.
 """
 
 from __future__ import annotations
