@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
+from handrail.contract.outcome import Fault
 from handrail.host.program import updates as updates_module
 from handrail.host.program.updates import LocalUpdates
 from handrail.ports.program import ManagerCall, UpdateCheck
+from handrail.runtime.upstreams import Upstreams
 
 LOOK = UpdateCheck(
     checked_at="2027-01-01T00:00:00.000Z", checked_unix=1, version="0.1.0", latest="0.2.0", asked="x"
@@ -81,3 +88,90 @@ def test_what_is_no_look_is_no_look(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "data/cache/update-check.json").write_bytes(content)
 
     assert updates(tmp_path).last_check() is None
+
+
+class _Answering(BaseHTTPRequestHandler):
+    """One request each; says 503 and to come back at once as often as it is told to."""
+
+    refusals = 0
+    seen = 0
+    port = 0
+
+    def do_GET(self) -> None:
+        type(self).seen += 1
+        is_refused = type(self).refusals > 0
+        type(self).refusals -= 1
+        self.send_response(503 if is_refused else 200)
+        self.send_header("Retry-After", "0")
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+@contextmanager
+def answering(port: int, refusals: int = 0) -> Iterator[type[_Answering]]:
+    class Answering(_Answering):
+        pass
+
+    Answering.refusals = refusals
+    with HTTPServer(("127.0.0.1", port), Answering) as server:
+        Answering.port = server.server_address[1]
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        try:
+            yield Answering
+        finally:
+            server.shutdown()
+            thread.join(60)
+
+
+@pytest.mark.promise("http.upstreams.breaker")
+def test_an_index_that_is_silent_is_left_alone_and_asked_again_when_its_time_has_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(updates_module, "RETRY_MS", 0)
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+    now, told = [0], list[str]()
+    upstreams = Upstreams(lambda: now[0], told.append)
+    index = LocalUpdates(str(tmp_path), {}, None, upstreams)
+    url = f"http://user:secret@127.0.0.1:{port}/simple/"
+
+    def code() -> str:
+        with pytest.raises(Fault) as caught:
+            index.fetch(url, "*/*", lambda: "")
+        return caught.value.kind.code
+
+    assert [code() for _ in range(4)] == ["E_NETWORK", "E_NETWORK", "E_NETWORK", "UPSTREAM_OPEN"]
+    with answering(port) as server:
+        assert code() == "UPSTREAM_OPEN"
+        assert server.seen == 0
+        now[0] += 30_000
+        assert index.fetch(url, "*/*", lambda: "").content == b"{}"
+    assert told == [
+        f"handrail: upstream 127.0.0.1:{port}: closed -> open",
+        f"handrail: upstream 127.0.0.1:{port}: open -> trying",
+        f"handrail: upstream 127.0.0.1:{port}: trying -> closed",
+    ]
+
+
+@pytest.mark.promise("http.upstreams.breaker")
+def test_an_index_that_says_when_is_asked_once_more_and_its_refusals_do_not_count(tmp_path: Path) -> None:
+    upstreams = Upstreams(lambda: 0, lambda _: None)
+    index = LocalUpdates(str(tmp_path), {}, None, upstreams)
+    with answering(0, refusals=13) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        for _ in range(6):
+            with pytest.raises(Fault) as caught:
+                index.fetch(url, "*/*", lambda: "")
+            assert caught.value.kind.code == "E_SERVER"
+        assert server.seen == 12, "each call asked twice, and no breaker opened"
+
+        fetched = index.fetch(url, "*/*", lambda: "")
+
+    assert (fetched.content, server.seen) == (b"{}", 14)
+    assert [state.condition for state in upstreams.states()] == ["closed"]

@@ -22,10 +22,11 @@ SERVERS = {
     "src/handrail/host/server/http_client.py": ("http", "ssl", "urllib"),
     "src/handrail/surfaces/http/serving.py": ("socket", "uvicorn"),
     "src/handrail/surfaces/http/app.py": ("urllib",),
+    "src/handrail/surfaces/http/companions/a2a_calls.py": ("starlette",),
     "src/handrail/surfaces/http/exchange.py": ("urllib",),
 }
 """`lafs check --url` asks the server that its caller names; `serve` listens on loopback, and nowhere else;
-the other two take addresses apart."""
+two take addresses apart, and one reads a request for the library of another protocol."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (
     "src/handrail/main.py",

@@ -51,6 +51,11 @@ PROMISES: tuple[Promise, ...] = (
         says="Health answers come from the checks of doctor, and each of these can fail.",
     ),
     Promise(
+        "http.upstreams.breaker",
+        source="Response contract, section 9",
+        says="An upstream that does not answer five times is left alone for 30 s, and then tried once.",
+    ),
+    Promise(
         "http.lafs.ledger",
         source="LAFS, section 8.1",
         says="The ledger of a run is at its LAFS address in all three modes, and conforms.",

@@ -33,6 +33,19 @@ MOST_BYTES = 33_554_432
 _WEB = ("http", "https")
 
 
+class Silence(Fault):
+    """There was no answer: what a breaker counts. A refusal is an answer."""
+
+
+def upstream_of(url: str) -> str:
+    """The host and port that an address asks, for messages; empty where it asks nobody."""
+    try:
+        address = urllib.parse.urlsplit(url)
+        return address.netloc.rpartition("@")[2] if address.scheme in _WEB else ""
+    except ValueError:
+        return ""
+
+
 def fetch_address(url: str, accept: str) -> Fetched | Fault:
     """The content of the address, or what is wrong with it."""
     try:
@@ -49,11 +62,11 @@ def fetch_address(url: str, accept: str) -> Fetched | Fault:
     except urllib.error.HTTPError as trouble:
         return _refused(trouble)
     except TimeoutError:
-        return Fault(E_TIMEOUT, "The index did not answer in time.")
+        return Silence(E_TIMEOUT, "The index did not answer in time.")
     except urllib.error.URLError as trouble:
         return _unreachable(trouble.reason)
     except (OSError, ValueError, HTTPException):
-        return Fault(E_NETWORK, "The connection to the index broke.")
+        return Silence(E_NETWORK, "The connection to the index broke.")
 
 
 def resolve_address(url: str, base: str) -> str:
@@ -144,7 +157,7 @@ def _from_web(address: urllib.parse.SplitResult, accept: str) -> Fetched:
             raise Fault(E_NETWORK, "The answer of the index is too large.")
         stated = answer.headers.get("Content-Length", "")
         if stated.isdecimal() and len(content) < int(stated):  # read() with a limit does not raise
-            raise Fault(E_NETWORK, "The connection to the index broke.")
+            raise Silence(E_NETWORK, "The connection to the index broke.")
         here = resolve_address(answer.geturl(), urllib.parse.urlunsplit(address))
         return Fetched(content=content, media_type=answer.headers.get_content_type(), url=here)
 
@@ -158,12 +171,12 @@ def _refused(trouble: urllib.error.HTTPError) -> Fault:
     return Fault(kind, f"The index answered with the status {trouble.code}.", retry_after_ms=wait_ms)
 
 
-def _unreachable(reason: Any) -> Fault:
+def _unreachable(reason: Any) -> Silence:
     if isinstance(reason, TimeoutError):
-        return Fault(E_TIMEOUT, "The index did not answer in time.")
+        return Silence(E_TIMEOUT, "The index did not answer in time.")
     if isinstance(reason, ssl.SSLCertVerificationError):
-        return Fault(E_NETWORK, "The certificate of the index could not be verified.")
-    return Fault(E_NETWORK, "The index could not be reached.")
+        return Silence(E_NETWORK, "The certificate of the index could not be verified.")
+    return Silence(E_NETWORK, "The index could not be reached.")
 
 
 def _from_file(path: str) -> Fetched | Fault:
