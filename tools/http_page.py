@@ -80,6 +80,15 @@ The last cursor is where a later call goes on.
 A comment comes when nothing else does, so that both sides see that the other is there."""
 
 
+_HEALTH = """## Health
+
+| address | says |
+| --- | --- |
+| `/health/live` | `pass` while the process answers |
+| `/health/ready` | `pass`, `warn` or `fail`; 503 for `fail`, also while the server drains |
+| `/health` | `{"status", "checks": [{"check", "status", "fix"}]}`: the checks of `doctor` that matter here, \
+`server`, and `upstream HOST` for each host that the server has asked, a warning while it does not answer |"""
+
 _A2A = f"""## Calls by A2A
 
 Where `handrail[a2a]` is installed, `POST {A2A}` takes JSON-RPC of A2A {PROTOCOL_VERSION} (header \
@@ -119,6 +128,7 @@ def http_page() -> str:
         _operations(),
         _FEED,
         _A2A,
+        _HEALTH,
         "[Limits](limits.md#http) has every limit, and [errors](errors.md) every code with its status.",
     )
 

@@ -48,6 +48,8 @@ NOT_OURS = {
     "PATH": "Where `git`, package managers and the commands of agent clients are looked for.",
     "USER": "The account, in audit lines and request ids; without it `USERNAME`, then the user's number.",
     "USERNAME": "As `USER`.",
+    "OTEL_*": "Where `handrail serve` sends telemetry, with `handrail[otel]`; "
+    "`OTEL_EXPORTER_OTLP_ENDPOINT` switches it on, `OTEL_SDK_DISABLED=true` off.",
     "COLUMNS": "How wide the terminal is, for text.",
     "CODEX_HOME": "Where Codex keeps its file, for `setup`; `~/.codex` by default.",
     "XDG_CONFIG_HOME": "Where VS Code, Zed, uv and pip keep their files, for `setup` and `update`.",

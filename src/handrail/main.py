@@ -348,8 +348,17 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
     """`serve` and `console`. The MCP app is made here and handed over, so that no surface knows another."""
     from importlib.util import find_spec
 
+    from msgspec.structs import replace
+
     from handrail.surfaces.http.command import ServeOptions, run_server
-    from handrail.wiring import build_runtime, home_directory, notices, server_place, session_marks
+    from handrail.wiring import (
+        build_observer,
+        build_runtime,
+        home_directory,
+        notices,
+        server_place,
+        session_marks,
+    )
 
     assert parsed.command is not None, "only a command is served"
     project = parsed.options.get("project")
@@ -373,7 +382,8 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
 
         return Calls(served, in_thread)
 
-    runtime = build_runtime(environment, secrets=secrets)
+    observer = build_observer(environment, _tell)
+    runtime = replace(build_runtime(environment, secrets=secrets), observer=observer)
     try:
         return run_server(
             options,
@@ -387,6 +397,11 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
         )
     finally:
         runtime.mcp_processes().withdraw()
+        observer.close()
+
+
+def _tell(line: str) -> None:
+    os.write(2, line.encode("ascii", "backslashreplace") + b"\n")
 
 
 def _demo(parsed: "Parsed") -> int:

@@ -13,6 +13,7 @@ NETWORK = frozenset(
     {
         *("socket", "socketserver", "ssl", "http", "urllib", "ftplib", "smtplib", "xmlrpc"),
         *("sigstore", "requests", "httpx", "aiohttp", "websockets", "starlette", "uvicorn"),
+        "opentelemetry",
     }
 )
 UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/sigstore_child.py")
@@ -20,12 +21,14 @@ UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/
 Sigstore; nothing else speaks to a network."""
 SERVERS = {
     "src/handrail/host/server/http_client.py": ("http", "ssl", "urllib"),
+    "src/handrail/host/telemetry.py": ("opentelemetry",),
     "src/handrail/surfaces/http/serving.py": ("socket", "uvicorn"),
     "src/handrail/surfaces/http/app.py": ("urllib",),
     "src/handrail/surfaces/http/companions/a2a_calls.py": ("starlette",),
     "src/handrail/surfaces/http/exchange.py": ("urllib",),
 }
-"""`lafs check --url` asks the server that its caller names; `serve` listens on loopback, and nowhere else;
+"""`lafs check --url` asks the server that its caller names; telemetry goes to the collector that the user
+names, where its extra is installed; `serve` listens on loopback, and nowhere else;
 two take addresses apart, and one reads a request for the library of another protocol."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (

@@ -1,4 +1,4 @@
-"""The optional companions beside their real libraries: A2A clients.
+"""The optional companions beside their real libraries: A2A clients, and a collector of OpenTelemetry.
 
 Runs in the job `referees` (`HANDRAIL_TEST_EXTRAS=1`); the libraries come pinned from their registry. Each
 test says why it did not run.
@@ -6,12 +6,18 @@ test says why it did not run.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
 import sys
+import threading
+import urllib.request
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -27,6 +33,24 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     python: str
     address: str
     token: str
+
+
+class Collector(BaseHTTPRequestHandler):
+    """Keeps what exporters send, by its path."""
+
+    heard: ClassVar[dict[str, bytes]] = {}
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        self.heard[self.path] = self.heard.get(self.path, b"") + body
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
 
 
 def find_libraries() -> str:
@@ -47,16 +71,16 @@ def packages_of(python: str) -> str:
     ).stdout.strip()
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    python = find_libraries()
-    home = tmp_path_factory.mktemp("extras")
+@contextmanager
+def served(home: Path, python: str, **more: str) -> Iterator[Place]:
+    """`handrail serve` beside the extras; it says one line and no more."""
     environment = {
         "HANDRAIL_HOME": str(home / "home"),
         "HANDRAIL_PROJECT": str(home),
         "HOME": str(home),
         "PATH": os.environ["PATH"],
         "PYTHONPATH": os.pathsep.join((os.path.join(ROOT, "src"), packages_of(python))),
+        **more,
     }
     process = subprocess.Popen(
         [
@@ -80,7 +104,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
             process.kill()
             process.communicate()
             raise
-    assert len(said.splitlines()) == 1, "the library writes nothing to the terminal of the server"
+    assert len(said.splitlines()) == 1, f"a library wrote to the terminal of the server: {said}"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with served(tmp_path_factory.mktemp("extras"), find_libraries()) as found:
+        yield found
 
 
 def call_server(place: Place, calls: list[dict[str, Any]]) -> dict[str, Any]:
@@ -147,3 +177,34 @@ def test_an_a2a_client_reads_the_card_and_calls_operations(place: Place) -> None
         {"url": place.address + "a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
     ]
     assert seen["card"]["securitySchemes"] == {"bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}}
+
+
+def test_a_collector_gets_spans_and_measures_and_nothing_that_a_call_carries(tmp_path: Path) -> None:
+    python = find_libraries()
+    Collector.heard.clear()
+    collector = HTTPServer(("127.0.0.1", 0), Collector)
+    thread = threading.Thread(target=collector.serve_forever, daemon=True)
+    thread.start()
+    endpoint = f"http://127.0.0.1:{collector.server_address[1]}"
+    try:
+        with served(tmp_path, python, OTEL_EXPORTER_OTLP_ENDPOINT=endpoint) as place:
+            body = {"workflowId": "wr.small_change", "goal": "Hidden title", "requestId": "hidden-key"}
+            call = urllib.request.Request(
+                place.address + "api/run.start",
+                json.dumps(body).encode(),
+                {"Authorization": f"Bearer {place.token}", "Content-Type": "application/json"},
+            )
+            with urllib.request.urlopen(call, timeout=WAIT_SECONDS) as answer:
+                assert answer.status == 200
+    finally:
+        collector.shutdown()
+        collector.server_close()
+        thread.join(WAIT_SECONDS)
+
+    assert set(Collector.heard) == {"/v1/traces", "/v1/metrics"}
+    everything = b"".join(Collector.heard.values())
+    assert b"run.start" in Collector.heard["/v1/traces"]
+    for name in (b"handrail.calls", b"handrail.call.duration", b"run.start"):
+        assert name in Collector.heard["/v1/metrics"]
+    for hidden in (b"Hidden title", b"hidden-key", b"wr.small_change", place.token.encode(), b"ak1"):
+        assert hidden not in everything

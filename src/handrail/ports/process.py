@@ -186,3 +186,25 @@ class McpProcesses(Protocol):
 
     def running(self) -> tuple[McpProcess, ...]:
         """Those that live, by start; what a killed one left is not believed. Writes nothing, never raises."""
+
+
+class CallNote(msgspec.Struct, frozen=True, kw_only=True):
+    """That an operation was called: what leaves the machine where telemetry is on, and nothing else."""
+
+    operation: str
+    outcome: str
+    """`ok`, `blocked`, or the code of the failure."""
+    is_failure: bool
+    duration_ms: int
+
+
+class Observer(Protocol):
+    """Counts what is called, for those who watch the process from outside."""
+
+    def note_call(self, call: CallNote) -> None: ...
+
+    def note_feeds(self, change: int) -> None:
+        """So many more feeds of changes are open, or fewer."""
+
+    def close(self) -> None:
+        """Send what is left, within a bounded time."""

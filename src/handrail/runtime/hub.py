@@ -44,6 +44,7 @@ from handrail.contract.redaction import (
 )
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import make_prompt_json, make_readable_json
+from handrail.ports.process import CallNote
 from handrail.ports.workspace import Settings
 from handrail.runtime.misplaced_token import correct_call
 from handrail.runtime.operation import AckVerdict, Operation, StreamItem, effect_of, operation, shape_of
@@ -55,7 +56,7 @@ from handrail.runtime.permission import (
     settings_or_defaults,
     write_audit_line,
 )
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import NO_OBSERVER, Runtime
 
 if TYPE_CHECKING:
     from handrail.contract.disclosure.named_fields import Declared
@@ -413,7 +414,10 @@ def _audit_outcome(
     started_ms: int,
     settings: Settings | None = None,
 ) -> Outcome:
-    """Write the audit line of the outcome; if that fails, add a notice."""
+    """Write the audit line of the outcome; if that fails, add a notice. Who watches is told too."""
+    if runtime.observer is not NO_OBSERVER:
+        note = _note_of(called.name, outcome, runtime.clock.monotonic_ms() - started_ms)
+        _try_work(lambda: runtime.observer.note_call(note), lambda: _record_incident(runtime))
     done = _try_work(
         lambda: audit_call(runtime, called, params, outcome, caller, started_ms, settings),
         lambda: _record_incident(runtime),
@@ -423,6 +427,18 @@ def _audit_outcome(
     message = "The call is not in the audit log: its line could not be written."
     notice = Notice(type="audit_not_written", message=message, severity="warning")
     return msgspec.structs.replace(outcome, notices=(*outcome.notices, notice))
+
+
+def _note_of(name: str, outcome: Outcome, duration_ms: int) -> CallNote:
+    if isinstance(outcome, Failure):
+        return CallNote(operation=name, outcome=outcome.kind.code, is_failure=True, duration_ms=duration_ms)
+    is_blocked = isinstance(outcome.data, dict) and outcome.data.get("kind") == "blocked"
+    return CallNote(
+        operation=name,
+        outcome="blocked" if is_blocked else "ok",
+        is_failure=False,
+        duration_ms=duration_ms,
+    )
 
 
 def try_afterwards(runtime: Runtime, work: Callable[[], str]) -> str:

@@ -18,12 +18,14 @@ from handrail.ports.log import EventLog, EventReader
 from handrail.ports.process import (
     Audit,
     AuditLine,
+    CallNote,
     Clock,
     ConfirmedTokens,
     Incidents,
     Interruptions,
     Keys,
     McpProcesses,
+    Observer,
     Progress,
     Randomness,
     Terminal,
@@ -83,6 +85,19 @@ class NoAudit:
 
     def record(self, line: AuditLine, keep_months: int) -> None:
         del line, keep_months
+
+
+class NoObserver:
+    """`ports.Observer` where nobody watches."""
+
+    def note_call(self, call: CallNote) -> None:
+        del call
+
+    def note_feeds(self, change: int) -> None:
+        del change
+
+    def close(self) -> None:
+        return
 
 
 class NoPlaces:
@@ -216,6 +231,7 @@ class OneLook:
 
 
 NO_AUDIT = NoAudit()
+NO_OBSERVER = NoObserver()
 NEVER_INTERRUPTED = NeverInterrupted()
 NO_PROGRESS = NoProgress()
 NO_PLACES = NoPlaces()
@@ -294,6 +310,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     places: ProjectPlaces = NO_PLACES
     """Where the projects of runs are; without it only the directory of the call is known."""
     audit: Audit = NO_AUDIT
+    observer: Observer = NO_OBSERVER
     interruptions: Interruptions = NEVER_INTERRUPTED
     progress: Progress = NO_PROGRESS
     commits: Commits = msgspec.field(default_factory=Commits)

@@ -51,6 +51,11 @@ PROMISES: tuple[Promise, ...] = (
         says="Health answers come from the checks of doctor, and each of these can fail.",
     ),
     Promise(
+        "http.telemetry",
+        source="MCP and HTTP, section 7, S4",
+        says="Telemetry is off by default, names operations and how they ended, and carries no content.",
+    ),
+    Promise(
         "http.upstreams.breaker",
         source="Response contract, section 9",
         says="An upstream that does not answer five times is left alone for 30 s, and then tried once.",

@@ -246,12 +246,15 @@ class App:
         return Response(headers=headers, body=self._count_feed(self.feed.stream("".join(cursors[:1]))))
 
     async def _count_feed(self, events: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+        observer = self._served.runtime.observer
         self.load.feeds += 1
+        observer.note_feeds(1)
         try:
             async for event in events:
                 yield event
         finally:
             self.load.feeds -= 1
+            observer.note_feeds(-1)
             await events.aclose()
 
     # One request
