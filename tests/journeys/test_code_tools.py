@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from hashlib import sha256
 from pathlib import Path
@@ -439,3 +440,29 @@ def _payload(token: str) -> dict[str, Any]:
     assert held is not None
     payload: dict[str, Any] = msgspec.to_builtins(held)
     return payload
+
+
+@pytest.mark.promise("code.scan.several")
+def test_the_same_text_twice_in_a_file_has_two_ids(tmp_path: Path) -> None:
+    twice = "function f() { let i = 0; return i }\nfunction g() { let i = 0; return i }\n"
+    code = CodeProject(tmp_path, {"a.js": twice})
+    status, told = code.line("js-edit --file a.js --locate i")
+    first, second = told["details"]["valid"]
+
+    preview = code.told(f"js-edit --file a.js --rename {second} --to zz --ai-mode")
+    code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
+
+    assert (status, first == second) == (2, False)
+    assert code.texts()["a.js"].decode().splitlines()[1] == "function g() { let zz = 0; return zz }"
+
+
+@pytest.mark.promise("code.scan.skipping")
+def test_a_file_whose_name_is_no_text_is_counted_and_the_others_are_answered(tmp_path: Path) -> None:
+    code = CodeProject(tmp_path, {"a.js": "export const foo = 1;\n"})
+    Path(os.fsdecode(os.fsencode(code.root) + b"/inv\xff.js")).write_bytes(b"import { foo } from './a.js';\n")
+
+    found = code.told("js-scan --search foo")
+    preview = code.told("js-edit --file a.js --rename foo --to bar")
+
+    assert (found["count"], found["skipped"]) == (1, {"name_not_utf8": 1})
+    assert (preview["complete"], preview["reasons"][0]["file"]) == (False, "inv\\xff.js")

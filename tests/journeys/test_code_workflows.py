@@ -432,6 +432,7 @@ def test_a_resume_token_that_is_not_accepted_says_what_to_do(code: CodeProject, 
         (FIND | {"params": {"serch": "x"}}, "code.scan does not take"),
         (FIND | {"params": {"search": 1}}, "code.scan refuses this"),
         (FIND | {"when": "nobody"}, "nobody"),
+        (FIND | {"operation": "code.edit", "params": {"rename": "a", "to": "b", "fix": True}}, "names none"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_problems(
@@ -461,6 +462,21 @@ def test_nobody_else_sets_what_an_action_saves(code: CodeProject) -> None:
     assert {one["details"]["problems"][0]["problem"] for one in refused} == {
         "is what the action preview saves"
     }
+
+
+@pytest.mark.promise("code.workflow.tokens")
+def test_another_answer_to_a_choice_has_a_token_for_a_branch_of_its_own(code: CodeProject) -> None:
+    told = code.told("js-tools --workflow my-refactor.json")
+    code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
+
+    late = code.told("js-tools --workflow-resume T", T=_token(told, "choice:yes"))
+    forked = code.told("js-tools --workflow-resume T", T=_token(late, "fork"))
+
+    (warning, *_) = late["warnings"]
+    assert (warning["code"], "nextCall" in warning) == ("REPLAY_INPUT_MISMATCH", False)
+    assert "send the token fork" in warning["message"]
+    assert [one["stepId"] for one in late["skipped"]] == [WRITE["id"]]
+    assert [one["step"] for one in forked["ran"]] == [WRITE["id"]]
 
 
 class _Killed(BaseException):

@@ -555,3 +555,32 @@ def test_a_new_file_is_an_edit_of_nothing() -> None:
     assert [(edit.start, edit.end, edit.before_hash) for edit in plan.edits if edit.path == "t.js"] == [
         (0, 0, "")
     ]
+
+
+HEADERS = {
+    "a licence": ("// Copyright\n", True),
+    "a block after a directive": ("'use strict';\n/* licence */\n", True),
+    "a licence and a note for the linter": ("// Copyright\n// eslint-disable-next-line no-x\n", False),
+    "a note for the compiler": ("// @ts-ignore\n", False),
+}
+
+
+@pytest.mark.parametrize("case", HEADERS)
+def test_a_comment_above_an_import_that_goes_away_stays_unless_it_is_about_the_next_line(case: str) -> None:
+    header, stays = HEADERS[case]
+    home = header + "const fs = require('fs');\n\nfunction ^a() { fs.x(); }\n\nmodule.exports = { a };\n"
+
+    moved = move({"m.js": home})
+
+    assert isinstance(moved, dict)
+    kept = header if stays else "".join(header.splitlines(keepends=True)[:-1])
+    assert moved["m.js"] == (f"{kept}\n" if kept else "") + "module.exports = {};\n"
+
+
+def test_what_is_needed_may_stand_at_the_first_byte() -> None:
+    moved = move({"m.js": "const b = 1;\nexport const ^a = b;\n"}, is_exporting=True)
+
+    assert moved == {
+        "m.js": "export const b = 1;\n",
+        "t.js": "import { b } from './m.js';\n\nexport const a = b;\n",
+    }

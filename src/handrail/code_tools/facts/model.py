@@ -14,7 +14,7 @@ import msgspec
 
 # The structs of a file hold no references to each other, so the garbage collector need not look at them.
 
-FACTS_VERSION: Final = 11
+FACTS_VERSION: Final = 12
 """Part of the key under which facts are kept: a change of meaning of any field raises it."""
 
 NONE: Final = -1
@@ -154,6 +154,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=
     """Decisions in the body plus one; 0 where there is no body."""
     digest: str = ""
     """Of the bytes of the whole extent; empty for parameters and the like."""
+    twin: int = 0
+    """How many before it in the file have its name and its bytes."""
 
 
 class Use(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):

@@ -5,7 +5,10 @@ Whoever calls this pays for the parser, so it is imported only where facts are m
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+
+from msgspec import structs
 
 from handrail.code_tools.facts.model import FileFacts, Language, ParseTrouble, Unreadable
 from handrail.code_tools.languages.extensions import is_declaration_file, language_of
@@ -34,8 +37,22 @@ def read_facts(path: str, text: bytes, may_go_on: Callable[[], bool] = go_on) ->
     if root is None:
         return Unreadable(reason="too_long_to_parse")
     if language == "python":
-        return _read_python(path, text, root)
-    return _read_javascript(language, path, text, root)
+        return _number_twins(_read_python(path, text, root))
+    return _number_twins(_read_javascript(language, path, text, root))
+
+
+def _number_twins(facts: FileFacts | Unreadable) -> FileFacts | Unreadable:
+    """The same text may stand in a file twice, as `let i = 0` does."""
+    if isinstance(facts, Unreadable):
+        return facts
+    seen: Counter[tuple[str, str]] = Counter()
+    definitions = []
+    for one in facts.definitions:
+        key = (one.name, one.digest)
+        twin = seen[key] if one.digest else 0
+        definitions.append(structs.replace(one, twin=twin) if twin else one)
+        seen[key] += 1
+    return structs.replace(facts, definitions=tuple(definitions))
 
 
 def _read_javascript(language: Language, path: str, text: bytes, root: Node) -> FileFacts | Unreadable:

@@ -13,8 +13,11 @@ def make_id(found: Found) -> str:
 
 
 def make_tag(definition: Definition) -> str:
-    """Tells definitions of one name in one file apart: by content where that has a digest."""
-    return definition.digest.rpartition(":")[2][:_TAG_LENGTH] or f"b{definition.start}"
+    """Tells definitions of one name in one file apart: by content where it has a digest, twins by number."""
+    if not definition.digest:
+        return f"b{definition.start}"
+    tag = definition.digest.rpartition(":")[2][:_TAG_LENGTH]
+    return f"{tag}.{definition.twin + 1}" if definition.twin else tag
 
 
 def split_id(text: str) -> tuple[str, str, str]:

@@ -52,6 +52,7 @@ _MOST_SHOWN_BYTES = 16_000
 _HIDDEN = frozenset({"planned"})
 """Of a saved result: what only the next action needs."""
 _SHOW = NextAction(id="show", label="Show this step again")
+_FORK = NextAction(id="fork", label="Store what you sent, on a branch of its own")
 _STALE = "The files changed since the preview: send the reissue_token to make it again, then decide again."
 _AGAIN = "List the runs with: handrail session list. Or begin again with js-tools --workflow FILE."
 
@@ -104,6 +105,8 @@ class WorkflowAnswer(Answer, frozen=True, kw_only=True):
     """Why the pending step was not carried out."""
     recovery: dict[str, str]
     """Where a preview is to be made again: how."""
+    skipped: list[dict[str, Json]]
+    """Steps that did not run, and why."""
     warnings: list[dict[str, Json]]
     closing: str
     workflow_id: str
@@ -225,7 +228,8 @@ class _Telling:
             result=_last_result(reply, history, workflow, node),
             blockers=reply.get("blockers", []),
             recovery={"suggestion": _STALE, "reissue_token": tokens["again"]} if "again" in tokens else {},
-            warnings=reply.get("warnings", []),
+            skipped=reply.get("skipped", []),
+            warnings=[_tell_warning(one) for one in reply.get("warnings", ())],
             closing=reply.get("closing", ""),
             workflow_id=history.runs[node.run_id].workflow_id,
             session_id=history.session_id,
@@ -243,11 +247,16 @@ class _Telling:
         self, reply: dict[str, Any], history: History, workflow: CompiledWorkflow, node: Node
     ) -> list[_Way]:
         pending = reply["pending"]
-        if pending is None:
-            return []
         action = own_action_at(workflow, node.state)
         beside = MOST_ACTIONS if not self._is_stepwise else 1 if action is None else 0
         ways = [
+            _Way(action=_FORK, token=call["params"]["ackToken"], actions=beside)
+            for one in reply.get("warnings", ())
+            if (call := one.get("nextCall")) and "ackToken" in call["params"]
+        ]
+        if pending is None:
+            return ways
+        ways += [
             _Way(
                 action=NextAction(id=f"choice:{one['id']}", label=one["label"]),
                 token=one["token"],
@@ -286,6 +295,15 @@ class _Telling:
             parameters: dict[str, Json] = {"token": way.token, "actions": way.actions}
             tokens |= self._desk.mint(step, parameters, "", [way.action], self._resumed)
         return tokens
+
+
+def _tell_warning(warning: dict[str, Any]) -> dict[str, Json]:
+    """Without the call that an agent at the MCP server would make: here it has a token."""
+    told = {name: value for name, value in warning.items() if name != "nextCall"}
+    if "nextCall" in warning:
+        way = "fork" if "ackToken" in warning["nextCall"]["params"] else "again"
+        told["message"] = warning["message"].replace("make this warning's nextCall", f"send the token {way}")
+    return told
 
 
 def _last_result(reply: Mapping[str, Any], history: History, workflow: CompiledWorkflow, node: Node) -> Json:

@@ -16,7 +16,7 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.checking.pattern_forms import check_delimiters, check_schema_patterns
-from handrail.workflows.checking.set_names import SetName, check_set_names
+from handrail.workflows.checking.set_names import SetName, check_edit_action, check_set_names
 from handrail.workflows.checking.value_checks import check_comparison, check_count, check_set_value
 from handrail.workflows.conditions import MISSING, named_value
 from handrail.workflows.problem import NO_EDIT, Edit, add_value, replace_value
@@ -227,6 +227,7 @@ class _Names:
                 case "choice":
                     self._choice(part, place, variables)
                 case "action":
+                    check_edit_action(self._found, part, place)
                     self._texts(part.get("params"), f"{place}/params", variables)
                     if part.get("saveAs", "") not in ("", *self._given.inputs):
                         self._set.append(SetName(pointer=f"{place}/saveAs", name=part["saveAs"]))

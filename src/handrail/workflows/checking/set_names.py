@@ -1,11 +1,13 @@
-"""Names that an option or an action sets and that nothing reads, where another is nearly the same. Pure.
+"""What options and actions set: names that nothing reads, where another is nearly the same. Pure.
 
-A value may be set only for the record, so a name that nobody reads is not a problem by itself.
+A value may be set only for the record, so a name that nobody reads is not a problem by itself. What an action
+writes must have been set by an earlier one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -26,6 +28,19 @@ class SetName(msgspec.Struct, frozen=True, kw_only=True):
     beside: frozenset[str] = frozenset()
     """What the same option sets."""
     is_key: bool = False
+
+
+def check_edit_action(found: Findings, part: Mapping[str, Any], pointer: str) -> None:
+    """An action that writes needs the plan that an earlier one has saved: it can never be done without."""
+    params = part.get("params", {})
+    if part.get("operation") == "code.edit" and params.get("fix") is True and not params.get("continuation"):
+        found.report(
+            "missing_key",
+            f"{pointer}/params",
+            "An edit with fix writes the plan of an earlier preview, and names none.",
+            'Preview it in an action with "saveAs": "shown" and without fix, then give '
+            '"continuation": "{{shown.plan}}" and fix alone.',
+        )
 
 
 def check_set_names(

@@ -17,6 +17,9 @@ from handrail.code_tools.languages.javascript.layout import Layout, Piece, State
 
 Form: TypeAlias = Literal["import", "export", "require"]
 OF_FORM = {"import": "import", "export": "export_list", "require": "require"}
+ABOUT_NEXT_LINE = re.compile(
+    rb"-disable-next-line|@ts-ignore|@ts-expect-error|prettier-ignore|biome-ignore|ignore next"
+)
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -136,17 +139,29 @@ class Sheet:
                 )
         for at in sorted(self._removed):
             statement = self.layout.statements[at]
+            start = self._own_lead(statement)
             if at == anchor and lines:
-                made.append((statement.lead, statement.tail, self.eol.join(lines)))
+                made.append((start, statement.tail, self.eol.join(lines)))
                 lines = []
             else:
-                self._cut.append((statement.lead, statement.tail))
+                self._cut.append((start, statement.tail))
         made += [(*removal(self.text, start, end), "") for start, end in self._joined_cuts()]
         if lines:
-            made.append(self._insertion(anchor, lines, made))
+            made.insert(0, self._insertion(anchor, lines, made))  # before a word that is put at its place
         if self._appended:
             made.append(self._ending(made))
         return self._as_edits(made)
+
+    def _own_lead(self, statement: Statement) -> int:
+        """Where an import that goes away begins: comments above it stay, unless about the next line."""
+        start = statement.start
+        for comment in reversed(self.layout.comments):
+            is_above = statement.lead <= comment.start and comment.end <= start
+            if is_above and not self.text[comment.end : start].strip():
+                if not ABOUT_NEXT_LINE.search(self.text[comment.start : comment.end]):
+                    break
+                start = comment.start
+        return start
 
     def _joined_cuts(self) -> list[tuple[int, int]]:
         """Neighbours that go away together leave one gap."""

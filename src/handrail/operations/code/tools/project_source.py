@@ -93,7 +93,11 @@ class ProjectSource:
         """Of files in languages that nobody asked about: their facts are kept all the same."""
         for entry in entries:
             path = entry.path
-            if path.endswith(".json"):
+            if not path.isascii() and not is_whole_text(path):
+                self._skipped[path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")] = (
+                    "name_not_utf8"
+                )
+            elif path.endswith(".json"):
                 if _is_settings(path):
                     self._settings_files[path] = entry
             elif ("python" if is_python(path) else "javascript") not in languages:
@@ -305,6 +309,15 @@ def _open_source(rt: Runtime, project: str, languages: frozenset[AskedLanguage])
         source = ProjectSource(worktree, project, view, listed.files, rt.clock.processor_ms, languages)
         yield source
         source.finish()
+
+
+def is_whole_text(path: str) -> bool:
+    """Whether a path can be told: the bytes of a name need not be text."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def find_skip_reason(entry: TreeEntry) -> str:
