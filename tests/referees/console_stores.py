@@ -16,6 +16,17 @@ HOSTILE = (
     " [x](javascript:alert(1)) \u202eevil\u202c \x1b[31mred\x1b[0m <a href='javascript:1'>go</a>"
 )
 
+_MARKUP = "</script><img src=x onerror=\"document.title='taken'\"> [x](javascript:alert(1))"
+HOSTILE_WORKFLOW: dict[str, Any] = {
+    "id": "user.hostile",
+    "name": f"Hostile {_MARKUP}",
+    "description": _MARKUP,
+    "steps": [
+        {"id": "first", "title": f"First {_MARKUP}", "prompt": f"Look.\n\n{_MARKUP}"},
+        {"id": "second", "title": f"Second {_MARKUP}", "prompt": f"Look again.\n\n{_MARKUP}"},
+    ],
+}
+
 _FIX = {
     "type": "loop",
     "loopId": "fix",
@@ -80,19 +91,19 @@ _OTHER = """**Cause.** `round()` is called on each line and again on the sum, so
 """
 
 
-def decision(chosen: str = "lru", question: str = "Where is a sum rounded?") -> dict[str, Any]:
+def decision(chosen: str = "round once", question: str = "Where is a sum rounded?") -> dict[str, Any]:
     return A_DECISION | {
         "question": question,
         "options": [
             {
-                "id": "lru",
-                "description": "Round once, at the end",
+                "id": "round once",
+                "description": "Add first, then round the sum",
                 "advantages": ["One place decides."],
                 "drawbacks": ["Lines may not add up on paper."],
             },
             {
-                "id": "none",
-                "description": "Round each line, never the sum",
+                "id": "round each line",
+                "description": "Round every line, never the sum",
                 "advantages": ["Adds up on paper."],
                 "drawbacks": ["Differs from the bank."],
             },
@@ -105,7 +116,11 @@ def decision(chosen: str = "lru", question: str = "Where is a sum rounded?") -> 
 def open_store(home: Path) -> Runtime:
     """A runtime on files, with the workflow that the sessions run."""
     (home / "workflows").mkdir(parents=True, exist_ok=True)
-    (home / "workflows" / "careful_fix.json").write_text(json.dumps(CAREFUL), encoding="utf-8")
+    for name, workflow in (("careful_fix", CAREFUL), ("hostile", HOSTILE_WORKFLOW)):
+        (home / "workflows" / f"{name}.json").write_text(json.dumps(workflow), encoding="utf-8")
+    (home / "workflows" / "broken.json").write_text(
+        '{"id": "user.broken", "steps": [{"id": "a", "prompt": 1}]}', encoding="utf-8"
+    )
     (home / "config.json").write_text(json.dumps({"startSession": True}), encoding="utf-8")
     return build_runtime({}, home=str(home))
 
@@ -155,7 +170,11 @@ def to_release(runtime: Runtime, goal: str, autonomy: str = "guided") -> dict[st
 
 
 def seed_busy(home: Path, *, with_hostile: bool = True) -> dict[str, str]:
-    """Sessions by name: `blocked`, `waiting`, `done`, `gaps`, `imported`, `notes`, `damaged`, `hostile`."""
+    """Sessions by name.
+
+    `blocked`, `waiting`, `done`, `gaps`, `imported`, `notes`, `damaged`, `two` (runs); where they are wanted,
+    also `hostile` and `hostile_imported`.
+    """
     runtime = open_store(home)
     ids: dict[str, str] = {}
     damaged = advance(runtime, begin(runtime, "Look at the slow nightly import"), "It waits for the lock.")
@@ -177,9 +196,9 @@ def seed_busy(home: Path, *, with_hostile: bool = True) -> dict[str, str]:
     )
     ids["notes"] = started["sessionId"] if "sessionId" in started else started["session"]["sessionId"]
     if with_hostile:
-        hostile = begin(runtime, HOSTILE)
-        advance(runtime, hostile, HOSTILE)
-        ids["hostile"] = hostile["session"]["sessionId"]
+        ids["hostile"] = _seed_hostile(runtime)
+        ids["hostile_imported"] = _import_copy(runtime, ids["hostile"])
+    ids["two"] = _seed_two_runs(runtime)
     waiting = to_release(runtime, "Invoices show one cent more than was paid")
     ids["waiting"] = waiting["session"]["sessionId"]
     asked = report(runtime, begin(runtime, "Reverse-charge invoices round twice")["ackToken"], _FOUND)
@@ -190,6 +209,29 @@ def seed_busy(home: Path, *, with_hostile: bool = True) -> dict[str, str]:
     ids["imported"] = _import_copy(runtime, ids["done"])
     _damage(home, ids["damaged"])
     return ids
+
+
+def _seed_hostile(runtime: Runtime) -> str:
+    """Text that would like to be markup, in everything that a stranger can write."""
+    first = answer(runtime, "run.start", workflowId="user.hostile", goal=HOSTILE)
+    gap = {"kind": "wr.gap", "severity": "critical", "summary": HOSTILE}
+    left = {"kind": "wr.workflow_divergence", "reason": "efficiency_skip", "summary": HOSTILE}
+    report(runtime, first["ackToken"], HOSTILE, gap, left)
+    session_id = first["session"]["sessionId"]
+    assert isinstance(session_id, str)
+    return session_id
+
+
+def _seed_two_runs(runtime: Runtime) -> str:
+    """One session with two runs: a review after a correction."""
+    first = begin(runtime, "Totals of credit notes")
+    session_id = first["session"]["sessionId"]
+    assert isinstance(session_id, str)
+    report(runtime, first["ackToken"], "Credit notes are rounded like invoices.")
+    answer(
+        runtime, "run.start", workflowId="wr.code_review", goal="Totals of credit notes", session=session_id
+    )
+    return session_id
 
 
 def _import_copy(runtime: Runtime, session_id: str) -> str:

@@ -1,339 +1,363 @@
-"""The Console in a real Chromium: access, safety, keyboard, live changes.
+"""The Console in a real Chromium: access, safety, truth, keyboard, live changes, import and report.
 
-Runs in the job `referees` (`HANDRAIL_TEST_CONSOLE=1`), with Chromium from PATH or `HANDRAIL_TEST_CHROMIUM`;
+Runs in `.ci/run browser` (`HANDRAIL_TEST_CONSOLE=1`), with Chromium from PATH or `HANDRAIL_TEST_CHROMIUM`;
 playwright and axe come pinned from their registries. Each test says why it did not run.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import queue
-import shutil
-import subprocess
-import sys
-import threading
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from handrail.runtime.runtime import Runtime
+from handrail.contract.outcome import Json, Outcome
+from handrail.runtime.hub import perform
+from handrail.surfaces.http.views import render_view
 from tests.journeys.conversation import advance, answer
+from tests.referees.console_place import VISIT_SECONDS, Chromium, Place, Server
 from tests.referees.console_stores import advance_long, open_store, seed_busy, seed_long, to_release
-from tests.referees.equipment import HERE, ROOT, NotAvailable, node_modules, python_party
 
-WAIT_SECONDS = 60
-VISIT_SECONDS = 540
 LONG = 60
+HUGE = 2_500
 APPENDED = 20
-WIDTHS = (1280, 320)
-
-
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A served store, and what a visitor needs."""
-
-    home: Path
-    address: str
-    token: str
-    sessions: dict[str, str]
-    chromium: str
-    python: str
-    axe: str
-
-
-def find_equipment() -> tuple[str, str, str]:
-    """Chromium, an interpreter with playwright, and the source of axe; skips with the reason."""
-    if not os.environ.get("HANDRAIL_TEST_CONSOLE"):
-        pytest.skip("HANDRAIL_TEST_CONSOLE is not set; the job `referees` sets it")
-    chromium = os.environ.get("HANDRAIL_TEST_CHROMIUM") or shutil.which("chromium")
-    if not chromium:
-        pytest.skip("no chromium on PATH, and HANDRAIL_TEST_CHROMIUM is not set")
-    try:
-        return chromium, python_party("browser"), os.path.join(node_modules(), "axe-core", "axe.min.js")
-    except NotAvailable as trouble:
-        pytest.skip(str(trouble))
-
-
-class Server:
-    """`handrail serve` on a home; ended by `stop`."""
-
-    def __init__(self, home: Path, port: int = 0) -> None:
-        environment = {
-            "HANDRAIL_HOME": str(home),
-            "HANDRAIL_PROJECT": str(home),
-            "HOME": str(home),
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join((os.path.join(ROOT, "src"), ROOT)),
-        }
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "handrail.main", "serve", "--port", str(port)),
-                *("--token-file", str(home / "token")),
-            ],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            encoding="utf-8",
-        )
-        self.address = next_line(self.process).strip()
-        assert self.address.startswith("http://"), self.address
-
-    def stop(self) -> None:
-        self.process.terminate()
-        try:
-            self.process.communicate(timeout=WAIT_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.communicate()
-
-
-def next_line(process: subprocess.Popen[str]) -> str:
-    """The next line of stdout, within a minute."""
-    lines: queue.Queue[str] = queue.Queue()
-    assert process.stdout is not None
-    reading = threading.Thread(target=lambda: lines.put(process.stdout.readline()), daemon=True)  # type: ignore[union-attr]  # asserted above
-    reading.start()
-    try:
-        return lines.get(timeout=VISIT_SECONDS)
-    except queue.Empty:
-        raise AssertionError("nothing was said in time") from None
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    chromium, python, axe = find_equipment()
-    home = tmp_path_factory.mktemp("console")
-    sessions = seed_busy(home)
-    sessions["long"] = seed_long(home, LONG)
-    server = Server(home)
-    try:
-        yield Place(
-            home=home,
-            address=server.address,
-            token=(home / "token").read_text(encoding="utf-8").strip(),
-            sessions=sessions,
-            chromium=chromium,
-            python=python,
-            axe=axe,
-        )
-    finally:
-        server.stop()
-
-
-def graph_of(runtime: Runtime, session_id: str) -> dict[str, Any]:
-    return answer(runtime, "run.graph", sessionId=session_id)
-
-
-def paths_of(place: Place) -> list[str]:
-    """Every kind of page, the states without data included."""
-    runtime = open_store(place.home)
-    ids = place.sessions
-    waiting = graph_of(runtime, ids["waiting"])
-    run = f"/sessions/{ids['waiting']}/runs/{waiting['run_id']}"
-    tips = [node["id"] for node in waiting["nodes"] if node["is_tip"] and node["kind"] == "step"]
-    nodes = [f"{run}/nodes/{node['id']}" for node in waiting["nodes"] if node["kind"] != "checkpoint"]
-    hostile = graph_of(runtime, ids["hostile"])
-    blocked = graph_of(runtime, ids["blocked"])
-    return [
-        "/sessions",
-        run,
-        nodes[3],
-        nodes[-1],
-        f"/sessions/{ids['blocked']}/runs/{blocked['run_id']}/nodes/{blocked['preferred_tip']}",
-        f"/sessions/{ids['waiting']}/compare/{tips[0]}/{tips[-1]}",
-        f"/sessions/{ids['waiting']}/timeline",
-        f"/sessions/{ids['waiting']}/timeline?zoom=hour",
-        "/sessions?q=bank",
-        *("/gaps", "/workflows", "/workflows/wr.code_review", "/workflows/user.careful_fix", "/builtins"),
-        *("/import", "/settings"),
-        f"/sessions/{ids['waiting']}/export",
-        f"/sessions/{ids['waiting']}/preferences",
-        "/sessions?q=nothinghasthis",
-        *(f"/sessions/{ids[name]}" for name in ("done", "damaged", "notes", "imported", "gaps", "hostile")),
-        f"/sessions/{ids['hostile']}/runs/{hostile['run_id']}/nodes/{hostile['preferred_tip']}",
-        *paths_beside(place),
-    ]
-
-
+THEMES = ("light", "dark")
+WIDTHS = (1280, 768, 320)
+LARGE = ("long", "huge")
 PARTS = ("", "graph", "source", "compiled", "runs", "problems", "edit")
 """Of the page of a workflow."""
 
 
-def paths_beside(place: Place) -> list[str]:
-    """The pages that are not about one run."""
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    browser = Chromium()
+    try:
+        yield browser
+    finally:
+        browser.end()
+
+
+@pytest.fixture(scope="module")
+def place(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("console")
+    sessions = seed_busy(home)
+    sessions["long"] = seed_long(home, LONG)
+    sessions["huge"] = seed_long(home, HUGE)
+    server = Server(home)
+    try:
+        yield Place(home=home, server=server, sessions=sessions)
+    finally:
+        server.stop()
+
+
+def paths_of(place: Place) -> list[str]:
+    """Every kind of page, with every kind of session, the states without data among them."""
     ids = place.sessions
+    run = place.run("waiting")
+    tips = [
+        node["id"] for node in place.graph("waiting")["nodes"] if node["is_tip"] and node["kind"] == "step"
+    ]
+    kinds = {node["kind"]: f"{run}/nodes/{node['id']}" for node in place.graph("waiting")["nodes"]}
     return [
+        *("/sessions", "/sessions?q=bank", "/sessions?q=nothinghasthis", "/sessions/ses_000000000000"),
+        *(f"/sessions/{ids[name]}" for name in ids if name not in LARGE),
+        *kinds.values(),
+        *nodes_of(place, "waiting")[3:4],
+        *nodes_of(place, "blocked")[-1:],
+        *nodes_of(place, "hostile")[-1:],
+        f"/sessions/{ids['two']}/timeline",
+        f"/sessions/{ids['waiting']}/timeline?zoom=hour",
+        f"/sessions/{ids['waiting']}/compare/{tips[0]}/{tips[-1]}",
         *("/gaps", "/workflows", "/builtins", "/import", "/settings"),
         *(f"/sessions/{ids[name]}/export" for name in ("hostile", "damaged")),
         f"/sessions/{ids['hostile']}/preferences",
         *(f"/workflows/user.careful_fix?part={part}" for part in PARTS),
+        *("/workflows/user.hostile", "/workflows/user.broken"),
     ]
 
 
-class Visit:
-    """A visitor at work; `tell` and `next` speak with it, `found` is what it tells at the end."""
-
-    def __init__(self, place: Place, name: str, **more: Any) -> None:
-        plan = {
-            "address": place.address,
-            "token": place.token,
-            "chromium": place.chromium,
-            "axe": place.axe,
-            "visit": name,
-            "paths": paths_of(place),
-            **more,
-        }
-        file = place.home / f"plan-{name}.json"
-        file.write_text(json.dumps(plan), encoding="utf-8")
-        script = os.path.join(HERE, "clients", "browser.py")
-        self.process = subprocess.Popen(
-            [place.python, script, str(file)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-        )
-
-    def next(self) -> dict[str, Any]:
-        line = next_line(self.process)
-        assert line, self.process.communicate()[1][-2_000:]
-        told: dict[str, Any] = json.loads(line)
-        return told
-
-    def tell(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write("go on\n")
-        self.process.stdin.flush()
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.communicate()
+def further_paths_of(place: Place) -> list[str]:
+    """More of the same kinds, with other content."""
+    ids = place.sessions
+    return [
+        *(f"/sessions/{ids[name]}" for name in LARGE),
+        *(f"/sessions/{ids[name]}/timeline" for name in ("waiting", "notes", "hostile", "huge")),
+        *nodes_of(place, "waiting"),
+        *nodes_of(place, "damaged"),
+        *("/sessions?status=blocked", "/gaps?severity=critical", "/workflows?query=nothinghasthis"),
+        *("/workflows/user.hostile?part=graph", "/workflows/wr.code_review"),
+    ]
 
 
-def visit(place: Place, name: str, **more: Any) -> dict[str, Any]:
-    going = Visit(place, name, **more)
-    try:
-        return going.next()
-    finally:
-        going.end()
+def nodes_of(place: Place, name: str) -> list[str]:
+    return [f"{place.run(name)}/nodes/{node['id']}" for node in place.graph(name)["nodes"]]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_is_accessible_and_safe(place: Place, theme: str, width: int) -> None:
-    found = visit(place, "every_page", themes=[theme], widths=[width])
+@pytest.mark.timeout(VISIT_SECONDS)
+def test_every_page_is_accessible_and_safe_in_both_themes_and_at_every_width(
+    chromium: Chromium, place: Place
+) -> None:
+    paths = paths_of(place)
+    further = further_paths_of(place)
 
+    found = chromium.visit(
+        place.server, "every_page", paths=paths, further=further, themes=THEMES, widths=WIDTHS
+    )
+
+    looks = len(paths) * len(THEMES) * len(WIDTHS) + len(further)
+    print(f"\n{len(paths)} pages x {len(THEMES)} themes x {len(WIDTHS)} widths, {len(further)} more once: ")
+    print(f"{len(found['visited'])} looks by axe, {len(found['violations'])} violations")
     assert found["violations"] == []
     assert found["wider"] == []
-    assert found["complaints"] == []
-    assert found["visited"] == len(paths_of(place))
+    assert len(found["visited"]) == looks
+    missing = [one for one in found["complaints"] if "404 (Not Found)" in one]
+    assert found["complaints"] == missing
+    assert len(missing) == 1, "the address of a session that is not there"
     assert found["cookies"] == []
     assert found["stored"] == [0, ["handrail.token"]]
-    assert not found["text_has_token"]
-    assert all(address.startswith(place.address) for address in found["addresses"])
-    assert not any(place.token in address.partition("#")[0] for address in found["addresses"])
+    assert found["has_token"] == []
+    assert all(address.startswith(place.server.address) for address in found["addresses"])
+    assert not any(place.server.token in address.partition("#")[0] for address in found["addresses"])
 
 
-def test_another_profile_is_locked_and_another_tab_is_not(place: Place) -> None:
-    found = visit(place, "from_outside")
+def test_another_profile_is_locked_and_another_tab_is_not(chromium: Chromium, place: Place) -> None:
+    found = chromium.visit(place.server, "from_outside", run=place.run("waiting"))
 
-    assert place.token not in found["address"]
+    assert place.server.token not in found["address"]
     assert found["tab"] == found["after_reload"] == "Invoices show one cent more than was paid"
     assert "This tab is locked" in found["locked"]
     assert "handrail console" in found["locked"]
     assert "Invoices" not in found["locked"]
+    assert found["locked_violations"] == []
+    assert "The Console needs JavaScript" in found["without_script"]
     assert found["cookies"] == []
 
 
-def test_a_person_finds_reads_and_compares_by_keyboard_alone(place: Place) -> None:
-    waiting = graph_of(open_store(place.home), place.sessions["waiting"])
-    run = f"/sessions/{place.sessions['waiting']}/runs/{waiting['run_id']}"
+def test_a_store_without_sessions_says_how_to_begin(
+    chromium: Chromium, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = tmp_path_factory.mktemp("empty")
+    open_store(home)
+    server = Server(home)
+    try:
+        found = chromium.visit(server, "empty")
+    finally:
+        server.stop()
 
-    found = visit(place, "by_keyboard", blocked_goal="Reverse-charge", forked=run)
-
-    assert "Next and previous node" in found["help"]
-    assert found["search_focused"] == "q"
-    assert found["run"] == "Reverse-charge invoices round twice"
-    assert "none came" in found["why"]
-    assert place.sessions["blocked"] in found["resume"]
-    assert "Two ways compared" in found["compared"]
-    assert "they part after" in found["compared"]
-    assert found["back"] == "Invoices show one cent more than was paid"
-    assert found["complaints"] == []
+    assert "No sessions yet" in found["text"]
+    assert "handrail setup" in found["text"]
+    assert found["violations"] == found["complaints"] == []
 
 
-def test_a_person_answers_sees_the_run_move_on_and_takes_the_report(place: Place) -> None:
+NUMBER = re.compile(r"(?<![\w.@-])\d+(?![\w@-]|\.\d)")
+PLACE = re.compile(r"^\d+\. |\u202f")
+"""The place in a list, and the thin space inside a long number."""
+
+
+def numbers_in(value: Any) -> set[int]:
+    """Each number of a JSON value: as it stands, inside a text, and how many entries a list has."""
+    match value:
+        case bool() | None:
+            return set()
+        case int():
+            return {value}
+        case str():
+            rounds = {int(one) + 1 for one in re.findall(r"@(\d+)::", value)}
+            return {int(one) for one in re.findall(r"\d+", value) if len(one) < 19} | rounds
+        case list():
+            return {len(value)}.union(*(numbers_in(one) for one in value))
+        case dict():
+            return set().union(*(numbers_in(one) for one in value.values()))
+        case _:
+            return set()
+
+
+def test_every_number_on_a_page_is_one_of_the_json_of_its_operations(
+    chromium: Chromium, place: Place
+) -> None:
+    runtime = open_store(place.home)
+    every = [*paths_of(place), *further_paths_of(place)]
+    paths = [path for path in dict.fromkeys(every) if not path.endswith("ses_000000000000")]
+
+    texts = chromium.visit(place.server, "texts", paths=paths)["texts"]
+
+    for path in paths:
+        asked: list[tuple[str, dict[str, Json]]] = []
+
+        def call(operation: str, params: dict[str, Json], asked: Any = asked) -> Outcome:
+            asked.append((operation, params))
+            return perform(runtime, operation, params)
+
+        where, _, query = path.partition("?")
+        render_view(call, where, dict(part.split("=") for part in query.split("&") if part))
+        told = set().union(*(numbers_in(answered(place, *one)) for one in asked))
+        shown = {int(one) for text in texts[path] for one in NUMBER.findall(PLACE.sub("", text))}
+        assert shown <= told, f"{path} shows {shown - told}, which {[name for name, _ in asked]} do not tell"
+
+
+def answered(place: Place, operation: str, params: dict[str, Json]) -> Any:
+    """The JSON of the operation; what it refuses tells nothing."""
+    try:
+        return place.json(operation, params)
+    except OSError:
+        return None
+
+
+def test_the_counts_of_a_page_are_those_of_its_operation(chromium: Chromium, place: Place) -> None:
+    gaps = place.json("session.gaps", {"limit": 100})
+    needs = place.json("session.needs", {})
+    graph = place.graph("waiting")
+    paths = ["/gaps", "/sessions", place.run("waiting")]
+
+    texts = chromium.visit(place.server, "texts", paths=paths)["texts"]
+
+    open_gaps = sum(gap["state"] == "open" for gap in gaps["items"])
+    assert f"{open_gaps} open gaps" in texts["/gaps"]
+    assert f"{needs['session_count']} sessions. {len(needs['needs'])} things need you." in texts["/sessions"]
+    assert f"{graph['node_count']} nodes, {graph['branch_count']} branches" in texts[paths[2]]
+    assert {node["title"] for node in graph["nodes"]} <= set(texts[paths[2]])
+
+
+def test_every_node_opens_by_its_address(chromium: Chromium, place: Place) -> None:
+    nodes = place.graph("waiting")["nodes"]
+    paths = nodes_of(place, "waiting")
+
+    opened = chromium.visit(place.server, "nodes", nodes=paths)["opened"]
+
+    assert opened == {path: [node["title"], node["id"]] for path, node in zip(paths, nodes, strict=True)}
+
+
+def test_a_person_finds_reads_confirms_watches_compares_and_exports_by_keyboard(
+    chromium: Chromium, place: Place, tmp_path: Path
+) -> None:
     runtime = open_store(place.home)
     held = to_release(runtime, "The step that the person releases")
     session_id = held["session"]["sessionId"]
-    going = Visit(
-        place,
-        "answering",
-        waiting=f"/sessions/{session_id}",
-        export=f"/sessions/{session_id}/export",
+    chromium.begin(
+        place.server,
+        "as_a_person",
+        blocked_goal="Reverse-charge",
+        session=session_id,
         next_step="Tell who waited",
+        report=str(tmp_path / "report.html"),
     )
-    try:
-        assert going.next() == {"confirmed": True}
-        advance(runtime, held, "Released as 2.4.2.")
-        going.tell()
-        found = going.next()
-    finally:
-        going.end()
+    chromium.meets("confirmed")
+    advance(runtime, held, "Released as 2.4.2.")
+    chromium.tell()
+    found = chromium.next()
 
+    assert "Next and previous node" in found["help"]
+    assert found["search"] == "q"
+    assert found["run"] == "Reverse-charge invoices round twice"
+    assert "none came" in found["why"]
+    assert place.sessions["blocked"] in found["resume"]
     assert "Do you confirm this step?" in found["question"]
     assert "Tell who waited" in found["moved"]
-    assert found["report"].startswith("<!doctype html>")
-    assert not found["report_has_script"]
+    assert found["loads"] == []
+    assert found["compare_address"].endswith("/compare/" + "/".join(found["pair"]))
+    assert "they part after" in found["compared"]
     assert found["complaints"] == []
     said = answer(runtime, "session.show", sessionId=session_id)["runs"][0]["confirmations"]
     assert [(one["answer"], one["door"]) for one in said] == [("confirmed", "console")]
+    assert found["drawn"], "the run page has a map"
+    assert found["report_drawn"][: len(found["drawn"])] == found["drawn"]
+    assert "Released as 2.4.2." in found["report_text"]
+    assert found["report_scripts"] == 0
+    assert len(found["report_requests"]) == 1, "the report asks for nothing else"
 
 
-def test_steps_that_are_added_while_somebody_reads_move_nothing(place: Place) -> None:
+def test_steps_that_are_added_while_somebody_reads_move_nothing(chromium: Chromium, place: Place) -> None:
     runtime = open_store(place.home)
-    graph = graph_of(runtime, place.sessions["long"])
-    path = f"/sessions/{place.sessions['long']}/runs/{graph['run_id']}"
-    going = Visit(place, "live", long=path, appended=APPENDED)
-    try:
-        assert going.next() == {"ready": True}
-        reply = answer(runtime, "session.resume", query=place.sessions["long"])["items"][0]
-        reply = answer(runtime, "run.continue", **reply["nextCall"]["params"])
-        for number in range(APPENDED):
-            reply = advance_long(runtime, reply, LONG + number)
-        going.tell()
-        found = going.next()
-    finally:
-        going.end()
+    chromium.begin(place.server, "live", long=place.run("long"), appended=APPENDED)
+    chromium.meets("reading")
+    reply = answer(runtime, "session.resume", query=place.sessions["long"])["items"][0]
+    reply = answer(runtime, "run.continue", **reply["nextCall"]["params"])
+    started: set[str] = set(place.server.children())
+    for number in range(APPENDED):
+        reply = advance_long(runtime, reply, LONG + number)
+        started |= set(place.server.children())
+    chromium.tell()
+    found = chromium.next()
 
     assert found["before"] == found["after"]
+    assert found["said"] == f"{APPENDED} new steps"
     assert found["loads"] == []
     assert found["shown"] == LONG + APPENDED
+    assert started == set()
     assert found["complaints"] == []
 
 
-def test_a_page_stays_while_the_server_is_gone_and_follows_it_when_it_is_back(place: Place) -> None:
-    home = place.home.parent / "restarted"
-    session_id = seed_long(home, 5)
-    server = Server(home)
-    port = int(server.address.rstrip("/").rpartition(":")[2])
-    token = (home / "token").read_text(encoding="utf-8").strip()
-    here = msgspec.structs.replace(place, address=server.address, token=token)
-    going = Visit(here, "restarted", long=f"/sessions/{session_id}")
+def test_a_page_stays_while_the_server_is_gone_and_follows_the_next_one(
+    chromium: Chromium, tmp_path: Path
+) -> None:
+    session_id = seed_long(tmp_path, 5)
+    server = Server(tmp_path)
+    port = server.port
     try:
-        assert going.next() == {"ready": True}
+        chromium.begin(server, "restarted", long=f"/sessions/{session_id}")
+        chromium.meets("reading")
         server.stop()
-        going.tell()
-        assert going.next() == {"gone": True}
-        server = Server(home, port)
-        going.tell()
-        found = going.next()
+        chromium.tell()
+        chromium.meets("gone")
+        server = Server(tmp_path, port)
+        chromium.tell()
+        chromium.meets("back")
+        server.stop()
+        (tmp_path / "token").unlink()
+        server = Server(tmp_path, port)
+        chromium.tell()
+        chromium.meets("locked")
+        chromium.tell(server.token)
+        found = chromium.next()
     finally:
-        going.end()
         server.stop()
 
-    assert found["title"] == found["still"] == "A long run"
+    assert found["gone"] == found["back"] == found["locked"] == found["again"] == "A long run"
+    assert "does not answer" in found["gone_said"]
+
+
+def test_a_bundle_that_is_no_good_is_refused_before_anything_is_written(
+    chromium: Chromium, place: Place, tmp_path: Path
+) -> None:
+    good = place.json("session.export", {"sessionId": place.sessions["done"]})["content"]
+    text = json.dumps(good)
+    files = {
+        "good": text,
+        "tampered": text.replace("Told the three customers", "Told the four customers"),
+        "foreign": json.dumps({"bundleSchemaVersion": 1, "something": "else"}),
+        "broken": text[: len(text) // 2],
+    }
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(content, encoding="utf-8")
+    with (tmp_path / "oversized.json").open("wb") as large:
+        large.truncate(65 * 1024 * 1024)
+    before = digest_of(place.home / "data")
+    refused = [str(tmp_path / f"{name}.json") for name in ("tampered", "foreign", "broken", "oversized")]
+
+    chromium.begin(place.server, "import", refused=refused, good=str(tmp_path / "good.json"))
+    chromium.meets("looked")
+    after = digest_of(place.home / "data")
+    chromium.tell()
+    found = chromium.next()
+
+    assert before == after
+    for file in refused:
+        assert found["told"][file].startswith("Refused; nothing was written"), file
+    assert "64 MiB" in found["told"][refused[-1]]
+    assert "was changed after export" in found["told"][refused[0]]
+    assert "Import this session?" in found["preview"]
+    assert "imported from" in found["imported"]
+
+
+def digest_of(folder: Path) -> str:
+    """Of every file and its bytes; locks and indexes are no part of what is kept."""
+    seen = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            seen.update(f"{path.relative_to(folder)}\0".encode())
+            seen.update(hashlib.sha256(path.read_bytes()).digest())
+    return seen.hexdigest()

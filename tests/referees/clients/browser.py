@@ -1,17 +1,20 @@
 """A person with a browser: visits the Console in Chromium and tells, as JSON, what it found.
 
-Runs with the interpreter that has playwright: `browser.py PLAN`, where PLAN is a JSON file with `address`,
-`token`, `chromium`, `axe`, `visit`, and what the visit needs. Talks on stdin and stdout, a line each.
+Runs with the interpreter that has playwright: `browser.py CHROMIUM AXE`. Each line of stdin is a plan with
+`visit`, `address`, `token` and what the visit needs; the answer is a line too. In between a visit says where
+it is (`{"at": …}`) and goes on after a line.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 
 FLAGS = (
     "--no-sandbox",
@@ -23,29 +26,63 @@ FLAGS = (
     "--disable-sync",
 )
 WAIT_MS = 60_000
+MOST_TABS = 150
 AXE_RUN = """async () => {
-  const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  const runOnly = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
   const told = (node) => node.target.join(" ") + " (" + node.failureSummary.replaceAll("\\n", " ") + ")";
-  const { violations } = await axe.run(document, { runOnly: rules });
+  const { violations } = await axe.run(document, { runOnly, resultTypes: ["violations"] });
   return violations.map((one) => one.id + ": " + one.nodes.slice(0, 3).map(told).join(", "));
 }"""
 WIDER = "() => Math.max(0, document.documentElement.scrollWidth - innerWidth)"
+OPEN_ALL = "() => { for (const one of document.querySelectorAll('main details')) one.open = true; }"
+FOLLOW = """(path) => {
+  const link = document.createElement("a");
+  link.href = path;
+  document.body.append(link);
+  link.click();
+  link.remove();
+}"""
+REPORT_VIOLATIONS = """addEventListener("securitypolicyviolation", (event) => {
+  console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
+});"""
+TEXTS = """() => {
+  const copy = document.querySelector("main").cloneNode(true);
+  for (const one of copy.querySelectorAll("time, code, pre, svg, .prose, option, input, kbd")) one.remove();
+  const texts = document.createTreeWalker(copy, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) found.push(texts.currentNode.data);
+  return found;
+}"""
 
 
 class Visitor:
-    """One browser; what any of its pages complains about is kept."""
+    """The browser; what any of its pages complains about during a visit is kept."""
 
-    def __init__(self, browser: Browser, plan: dict[str, Any]) -> None:
+    def __init__(self, browser: Browser, axe: str) -> None:
         self.browser = browser
-        self.plan = plan
+        self.axe = axe
+        self.plan: dict[str, Any] = {}
         self.complaints: list[str] = []
         self.addresses: set[str] = set()
+        self.contexts: list[BrowserContext] = []
 
-    def context(self, theme: str = "light", width: int = 1280) -> BrowserContext:
+    def begin(self, plan: dict[str, Any]) -> None:
+        self.plan = plan
+        self.complaints = []
+        self.addresses = set()
+
+    def end(self) -> None:
+        for context in self.contexts:
+            context.close()
+        self.contexts = []
+
+    def context(self, width: int = 1280, **more: Any) -> BrowserContext:
         made = self.browser.new_context(
-            viewport={"width": width, "height": 800}, color_scheme=theme, reduced_motion="reduce"
+            viewport={"width": width, "height": 800}, reduced_motion="reduce", **more
         )
         made.set_default_timeout(WAIT_MS)
+        made.add_init_script(REPORT_VIOLATIONS)
+        self.contexts.append(made)
         return made
 
     def page(self, context: BrowserContext) -> Page:
@@ -66,71 +103,123 @@ class Visitor:
         return page
 
     def go(self, page: Page, path: str) -> None:
+        """As an address that somebody was given."""
         page.goto(self.plan["address"] + path.lstrip("/"))
         self.settled(page)
 
+    def follow(self, page: Page, path: str) -> None:
+        """As a link of the page, which loads no page."""
+        page.evaluate(FOLLOW, path)
+        self.settled(page)
+
     def settled(self, page: Page) -> None:
-        page.locator("main h1").first.wait_for()
         page.locator("main:not([aria-busy])").wait_for()
+        page.locator("main h1").first.wait_for()
+
+    def tab_to(self, page: Page, selector: str) -> None:
+        """By the Tab key alone."""
+        for _ in range(MOST_TABS):
+            if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
+                return
+            page.keyboard.press("Tab")
+        raise AssertionError(f"{selector} is not within {MOST_TABS} tabs")
+
+    def press(self, page: Page, selector: str) -> None:
+        """Reach it by Tab and press Enter."""
+        self.tab_to(page, selector)
+        page.keyboard.press("Enter")
 
 
 def visit_every_page(visitor: Visitor) -> dict[str, Any]:
     """axe, sideways scrolling and complaints, on every page in both themes and all widths."""
-    with open(visitor.plan["axe"], encoding="utf-8") as file:
-        axe = file.read()
-    found: dict[str, Any] = {"violations": [], "wider": [], "visited": 0}
-    for theme in visitor.plan["themes"]:
-        for width in visitor.plan["widths"]:
-            context = visitor.context(theme, width)
-            page = visitor.unlocked(context)
-            for path in visitor.plan["paths"]:
-                visitor.go(page, path)
-                where = f"{path} {theme} {width}"
-                for details in page.locator("main details").all():
-                    details.evaluate("(one) => { one.open = true; }")
-                page.evaluate(axe)
-                found["violations"] += [f"{where}: {one}" for one in page.evaluate(AXE_RUN)]
-                if page.evaluate(WIDER):
-                    found["wider"].append(f"{where}: {page.evaluate(WIDER)} px")
-                found["visited"] += 1
-                if visitor.plan.get("pictures"):
-                    name = path.strip("/").replace("/", "-")[:60] or "home"
-                    page.screenshot(
-                        path=f"{visitor.plan['pictures']}/{name}-{theme}-{width}.png", full_page=True
-                    )
-            found["cookies"] = context.cookies()
-            found["stored"] = page.evaluate("() => [localStorage.length, Object.keys(sessionStorage)]")
-            found["text_has_token"] = visitor.plan["token"] in page.locator("html").inner_html()
-            context.close()
+    found: dict[str, Any] = {"violations": [], "wider": [], "visited": [], "has_token": []}
+    context = visitor.context()
+    page = visitor.unlocked(context)
+    page.evaluate(visitor.axe)
+    looks = [(theme, width) for theme in visitor.plan["themes"] for width in visitor.plan["widths"]]
+    plan = [
+        *((path, looks) for path in visitor.plan["paths"]),
+        *((path, looks[-1:]) for path in visitor.plan["further"]),
+    ]
+    for path, wanted in plan:
+        visitor.follow(page, path)
+        page.evaluate(OPEN_ALL)
+        for theme, width in wanted:
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            page.set_viewport_size({"width": width, "height": 800})
+            where = f"{path} {theme} {width}"
+            found["violations"] += [f"{where}: {one}" for one in page.evaluate(AXE_RUN)]
+            if page.evaluate(WIDER):
+                found["wider"].append(f"{where}: {page.evaluate(WIDER)} px")
+            found["visited"].append(where)
+        if visitor.plan["token"] in page.content() + page.url + page.title():
+            found["has_token"].append(path)
+    found["cookies"] = context.cookies()
+    found["stored"] = page.evaluate("() => [localStorage.length, Object.keys(sessionStorage)]")
     return found
 
 
 def visit_from_outside(visitor: Visitor) -> dict[str, Any]:
-    """Another profile is locked, another tab of the same one is not; an address is a page after reload."""
+    """Another profile is locked, another tab of the same one is not; without a script the shell explains."""
     context = visitor.context()
     page = visitor.unlocked(context)
-    address = page.url
+    wanted = visitor.plan["address"] + visitor.plan["run"].lstrip("/")
     other_tab = visitor.page(context)
-    other_tab.goto(visitor.plan["address"] + visitor.plan["paths"][1].lstrip("/"))
+    other_tab.goto(wanted)
     visitor.settled(other_tab)
-    tab_title = other_tab.locator("main h1").inner_text()
+    tab = other_tab.locator("main h1").inner_text()
     other_tab.reload()
     visitor.settled(other_tab)
     stranger = visitor.context()
     locked = visitor.page(stranger)
-    locked.goto(visitor.plan["address"] + visitor.plan["paths"][1].lstrip("/"))
+    locked.goto(wanted)
     visitor.settled(locked)
+    locked.evaluate(visitor.axe)
+    plain = visitor.page(visitor.context(java_script_enabled=False))
+    plain.goto(wanted)
     return {
-        "address": address,
-        "tab": tab_title,
+        "address": page.url,
+        "tab": tab,
         "after_reload": other_tab.locator("main h1").inner_text(),
         "locked": locked.locator("main").inner_text(),
+        "locked_violations": locked.evaluate(AXE_RUN),
+        "without_script": plain.locator("noscript").inner_text(),
         "cookies": context.cookies() + stranger.cookies(),
     }
 
 
-def visit_by_keyboard(visitor: Visitor) -> dict[str, Any]:
-    """Find the blocked run, read why, go to the step that waits, answer, compare two branches, export."""
+def visit_empty(visitor: Visitor) -> dict[str, Any]:
+    """A store without sessions."""
+    page = visitor.unlocked(visitor.context(320))
+    page.evaluate(visitor.axe)
+    return {"text": page.locator("main").inner_text(), "violations": page.evaluate(AXE_RUN)}
+
+
+def visit_texts(visitor: Visitor) -> dict[str, Any]:
+    """Every text of every page, opened as an address, but for times, ids, code, notes and fields."""
+    page = visitor.unlocked(visitor.context())
+    texts = {}
+    for path in visitor.plan["paths"]:
+        visitor.go(page, path)
+        texts[path] = page.evaluate(TEXTS)
+    return {"texts": texts}
+
+
+def visit_nodes(visitor: Visitor) -> dict[str, Any]:
+    """Every node by its address, each in a page that is loaded anew."""
+    page = visitor.unlocked(visitor.context())
+    opened = {}
+    for path in visitor.plan["nodes"]:
+        visitor.go(page, path)
+        opened[path] = [
+            page.locator("main h1").inner_text(),
+            page.locator("main .page").get_attribute("data-node"),
+        ]
+    return {"opened": opened}
+
+
+def visit_as_a_person(visitor: Visitor) -> dict[str, Any]:
+    """By keyboard alone: find the blocked run, read why, confirm, watch, compare, take the report."""
     context = visitor.context()
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = visitor.unlocked(context)
@@ -139,17 +228,22 @@ def visit_by_keyboard(visitor: Visitor) -> dict[str, Any]:
     keys.press("?")
     found["help"] = page.locator("dialog[open]").inner_text()
     keys.press("Escape")
+    keys.press("g")
+    keys.press("w")
+    page.locator("h1", has_text="Workflows").wait_for()
+    keys.press("g")
+    keys.press("s")
+    page.locator("#sessions").wait_for()
     keys.press("/")
-    found["search_focused"] = page.evaluate("() => document.activeElement.name")
+    found["search"] = page.evaluate("() => document.activeElement.name")
     keys.type(visitor.plan["blocked_goal"])
     keys.press("Enter")
-    visitor.settled(page)
+    page.locator("main:not([aria-busy]) .toolbar a", has_text="Clear").wait_for()
     keys.press("j")
     keys.press("Enter")
     page.locator("#rail").wait_for()
     found["run"] = page.locator("h1").inner_text()
-    page.locator("#waiting a").focus()
-    keys.press("Enter")
+    visitor.press(page, "#waiting a.button")
     page.locator(".notice.bad", has_text="Why this report").wait_for()
     found["why"] = page.locator(".notice.bad").inner_text()
     keys.press("y")
@@ -157,108 +251,157 @@ def visit_by_keyboard(visitor: Visitor) -> dict[str, Any]:
     found["resume"] = page.evaluate("() => navigator.clipboard.readText()")
     keys.press("g")
     keys.press("s")
-    page.locator("#sessions").wait_for()
-    visitor.go(page, visitor.plan["forked"])
-    keys.press("]")
-    keys.press("]")
-    keys.press("j")
-    found["focused"] = page.evaluate("() => document.activeElement.textContent")
-    keys.press("c")
-    page.locator(".toast").wait_for()
-    for _ in range(3):
-        keys.press("j")
-    keys.press("c")
-    page.locator(".sides").first.wait_for()
-    found["compared"] = page.locator("main").inner_text()
-    page.go_back()
-    visitor.settled(page)
-    found["back"] = page.locator("h1").inner_text()
+    page.locator("#needs").wait_for()
+    found |= _confirm(visitor, page)
+    found |= _compare(visitor, page)
+    found |= _take_report(visitor, page)
     return found
 
 
-def visit_answering(visitor: Visitor) -> dict[str, Any]:
-    """Answer for the step that waits, see the run move on, and take the report home."""
-    context = visitor.context()
-    page = visitor.unlocked(context, visitor.plan["waiting"])
-    keys = page.keyboard
-    page.locator("#link.live").wait_for()
-    page.locator("#waiting a.main").focus()
-    keys.press("Enter")
+def _confirm(visitor: Visitor, page: Page) -> dict[str, Any]:
+    session = visitor.plan["session"]
+    visitor.press(page, f".need[data-key*='{session}'] a.main")
     page.locator("#confirm").wait_for()
     question = page.locator("#confirm").inner_text()
-    page.locator("#confirm button[value=yes]").focus()
-    keys.press("Enter")
+    visitor.press(page, "#confirm button[value=yes]")
     page.locator("#confirm .badge", has_text="confirmed").wait_for()
-    visitor.go(page, visitor.plan["waiting"])
+    page.reload()
+    visitor.settled(page)
+    visitor.press(page, f".crumbs a[href*='{session}/runs/']")
+    page.locator("#rail").wait_for()
     page.locator("#link.live").wait_for()
-    _tell({"confirmed": True})
-    _hear_line()
+    loads: list[str] = []
+    page.on("load", lambda _: loads.append(page.url))
+    _meet("confirmed")
     page.locator("#now", has_text=visitor.plan["next_step"]).wait_for()
-    moved = page.locator("#now").inner_text()
-    visitor.go(page, visitor.plan["export"])
-    button = page.locator("button[data-download$='.html']")
-    with page.expect_download() as waiting:
-        button.focus()
-        keys.press("Enter")
-    with open(waiting.value.path(), encoding="utf-8") as file:
-        report = file.read()
+    return {"question": question, "moved": page.locator("#now").inner_text(), "loads": loads}
+
+
+def _compare(visitor: Visitor, page: Page) -> dict[str, Any]:
+    keys = page.keyboard
+    keys.press("]")
+    keys.press("]")
+    keys.press("j")
+    marked = page.evaluate("() => document.activeElement.dataset.node")
+    keys.press("c")
+    page.locator(".toast", has_text="Marked").wait_for()
+    for _ in range(3):
+        keys.press("j")
+    other = page.evaluate("() => document.activeElement.dataset.node")
+    keys.press("c")
+    page.locator(".sides").first.wait_for()
     return {
-        "question": question,
-        "moved": moved,
-        "report": report[:200],
-        "report_has_script": "<script" in report,
+        "pair": [marked, other],
+        "compare_address": page.url,
+        "compared": page.locator("main").inner_text(),
+    }
+
+
+def _take_report(visitor: Visitor, page: Page) -> dict[str, Any]:
+    visitor.press(page, ".crumbs a[href^='/sessions/']")
+    page.locator("#rail").wait_for()
+    page.evaluate(OPEN_ALL)
+    drawn = page.locator("#run svg.rail text").all_text_contents()
+    visitor.press(page, ".tabs a[href$='/export']")
+    page.locator("button[data-download$='.html']").wait_for()
+    with page.expect_download() as waiting:
+        visitor.press(page, "button[data-download$='.html']")
+    target = visitor.plan["report"]
+    waiting.value.save_as(target)
+    offline = visitor.context()
+    offline.set_offline(True)
+    report = visitor.page(offline)
+    report.goto(f"file://{target}")
+    return {
+        "drawn": drawn,
+        "report_drawn": report.locator("svg text").all_text_contents(),
+        "report_text": report.locator("body").inner_text(),
+        "report_scripts": report.evaluate("() => document.scripts.length"),
+        "report_requests": [one for one in visitor.addresses if one.startswith("file:")],
     }
 
 
 def visit_live(visitor: Visitor) -> dict[str, Any]:
     """While somebody reads, steps are added: nothing moves, a button counts them, no page is loaded again."""
-    context = visitor.context()
-    page = visitor.unlocked(context, visitor.plan["long"])
+    page = visitor.unlocked(visitor.context(), visitor.plan["long"])
     page.locator("#link.live").wait_for()
     loads: list[str] = []
     page.on("load", lambda _: loads.append(page.url))
+    where = "() => [scrollY, document.activeElement.dataset.node]"
     page.evaluate("() => { scrollTo(0, 600); }")
-    spot = page.locator(".rail a.spot").nth(25)
-    spot.focus()
-    before = page.evaluate("() => [scrollY, document.activeElement.dataset.node]")
-    _tell({"ready": True})
-    _hear_line()
+    page.locator(".rail a.spot").nth(25).focus()
+    before = page.evaluate(where)
+    _meet("reading")
     page.locator("#pill", has_text=f"{visitor.plan['appended']} new steps").wait_for()
-    after = page.evaluate("() => [scrollY, document.activeElement.dataset.node]")
-    page.locator("#pill").click()
+    after = page.evaluate(where)
+    said = page.locator("#said").inner_text()
+    page.keyboard.press("n")
     page.locator("#pill").wait_for(state="hidden")
-    shown = page.evaluate("() => document.querySelectorAll('.rail a.spot[data-node]').length")
     return {
         "before": before,
         "after": after,
+        "said": said,
         "loads": loads,
-        "shown": shown,
-        "said": page.locator("#said").inner_text(),
+        "shown": page.locator(".rail a.spot[data-node]").count(),
+        "focused": page.evaluate("() => document.activeElement.dataset.node"),
     }
 
 
 def visit_restarted(visitor: Visitor) -> dict[str, Any]:
-    """The server goes away and comes back: the page stays, says so, and follows again."""
+    """The server goes and comes back, first with its key, then with another one."""
     context = visitor.context()
     page = visitor.unlocked(context, visitor.plan["long"])
     page.locator("#link.live").wait_for()
-    _tell({"ready": True})
-    _hear_line()
+    _meet("reading")
     page.locator("#link.gone").wait_for()
-    title = page.locator("h1").inner_text()
-    _tell({"gone": True})
-    _hear_line()
+    found = {"gone": page.locator("h1").inner_text(), "gone_said": page.locator("#said").inner_text()}
+    _meet("gone")
     page.locator("#link.live").wait_for()
-    return {"title": title, "still": page.locator("h1").inner_text()}
+    found["back"] = page.locator("h1").inner_text()
+    _meet("back")
+    page.locator("#link", has_text="locked").wait_for()
+    found["locked"] = page.locator("h1").inner_text()
+    visitor.plan["token"] = _meet("locked")
+    visitor.unlocked(context)
+    page.locator("#link.live").wait_for()
+    found["again"] = page.locator("h1").inner_text()
+    return found
+
+
+def visit_import(visitor: Visitor) -> dict[str, Any]:
+    """Bundles that are no good, then one that is, which is looked at and left, and then taken."""
+    page = visitor.unlocked(visitor.context(), "/import")
+    told = {}
+    for name in visitor.plan["refused"]:
+        told[name] = _drop(page, name)
+        page.keyboard.press("Escape")
+    preview = _drop(page, visitor.plan["good"])
+    page.keyboard.press("Escape")
+    _meet("looked")
+    _drop(page, visitor.plan["good"])
+    page.locator("dialog[open] button.main").click()
+    page.locator("#rail").wait_for()
+    return {"told": told, "preview": preview, "imported": page.locator(".meta").first.inner_text()}
+
+
+def _drop(page: Page, file: str) -> str:
+    page.locator("input[type=file]").set_input_files(file)
+    page.locator("form button[type=submit]").click()
+    page.locator("dialog[open]").wait_for()
+    told: str = page.locator("dialog[open]").inner_text()
+    return told
 
 
 VISITS: dict[str, Callable[[Visitor], dict[str, Any]]] = {
     "every_page": visit_every_page,
     "from_outside": visit_from_outside,
-    "by_keyboard": visit_by_keyboard,
-    "answering": visit_answering,
+    "empty": visit_empty,
+    "texts": visit_texts,
+    "nodes": visit_nodes,
+    "as_a_person": visit_as_a_person,
     "live": visit_live,
     "restarted": visit_restarted,
+    "import": visit_import,
 }
 
 
@@ -266,21 +409,39 @@ def _tell(value: dict[str, Any]) -> None:
     print(json.dumps(value), flush=True)
 
 
-def _hear_line() -> str:
+def _meet(where: str) -> str:
+    """Say where the visit is, and go on when the test says so."""
+    _tell({"at": where})
     line = sys.stdin.readline()
     assert line, "the test has ended"
-    return line
+    said: str = json.loads(line)
+    return said
+
+
+@contextmanager
+def _visit(visitor: Visitor, plan: dict[str, Any]) -> Iterator[None]:
+    visitor.begin(plan)
+    try:
+        yield
+    except (Error, AssertionError, LookupError):  # the test tells it
+        _tell({"trouble": traceback.format_exc()[-3_000:], "complaints": visitor.complaints})
+    finally:
+        visitor.end()
 
 
 def main() -> None:
-    with open(sys.argv[1], encoding="utf-8") as file:
-        plan = json.load(file)
+    chromium, axe = sys.argv[1:]
+    with open(axe, encoding="utf-8") as file:
+        source = file.read()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=plan["chromium"], args=list(FLAGS))
-        visitor = Visitor(browser, plan)
-        found = VISITS[plan["visit"]](visitor)
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        visitor = Visitor(browser, source)
+        for line in iter(sys.stdin.readline, ""):
+            plan = json.loads(line)
+            with _visit(visitor, plan):
+                found = VISITS[plan["visit"]](visitor)
+                _tell({**found, "complaints": visitor.complaints, "addresses": sorted(visitor.addresses)})
         browser.close()
-    _tell({**found, "complaints": visitor.complaints, "addresses": sorted(visitor.addresses)})
 
 
 if __name__ == "__main__":

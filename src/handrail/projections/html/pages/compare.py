@@ -111,18 +111,18 @@ def _row(row: Payload) -> Html:
 
 def _sides(one: Payload | None, other: Payload | None) -> tuple[Html, Html]:
     texts = ("" if one is None else one["notes"], "" if other is None else other["notes"])
-    marked = (
-        mark_words(*texts)
-        if one is not None and other is not None
-        else (join_html(texts[0]), join_html(texts[1]))
-    )
+    has_pair = one is not None and other is not None
+    marked = mark_words(*texts) if has_pair else (join_html(texts[0]), join_html(texts[1]))
     same = {artifact["digest"] for artifact in (one or {}).get("artifacts", ())} & {
         artifact["digest"] for artifact in (other or {}).get("artifacts", ())
     }
-    return _side(one, marked[0], same), _side(other, marked[1], same)
+    return (
+        _side(one, marked[0], same, has_pair=has_pair),
+        _side(other, marked[1], same, has_pair=has_pair),
+    )
 
 
-def _side(step: Payload | None, notes: Html, same: set[str]) -> Html:
+def _side(step: Payload | None, notes: Html, same: set[str], *, has_pair: bool) -> Html:
     if step is None:
         return element("div", element("p", "Not on this way.", class_="soft small"), class_="panel")
     kinds: Sequence[Payload] = step["artifacts"]
@@ -142,7 +142,7 @@ def _side(step: Payload | None, notes: Html, same: set[str]) -> Html:
                 element(
                     "summary",
                     artifact["kind"],
-                    ", the same in both" if artifact["digest"] in same else ", differs",
+                    ", the same in both" if artifact["digest"] in same else ", differs" if has_pair else "",
                 ),
                 artifact_body(artifact["body"]),
                 open=artifact["digest"] not in same or None,

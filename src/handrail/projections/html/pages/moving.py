@@ -28,8 +28,11 @@ _FORMS = (
 )
 
 
-def import_page() -> Html:
-    """Where a bundle is dropped. Nothing is written before the second yes."""
+def import_page(most_bytes: int) -> Html:
+    """Where a bundle is dropped. Nothing is written before the second yes.
+
+    A file of more than `most_bytes` is refused before the browser reads it.
+    """
     return page(
         head("Import"),
         element(
@@ -48,6 +51,7 @@ def import_page() -> Html:
                     id="bundle",
                     name="bundle",
                     accept=".json,application/json",
+                    data_most=most_bytes,
                     required=True,
                 ),
                 class_="drop stack tight",

@@ -194,7 +194,7 @@ def _pending(node: Payload) -> Child:
     if pending is None:
         return None
     facts_shown = [
-        f"step {pending['done'] + 1} of at least {pending['at_least']}",
+        f"{pending['done']} of at least {pending['at_least']} steps done",
         "asks a person" if pending["needs_person"] else "",
         f"options: {', '.join(pending['options'])}" if pending["options"] else "",
     ]

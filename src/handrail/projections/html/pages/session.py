@@ -195,6 +195,7 @@ def _runs(graph: Payload) -> Html:
                     class_="row-link",
                     aria_current="page" if run["id"] == graph["run_id"] else None,
                 ),
+                element("span", mono(run["id"]), class_="under"),
                 element(
                     "span",
                     element("span", count(run["branch_count"], "branch", "branches")),

@@ -13,6 +13,7 @@ from handrail.projections.html.pages.gaps import gaps_page
 from handrail.projections.html.pages.moving import export_page, import_page
 from handrail.projections.html.pages.settings import session_preferences_page, settings_page
 from handrail.projections.html.pages.workflows import workflows_page
+from handrail.surfaces.http.limits import MOST_BUNDLE_BYTES
 from handrail.surfaces.http.view_parts import Call, Page, Query, View, payload
 
 ROWS = 100
@@ -133,7 +134,7 @@ def _validate(call: Call, workflow_id: str) -> dict[str, Json]:
 
 def show_import(_: Call, __: tuple[str, ...], ___: Query) -> View:
     """Where a bundle is dropped."""
-    return View(title="Import", html=import_page())
+    return View(title="Import", html=import_page(MOST_BUNDLE_BYTES))
 
 
 def show_export(call: Call, segments: tuple[str, ...], _: Query) -> View:

@@ -13,7 +13,9 @@ export function listen({ call, go, reload, say, dialog }) {
       else if (field.type === "radio") field.checked && put(field.value);
       else if (field.type === "file") {
         const [file] = field.files;
-        if (file) waiting.push(file.text().then((text) => put({ source: file.name, text })));
+        const most = Number(field.dataset.most) || Infinity;
+        if (file?.size > most) waiting.push(Promise.reject(new Error(`The file has ${Math.ceil(file.size / 2 ** 20)} MiB; at most ${most / 2 ** 20} MiB are taken.`)));
+        else if (file) waiting.push(file.text().then((text) => put({ source: file.name, text })));
       } else if (field.value !== "" || field.dataset.type === "text") put(convert(field));
     }
     return Promise.all(waiting).then(() => input);
