@@ -23,8 +23,8 @@ import msgspec
 import pytest
 
 from handrail.contract.conformance.check import check
+from tests.referees.console_place import WAIT_SECONDS, next_line
 from tests.referees.equipment import HERE, ROOT, NotAvailable, python_party
-from tests.referees.test_console import WAIT_SECONDS, next_line
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
