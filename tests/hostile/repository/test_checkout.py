@@ -6,6 +6,7 @@ Each command is a process of its own with relative places first on its PATH, as 
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import subprocess
@@ -150,8 +151,23 @@ def test_no_hook_starts_anything_of_the_checkout(checkout: Checkout, event: str,
     assert (ran.returncode, ran.stderr) == (0, b"")
 
 
+ADDRESSES = (
+    "/api/self.context",
+    "/api/self.doctor",
+    "/api/workflow.list",
+    "/api/code.scan?search=greet",
+    "/api/code.status?session=SESSION_ID",
+    "/api/session.resume",
+    "/api/view/sessions/SESSION_ID",
+    "/api/view/workflows",
+)
+STARTED = {"workflowId": "project.three_steps", "goal": "Look.", "requestId": "checkout"}
+
+
 @pytest.mark.promise("programs.nothing-of-the-checkout-runs")
+@pytest.mark.promise("http.starts-nothing-but-git")
 def test_the_server_of_the_console_starts_nothing_of_the_checkout(checkout: Checkout) -> None:
+    """Where it looks at the project and its repository, and where a run begins in it."""
     with subprocess.Popen(
         [*own_command(), "serve", "--port", "0"],
         stdin=subprocess.DEVNULL,
@@ -162,13 +178,28 @@ def test_the_server_of_the_console_starts_nothing_of_the_checkout(checkout: Chec
     ) as server:
         try:
             assert server.stdout is not None
-            address = server.stdout.readline()
+            address = server.stdout.readline().decode().strip()
+            statuses = [ask_server(checkout, address, target) for target in spelt(ADDRESSES, checkout.names)]
+            statuses.append(ask_server(checkout, address, "/api/run.start", STARTED))
         finally:
             server.terminate()
             server.wait(DEADLINE_SECONDS)
 
-    assert address.startswith(b"http://127.0.0.1:")
+    assert address.startswith("http://127.0.0.1:")
+    assert set(statuses) == {200}
     assert checkout.trap.started() == []
+
+
+def ask_server(checkout: Checkout, address: str, target: str, body: object = None) -> int:
+    state = json.loads(Path(checkout.environment["HANDRAIL_HOME"], "run", "server.json").read_bytes())
+    headers = {"Authorization": f"Bearer {state['token']}", "Content-Type": "application/json"}
+    content = None if body is None else json.dumps(body)
+    line = http.client.HTTPConnection(address.split("/")[2], timeout=DEADLINE_SECONDS)
+    try:
+        line.request("GET" if body is None else "POST", target, content, headers)
+        return line.getresponse().status
+    finally:
+        line.close()
 
 
 @pytest.mark.promise("programs.nothing-of-the-checkout-runs")
