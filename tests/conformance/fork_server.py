@@ -46,10 +46,19 @@ LEFT_OUT = (
 NOT_ENTERED = 99
 
 
+def _load(name: str) -> None:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith("handrail"):
+            raise
+        # of an extra that is not installed here
+
+
 def serve(path: str, parent: int) -> NoReturn:
     for module in pkgutil.walk_packages(handrail.__path__, "handrail.", onerror=_unimportable):
         if not module.name.startswith(LEFT_OUT):
-            importlib.import_module(module.name)
+            _load(module.name)
     kept_trees.COMMAND_SECONDS = 60  # what is shown here must not depend on how busy the machine is
     _warm_up()
     gc.freeze()  # children share the pages
