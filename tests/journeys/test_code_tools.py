@@ -145,6 +145,23 @@ def test_a_move_changes_every_import_and_its_token_needs_only_the_module(code: C
     )
 
 
+@pytest.mark.promise("code.edit.named-modules")
+def test_a_mock_of_the_old_module_is_listed_and_its_path_stays_in_its_folder(code: CodeProject) -> None:
+    test = "import { myFunc } from '../src/app.js';\n\njest.mock('../src/app.js');\n\nmyFunc('t');\n"
+    write(code.root, "test/app.test.js", test)
+    write(code.root, "src/fake.js", "export function fake() {\n  jest.mock('./app.js');\n}\n")
+
+    moved = code.told("js-edit --move myFunc --to-module src/util.js")
+    status, refused = code.line("js-edit --move fake --to-module test/fake.js")
+
+    assert moved["complete"] is False
+    assert [(one["code"], one["file"], one["line"]) for one in moved["reasons"]] == [
+        ("module_named", "src/fake.js", 2),
+        ("module_named", "test/app.test.js", 3),
+    ]
+    assert (status, refused["details"]["reason"], refused["details"]["line"]) == (2, "place_dependent", 2)
+
+
 @pytest.mark.promise("code.edit.replace")
 def test_a_replacement_takes_its_text_from_a_file_and_names_what_nothing_declares(code: CodeProject) -> None:
     text = write(code.root.parent, "new.js", "export function helper(name) {\n  return greet(name);\n}\n")

@@ -114,6 +114,8 @@ def test_the_lines_of_a_file_keep_their_ends() -> None:
             "parse_error",
             "out of place",
         ),
+        ("def total(basket, tax=0, more):\n    pass", "parse_error", "out of place"),
+        ("def total(basket, tax=0, *):\n    pass", "parse_error", "out of place"),
         ("def total(basket, tax=0):\n    if tax:\n        break", "parse_error", "out of place"),
         ("def total(basket, tax=0):\n    try:\n        pass\n    return 1", "parse_error", "out of place"),
         ("def total(basket, tax=0):\n        a = 1\n    return 1", "parse_error", "out of place"),

@@ -151,6 +151,11 @@ _EDITS: tuple[Promise, ...] = (
         "A move takes what it needs along and rewrites importers; it exports a neighbour only on request.",
     ),
     Promise(
+        "code.edit.named-modules",
+        "code-tools, what the answers mean",
+        "A module named in quotes, as mocks and workers do, is listed by a move and never led elsewhere.",
+    ),
+    Promise(
         "code.edit.replace",
         "code-tools, commands",
         "A definition gets a given text of the same name, and names that nothing declares are listed.",

@@ -8,12 +8,15 @@ package.json names the old module or an importer cannot be rewritten, and goes a
 
 from __future__ import annotations
 
+import msgspec
+
 from handrail.code_tools.edit.moving.cycles import refuse_cycles
 from handrail.code_tools.edit.moving.emptying import drop_emptied
 from handrail.code_tools.edit.moving.extent import Extent, read_extent
 from handrail.code_tools.edit.moving.importers import rewrite_importers
 from handrail.code_tools.edit.moving.leaving import leave_home
 from handrail.code_tools.edit.moving.meanings import verify_shift
+from handrail.code_tools.edit.moving.named_modules import list_named, refuse_paths
 from handrail.code_tools.edit.moving.needs import bring_needs, drop_needless
 from handrail.code_tools.edit.moving.nested import lift_nested
 from handrail.code_tools.edit.moving.placing import place_text
@@ -60,7 +63,7 @@ def _plan(
     if isinstance(system, Refusal):
         return system
     shift = Shift(project, extent, target, system)
-    refusal = _refuse_extent(shift, is_extract) or bring_needs(shift, is_exporting)
+    refusal = _refuse_extent(shift, is_extract) or refuse_paths(shift) or bring_needs(shift, is_exporting)
     if refusal is None and is_extract:
         shift.kept |= {each.exported for each in extent.exports}
     elif refusal is None:
@@ -74,7 +77,13 @@ def _plan(
     refusal = verify_shift(shift, plan) or refuse_cycles(shift, plan)
     if refusal is not None:
         return refusal
-    return add_rest(project, symbol, extent, plan if is_extract else drop_emptied(shift, plan))
+    if is_extract:
+        return add_rest(project, symbol, extent, plan)
+    whole = add_rest(project, symbol, extent, drop_emptied(shift, plan))
+    named = list_named(project, extent.path)
+    return msgspec.structs.replace(
+        whole, reasons=(*whole.reasons, *named), complete=whole.complete and not named
+    )
 
 
 def add_rest(project: Project, symbol: Symbol, extent: Extent, plan: Plan) -> Plan:

@@ -61,6 +61,7 @@ TroubleCode: TypeAlias = Literal[
     "skipped_file",
     "global_declaration",
     "whole_module_used",
+    "module_named",
     "star_import",
     "names_as_data",
     "computed_member",

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import posixpath
-import re
-
 from handrail.code_tools.edit.moving.entries import is_entry
 from handrail.code_tools.edit.moving.meanings import edited_project
+from handrail.code_tools.edit.moving.named_modules import is_named
 from handrail.code_tools.edit.moving.shift import Shift
-from handrail.code_tools.edit.moving.specifiers import split_extension
 from handrail.code_tools.edit.plan import Edit, Plan, Refusal, hash_text
-from handrail.code_tools.facts.join import Project
-from handrail.code_tools.facts.resolution import Resolved
 from handrail.code_tools.languages.javascript.layout import read_layout
 
 
@@ -21,7 +16,7 @@ def drop_emptied(shift: Shift, plan: Plan) -> Plan:
     old = shift.project.source.text(shift.home)
     if isinstance(edited, Refusal) or old is None or is_entry(shift.project, shift.home):
         return plan
-    if not _is_empty(shift.home, edited.source.text(shift.home) or b"") or _is_named(edited, shift.home):
+    if not _is_empty(shift.home, edited.source.text(shift.home) or b"") or is_named(edited, shift.home):
         return plan
     whole = Edit(path=shift.home, start=0, end=len(old), replacement="", before_hash=hash_text(old))
     others = [edit for edit in plan.edits if edit.path != shift.home]
@@ -41,18 +36,3 @@ def _is_empty(path: str, text: bytes) -> bool:
         at = slice(statement.start - shift, statement.end - shift)
         rest[at] = b" " * len(rest[at])
     return not rest.strip()
-
-
-def _is_named(edited: Project, path: str) -> bool:
-    """An import of it, or any text in quotes that leads to it, such as that of a mock or a worker."""
-    stem = posixpath.basename(split_extension(path)[0])
-    wanted = posixpath.basename(posixpath.dirname(path)) if stem == "index" else stem
-    pattern = re.compile(rb"""(['"`])([^'"`\n]{1,500})\1""")
-    files = edited.source.files() if stem == "index" else edited.source.candidates(wanted)
-    for other in files:
-        for found in pattern.finditer(edited.source.text(other) or b"") if other != path else ():
-            spelled = found[2].decode(errors="replace")
-            resolved = edited.resolve_module(other, spelled) if "." in spelled or wanted in spelled else None
-            if isinstance(resolved, Resolved) and resolved.path == path:
-                return True
-    return False

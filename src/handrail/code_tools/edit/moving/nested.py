@@ -7,6 +7,7 @@ import re
 from handrail.code_tools.edit.moving.cycles import refuse_cycles
 from handrail.code_tools.edit.moving.extent import Extent, Part, refuse_troubles
 from handrail.code_tools.edit.moving.meanings import verify_shift
+from handrail.code_tools.edit.moving.named_modules import refuse_paths
 from handrail.code_tools.edit.moving.needs import bring_needs, drop_needless, rebase_inner
 from handrail.code_tools.edit.moving.placing import place_spelled, splice
 from handrail.code_tools.edit.moving.sheet import Want
@@ -47,7 +48,7 @@ def lift_nested(project: Project, symbol: Symbol, target: str, is_exporting: boo
     if isinstance(system, Refusal):
         return system
     shift = Shift(project, extent, target, system)
-    refusal = bring_needs(shift, is_exporting)
+    refusal = refuse_paths(shift) or bring_needs(shift, is_exporting)
     if refusal is not None:
         return refusal
     return _finish(shift, inner, text)

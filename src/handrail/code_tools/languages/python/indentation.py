@@ -77,8 +77,24 @@ def _is_in_place(node: Node, around: _Inside) -> bool:
     if node.type in ("return_statement", "yield", "await"):
         return around.in_function
     if node.type in ("parameters", "lambda_parameters"):
-        return not node.named_children or node.named_children[-1].type != "keyword_separator"
+        return _has_sound_parameters(node)
     return around.in_loop or node.type not in ("break_statement", "continue_statement")
+
+
+def _has_sound_parameters(node: Node) -> bool:
+    """A bare `*` has names after it, and before one none without a default follows one with it."""
+    kinds = [child.type for child in node.named_children if child.type != "comment"]
+    if kinds and kinds[-1] == "keyword_separator":
+        return False
+    has_default = False
+    for kind in kinds:
+        if kind in ("keyword_separator", "list_splat_pattern", "dictionary_splat_pattern"):
+            break
+        if kind in ("default_parameter", "typed_default_parameter"):
+            has_default = True
+        elif has_default and kind == "identifier":
+            return False
+    return True
 
 
 def _has_sound_clauses(text: bytes, node: Node, indent: bytes) -> bool:
