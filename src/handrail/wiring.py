@@ -109,7 +109,7 @@ def build_observer(environment: Mapping[str, str], tell: Callable[[str], None]) 
     if not is_asked or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return NO_OBSERVER
     try:
-        from handrail.host.telemetry import export_telemetry
+        from handrail.host.server.telemetry import export_telemetry
 
         return export_telemetry(environment)
     except ImportError:

@@ -39,7 +39,7 @@ LEFT_OUT = (
     "handrail.surfaces.mcp.http",
     "handrail.demo",
     "handrail.__main__",
-    "handrail.host.telemetry",
+    "handrail.host.server.telemetry",
     "handrail.surfaces.http.companions.a2a_calls",
 )
 """Heavy, and needed by one command each; the last ones need an extra."""

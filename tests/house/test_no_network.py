@@ -21,7 +21,7 @@ UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/
 Sigstore; nothing else speaks to a network."""
 SERVERS = {
     "src/handrail/host/server/http_client.py": ("http", "ssl", "urllib"),
-    "src/handrail/host/telemetry.py": ("opentelemetry",),
+    "src/handrail/host/server/telemetry.py": ("opentelemetry",),
     "src/handrail/surfaces/http/serving.py": ("socket", "uvicorn"),
     "src/handrail/surfaces/http/app.py": ("urllib",),
     "src/handrail/surfaces/http/companions/a2a_calls.py": ("starlette",),

@@ -14,7 +14,7 @@ from handrail.wiring import build_observer
 from tests.journeys.given_workflows import WITH_DECISION, begin, step
 from tests.surfaces.http.client import ask, make_app
 
-MODULE = "handrail.host.telemetry"
+MODULE = "handrail.host.server.telemetry"
 ASKED = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
 
 
