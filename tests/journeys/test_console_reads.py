@@ -100,7 +100,7 @@ def test_words_of_notes_and_artifacts_lead_to_their_node(seen: Seen) -> None:
 
     assert (notes["node_id"], notes["what"], notes["snippet"]) == (tip, "notes", "Tried it another way.")
     assert artifact["what"] == "wr.gap"
-    assert artifact["snippet"] == "Severity: warning. Summary: The staging database was not reachable"
+    assert artifact["snippet"] == "Severity: warning. Summary: The staging database was not reachable."
     assert nothing == []
 
 

@@ -131,7 +131,9 @@ def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str, str]]
             yield node, "notes", text, text, node.at
         for held in attached_to(history, node.node_id).artifacts:
             body = held.artifact.body
-            lines = ". ".join(words.rstrip(".") for _, words in artifact_lines(body))
+            lines = " ".join(
+                words if words[-1:] in ".:?!" else f"{words}." for _, words in artifact_lines(body)
+            )
             yield node, held.artifact.kind, msgspec.json.encode(body).decode(), lines, node.at
     for kept in reversed(tuple(history.session_notes.values())):
         yield None, "session notes", kept.notes.text, kept.notes.text, kept.at

@@ -100,7 +100,7 @@ def head(title: str, *below: Child, crumbs: Sequence[tuple[str, str]] = (), besi
 
 def breadcrumbs(crumbs: Sequence[tuple[str, str]]) -> Html:
     """The way to a page: each word with its address."""
-    rows = [element("li", element("a", word, href=path)) for word, path in crumbs]
+    rows = [element("li", element("a", cut(word, LONGEST_CRUMB), href=path)) for word, path in crumbs]
     return element("nav", element("ol", *rows, class_="crumbs"), aria_label="Where you are")
 
 
@@ -145,6 +145,7 @@ def points(rows: Iterable[Child]) -> Html:
     return element("ul", *(element("li", row) for row in rows), class_="facts dots")
 
 
+LONGEST_CRUMB = 60
 LONGEST_TITLE = 140
 """Characters of a title in a list."""
 
