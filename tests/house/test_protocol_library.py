@@ -12,6 +12,7 @@ from tests.house.tree import Source, check, check_planted, nodes, plant, python_
 LIBRARIES = frozenset({"mcp", "mcp_types", "anyio", "starlette", "uvicorn", "pydantic"})
 ALLOWED = {
     "src/handrail/surfaces/mcp/over_http.py": "the library's server around the adapter, as an ASGI app",
+    "src/handrail/surfaces/http/companions/a2a_calls.py": "requests as the A2A library takes them",
     "src/handrail/surfaces/http/serving.py": "the web server that runs our ASGI app on a socket",
 }
 

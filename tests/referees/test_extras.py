@@ -95,7 +95,9 @@ def served(home: Path, python: str, **more: str) -> Iterator[Place]:
     )
     try:
         address = next_line(process).strip()
-        yield Place(python=python, address=address, token=(home / "token").read_text("utf-8").strip())
+        yield Place(
+            python=python, address=address, token=(home / "token").read_text(encoding="utf-8").strip()
+        )
     finally:
         process.terminate()
         try:

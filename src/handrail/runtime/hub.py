@@ -220,13 +220,13 @@ def perform_operation(
         outcome = _disclose_success(
             own, called, params, request, success, ask, measure or _measure_payload, declared
         )
-        return _add_cursor(own, called, request, outcome)
+        outcome = _add_cursor(own, called, request, outcome)
+        # notices must not use up a budget
+        return outcome if ask.budget is not None else _announce_removals(called, params, outcome)
 
     outcome = _catch_trouble(own, called.name, params, work)
     if isinstance(outcome, Failure) and caller.needs_key and called.effect == "create":
         outcome = _add_key(own, called, outcome)
-    if ask.budget is None:  # notices must not use up a budget
-        outcome = _announce_removals(called, params, outcome)
     return _audit_outcome(own, called, params, outcome, caller, started_ms, settings)
 
 
@@ -416,8 +416,10 @@ def _audit_outcome(
 ) -> Outcome:
     """Write the audit line of the outcome; if that fails, add a notice. Who watches is told too."""
     if runtime.observer is not NO_OBSERVER:
-        note = _note_of(called.name, outcome, runtime.clock.monotonic_ms() - started_ms)
-        _try_work(lambda: runtime.observer.note_call(note), lambda: _record_incident(runtime))
+        _try_work(
+            lambda: runtime.observer.note_call(_note_of(runtime, called.name, outcome, started_ms)),
+            lambda: _record_incident(runtime),
+        )
     done = _try_work(
         lambda: audit_call(runtime, called, params, outcome, caller, started_ms, settings),
         lambda: _record_incident(runtime),
@@ -429,7 +431,8 @@ def _audit_outcome(
     return msgspec.structs.replace(outcome, notices=(*outcome.notices, notice))
 
 
-def _note_of(name: str, outcome: Outcome, duration_ms: int) -> CallNote:
+def _note_of(runtime: Runtime, name: str, outcome: Outcome, started_ms: int) -> CallNote:
+    duration_ms = runtime.clock.monotonic_ms() - started_ms
     if isinstance(outcome, Failure):
         return CallNote(operation=name, outcome=outcome.kind.code, is_failure=True, duration_ms=duration_ms)
     is_blocked = isinstance(outcome.data, dict) and outcome.data.get("kind") == "blocked"
