@@ -259,6 +259,34 @@ def test_what_cannot_be_known_is_refused_with_the_place(files: Files, new_name: 
 
 INCOMPLETE: dict[str, tuple[Files, str]] = {
     "a module as a value": ({"m.py": "^a = 1", "n.py": "import m\nf(m)"}, "whole_module_used"),
+    "a module that a call gives": (
+        {
+            "m.py": "^a = 1",
+            "n.py": "import importlib\nm = importlib.import_module('m')\ngetattr(m, 'A'.lower())",
+        },
+        "whole_module_used",
+    ),
+    "a module that a call gives to another": (
+        {"m.py": "^a = 1", "n.py": "f(__import__('m'))"},
+        "whole_module_used",
+    ),
+    "a module of a package that a call gives": (
+        {"p/__init__.py": "", "p/m.py": "^a = 1", "n.py": "f(import_module('p.m'))"},
+        "whole_module_used",
+    ),
+    "a neighbour that a call gives": (
+        {"p/__init__.py": "", "p/m.py": "^a = 1", "p/n.py": "f(import_module('.m', __package__))"},
+        "whole_module_used",
+    ),
+    "a module from the table": ({"m.py": "^a = 1", "n.py": "f(sys.modules['m'])"}, "whole_module_used"),
+    "a module that the table may have": (
+        {"m.py": "^a = 1", "n.py": "m = sys.modules.get('m')"},
+        "whole_module_used",
+    ),
+    "a module as a member": (
+        {"p/__init__.py": "", "p/m.py": "^a = 1", "n.py": "import p.m\nf(p.m)"},
+        "whole_module_used",
+    ),
     "a computed import": ({"m.py": "^a = 1", "n.py": "a\nimport_module(x)"}, "dynamic_import"),
     "a computed member": ({"m.py": "^a = 1", "n.py": "a\ngetattr(m, x)"}, "computed_member"),
     "code elsewhere": ({"m.py": "^a = 1", "n.py": "a\nexec(x, {})"}, "eval"),
@@ -285,6 +313,28 @@ def test_a_plan_says_why_it_may_not_be_all(files: Files, code: str) -> None:
     assert isinstance(plan, Plan), plan
     assert not plan.complete
     assert code in {reason.code for reason in plan.reasons}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "importlib.import_module('m').a",
+        "import_module('m').a()",
+        "__import__('m').a",
+        "sys.modules['m'].a",
+        "sys.modules.get('m').a",
+        "getattr(import_module('m'), 'a')",
+        "import_module('m')\ndel sys.modules['m']",
+    ],
+)
+def test_a_module_that_an_expression_gives_is_followed(text: str) -> None:
+    files = {"m.py": "^a = 1", "n.py": text}
+    project, symbol, _ = project_with_mark(files)
+    assert symbol is not None
+
+    expected = {"m.py": "b = 1", "n.py": text.replace(".a", ".b").replace("'a'", "'b'")}
+    assert rename(files) == expected
+    assert project.references(symbol).complete
 
 
 def test_members_and_mentions_are_listed_and_left_alone() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
 from handrail.code_tools.edit.rename import plan_rename
-from handrail.code_tools.facts.join import Style
+from handrail.code_tools.facts.join import References, Style
 from tests.code_tools.reading import project_with_mark
 
 Files = Mapping[str, str]
@@ -333,6 +333,23 @@ def test_dynamic_code_makes_a_plan_incomplete() -> None:
         ("const m = require('./m'); f(m)", "whole_module_used"),
         ("import * as m from './m'; export {m}", "whole_module_used"),
         ("import * as m from './m'; m[x]", "whole_module_used"),
+        ("import('./m').then(f)", "whole_module_used"),
+        ("import('./m').then(m => f(m))", "whole_module_used"),
+        ("import('./m').then(({b, ...rest}) => rest)", "whole_module_used"),
+        ("const load = () => import('./m'); load().then(({a}) => a)", "whole_module_used"),
+        ("const p = import('./m'); p.then(({a}) => a)", "whole_module_used"),
+        ("const [{a}] = await Promise.all([import('./m')])", "whole_module_used"),
+        ("(await import('./m'))[x]", "whole_module_used"),
+        ("(await import(`./m`))[x]", "whole_module_used"),
+        ("f({...require('./m')})", "whole_module_used"),
+        ("f(require('./m'))", "whole_module_used"),
+        ("Object.assign(x, require('./m'))", "whole_module_used"),
+        ("const {[x]: y} = require('./m')", "whole_module_used"),
+        ("let m; m = require('./m'); m.a", "whole_module_used"),
+        ("exports.m = require('./m')", "whole_module_used"),
+        ("const {b, ...rest} = require('./m')", "whole_module_used"),
+        ("import * as m from './m'; const {b, ...rest} = m", "whole_module_used"),
+        ("jest.mock('./m', () => ({a: 1}))", "module_named"),
         ("import('./' + x).then(m => m.a)", "dynamic_import"),
         ("module.exports = {...a}", "computed_exports"),
         ("a; f(exports)", "computed_exports"),
@@ -346,6 +363,62 @@ def test_what_cannot_be_followed_is_a_reason(text: str, code: str) -> None:
     found = project.references(symbol)
 
     assert (found.complete, {reason.code for reason in found.reasons}) == (False, {code})
+    assert "const [{a}]" not in text or (("n.js", text.index("a}"), "member") in _levels(found))
+    places = {(each.path, each.start) for each in found.items if each.level == "possible"}
+    whole = [each for each in found.reasons if each.code == "whole_module_used"]
+    assert {(each.path, each.start) for each in whole} <= places
+
+
+def _levels(found: References) -> set[tuple[str, int, str]]:
+    return {(each.path, each.start, each.level) for each in found.items}
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("import('./m').then(({a}) => a)", "import('./m').then(({b}) => b)"),
+        ("import('./m').then(m => m.a)", "import('./m').then(m => m.b)"),
+        ("import('./m').then(async (m) => { m.a })", "import('./m').then(async (m) => { m.b })"),
+        ("import('./m').then(() => 1)", "import('./m').then(() => 1)"),
+        ("import('./m'); await import('./m')", "import('./m'); await import('./m')"),
+        ("(await import(`./m`)).a", "(await import(`./m`)).b"),
+        ("const {'a': x} = require('./m')", "const {'b': x} = require('./m')"),
+        ("import * as m from './m'; const {a} = m; a", "import * as m from './m'; const {b: a} = m; a"),
+        (
+            "import * as m from './m'; const {a: x, c} = m; x",
+            "import * as m from './m'; const {b: x, c} = m; x",
+        ),
+        ("module.exports = {...require('./m')}", "module.exports = {...require('./m')}"),
+    ],
+)
+def test_a_module_that_an_expression_loads_is_followed(text: str, after: str) -> None:
+    files = {"m.js": "export let ^a; export let c", "n.js": text}
+    project, symbol, _ = project_with_mark(files)
+    assert symbol is not None
+
+    assert rename(files) == {"m.js": "export let b; export let c", "n.js": after}
+    assert project.references(symbol).reasons == ()
+
+
+def test_a_type_names_a_member_of_a_module() -> None:
+    files = {
+        "m.ts": "export const ^a = 1",
+        "n.ts": "import * as m from './m'\n"
+        "type A = [typeof import('./m')['a'], typeof import('./m').a, typeof m['a']]",
+    }
+
+    changed = rename(files)
+
+    assert isinstance(changed, dict)
+    assert changed["n.ts"].endswith("[typeof import('./m')['b'], typeof import('./m').b, typeof m['b']]")
+
+
+def test_a_default_import_holds_a_whole_commonjs_module() -> None:
+    files = {"m.js": "exports.^a = () => 1", "n.mjs": "import m from './m.js'; m.a(); f(m)"}
+    project, symbol, _ = project_with_mark(files)
+    assert symbol is not None
+
+    assert [each.code for each in project.references(symbol).reasons] == ["whole_module_used"]
 
 
 def test_a_whole_module_behind_a_star_is_a_reason() -> None:

@@ -80,7 +80,7 @@ def _plan(
     if is_extract:
         return add_rest(project, symbol, extent, plan)
     whole = add_rest(project, symbol, extent, drop_emptied(shift, plan))
-    named = list_named(project, extent.path)
+    named = tuple(each for each in list_named(project, extent.path) if each not in whole.reasons)
     return msgspec.structs.replace(
         whole, reasons=(*whole.reasons, *named), complete=whole.complete and not named
     )

@@ -208,6 +208,12 @@ class Project:
         for reference in self._weaker(slots, names, candidates):
             items.setdefault((reference.path, reference.start), reference)
         reasons = self.troubles(candidates, slots)
+        for trouble in reasons:
+            if trouble.code in PLACES_OF_USE:
+                place = Reference(
+                    path=trouble.path, start=trouble.start, end=trouble.end, role="text", level="possible"
+                )
+                items.setdefault((place.path, place.start), place)
         return References(
             symbol=symbol,
             items=tuple(sorted(items.values(), key=lambda each: (each.path, each.start))),
@@ -304,6 +310,16 @@ class Project:
             if facts is None or text is None:
                 continue
             identifiers = {use.start for use in facts.uses}
+            for use in facts.uses if is_public else ():
+                if use.role == "pattern" and use.name in names:  # `{a} = x` reads `x.a`
+                    yield Reference(
+                        path=path,
+                        start=use.start,
+                        end=use.end,
+                        role=use.role,
+                        level="member",
+                        definition=use.definition,
+                    )
             for member in facts.members:
                 identifiers.add(member.start)
                 if is_public and member.name in names and member.role != "keyword":
@@ -369,12 +385,25 @@ class Project:
                         seen.add(path)
                         waiting.append(path)
                 for found in links.imports:
-                    if found.imported == "*" and self.slots.module_of(path, found.module) == module:
+                    if self._is_whole(path, found, module):
                         facts = self.facts(path)
                         assert facts is not None, "its links are a part of its facts"
+                        code: TroubleCode = "whole_module_used"
+                        if found.kind == "mentioned":
+                            code = "module_named"
                         for start, end in _leaking_uses(facts, found):
-                            yield Trouble(code="whole_module_used", path=path, start=start, end=end)
+                            yield Trouble(code=code, path=path, start=start, end=end)
 
+    def _is_whole(self, path: str, found: Import, module: str) -> bool:
+        """Whether an import holds this module as one thing; a default import does that to CommonJS."""
+        if found.imported == "*":
+            return self.slots.module_of(path, found.module) == module
+        is_default = found.imported == "default" and found.binding != NONE
+        return is_default and self.slots.module_behind(path, found.binding) == module
+
+
+PLACES_OF_USE: frozenset[TroubleCode] = frozenset({"whole_module_used", "module_named"})
+"""Troubles that are places where the name is perhaps read."""
 
 DYNAMIC_CODES: dict[DynamicKind, TroubleCode | None] = {
     "eval": "eval",
@@ -405,13 +434,15 @@ def _is_followed(token: Token, style: Style) -> bool:
 
 
 def _leaking_uses(facts: FileFacts, found: Import) -> Iterator[tuple[int, int]]:
-    """Uses of a whole module that are no receiver of a plain member."""
+    """Where a whole module goes somewhere: no plain member of it is read, and nothing that is known."""
     if found.binding == NONE:
+        if not found.is_followed:
+            yield found.statement.start, found.statement.end
         return
     received = {member.index for member in facts.members if member.receiver == "use"}
     for at in facts.bindings[found.binding].uses:
         use = facts.uses[at]
-        if use.role not in ("declaration", "doc", "type") and at not in received:
+        if use.role not in ("declaration", "doc") and at not in received:
             yield use.start, use.end
 
 

@@ -79,6 +79,7 @@ ImportKind: TypeAlias = Literal[
     "dynamic",
     "type",  # `import("x").T` in a comment
     "star",  # `from x import *`
+    "mentioned",  # a path in a string that nothing here loads: `jest.mock("./x")`
     "augmentation",  # a name inside `declare module "x" {}`: the same thing as that module's own
 ]
 ExportKind: TypeAlias = Literal[
@@ -204,6 +205,8 @@ class Import(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fals
     definition: int = NONE
     member: int = NONE
     """For `require("x").name`: the member that names what is imported."""
+    is_followed: bool = False
+    """Of a whole module without a local name: all that is read of it is known, as members or names."""
 
 
 class Export(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):

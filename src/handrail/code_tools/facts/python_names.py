@@ -383,6 +383,23 @@ class PythonNames:
                 if self.module_of_import(path, found) == slot.path:
                     for start, end in _leaking_uses(facts, found):
                         yield Trouble(code="whole_module_used", path=path, start=start, end=end)
+            if facts is not None:
+                yield from self._leaking_members(slot.path, path, facts)
+
+    def _leaking_members(self, module: str, path: str, facts: FileFacts) -> Iterator[Trouble]:
+        """`f(package.module)`: the module as a value that a member is."""
+        name = self.modules.name_in_imports(module)
+        received = {member.index for member in facts.members if member.receiver == "member"}
+        for at, member in enumerate(facts.members):
+            if member.name != name or member.role not in ("read", "call") or at in received:
+                continue
+            around = self.module_behind_member(path, facts, member)
+            if around is None:
+                continue
+            named = self.find_exported(around, name)
+            found = self.modules.child(around, name) if named is None else self.module_of_slot(named)
+            if found == module:
+                yield Trouble(code="whole_module_used", path=path, start=member.start, end=member.end)
 
     def unknown_stars(self, path: str, name: str) -> Iterator[Trouble]:
         """Star imports of other people's modules in a file that uses a name nobody here binds."""
@@ -418,8 +435,10 @@ def _token(path: str, use: Use, tie: Slot | None, split: Split, *, is_first: boo
 
 
 def _leaking_uses(facts: FileFacts, found: Import) -> Iterator[tuple[int, int]]:
-    """Uses of a whole module that are no receiver of a plain member."""
+    """Where a whole module goes somewhere: no plain member of it is read, and nothing that is known."""
     if found.binding == NONE:
+        if not found.is_followed:
+            yield found.statement.start, found.statement.end
         return
     received = {member.index for member in facts.members if member.receiver == "use"}
     for at in facts.bindings[found.binding].uses:

@@ -372,7 +372,16 @@ class Slots:
                 if member.name != slot.name or _is_key_of_import(facts, member):
                     continue
                 if self.slot_of_member(path, facts, member) == slot:
-                    yield _member_token(path, member)
+                    yield self._member_of_module(path, facts, member)
+
+    def _member_of_module(self, path: str, facts: FileFacts, member: Member) -> Token:
+        """In `{a} = module` the member is a local name in the same token."""
+        local = next((use for use in facts.uses if use.start == member.start), None)
+        if member.role != "pattern" or local is None or local.binding == NONE:
+            return _member_token(path, member)
+        tie = self.slot_of_binding(path, local.binding)
+        span = Span(start=member.start, end=member.end)
+        return _token(path, span, member.role, member.definition, tie, "pattern", True)
 
     def _tokens_of_export(self, slot: Exported, export: Export) -> Iterator[Token]:
         span = export.exported_span

@@ -65,7 +65,7 @@ def list_dependencies(project: Project, path: str, facts: FileFacts | Links) -> 
     """The modules of a file's imports and re-exports, each once, in their order."""
     taken: dict[tuple[str, str], tuple[int, list[str]]] = {}
     for one in facts.imports:
-        if one.module:
+        if one.module and one.kind != "mentioned":
             key = (one.module, _find_submodule(project, path, one))
             taken.setdefault(key, (one.module_span.start, []))[1].append(one.imported)
     for export in facts.exports:

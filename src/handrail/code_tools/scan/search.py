@@ -111,7 +111,8 @@ def _definitions(path: str, facts: FileFacts, text: str) -> Iterator[Match]:
 
 def _uses(path: str, facts: FileFacts, text: str) -> Iterator[Match]:
     defined = {definition.start for definition in facts.definitions}
-    named: list[Use | Member] = [*facts.uses, *facts.members]
+    used = {use.start for use in facts.uses}
+    named: list[Use | Member] = [*facts.uses, *(each for each in facts.members if each.start not in used)]
     for use in named:
         if text in use.name and use.start not in defined and use.role != "declaration":
             yield Match(

@@ -72,7 +72,7 @@ class Graph:
 
 def is_loaded(facts: FileFacts, path: str, found: Import) -> bool:
     """An import that does something at run time; TypeScript drops one that only types use."""
-    if found.is_type_only or found.kind in ("dynamic", "type"):
+    if found.is_type_only or found.kind in ("dynamic", "type", "mentioned"):
         return False
     if found.binding == NONE or not path.endswith((".ts", ".tsx", ".mts", ".cts")):
         return True

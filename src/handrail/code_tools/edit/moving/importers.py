@@ -30,7 +30,9 @@ def rewrite_importers(shift: Shift) -> Refusal | None:
         facts = shift.project.facts(path)
         if facts is None or path == shift.home:
             continue
-        imports = [each for each in facts.imports if _is_home(shift, path, each.module)]
+        imports = [
+            each for each in facts.imports if each.kind != "mentioned" and _is_home(shift, path, each.module)
+        ]
         exports = [each for each in facts.exports if each.module and _is_home(shift, path, each.module)]
         if facts.troubles and (imports or exports):
             return refuse_troubles(path, facts)
@@ -110,8 +112,9 @@ def _rewrite_call(shift: Shift, path: str, facts: FileFacts, found: Import) -> R
     """`const {a} = await import("x")`, `require("x").a`: another module where only this name is taken."""
     same = [each for each in facts.imports if each.module_span == found.module_span]
     others = [each for each in same if each != found and each.imported != "*"]
-    whole = [each for each in same if each.imported == "*" and each.binding != NONE]
-    if others or whole or path == shift.target:
+    whole = [each for each in same if each.imported == "*"]
+    is_held = any(each.binding != NONE or not each.is_followed for each in whole)
+    if others or is_held or path == shift.target:
         shift.kept.add(found.imported)
         return None
     _retarget(shift, path, found)
@@ -134,8 +137,7 @@ def _rewrite_whole(
             return None  # the names that it takes are imports of their own
         members = [each for each in facts.members if each.receiver == "import" and each.index == at]
         if not members:
-            is_taken_apart = bool(same)
-            shift.kept |= set() if is_taken_apart else names
+            shift.kept |= set() if found.is_followed else names
         elif members[0].name in names and path != shift.target and members[0].name != "default":
             _retarget(shift, path, found)
         elif members[0].name in names:

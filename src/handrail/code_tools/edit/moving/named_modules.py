@@ -96,5 +96,5 @@ def _is_in_comment(text: bytes, start: int) -> bool:
 
 def _specifiers(facts: FileFacts) -> set[int]:
     """Where imports and exports name their modules."""
-    named = {each.module_span.start for each in facts.imports}
+    named = {each.module_span.start for each in facts.imports if each.kind != "mentioned"}
     return named | {each.module_span.start for each in facts.exports if each.module_span is not None}

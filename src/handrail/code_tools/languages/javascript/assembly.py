@@ -22,6 +22,7 @@ from handrail.code_tools.facts.model import (
 from handrail.code_tools.languages.javascript.commonjs import read_commonjs
 from handrail.code_tools.languages.javascript.documentation import read_documentation
 from handrail.code_tools.languages.javascript.draft import Draft, DraftDefinition, DraftImport, DraftUse
+from handrail.code_tools.languages.javascript.loading import bind_loaded
 from handrail.code_tools.languages.javascript.statements import LABEL
 
 SIGNATURE_LENGTH = 200
@@ -31,6 +32,7 @@ HASHED = frozenset({"function", "class", "method", "type", "enum", "namespace"})
 def assemble(
     draft: Draft, language: Language, is_declaration: bool, troubles: tuple[ParseTrouble, ...]
 ) -> FileFacts:
+    bind_loaded(draft)
     _hoist_functions(draft)
     docs = read_documentation(draft, language)
     for use in draft.uses:
@@ -266,6 +268,7 @@ def _imports(draft: Draft, member_place: list[int]) -> tuple[Import, ...]:
             statement=Span(start=each.statement[0], end=each.statement[1]),
             definition=each.definition,
             member=NONE if each.member == NONE else member_place[each.member],
+            is_followed=each.is_followed,
         )
         for each in draft.imports
     )

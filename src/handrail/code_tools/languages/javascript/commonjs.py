@@ -74,6 +74,7 @@ def _export_whole(draft: Draft, assignment: DraftAssignment) -> None:
     draft.dynamic += [("exports", start, end) for start, end in assignment.spreads]
     for at in assignment.stars:
         found = draft.imports[at]
+        found.is_followed = True
         star = DraftExport("star", "*", assignment.statement)
         star.module, star.module_span, star.imported = found.module, found.module_span, "*"
         draft.exports.append(star)

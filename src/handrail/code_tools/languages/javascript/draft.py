@@ -100,8 +100,8 @@ class DraftMember:
 
 class DraftImport:
     __slots__ = (
-        *("binding_use", "definition", "imported", "imported_span", "is_type_only", "kind", "member"),
-        *("module", "module_span", "statement"),
+        *("binding_use", "definition", "imported", "imported_span", "is_followed", "is_type_only", "kind"),
+        *("member", "module", "module_span", "statement"),
     )
 
     def __init__(
@@ -118,6 +118,7 @@ class DraftImport:
         self.imported = ""
         self.imported_span: tuple[int, int] | None = None
         self.binding_use = NONE
+        self.is_followed = False
         self.is_type_only = False
         self.definition = NONE
         self.member = NONE
@@ -195,6 +196,8 @@ class Draft:
         self.imports: list[DraftImport] = []
         self.exports: list[DraftExport] = []
         self.assignments: list[DraftAssignment] = []
+        self.loaded: list[tuple[int, Node]] = []
+        """Import of a whole module, and the name or pattern of a parameter that it becomes the value of."""
         self.objects: dict[int, DraftAssignment] = {}
         """Node id of an object literal -> the assignment whose right side it is."""
         self.dynamic: list[tuple[DynamicKind, int, int]] = []

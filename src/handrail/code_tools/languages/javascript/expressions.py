@@ -6,11 +6,15 @@ from handrail.code_tools.facts.model import NONE, VALUE, ReceiverKind, Role
 from handrail.code_tools.languages.grammars import Node
 from handrail.code_tools.languages.javascript.declarations import FUNCTION_VALUES, quoted, visit_key
 from handrail.code_tools.languages.javascript.draft import Draft, DraftAssignment, DraftImport, span_of
+from handrail.code_tools.languages.javascript.loading import (
+    is_importing,
+    loading_call_of,
+    read_loading_call,
+    read_then,
+)
 from handrail.code_tools.languages.respelling import imported_module
 
-TRANSPARENT = frozenset(
-    {"parenthesized_expression", "non_null_expression", "as_expression", "satisfies_expression"}
-)
+PROMISE = frozenset({b"then", b"catch", b"finally"})
 CHAINS = frozenset({"member_expression", "subscript_expression", "nested_identifier"})
 
 
@@ -62,6 +66,8 @@ def read_chain(draft: Draft, node: Node, scope: int, definition: int, role: Role
             break
         node = inside
     receiver, index = _read_root(draft, node, scope, definition)
+    if receiver == "import" and is_importing(node) and _is_of_promise(draft, links):
+        receiver, index = "unknown", NONE
     last = NONE
     for position, link in enumerate(reversed(links)):
         is_last = position == len(links) - 1
@@ -81,11 +87,19 @@ def read_chain(draft: Draft, node: Node, scope: int, definition: int, role: Role
         elif name is not None:
             last = draft.member(name, role if is_last else "read", definition)
             draft.members[last].receiver, draft.members[last].index = receiver, index
+            if receiver == "import":
+                draft.imports[index].is_followed = True
             receiver, index = "member", last
         else:
             receiver, index = "unknown", NONE
         _visit_type_arguments(draft, link, scope, definition)
     return last
+
+
+def _is_of_promise(draft: Draft, links: list[Node]) -> bool:
+    """`import("x").then`: what has not been awaited is no module."""
+    name = links[-1].child_by_field_name("property") if links else None
+    return name is not None and draft.text[name.start_byte : name.end_byte] in PROMISE
 
 
 def _visit_type_arguments(draft: Draft, link: Node, scope: int, definition: int) -> None:
@@ -139,50 +153,15 @@ def _read_call_root(draft: Draft, call: Node, scope: int, definition: int) -> tu
     return "unknown", NONE
 
 
-def read_loading_call(draft: Draft, call: Node, scope: int, definition: int) -> int:
-    """`require("x")` or `import("x")` as an import of the whole module; NONE for any other call."""
-    function = call.child_by_field_name("function")
-    arguments = call.child_by_field_name("arguments")
-    if function is None or arguments is None or arguments.type != "arguments":
-        return NONE
-    is_require = (
-        function.type == "identifier" and draft.text[function.start_byte : function.end_byte] == b"require"
-    )
-    if not is_require and function.type != "import":
-        return NONE
-    given = [child for child in arguments.named_children if child.type != "comment"]
-    module = quoted(given[0]) if given and given[0].type == "string" else None
-    if module is None or (is_require and len(given) != 1):
-        if given or not is_require:
-            draft.dynamic.append(("require" if is_require else "import", *span_of(call)))
-        return NONE
-    if is_require:
-        draft.use(function, "call", scope, VALUE, definition)
-    draft.push(given[1:], scope, definition)
-    made = DraftImport(
-        "require" if is_require else "dynamic", draft.name_of(module), span_of(module), span_of(call)
-    )
-    made.imported = "*"
-    made.definition = definition
-    draft.imports.append(made)
-    return len(draft.imports) - 1
-
-
-def loading_call_of(node: Node | None) -> Node | None:
-    """The call in `require("x")`, `(await import("x"))` and the like."""
-    while node is not None and node.type in (*TRANSPARENT, "await_expression"):
-        node = next((child for child in node.named_children if child.type != "comment"), None)
-    return node if node is not None and node.type == "call_expression" else None
-
-
 def visit_call(draft: Draft, node: Node, scope: int, definition: int) -> None:
     if read_loading_call(draft, node, scope, definition) != NONE:
         return
+    is_read = read_then(draft, node, scope, definition)
     function = node.child_by_field_name("function") or node.child_by_field_name("constructor")
     for child in node.named_children:
         if child != function:
             draft.stack.append((child, scope, definition))
-    if function is None:
+    if function is None or is_read:
         return
     if function.type == "identifier":
         use = draft.use(function, "call", scope, VALUE, definition)

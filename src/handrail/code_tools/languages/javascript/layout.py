@@ -15,7 +15,7 @@ from handrail.code_tools.facts.model import Span
 from handrail.code_tools.languages.extensions import language_of
 from handrail.code_tools.languages.grammars import Node, parse_text
 from handrail.code_tools.languages.javascript.declarations import FUNCTION_VALUES, quoted
-from handrail.code_tools.languages.javascript.expressions import loading_call_of
+from handrail.code_tools.languages.javascript.loading import loading_call_of
 
 StatementKind: TypeAlias = Literal[
     "import", "require", "export_list", "export_star", "export_default", "declaration", "variables",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from handrail.code_tools.facts.model import EVERY_MEANING, NONE, VALUE, Kind
 from handrail.code_tools.languages.grammars import Node
 from handrail.code_tools.languages.javascript.declarations import FUNCTION_VALUES, declare_pattern
-from handrail.code_tools.languages.javascript.draft import Draft, DraftImport, span_of
-from handrail.code_tools.languages.javascript.expressions import (
+from handrail.code_tools.languages.javascript.draft import Draft, span_of
+from handrail.code_tools.languages.javascript.expressions import read_chain, visit_target
+from handrail.code_tools.languages.javascript.loading import (
+    bind_module,
+    import_like,
+    link_pattern,
     loading_call_of,
-    read_chain,
     read_loading_call,
-    visit_target,
 )
 
 LABEL = ":"
@@ -45,7 +47,7 @@ def _visit_declarator(
     if name is None:
         draft.push(node.named_children, scope, definition)
         return
-    inner = definition
+    inner, first_member = definition, len(draft.members)
     if name.type == "identifier":
         kind: Kind = "variable"
         if value is not None and value.type in FUNCTION_VALUES:
@@ -62,7 +64,10 @@ def _visit_declarator(
     for child in node.named_children:
         if child != name and child != value:
             draft.stack.append((child, scope, definition))
-    if value is not None and not _read_required(draft, name, value, uses, scope, definition):
+    if value is not None and value.type == "identifier" and name.type == "object_pattern":
+        use = draft.use(value, "read", scope, VALUE, definition)
+        link_pattern(draft, name, use, first_member, definition)
+    elif value is not None and not _read_required(draft, name, value, uses, scope, definition):
         draft.stack.append((value, scope, inner))
 
 
@@ -75,13 +80,7 @@ def _read_required(
         made = read_loading_call(draft, call, scope, definition)
         if made == NONE:
             return False
-        for use in uses:  # what comes from another module may be anything there
-            draft.bindings[draft.uses[use].binding].meaning = EVERY_MEANING
-        whole = draft.imports[made]
-        if name.type == "identifier":
-            whole.binding_use = uses[0]
-        elif name.type == "object_pattern":
-            _import_names(draft, name, whole, uses)
+        bind_module(draft, made, name, {draft.uses[use].start: use for use in uses})
         return True
     if value.type != "member_expression" or name.type != "identifier":
         return False
@@ -91,45 +90,13 @@ def _read_required(
     member = read_chain(draft, value, scope, definition, "read")
     if member != NONE and draft.members[member].receiver == "import":
         whole = draft.imports[draft.members[member].index]
-        made_import = _import_like(whole, draft.members[member].name)
+        made_import = import_like(whole, draft.members[member].name)
         made_import.imported_span = (draft.members[member].start, draft.members[member].end)
         made_import.binding_use = uses[0]
         draft.bindings[draft.uses[uses[0]].binding].meaning = EVERY_MEANING
         made_import.member = member
         draft.imports.append(made_import)
     return True
-
-
-def _import_names(draft: Draft, pattern: Node, whole: DraftImport, uses: list[int]) -> None:
-    """One import per plain name in the pattern; a nested pattern or a rest takes the whole module."""
-    by_start = {draft.uses[use].start: use for use in uses}
-    for child in pattern.named_children:
-        part = child
-        if part.type == "object_assignment_pattern":
-            part = part.named_children[0]
-        if part.type == "shorthand_property_identifier_pattern":
-            made = _import_like(whole, draft.name_of(part))
-            made.imported_span = span_of(part)
-            made.binding_use = by_start[part.start_byte]
-            draft.imports.append(made)
-        elif part.type == "pair_pattern":
-            key, value = part.child_by_field_name("key"), part.child_by_field_name("value")
-            if value is not None and value.type == "assignment_pattern":
-                value = value.child_by_field_name("left")
-            if key is None or key.type != "property_identifier":
-                continue
-            made = _import_like(whole, draft.name_of(key))
-            made.imported_span = span_of(key)
-            if value is not None and value.type == "identifier":
-                made.binding_use = by_start.get(value.start_byte, NONE)
-            draft.imports.append(made)
-
-
-def _import_like(whole: DraftImport, imported: str) -> DraftImport:
-    made = DraftImport(whole.kind, whole.module, whole.module_span, whole.statement)
-    made.imported = imported
-    made.definition = whole.definition
-    return made
 
 
 def visit_for(draft: Draft, node: Node, scope: int, definition: int) -> None:

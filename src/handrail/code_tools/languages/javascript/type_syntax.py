@@ -14,6 +14,7 @@ from handrail.code_tools.languages.javascript.declarations import (
 )
 from handrail.code_tools.languages.javascript.draft import Draft, span_of
 from handrail.code_tools.languages.javascript.expressions import read_chain, read_name
+from handrail.code_tools.languages.javascript.loading import read_loading_call
 
 
 def visit_type_name(draft: Draft, node: Node, scope: int, definition: int) -> None:
@@ -37,6 +38,30 @@ def visit_nested_type_name(draft: Draft, node: Node, scope: int, definition: int
             draft.uses[before].meaning = NAMESPACE
     member = draft.members[draft.member(name, "type", definition)]
     member.meaning, member.receiver, member.index = TYPE, receiver, index
+    if receiver == "import":
+        draft.imports[index].is_followed = True
+
+
+def visit_lookup_type(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """`typeof import("x")["a"]` and `typeof x["a"]` name a member."""
+    parts = [child for child in node.named_children if child.type != "comment"]
+    inside = parts[0].named_children if parts and parts[0].type == "type_query" else []
+    key = parts[1].named_children if len(parts) == 2 and parts[1].type == "literal_type" else []
+    name = quoted(key[0]) if key and key[0].type == "string" else None
+    receiver: ReceiverKind = "unknown"
+    index = NONE
+    if name is not None and len(inside) == 1 and inside[0].type == "identifier":
+        receiver, index = read_name(draft, inside[0], "read", scope, VALUE, definition)
+    elif name is not None and len(inside) == 1 and inside[0].type == "call_expression":
+        index = read_loading_call(draft, inside[0], scope, definition)
+        receiver = "unknown" if index == NONE else "import"
+    if name is None or index == NONE:
+        draft.push(node.named_children, scope, definition)
+        return
+    if receiver == "import":
+        draft.imports[index].is_followed = True
+    member = draft.members[draft.member(name, "type", definition)]
+    member.receiver, member.index = receiver, index
 
 
 def visit_type_alias(draft: Draft, node: Node, scope: int, definition: int) -> None:

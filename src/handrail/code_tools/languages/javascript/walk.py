@@ -14,6 +14,7 @@ from handrail.code_tools.languages.grammars import Node, kind_names
 from handrail.code_tools.languages.javascript import (
     declarations,
     expressions,
+    loading,
     modules,
     statements,
     type_syntax,
@@ -36,6 +37,8 @@ VISITS: dict[str, Visit] = {
     "shorthand_property_identifier_pattern": expressions.visit_assigned_shorthand,
     "private_property_identifier": expressions.visit_private_name,
     "property_identifier": expressions.visit_stray_property,
+    "string": loading.visit_string,
+    "template_string": loading.visit_template,
     "pair_pattern": expressions.visit_pair_pattern,
     "member_expression": expressions.visit_chain,
     "subscript_expression": expressions.visit_chain,
@@ -90,6 +93,7 @@ VISITS: dict[str, Visit] = {
     "export_statement": modules.visit_export,
     "type_identifier": type_syntax.visit_type_name,
     "nested_type_identifier": type_syntax.visit_nested_type_name,
+    "lookup_type": type_syntax.visit_lookup_type,
     "type_alias_declaration": type_syntax.visit_type_alias,
     "interface_declaration": type_syntax.visit_interface,
     "property_signature": type_syntax.visit_property_signature,
@@ -109,7 +113,7 @@ VISITS: dict[str, Visit] = {
     "module": type_syntax.visit_namespace,
     **dict.fromkeys(
         (
-            *("string", "number", "regex", "true", "false", "null", "undefined", "this", "super", "jsx_text"),
+            *("number", "regex", "true", "false", "null", "undefined", "this", "super", "jsx_text"),
             *("predefined_type", "hash_bang_line", "empty_statement", "debugger_statement", "import"),
             *("meta_property", "this_type", "accessibility_modifier", "override_modifier", "optional_chain"),
             *("string_fragment", "escape_sequence", "html_character_reference", "existential_type"),

@@ -281,6 +281,7 @@ def _import(draft: Draft, each: DraftImport) -> Import:
         binding=NONE if each.use == NONE else draft.uses[each.use].binding,
         statement=Span(start=each.statement[0], end=each.statement[1]),
         definition=each.definition,
+        is_followed=each.is_followed,
     )
 
 

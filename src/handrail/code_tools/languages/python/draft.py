@@ -112,8 +112,8 @@ class DraftMember:
 
 class DraftImport:
     __slots__ = (
-        *("definition", "imported", "imported_span", "kind", "module", "module_span", "scope", "statement"),
-        *("use",),
+        *("definition", "imported", "imported_span", "is_followed", "kind", "module", "module_span"),
+        *("scope", "statement", "use"),
     )
 
     def __init__(
@@ -133,6 +133,7 @@ class DraftImport:
         self.imported_span: tuple[int, int] | None = None
         self.use = NONE
         self.scope = 0
+        self.is_followed = False
 
 
 class Draft:

@@ -12,7 +12,7 @@ from handrail.code_tools.languages.python.type_syntax import mark_strings, read_
 
 BY_NAME: Final = frozenset({"getattr", "setattr", "delattr", "hasattr"})
 """`getattr(a, "b")` is `a.b`; so are a test tool's `setattr(a, "b", …)` and `patch.object(a, "b")`."""
-PATHS: Final = frozenset({"patch", "setattr", "delattr", "import_module", "__import__"})
+PATHS: Final = frozenset({"patch", "setattr", "delattr"})
 """Calls whose first argument may be a dotted name of something: `patch("a.b.c")`."""
 TYPED: Final = frozenset({"cast", "assert_type"})
 """Calls whose first argument is a type, perhaps in a string."""
@@ -25,6 +25,9 @@ NAMESPACES: Final[dict[str, DynamicKind]] = {
     "dir": "locals",
 }
 IMPORTERS: Final = frozenset({"import_module", "__import__"})
+TABLES: Final = frozenset({"sys.modules", "modules"})
+LOOKUPS: Final = frozenset({"get", "pop", "setdefault", "__getitem__"})
+"""Of `sys.modules`."""
 LIST: Final = "__all__"
 DOTTED: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
@@ -57,8 +60,70 @@ def read_receiver(draft: Draft, node: Node | None, scope: int, definition: int) 
         return "use", draft.read(node, "read", scope, definition)
     if node.type == "attribute":
         return "member", visit_attribute(draft, node, scope, definition)
+    loaded = _read_loading(draft, node, scope, definition)
+    if loaded != NONE:
+        draft.imports[loaded].is_followed = True
+        return "import", loaded
     draft.stack.append((node, scope, definition))
     return "unknown", NONE
+
+
+def _read_loading(draft: Draft, node: Node, scope: int, definition: int) -> int:
+    """The import that `import_module("a")` or `sys.modules["a"]` is; NONE for anything else."""
+    before = len(draft.imports)
+    if node.type == "call" and _called_name(draft, node) in (*IMPORTERS, *LOOKUPS):
+        visit_call(draft, node, scope, definition)
+    elif node.type == "subscript" and _is_module_table(draft, node.child_by_field_name("value")):
+        visit_subscript(draft, node, scope, definition)
+    else:
+        return NONE
+    is_loaded = len(draft.imports) > before and draft.imports[-1].statement == span_of(node)
+    return len(draft.imports) - 1 if is_loaded else NONE
+
+
+def _called_name(draft: Draft, call: Node) -> str:
+    """Of `a(…)`, `a.b(…)`, and `sys.modules.get(…)`; empty for calls of anything else."""
+    function = call.child_by_field_name("function")
+    if function is None or function.type == "identifier":
+        return "" if function is None else draft.name_of(function)
+    owner, name = function.child_by_field_name("object"), function.child_by_field_name("attribute")
+    if owner is None or name is None or not (owner.type == "identifier" or _is_module_table(draft, owner)):
+        return ""
+    called = draft.name_of(name)
+    return called if called not in LOOKUPS or _is_module_table(draft, owner) else ""
+
+
+def _is_module_table(draft: Draft, node: Node | None) -> bool:
+    return node is not None and draft.name_of(node) in TABLES
+
+
+def visit_subscript(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """`sys.modules["a"]` is the module a."""
+    value, keys = node.child_by_field_name("value"), node.children_by_field_name("subscript")
+    draft.push(node.named_children, scope, definition)
+    if _is_module_table(draft, value) and len(keys) == 1:
+        _load(draft, node, keys[0], definition)
+
+
+def _load(draft: Draft, node: Node, name: Node, definition: int) -> None:
+    """A call or a subscript gives the module of this name: the last import is that module."""
+    found = plain_text_of(name, draft.text)
+    if found is None:
+        is_own = name.type == "identifier" and draft.name_of(name) == "__name__"
+        draft.dynamic.append(("globals" if is_own else "import", *span_of(node)))
+        return
+    path, span = found
+    if DOTTED.fullmatch(path):
+        _read_path(draft, path, span[0], node, definition, "import")
+    elif not path.startswith("."):
+        return
+    above = node.parent
+    is_dropped = above is not None and above.type in ("expression_statement", "delete_statement")
+    is_first_given = _called_name(draft, node) == "__import__" if node.type == "call" else False
+    for module in [path, path.partition(".")[0]] if is_first_given and "." in path else [path]:
+        made = DraftImport("dynamic", module, span, span_of(node), definition)
+        made.imported, made.is_followed = "*", is_dropped
+        draft.imports.append(made)
 
 
 def visit_chain(draft: Draft, node: Node, scope: int, definition: int) -> None:
@@ -143,12 +208,13 @@ def _read_special(
     if name in TYPED and plain:
         mark_strings(draft, plain[0])
         return given
+    if plain and (name in IMPORTERS or (name in LOOKUPS and _called_name(draft, node) == name)):
+        _load(draft, node, plain[0], definition)
+        return given
     first = plain_text_of(plain[0], draft.text) if plain else None
     if first is not None and name in PATHS and DOTTED.fullmatch(first[0]):
-        _read_path(draft, first[0], first[1][0], node, definition)
+        _read_path(draft, first[0], first[1][0], node, definition, "read")
         return given
-    if name in IMPORTERS and first is None and plain:
-        draft.dynamic.append(("import", *span_of(node)))
     is_by_name = name in BY_NAME or (name == "object" and receiver == "member" and _is_patch(draft, index))
     if is_by_name and len(plain) >= 2 and (receiver == "use" or name != "hasattr"):
         return _read_by_name(draft, node, plain, given, scope, definition)
@@ -184,18 +250,18 @@ def _is_patch(draft: Draft, index: int) -> bool:
     return member.receiver == "member" and draft.members[member.index].name == "patch"
 
 
-def _read_path(draft: Draft, path: str, start: int, node: Node, definition: int) -> None:
+def _read_path(draft: Draft, path: str, start: int, node: Node, definition: int, role: Role) -> None:
     """`"a.b.c"` as the members b and c of the module a."""
     first, *rest = path.split(".")
     span = (start, start + len(first.encode()))
     made = DraftImport("dynamic", first, span, span_of(node), definition)
-    made.imported = "*"
+    made.imported, made.is_followed = "*", True
     draft.imports.append(made)
     receiver: ReceiverKind = "import"
     index, at = len(draft.imports) - 1, span[1] + 1
     for name in rest:
         end = at + len(name.encode())
-        index = draft.member_at(name, (at, end), "read", receiver, index, definition)
+        index = draft.member_at(name, (at, end), role, receiver, index, definition)
         receiver, at = "member", end + 1
 
 

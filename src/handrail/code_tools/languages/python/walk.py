@@ -31,6 +31,7 @@ VISITS: dict[str, Visit] = {
     "identifier": expressions.visit_identifier,
     "attribute": expressions.visit_chain,
     "call": expressions.visit_call,
+    "subscript": expressions.visit_subscript,
     "type": type_syntax.visit_type,
     "string": expressions.visit_string,
     "comment": type_syntax.visit_comment,
