@@ -469,6 +469,25 @@ def confirmation_of(history: History, node_id: NodeId) -> Confirmation | None:
     return max(found, key=lambda held: held.index, default=None)
 
 
+def answer_about(history: History, node: Node) -> Confirmation | None:
+    """What a person answered about the report of a node; None: nobody did.
+
+    An attempt and a checkpoint are asked about where they are; a report that passed, before it did, and a
+    yes to another report is not about this one.
+    """
+    if node.kind != "step":
+        return history.confirmations.get(node.node_id)
+    if node.parent is None or not history.confirmations:
+        return None
+    instance = instance_of(history, node.parent)
+    asked_at = (instance, *kept_in_instance(history, instance))
+    found = [held for asked in asked_at if (held := history.confirmations.get(asked.node_id)) is not None]
+    claims = (claim for claim in claims_at(history, node.node_id) if claim.check == "person")
+    if any(claim.verdict == "missing" for claim in claims):
+        return None
+    return max((held for held in found if held.index < node.index), key=lambda held: held.index, default=None)
+
+
 def list_receipts(history: History, run_id: RunId) -> list[Receipt]:
     """The receipts of a run, in the order of the log."""
     found = [

@@ -161,7 +161,17 @@ def describe_sum(evidence: EvidenceSum | None) -> str:
 def describe_sum_at(history: History, node_id: NodeId) -> str:
     """The sum at a node in words; of an imported session it says that another store saw what came before."""
     told = describe_sum(sum_evidence(history, node_id))
-    return f"{told}, as another store recorded it before the import" if told and history.imported else told
+    return ", ".join(filter(None, (told, caveat_of(history)))) if told else ""
+
+
+def caveat_of(history: History) -> str:
+    """What is true of every level and count of an imported session; empty for others."""
+    return "" if history.imported is None else "as another store recorded it before the import"
+
+
+def is_from_elsewhere(history: History, node_id: NodeId) -> bool:
+    """Whether another store recorded the node: what it says was seen, was not seen here."""
+    return history.imported is not None and history.nodes[node_id].index < history.imported.index
 
 
 def describe_level(claim: Claim) -> str:

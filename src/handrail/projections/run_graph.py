@@ -214,7 +214,7 @@ def preferred_tip(history: History, run_id: RunId) -> Node:
 
 
 def preferred_tip_below(history: History, graph: RunGraph, node_id: NodeId) -> NodeId:
-    """The same rule among the tips that a step leads to; itself when it is one."""
+    """The same rule among the tips that a node leads to; itself when it is one, or leads to none."""
     candidates = frozenset(graph.tips)
     tips: list[NodeId] = []
     waiting = [node_id]
@@ -223,7 +223,7 @@ def preferred_tip_below(history: History, graph: RunGraph, node_id: NodeId) -> N
         waiting.extend(graph.children[current])
         if current in candidates:
             tips.append(current)
-    return max(tips, key=lambda tip: _rank(history, graph.reach, tip))
+    return max(tips or [node_id], key=lambda tip: _rank(history, graph.reach, tip))
 
 
 def _instances(nodes: tuple[Node, ...]) -> dict[NodeId, NodeId]:

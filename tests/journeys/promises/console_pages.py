@@ -67,4 +67,29 @@ PROMISES: tuple[Promise, ...] = (
         source=_PAGES,
         says="What happened in a session is told in order, with a lane for each run.",
     ),
+    Promise(
+        "console.told.person",
+        source=_PAGES,
+        says="What a person answered stands at the report that it is about, and at no other node.",
+    ),
+    Promise(
+        "console.told.ahead",
+        source=_PAGES,
+        says="The steps ahead are those of the preferred branch, whatever other branches reached.",
+    ),
+    Promise(
+        "console.told.rail",
+        source=_PAGES,
+        says="A step that was passed by stands after the step that was done before it.",
+    ),
+    Promise(
+        "console.told.import",
+        source=_PAGES,
+        says="Every level and count of an imported session says that another store recorded it.",
+    ),
+    Promise(
+        "console.told.preferences",
+        source=_PAGES,
+        says="The preferences of a session are those in force, with who set them; a preview begins there.",
+    ),
 )

@@ -20,7 +20,7 @@ from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.runs.show_graph import done_title, title_of
 from handrail.operations.runs.show_node import find_node
-from handrail.projections.evidence import EvidenceSum, sum_evidence
+from handrail.projections.evidence import EvidenceSum, caveat_of, sum_evidence
 from handrail.projections.run_graph import completed_step, open_gaps, status_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -83,6 +83,8 @@ class ComparedEnd(Answer, frozen=True, kw_only=True):
     """Since the ways parted."""
     preferences: dict[str, str]
     evidence: dict[str, int]
+    evidence_caveat: str
+    """What is true of these counts: who recorded them, where that was another store."""
     open_gaps: list[str]
     tree_id: str
 
@@ -180,6 +182,7 @@ class _Telling:
             step_count=step_count,
             preferences=msgspec.structs.asdict(preferences_at(history, node.node_id)),
             evidence=msgspec.structs.asdict(sum_evidence(history, node.node_id) or EvidenceSum()),
+            evidence_caveat=caveat_of(history),
             open_gaps=[gap.summary for gap in open_gaps(history, node.node_id)],
             tree_id="" if tree is None else tree.fact.tree_id,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Annotated
 
 import msgspec
@@ -13,11 +14,26 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, RunId, WorkflowHash
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
-from handrail.engine.history import History, Node, attached_to, claims_at
+from handrail.engine.history import (
+    History,
+    Node,
+    answer_about,
+    attached_to,
+    claims_at,
+    confirmation_of,
+    path_to,
+)
 from handrail.engine.navigate import Running, SkippedStep, leaves_of, step_key
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
-from handrail.projections.evidence import EvidenceSum, describe_sum_at, sum_evidence, worst_claim
+from handrail.projections.evidence import (
+    EvidenceSum,
+    caveat_of,
+    describe_sum_at,
+    is_from_elsewhere,
+    sum_evidence,
+    worst_claim,
+)
 from handrail.projections.html.rail import Place, lay_out
 from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
 from handrail.projections.overview import Graphs, choose_run
@@ -94,14 +110,16 @@ class RailNode(Answer, frozen=True, kw_only=True):
     """The worst of its report; empty: nothing was checked."""
     level: str
     """Who saw that; empty: nothing was checked."""
+    is_imported: bool
+    """Another store recorded it: nothing of it was seen here."""
     is_diverged: bool
     person: str
-    """What a person last answered while it was pending."""
+    """What a person answered about its report: `confirmed`, `declined`, or empty."""
     passed: list[PassedRow]
 
 
 class AheadRow(Answer, frozen=True, kw_only=True):
-    """A step of the workflow that no branch has reached."""
+    """A step of the workflow that the way to the preferred tip has not reached."""
 
     step_id: str
     title: str
@@ -131,8 +149,12 @@ class ShownGraph(Answer, frozen=True, kw_only=True):
     preferred_tip: str
     pending_step: str
     pending_title: str
+    pending_person: str
+    """What a person last answered about the pending step; empty: nothing yet."""
     evidence: dict[str, int]
     evidence_told: str
+    evidence_caveat: str
+    """What is true of every level and count here: who recorded it, where that was another store."""
     open_gap_count: int
     waiting: list[WaitingRow]
     resume_prompt: str
@@ -161,12 +183,7 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
     leaves = leaves_of(workflow)
     tip = history.nodes[graph.preferred_tip]
     rail = lay_out(graph)
-    done = {state.step_id for node in graph.nodes if isinstance(state := node.state, Running)}
-    passed = {entry.step_id for node in graph.nodes for entry in _passed(history, node.node_id)}
-    ahead = [
-        AheadRow(step_id=key, title=leaf.title) for key, leaf in leaves.items() if key not in done | passed
-    ]
-    is_over = not isinstance(tip.state, Running) or graph.status == "closed"
+    said = confirmation_of(history, tip.node_id) if isinstance(tip.state, Running) else None
     return ShownGraph(
         session_id=history.session_id,
         run_id=graph.run_id,
@@ -178,8 +195,10 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
         preferred_tip=tip.node_id,
         pending_step=step_key(tip.state) if isinstance(tip.state, Running) else "",
         pending_title=title_of(leaves, tip),
+        pending_person="" if said is None else said.fact.answer,
         evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
         evidence_told=describe_sum_at(history, tip.node_id),
+        evidence_caveat=caveat_of(history),
         open_gap_count=len(open_gaps(history, tip.node_id)),
         waiting=[
             WaitingRow(
@@ -191,10 +210,25 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
         resume_prompt=resume_prompt(history.session_id, title_of(leaves, tip)),
         nodes=[_rail_node(history, graph, leaves, place) for place in rail.places],
         nodes_omitted=rail.omitted,
-        ahead=[] if is_over else ahead[:MOST_AHEAD],
+        ahead=_list_ahead(history, graph, leaves),
         runs=[_name_run(history, one) for one in list(graphs.values())[-MOST_RUNS:]],
         runs_omitted=max(0, len(graphs) - MOST_RUNS),
     )
+
+
+def _list_ahead(history: History, graph: RunGraph, leaves: Mapping[str, Leaf]) -> list[AheadRow]:
+    """The steps that the way to the preferred tip has neither reached nor passed by.
+
+    What another branch reached is still to do on this one.
+    """
+    tip = history.nodes[graph.preferred_tip]
+    if not isinstance(tip.state, Running) or graph.status == "closed":
+        return []
+    way = path_to(history, tip.node_id)
+    seen = {state.step_id for node in way if isinstance(state := node.state, Running)}
+    seen |= {entry.step_id for node in way for entry in _passed(history, node.node_id)}
+    rows = (AheadRow(step_id=key, title=leaf.title) for key, leaf in leaves.items() if key not in seen)
+    return list(islice(rows, MOST_AHEAD))
 
 
 def find_graph(session: Session, graphs: Graphs, asked: str | UnsetType) -> RunGraph:
@@ -228,7 +262,7 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
     node = history.nodes[place.node_id]
     attached = attached_to(history, node.node_id)
     claim = worst_claim(claims_at(history, node.node_id))
-    said = history.confirmations.get(node.node_id)
+    said = answer_about(history, node)
     return RailNode(
         id=node.node_id,
         parent=node.parent,
@@ -247,6 +281,7 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
         gap_count=len(attached.gaps),
         verdict="" if claim is None else claim.verdict,
         level="" if claim is None else claim.level,
+        is_imported=is_from_elsewhere(history, node.node_id),
         is_diverged=bool(attached.divergences),
         person="" if said is None else said.fact.answer,
         passed=[

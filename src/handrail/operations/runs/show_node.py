@@ -22,6 +22,7 @@ from handrail.engine.history import (
     Node,
     Receipt,
     Run,
+    answer_about,
     confirmation_of,
     seen_at,
 )
@@ -31,11 +32,18 @@ from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.runs.show_graph import done_title, title_of
-from handrail.projections.evidence import EvidenceSum, describe_level, describe_sum_at, sum_evidence
+from handrail.projections.evidence import (
+    EvidenceSum,
+    caveat_of,
+    describe_level,
+    describe_sum_at,
+    is_from_elsewhere,
+    sum_evidence,
+)
 from handrail.projections.needs import resume_prompt
 from handrail.projections.report.phrases import describe_trace
 from handrail.projections.report.story import Moment, moment_at
-from handrail.projections.run_graph import RunGraph, open_gaps, run_graph
+from handrail.projections.run_graph import RunGraph, open_gaps, preferred_tip_below, run_graph
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session, describe_damage
@@ -65,6 +73,17 @@ class NodeLink(Answer, frozen=True, kw_only=True):
     is_on_path: bool
 
 
+class NodeAnswer(Answer, frozen=True, kw_only=True):
+    """What a person answered about a step."""
+
+    answer: str
+    option_id: str
+    door: str
+    who: str
+    note: str
+    at: str
+
+
 class PendingRow(Answer, frozen=True, kw_only=True):
     """The step that is pending at the node, with its prompt as an agent reads it."""
 
@@ -72,6 +91,8 @@ class PendingRow(Answer, frozen=True, kw_only=True):
     title: str
     prompt: str
     is_cut: bool
+    person: NodeAnswer | None
+    """What a person last answered about it."""
     needs_person: bool
     options: list[str]
     done: int
@@ -136,17 +157,6 @@ class NodeReceipt(Answer, frozen=True, kw_only=True):
     at: str
     duration_ms: int
     tail: str
-
-
-class NodeAnswer(Answer, frozen=True, kw_only=True):
-    """What a person answered about the pending step."""
-
-    answer: str
-    option_id: str
-    door: str
-    who: str
-    note: str
-    at: str
 
 
 class NodeDivergence(Answer, frozen=True, kw_only=True):
@@ -234,6 +244,10 @@ class ShownNode(Answer, frozen=True, kw_only=True):
     evidence: dict[str, int]
     """The sum of all reports on the way here."""
     evidence_told: str
+    evidence_caveat: str
+    """What is true of every count here: who recorded it, where that was another store."""
+    is_imported: bool
+    """Another store recorded the node: nothing of it was seen here."""
     divergences: list[NodeDivergence]
     capabilities: list[NodeCapability]
     validations: list[NodeValidation]
@@ -245,6 +259,7 @@ class ShownNode(Answer, frozen=True, kw_only=True):
     """The names of the facts that were set here."""
     pending: PendingRow | None
     person: NodeAnswer | None
+    """What a person answered about its report."""
     receipts: list[NodeReceipt]
     tree: NodeTree | None
     origin: NodeOrigin
@@ -269,7 +284,8 @@ def show_node(rt: Runtime, request: ShowNode) -> ShownNode:
     before = () if node.parent is None else history.receipts.get(node.parent, ())
     held = (*before, *history.receipts.get(node.node_id, ()))
     receipts = take_newest_rows(held, _receipt, LIST_BYTES)
-    claims, _ = take_first(map(_claim, moment.claims), LIST_BYTES)
+    caveat = caveat_of(history) if is_from_elsewhere(history, node.node_id) else ""
+    claims, _ = take_first((_claim(claim, caveat) for claim in moment.claims), LIST_BYTES)
     omitted = {
         "artifacts": len(moment.artifacts) - len(artifacts),
         "receipts": receipts[1],
@@ -318,7 +334,7 @@ def _placed(
     notes = excerpt(moment.notes, NOTES_BYTES)
     before = None if node.parent is None else preferences_at(history, node.parent)
     changed = moment.preferences is not None and before not in (None, moment.preferences)
-    said = confirmation_of(history, node.node_id)
+    said = answer_about(history, node)
     recorded = find_tree_of(history, node.node_id)
     return ShownNode(
         session_id=history.session_id,
@@ -351,6 +367,8 @@ def _placed(
         claims=[],
         evidence=msgspec.structs.asdict(sum_evidence(history, node.node_id) or EvidenceSum()),
         evidence_told=describe_sum_at(history, node.node_id),
+        evidence_caveat=caveat_of(history),
+        is_imported=is_from_elsewhere(history, node.node_id),
         divergences=_divergences(moment),
         capabilities=_capabilities(moment),
         validations=[
@@ -374,7 +392,8 @@ def _placed(
 
 
 def _gaps(history: History, graph: RunGraph, moment: Moment) -> list[NodeGap]:
-    still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
+    tip = preferred_tip_below(history, graph, moment.node_id)  # a gap is open on its own branch, or not
+    still_open = {gap.gap_id for gap in open_gaps(history, tip)}
     return [
         NodeGap(
             id=gap.gap_id,
@@ -419,12 +438,14 @@ def _pending(history: History, workflow: CompiledWorkflow, node: Node) -> Pendin
         return None
     standing = standing_at(history, workflow, node, "reply")
     prompt = excerpt(standing.prompt, PROMPT_BYTES)
+    said = confirmation_of(history, node.node_id)
     leaf = standing.leaf
     return PendingRow(
         step_id=step_key(node.state),
         title=title_of(leaves_of(workflow), node),
         prompt=prompt,
         is_cut=prompt != standing.prompt,
+        person=None if said is None else _answer(said),
         needs_person=standing.needs_confirmation
         or (isinstance(leaf, Choice) and leaf.non_assumable is not None),
         options=[option.id for option in leaf.options] if isinstance(leaf, Choice) else [],
@@ -443,14 +464,14 @@ def _artifact(held: Artifact) -> NodeArtifact:
     )
 
 
-def _claim(claim: Claim) -> NodeClaim:
+def _claim(claim: Claim, caveat: str) -> NodeClaim:
     return NodeClaim(
         contract_ref=claim.contract_ref,
         pointer=claim.pointer,
         check=claim.check,
         level=claim.level,
         verdict=claim.verdict,
-        told=describe_level(claim),
+        told=", ".join(filter(None, (describe_level(claim), caveat))),
         refs=list(claim.refs),
     )
 

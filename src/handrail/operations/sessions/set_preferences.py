@@ -27,8 +27,8 @@ from handrail.engine.plans import plan_event
 from handrail.operations.finding import find_session
 from handrail.operations.sessions.show_preferences import (
     ShownPreferences,
-    baseline_of,
     global_preferences,
+    preferences_in_force,
     session_preferences,
 )
 from handrail.projections.run_graph import run_graphs
@@ -125,7 +125,7 @@ def _set_in_session(
 
     def resolve() -> Plan:
         history = session.history
-        plan = _plan(history.session_id, baseline_of(history), wanted, _version(history))
+        plan = _plan(history.session_id, preferences_in_force(history), wanted, _version(history))
         return plan if _is_in_force(history, wanted) else _mark_as_update(plan)
 
     def write(plan: Plan) -> ShownPreferences:
@@ -138,8 +138,12 @@ def _set_in_session(
 
 
 def _is_in_force(history: History, wanted: PreferencesDelta) -> bool:
-    """Whether every run works so already: one that went back to an older step keeps that step's own."""
-    after = apply_delta(baseline_of(history), wanted)
+    """Whether a new run begins so, and every run works so already: one that went back to an older step keeps
+    that step's own.
+    """
+    after = apply_delta(preferences_in_force(history), wanted)
+    if history.baseline is None or history.baseline.preferences != after:
+        return False
     tips = (graph.preferred_tip for graph in run_graphs(history).values())
     return all(preferences_after(history, tip) == after for tip in tips)
 
@@ -150,8 +154,10 @@ def _mark_as_update(plan: Plan) -> Plan:
 
 
 def _version(history: History) -> str:
-    """Bound is the baseline, not the head: a run that goes on meanwhile changes nothing here."""
-    return "none" if history.baseline is None else str(history.baseline.index)
+    """Bound is what is in force, not the head: a run that goes on meanwhile changes nothing here."""
+    held = preferences_in_force(history)
+    index = 0 if history.baseline is None else history.baseline.index
+    return f"{index}:{held.autonomy}:{held.risk_policy}"
 
 
 def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: str) -> Plan:
@@ -162,7 +168,7 @@ def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: st
     )
     scope = "new sessions" if place == _GLOBAL else in_session
     change = Change(
-        action="none" if before == after and version != "none" else "update",
+        action="none" if before == after else "update",
         resource="preferences",
         id=place,
         before=_to_row(before),
@@ -208,7 +214,7 @@ def _events(history: History, wanted: PreferencesDelta, _: int) -> list[PlannedE
         source="user",
         operation="preferences.set",
         delta=wanted,
-        effective=apply_delta(baseline_of(history), wanted),
+        effective=apply_delta(preferences_in_force(history), wanted),
     )
     return [plan_event(f"preferences_changed:{name}", Scope(), change)]
 

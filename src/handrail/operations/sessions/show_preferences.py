@@ -12,10 +12,12 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
 from handrail.contract.outcome import Answer, Success
 from handrail.engine.events import Preferences
-from handrail.engine.facts import DEFAULT_PREFERENCES, PRESETS
+from handrail.engine.facts import DEFAULT_PREFERENCES, PRESETS, preferences_after
 from handrail.engine.history import History
 from handrail.operations.finding import find_session
 from handrail.ports.workspace import Settings
+from handrail.projections.overview import choose_run
+from handrail.projections.run_graph import run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 
@@ -94,14 +96,26 @@ class ShowPreferences(Input, frozen=True, kw_only=True):
     )
 
 
+class HeldPreferences(Answer, frozen=True, kw_only=True):
+    """Both preferences."""
+
+    autonomy: Autonomy
+    risk_policy: RiskPolicy
+
+
 class ShownPreferences(Answer, frozen=True, kw_only=True):
     """The preferences in one place, and whether somebody chose them."""
 
     scope: Literal["global", "session"]
     session_id: str | None
+    run_id: str | None
+    """The run that they are in force in: the one that the session is about; null where there is none."""
     autonomy: Autonomy
     risk_policy: RiskPolicy
-    source: Literal["user", "default"]
+    source: Literal["user", "run", "default"]
+    """Who chose them: the user here, whoever started the run, or nobody."""
+    new_runs: HeldPreferences
+    """What a run begins with that asks for nothing else."""
     takes_effect: str
     preset: PresetName | None
     """The name of this combination, if it has one."""
@@ -124,8 +138,10 @@ def global_preferences(settings: Settings) -> ShownPreferences:
     return ShownPreferences(
         scope="global",
         session_id=None,
+        run_id=None,
         autonomy=autonomy,
         risk_policy=risk_policy,
+        new_runs=HeldPreferences(autonomy=autonomy, risk_policy=risk_policy),
         preset=_preset_of(autonomy, risk_policy),
         source="user" if is_chosen else "default",
         takes_effect="In sessions that begin from now on; running ones keep theirs.",
@@ -133,13 +149,16 @@ def global_preferences(settings: Settings) -> ShownPreferences:
 
 
 def session_preferences(history: History) -> ShownPreferences:
-    held = baseline_of(history)
+    held, base = preferences_in_force(history), baseline_of(history)
+    chosen: Literal["user", "default"] = "default" if history.baseline is None else "user"
     return ShownPreferences(
         scope="session",
         session_id=history.session_id,
+        run_id=choose_run(history, run_graphs(history)),
         autonomy=held.autonomy,
         risk_policy=held.risk_policy,
-        source="default" if history.baseline is None else "user",
+        source=chosen if held == base else "run",
+        new_runs=HeldPreferences(autonomy=base.autonomy, risk_policy=base.risk_policy),
         preset=_preset_of(held.autonomy, held.risk_policy),
         takes_effect="From the next call on that continues, retries or saves.",
     )
@@ -148,6 +167,18 @@ def session_preferences(history: History) -> ShownPreferences:
 def _preset_of(autonomy: Autonomy, risk_policy: RiskPolicy) -> PresetName | None:
     asked = Preferences(autonomy=autonomy, risk_policy=risk_policy)
     return next((name for name, held in PRESETS.items() if held == asked), None)
+
+
+def preferences_in_force(history: History) -> Preferences:
+    """What the next call works with in the run that the session is about, else what a run begins with.
+
+    A run that was started with its own preferences keeps them until somebody sets the session's.
+    """
+    graphs = run_graphs(history)
+    run_id = choose_run(history, graphs)
+    return (
+        baseline_of(history) if run_id is None else preferences_after(history, graphs[run_id].preferred_tip)
+    )
 
 
 def baseline_of(history: History) -> Preferences:

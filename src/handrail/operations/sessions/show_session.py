@@ -21,7 +21,14 @@ from handrail.engine.history import Confirmation, History, Node, Notes, SessionN
 from handrail.engine.navigate import ExitedLoop, Running, SkippedStep, leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
-from handrail.projections.evidence import EvidenceSum, PlacedClaim, list_claims, sum_evidence
+from handrail.projections.evidence import (
+    EvidenceSum,
+    PlacedClaim,
+    caveat_of,
+    is_from_elsewhere,
+    list_claims,
+    sum_evidence,
+)
 from handrail.projections.overview import (
     Graphs,
     RunOverview,
@@ -126,6 +133,8 @@ class ClaimRow(Answer, frozen=True, kw_only=True):
     level: str
     verdict: str
     fact: str
+    is_imported: bool
+    """Another store recorded it: it was not seen here."""
     refs: list[str]
 
 
@@ -195,6 +204,8 @@ class RunRow(Answer, frozen=True, kw_only=True):
     artifacts: list[ArtifactRow]
     evidence: dict[str, int]
     """How many places of its reports are verified, unverified, contradicted and stale."""
+    evidence_caveat: str
+    """What is true of every level and count here: who recorded it, where that was another store."""
     claims: list[ClaimRow]
     """The newest, oldest first."""
     confirmations: list[ConfirmationRow] = []
@@ -402,6 +413,7 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
         gaps=gaps[0],
         artifacts=artifacts[0],
         evidence=msgspec.structs.asdict(evidence),
+        evidence_caveat=caveat_of(history),
         claims=claims[0],
         confirmations=confirmations[0],
         divergences=divergences[0],
@@ -432,6 +444,7 @@ def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
         level=claim.level,
         verdict=claim.verdict,
         fact=claim.fact,
+        is_imported=is_from_elsewhere(history, placed.node_id),
         refs=list(claim.refs),
     )
 

@@ -18,7 +18,7 @@ from handrail.engine.navigate import (
     step_key,
 )
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, describe_outcome
-from handrail.projections.evidence import describe_level
+from handrail.projections.evidence import describe_answer, describe_level
 from handrail.projections.plain_words import CLOSE_WORDS, STATUS_WORDS
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
 
@@ -57,9 +57,9 @@ def describe_run(run: RunStory) -> str:
     """Where a run stands, in one sentence."""
     match run.status:
         case "in_progress":
-            return f"Waiting at: {run.pending}."
+            return f"Waiting at: {run.pending}.{_answered(run)}"
         case "blocked":
-            return f"Blocked at: {run.pending}."
+            return f"Blocked at: {run.pending}.{_answered(run)}"
         case "complete":
             return "Every step was done."
         case "complete_with_gaps":
@@ -69,6 +69,10 @@ def describe_run(run: RunStory) -> str:
             return describe_closing(run)
         case never:
             assert_never(never)
+
+
+def _answered(run: RunStory) -> str:
+    return "" if run.pending_answer is None else f" {describe_answer(run.pending_answer)}."
 
 
 def describe_evidence(run: RunStory) -> str:

@@ -32,8 +32,10 @@ from handrail.engine.history import (
     Recorded,
     Run,
     SessionNotes,
+    answer_about,
     attached_to,
     claims_at,
+    confirmation_of,
     list_receipts,
     path_to,
 )
@@ -89,7 +91,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     claims: tuple[Claim, ...] = ()
     """What its report was worth, each place once."""
     answer: ConfirmationRecorded | None = None
-    """What a person last answered while this node was pending."""
+    """What a person answered about its report."""
     preferences: Preferences | None = None
     """Set where they changed."""
     trace: tuple[TraceEntry, ...] = ()
@@ -112,6 +114,8 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     status: RunStatus
     pending: str
+    pending_answer: ConfirmationRecorded | None
+    """What a person last answered about the pending step."""
     """The title of the step that is waiting; empty when the run is done."""
     closing: Closing | None = None
     moments: tuple[Moment, ...]
@@ -248,11 +252,13 @@ class _Telling:
         path = path_to(self._history, tip.node_id)
         kept = path[-MOST_MOMENTS:]
         receipts = list_receipts(self._history, self._run.run_id)
+        said = confirmation_of(self._history, tip.node_id) if isinstance(tip.state, Running) else None
         return RunStory(
             run=self._run,
             name=self._run.workflow_id if self._workflow is None else self._workflow.name,
             status=self._graph.status,
             pending=self._title(tip.state) if isinstance(tip.state, Running) else "",
+            pending_answer=None if said is None else said.fact,
             closing=closing_at(self._history, self._graph),
             moments=tuple(self._moment(node) for node in kept),
             omitted=len(path) - len(kept),
@@ -278,14 +284,14 @@ class _Telling:
         whole, is_cut = _read_notes(self._history.notes.get(node.node_id), self._whole_notes)
         attached = attached_to(self._history, node.node_id)
         answer = self._answers.get(node.node_id)
-        said = self._history.confirmations.get(node.node_id)
+        said = answer_about(self._history, node)
         done = self._done(node)
         branches, omitted = self._branches(node) if with_branches else ((), 0)
         return Moment(
             node_id=node.node_id,
             kind=node.kind,
             step_id="" if done is None else step_key(done),
-            title="Started" if done is None else self._title(done),
+            title=self._done_title(node),
             at=node.at,
             notes=whole,
             is_cut=is_cut,
@@ -336,7 +342,11 @@ class _Telling:
             return "Done"
         return state.step_id if self._workflow is None else self._leaves[state.step_id].title
 
+    def _done_title(self, node: Node) -> str:
+        done = self._done(node)
+        return "Started" if done is None else self._title(done)
+
     def _label(self, node: Node) -> str:
-        """What stands at a node: the step that waits there."""
+        """The step that was done on the way to a node: the name that its moment has."""
         what = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}[node.kind]
-        return what + self._title(node.state)
+        return what + self._done_title(node)

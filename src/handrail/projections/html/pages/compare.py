@@ -78,15 +78,15 @@ def _end(found: Payload, side: str, word: str) -> Html:
                     "a", end["title"], href=node_path(found["session_id"], end["run_id"], end["node_id"])
                 ),
             ),
-            status_badge(end["status"], end["evidence"]),
+            status_badge(end["status"], end["evidence"], end["evidence_caveat"]),
         ),
         facts(
             [
                 ("When", moment(end["at"])),
                 ("Since the fork", count(end["step_count"], "node")),
                 ("Pending", end["pending_title"] or "nothing"),
-                ("Evidence", evidence_badges(end["evidence"])),
-                ("Open gaps", gaps),
+                ("Evidence", evidence_badges(end["evidence"], end["evidence_caveat"])),
+                ("Gaps open at this node", gaps),
                 ("Preferences", f"{end['preferences']['autonomy']}, {end['preferences']['risk_policy']}"),
             ]
         ),

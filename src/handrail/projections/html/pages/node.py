@@ -294,7 +294,7 @@ def _evidence(node: Payload) -> Html:
     rows = [
         element(
             "tr",
-            element("td", evidence_badge(claim["level"], claim["verdict"])),
+            element("td", evidence_badge(claim["level"], claim["verdict"], is_imported=node["is_imported"])),
             element("td", _place(claim)),
             element("td", claim["check"]),
             element("td", claim["told"], dir="auto"),
@@ -316,7 +316,7 @@ def _evidence(node: Payload) -> Html:
             element(
                 "span",
                 element("span", "up to here:", class_="small soft"),
-                evidence_badges(node["evidence"]),
+                evidence_badges(node["evidence"], node["evidence_caveat"]),
                 class_="cluster",
             ),
         ),
@@ -346,7 +346,7 @@ def _gaps(node: Payload) -> Child:
             " ",
             element(
                 "span",
-                f"{'open' if gap['is_open'] else 'not open'}, {gap['reason']}, {gap['id']}",
+                f"{'open' if gap['is_open'] else 'settled'}, {gap['reason']}, {gap['id']}",
                 class_="soft",
             ),
         )
@@ -467,27 +467,11 @@ def _branches(node: Payload) -> Child:
 
 
 def _side(node: Payload) -> Iterable[Child]:
-    person = node["person"]
-    if person is not None:
-        yield panel(
-            "A person answered",
-            facts(
-                [
-                    ("Answer", person["option_id"] or person["answer"]),
-                    (
-                        "Where",
-                        {
-                            "terminal": "at a terminal",
-                            "elicitation": "in the client's form",
-                            "console": "in the Console",
-                        }[person["door"]],
-                    ),
-                    ("Account", person["who"]),
-                    ("When", moment(person["at"])),
-                    ("Note", person["note"]),
-                ]
-            ),
-        )
+    if node["person"] is not None:
+        yield panel("A person answered", _answer(node["person"], node))
+    pending = node["pending"]
+    if pending is not None and pending["person"] is not None and pending["person"] != node["person"]:
+        yield panel(f"A person answered about: {pending['title']}", _answer(pending["person"], node))
     yield panel("Preferences in force", _preferences(node))
     if node["capabilities"]:
         yield panel(
@@ -500,6 +484,22 @@ def _side(node: Payload) -> Iterable[Child]:
     if node["context_keys"]:
         yield panel("Facts set here", points(mono(key) for key in node["context_keys"]))
     yield panel("Provenance", _origin(node))
+
+
+_DOORS = {"terminal": "at a terminal", "elicitation": "in the client's form", "console": "in the Console"}
+
+
+def _answer(person: Payload, node: Payload) -> Html:
+    return facts(
+        [
+            ("Answer", person["option_id"] or person["answer"]),
+            ("Where", _DOORS[person["door"]]),
+            ("Account", person["who"]),
+            ("When", moment(person["at"])),
+            ("Note", person["note"]),
+            ("Recorded", node["evidence_caveat"] if node["is_imported"] else ""),
+        ]
+    )
 
 
 def _preferences(node: Payload) -> Html:

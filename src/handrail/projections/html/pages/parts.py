@@ -178,10 +178,10 @@ def badge(word: str, look: str = "", glyph: str = "") -> Html:
     return element("span", shape, word, class_=f"badge {look}".rstrip())
 
 
-def status_badge(status: str, evidence: Mapping[str, int] | None = None) -> Html:
-    """How it stands. It is green only if somebody else than the agent has seen everything."""
+def status_badge(status: str, evidence: Mapping[str, int] | None = None, caveat: str = "") -> Html:
+    """How it stands. It is green only if somebody else than the agent has seen everything, and here."""
     look, glyph = _STATUS.get(status, ("", "step"))
-    if status == "complete" and evidence is not None and is_proven(evidence):
+    if status == "complete" and evidence is not None and is_proven(evidence) and not caveat:
         look = "good"
     return badge(STATUS_WORDS.get(status, status), look, glyph)
 
@@ -200,27 +200,29 @@ _LEVEL_WORDS = {
 }
 
 
-def evidence_badge(level: str, verdict: str) -> Html:
-    """How one claim is known."""
+def evidence_badge(level: str, verdict: str, *, is_imported: bool = False) -> Html:
+    """How one claim is known; what another store recorded is never green."""
     if verdict == "contradicted":
         return badge("contradicted", "bad", "blocked")
     if verdict == "stale":
         return badge("stale", "warn", "gap")
     if verdict in ("missing", "unknown"):
         return badge("unverified", "", "step")
-    return badge(*_LEVEL_WORDS.get(level, (level, "", "step")))
+    words, look, glyph = _LEVEL_WORDS.get(level, (level, "", "step"))
+    return badge(f"{words}, in another store", "", glyph) if is_imported else badge(words, look, glyph)
 
 
-def evidence_badges(evidence: Mapping[str, int]) -> Html:
-    """The sum, one badge for each word that counts something."""
+def evidence_badges(evidence: Mapping[str, int], caveat: str = "") -> Html:
+    """The sum, one badge for each word that counts something; `caveat` is true of all of them."""
     looks = {
-        "verified": ("good", "done"),
+        "verified": ("" if caveat else "good", "done"),
         "unverified": ("", "step"),
         "contradicted": ("bad", "blocked"),
         "stale": ("warn", "gap"),
     }
     shown = [badge(f"{evidence[name]} {name}", *looks[name]) for name in looks if evidence.get(name, 0)]
-    return element("span", *(shown or [badge("nothing checked yet")]), class_="cluster")
+    told = element("span", caveat, class_="small soft") if caveat and shown else None
+    return element("span", *(shown or [badge("nothing checked yet")]), told, class_="cluster")
 
 
 # Times, ids, text to copy

@@ -74,7 +74,7 @@ def rail_map(graph: Payload) -> Html | None:
         for node in nodes
     )
     words = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}
-    labels = {NodeId(node["id"]): words[node["kind"]] + (node["pending_title"] or "Done") for node in nodes}
+    labels = {NodeId(node["id"]): words[node["kind"]] + node["title"] for node in nodes}
     drawn = draw_rail(Rail(places=places, omitted=graph["nodes_omitted"]), lambda node_id: labels[node_id])
     return element("div", drawn, class_="map", tabindex=0, role="region", aria_label="Map of the run")
 
@@ -115,8 +115,8 @@ class _Listing:
         rows: list[Html] = []
         current: Payload | None = node
         while current is not None:
-            rows += [_skipped(row) for row in current["passed"]]
             rows.append(self._row(current))
+            rows += [_skipped(row) for row in current["passed"]]  # passed by after its step was done
             below = self._children.get(current["id"], [])
             straight = next((child for child in below if child["lane"] == current["lane"]), None)
             rows += [self._aside(child, depth) for child in below if child is not straight]
@@ -191,19 +191,23 @@ def _marks(node: Payload) -> list[Child]:
         marks.append(badge("fork", "", "step"))
     if node["gap_count"]:
         marks.append(badge(count(node["gap_count"], "gap"), "warn", "gap"))
+    is_told = node["level"] == "confirmed" and node["person"] == "confirmed"
     if node["verdict"] in ("contradicted", "stale") or node["level"] in ("observed", "ran", "confirmed"):
-        marks.append(evidence_badge(node["level"], node["verdict"]))
+        marks.append(evidence_badge(node["level"], node["verdict"], is_imported=node["is_imported"]))
     if node["is_diverged"]:
         marks.append(badge("left the instructions", "warn", "gap"))
-    if node["person"]:
-        marks.append(
-            badge(
-                f"{node['person']} by a person", "good" if node["person"] == "confirmed" else "bad", "person"
-            )
-        )
+    if node["person"] and not is_told:
+        marks.append(person_badge(node["person"], is_imported=node["is_imported"]))
     if node["artifact_count"]:
         marks.append(element("span", count(node["artifact_count"], "artifact"), class_="soft"))
     return marks
+
+
+def person_badge(answer: str, *, is_imported: bool = False) -> Html:
+    """What a person answered, here or in another store."""
+    words = f"{answer} by a person{', in another store' if is_imported else ''}"
+    good = "" if is_imported else "good"
+    return badge(words, good if answer == "confirmed" else "bad", "person")
 
 
 def loop_words(step_id: str) -> str:
@@ -240,6 +244,7 @@ def _now(graph: Payload) -> list[Html]:
         badge("blocked", "bad", "blocked")
         if is_blocked
         else badge("waits for a person" if is_asked else "now", "busy", "person" if is_asked else "open"),
+        person_badge(graph["pending_person"]) if graph["pending_person"] else None,
         href=f"{path}#pending",
         class_="spot",
         data_at=graph["preferred_tip"],

@@ -71,7 +71,9 @@ def session_page(
 def _status(shown: Payload, run: Payload | None) -> Html:
     if shown["health"]["banner"]:
         return badge("damaged", "bad", "blocked")
-    return status_badge(shown["status"] if run is None else run["status"], run["evidence"] if run else None)
+    if run is None:
+        return status_badge(shown["status"])
+    return status_badge(run["status"], run["evidence"], run["evidence_caveat"])
 
 
 def _meta(shown: Payload) -> Html:
@@ -280,7 +282,7 @@ def _proof(run: Payload) -> Html:
     rows = [
         element(
             "tr",
-            element("td", evidence_badge(claim["level"], claim["verdict"])),
+            element("td", evidence_badge(claim["level"], claim["verdict"], is_imported=claim["is_imported"])),
             element("td", claim["step_id"].rpartition("::")[2]),
             element("td", mono(claim["pointer"])),
             element("td", claim["fact"], dir="auto"),
@@ -303,7 +305,11 @@ def _proof(run: Payload) -> Html:
     )
     return element(
         "section",
-        element("header", element("h2", "What is proven"), evidence_badges(run["evidence"])),
+        element(
+            "header",
+            element("h2", "What is proven"),
+            evidence_badges(run["evidence"], run["evidence_caveat"]),
+        ),
         element(
             "p",
             "Verified means that Handrail saw it, that a program really ran, or that a person confirmed it. "

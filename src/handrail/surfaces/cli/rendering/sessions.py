@@ -176,13 +176,14 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
     if earlier:
         lines.insert(1, f"{INDENT}{format_count(earlier, 'line')} of the graph before these.")
     preferences = run.get("preferences", {})
+    caveat = one_line(run.get("evidence_caveat") or "") if any(run.get("evidence", {}).values()) else ""
     forks = run.get("fork_count", 0)
     rows = [
         ("Closed", _closed(run.get("closed") or {})),
         ("Pending", one_line(run.get("pending_step") or "")),
         ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
         ("Forks", str(forks) if forks else ""),
-        ("Evidence", _evidence(run.get("evidence", {}))),
+        ("Evidence", ", ".join(filter(None, (_evidence(run.get("evidence", {})), caveat)))),
     ]
     lines += [INDENT + row for row in format_aligned([row for row in rows if row[1]])]
     for gap in run.get("gaps", [])[:_MOST_FACTS]:

@@ -1,0 +1,144 @@
+"""What a reader is told stands at the step, the branch and the store that it is true of."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.http.views import render_view
+from tests.conftest import memory_runtime
+from tests.journeys.at_a_terminal import Person, seat
+from tests.journeys.conversation import advance, answer, rehydrate, start
+from tests.journeys.doors import command
+from tests.journeys.given_workflows import begin, equals, step
+
+DEPLOY = (step("plan"), step("deploy", requireConfirmation=True), step("tell"))
+
+
+def words_of(runtime: Runtime, path: str) -> str:
+    view = render_view(lambda name, params: perform(runtime, name, params), path, {})
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", view.html.markup)).split())
+
+
+def graph_of(runtime: Runtime, reply: dict[str, Any]) -> dict[str, Any]:
+    status, told = command(runtime, "run", "graph", reply["session"]["sessionId"])
+    assert status == 0
+    graph: dict[str, Any] = told["data"]
+    return graph
+
+
+def node_of(runtime: Runtime, graph: dict[str, Any], node_id: str) -> dict[str, Any]:
+    return answer(runtime, "run.node", sessionId=graph["session_id"], node=node_id)
+
+
+def say(runtime: Runtime, reply: dict[str, Any], told: str) -> None:
+    answer(seat(runtime, Person(told)), "run.confirm", session=reply["session"]["sessionId"])
+
+
+@pytest.mark.promise("console.told.person")
+def test_a_persons_answer_stands_at_the_report_that_it_is_about(runtime: Runtime) -> None:
+    pending = advance(runtime, begin(runtime, *DEPLOY, fields={}))
+
+    say(runtime, pending, "y")
+    before = graph_of(runtime, pending)
+    advance(runtime, pending)
+    after = graph_of(runtime, pending)
+
+    assert [(node["title"], node["person"]) for node in before["nodes"]] == [("Started", ""), ("Plan", "")]
+    assert before["pending_person"] == "confirmed"
+    assert node_of(runtime, before, before["preferred_tip"])["pending"]["person"]["answer"] == "confirmed"
+    assert [(node["title"], node["person"]) for node in after["nodes"]] == [
+        ("Started", ""),
+        ("Plan", ""),
+        ("Deploy", "confirmed"),
+    ]
+    assert [node_of(runtime, after, node["id"])["person"] is not None for node in after["nodes"]] == [
+        False,
+        False,
+        True,
+    ]
+    assert after["pending_person"] == ""
+
+
+@pytest.mark.promise("console.told.ahead")
+def test_steps_ahead_are_those_of_the_preferred_branch(runtime: Runtime) -> None:
+    second = advance(runtime, begin(runtime, *(step(name) for name in "abcd"), fields={}))
+    advance(runtime, advance(runtime, advance(runtime, second)), "The first way goes to the end.")
+
+    advance(runtime, rehydrate(runtime, second), "Another way.")
+
+    graph = graph_of(runtime, second)
+    assert graph["pending_title"] == "C"
+    assert [row["title"] for row in graph["ahead"]] == ["D"]
+
+
+@pytest.mark.promise("console.told.rail")
+def test_a_step_that_was_passed_by_stands_after_the_one_that_was_done(runtime: Runtime) -> None:
+    extra = step("extra", when=equals("wanted", True))
+    begun = begin(runtime, step("one"), step("two"), extra, step("end"), fields={"inputs": {"wanted": {}}})
+    advance(runtime, advance(runtime, begun))
+    session = begun["session"]["sessionId"]
+
+    rail = words_of(runtime, f"/sessions/{session}")
+
+    assert rail.index("Two") < rail.index("Skipped: Extra") < rail.index("End now")
+
+
+@pytest.mark.promise("console.told.import")
+def test_what_another_store_saw_says_so_at_every_level_and_count(runtime: Runtime) -> None:
+    begun = begin(runtime, *DEPLOY, fields={})
+    pending = advance(runtime, begun)
+    say(runtime, pending, "y")
+    advance(runtime, advance(runtime, pending))
+    content = answer(runtime, "session.export", sessionId=begun["session"]["sessionId"])["content"]
+    other = memory_runtime()
+    bundle = {"source": "b", "text": json.dumps(content)}
+    shown = answer(other, "session.import", bundle=bundle, dryRun=True)
+    made = answer(other, "session.import", bundle=bundle, confirm=shown["confirm_token"])
+
+    graph = graph_of(other, {"session": {"sessionId": made["session_id"]}})
+    (deployed,) = [node for node in graph["nodes"] if node["title"] == "Deploy"]
+    node = node_of(other, graph, deployed["id"])
+    path = f"/sessions/{made['session_id']}"
+    pages = [words_of(other, path), words_of(other, f"{path}/runs/{graph['run_id']}/nodes/{node['node_id']}")]
+
+    caveat = "as another store recorded it before the import"
+    assert graph["evidence"]["verified"] == 1
+    assert deployed["is_imported"]
+    assert graph["evidence_caveat"] == node["evidence_caveat"] == caveat
+    assert [claim["told"] for claim in node["claims"]] == [f"confirmed by a person, {caveat}"]
+    for page in pages:
+        assert f"1 verified {caveat}" in page
+        assert "confirmed by a person, in another store" in page
+    own = graph_of(runtime, begun)
+    assert own["evidence_caveat"] == ""
+    assert not any(node["is_imported"] for node in own["nodes"])
+
+
+@pytest.mark.promise("console.told.preferences")
+def test_preferences_of_a_session_are_those_in_force_and_say_who_set_them(runtime: Runtime) -> None:
+    begun = start(runtime, preset="full_auto")
+    session = begun["session"]["sessionId"]
+
+    _, held = command(runtime, "preferences", "show", "--session", session)
+    preview = answer(runtime, "preferences.set", session=session, preset="guided", dryRun=True)
+    one = answer(runtime, "preferences.set", session=session, riskPolicy="balanced", dryRun=True)
+    page = words_of(runtime, f"/sessions/{session}/preferences")
+
+    assert (held["data"]["preset"], held["data"]["source"]) == ("full_auto", "run")
+    assert held["data"]["run_id"] == begun["session"]["runId"]
+    assert held["data"]["new_runs"] == {"autonomy": "guided", "risk_policy": "conservative"}
+    (change,) = preview["preview"]["changes"]
+    assert change["before"]["autonomy"] == "full_auto_never_stop"
+    assert change["after"]["autonomy"] == "guided"
+    (change,) = one["preview"]["changes"]
+    assert change["after"] == {"autonomy": "full_auto_never_stop", "risk_policy": "balanced"}
+    assert "Now Full auto , set when the present run was started." in page
+    answer(runtime, "preferences.set", session=session, preset="guided", confirm=preview["confirm_token"])
+    assert answer(runtime, "preferences.show", session=session)["source"] == "user"
