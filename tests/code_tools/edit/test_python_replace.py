@@ -115,6 +115,12 @@ def test_the_lines_of_a_file_keep_their_ends() -> None:
             "out of place",
         ),
         ("def total(basket, tax=0, more):\n    pass", "parse_error", "out of place"),
+        ("def total(basket, tax: int = 0, more: int):\n    pass", "parse_error", "out of place"),
+        (
+            "def total(basket, tax=0):\n    for x in y:\n        pass\n    else:\n        break",
+            "parse_error",
+            "",
+        ),
         ("def total(basket, tax=0, *):\n    pass", "parse_error", "out of place"),
         ("def total(basket, tax=0):\n    if tax:\n        break", "parse_error", "out of place"),
         ("def total(basket, tax=0):\n    try:\n        pass\n    return 1", "parse_error", "out of place"),
@@ -146,6 +152,22 @@ def test_names_that_nothing_declares_are_told_and_those_of_python_are_not() -> N
 
     assert isinstance(plan, Plan)
     assert plan.unresolved == ("extra",)
+
+
+def test_every_form_of_parameter_and_loop_that_python_takes_is_taken() -> None:
+    files = {"a.py": "def ^f():\n    return 1\n"}
+    text = """\
+def f(a, /, b: int = 1, *c: int, d, e: int = 2, **g: int):
+    for x in c:
+        if x:
+            continue
+    else:
+        while a:
+            break
+    return [lambda h=1, *, i: (yield) for _ in c]
+"""
+
+    assert isinstance(replaced(files, text), Plan)
 
 
 def test_any_keyword_takes_what_callers_give() -> None:

@@ -32,7 +32,7 @@ from tests.referees.code_oracle.python_packages import PYTHON_PACKAGES, PythonPa
 from tests.referees.equipment import NotAvailable
 
 KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_replaces.json")
-MOST_DEFINITIONS = 25
+MOST_DEFINITIONS = 10
 MOST_LINES = 4
 MOST_BYTES = 100_000
 """Of a file; tables of data are no programs, and each text makes one be read again."""

@@ -60,8 +60,11 @@ def is_sound_block(text: bytes, start: int, end: int) -> bool:
             if node.type == "block" and indents and not is_deeper:
                 return False
             inside = msgspec.structs.replace(around, indent=indent)
-        inside = _enter(node.type, inside)
-        waiting.extend((child, inside) for child in node.named_children)
+        # What follows `else` of a loop is no longer in that loop.
+        waiting.extend(
+            (child, inside if child.type == "else_clause" else _enter(node.type, inside))
+            for child in node.named_children
+        )
     return root is not None
 
 
@@ -83,7 +86,7 @@ def _is_in_place(node: Node, around: _Inside) -> bool:
 
 def _has_sound_parameters(node: Node) -> bool:
     """A bare `*` has names after it, and before one none without a default follows one with it."""
-    kinds = [child.type for child in node.named_children if child.type != "comment"]
+    kinds = [_kind_of(child) for child in node.named_children if child.type != "comment"]
     if kinds and kinds[-1] == "keyword_separator":
         return False
     has_default = False
@@ -95,6 +98,12 @@ def _has_sound_parameters(node: Node) -> bool:
         elif has_default and kind == "identifier":
             return False
     return True
+
+
+def _kind_of(parameter: Node) -> str:
+    """Of the name, also where a type follows it."""
+    is_typed = parameter.type == "typed_parameter" and parameter.named_children
+    return parameter.named_children[0].type if is_typed else parameter.type
 
 
 def _has_sound_clauses(text: bytes, node: Node, indent: bytes) -> bool:
