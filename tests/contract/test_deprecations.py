@@ -8,7 +8,7 @@ import pytest
 
 from handrail.contract.deprecations import DEPRECATIONS, Deprecation, find_overdue, notice_of
 from handrail.contract.envelopes.lafs import deprecation_warning
-from handrail.contract.outcome import Notice
+from handrail.contract.outcome import WITH_DEPRECATIONS, Notice
 
 
 def entry(remove_by: str = "2027-03-01", name: str = "flag.max") -> Deprecation:
@@ -73,6 +73,10 @@ def test_an_id_that_would_not_make_a_code_is_refused(name: str) -> None:
 @pytest.mark.promise("cli.deprecated")
 def test_nothing_that_should_be_gone_is_still_here() -> None:
     assert find_overdue(DEPRECATIONS, datetime.now(UTC).date().isoformat()) == []
+
+
+def test_every_operation_with_an_entry_is_listed_where_calls_look_first() -> None:
+    assert {one.operation for one in DEPRECATIONS} == WITH_DEPRECATIONS
 
 
 def test_no_two_entries_share_an_id() -> None:

@@ -46,6 +46,7 @@ class Deprecation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEPRECATIONS: tuple[Deprecation, ...] = ()
+"""The operation of each also stands in `outcome.WITH_DEPRECATIONS`."""
 
 
 def find_used(operation: str, params: Mapping[str, Json]) -> list[Deprecation]:

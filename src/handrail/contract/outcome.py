@@ -55,6 +55,10 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """Minted after disclosure, when the last item that is really sent is known."""
 
 
+WITH_DEPRECATIONS: frozenset[str] = frozenset()
+"""The operations that `deprecations` has entries of: other calls need not load the table."""
+
+
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
     """An ambient or disclosure fact beside the payload: `meta.notices` or LAFS `_meta.warnings`."""
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from handrail.contract import outcome as outcomes
 from handrail.contract.catalogue import BUDGET_EXCEEDED, INTERNAL_ERROR, VALIDATION_ERROR
-from handrail.contract.deprecations import find_used, notice_of
 from handrail.contract.disclosure.disclose import disclose, refuse_ask
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import (
@@ -232,9 +232,11 @@ def perform_operation(
 
 def _announce_removals(called: Operation, params: dict[str, Json], outcome: Outcome) -> Outcome:
     """The outcome with a notice for each thing in the call that will be removed."""
-    used = find_used(called.name, params)
-    if not used or isinstance(outcome, Failure):
+    if called.name not in outcomes.WITH_DEPRECATIONS or isinstance(outcome, Failure):
         return outcome
+    from handrail.contract.deprecations import find_used, notice_of
+
+    used = find_used(called.name, params)
     return msgspec.structs.replace(outcome, notices=(*outcome.notices, *map(notice_of, used)))
 
 

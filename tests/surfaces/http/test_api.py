@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.contract import deprecations
+from handrail.contract import deprecations, outcome
 from handrail.contract.conformance.check import check as check_contract
 from handrail.contract.deprecations import Deprecation
 from handrail.contract.envelopes.cli import payload_of
@@ -251,6 +251,7 @@ def test_what_will_be_removed_is_told_in_headers_notices_and_warnings(
         param="status",
     )
     monkeypatch.setattr(deprecations, "DEPRECATIONS", (going,))
+    monkeypatch.setattr(outcome, "WITH_DEPRECATIONS", frozenset({"session.list"}))
 
     used = ask(app, "GET", "/api/session.list?status=blocked")
     lafs = ask(app, "GET", "/api/session.list?status=blocked", LAFS)
