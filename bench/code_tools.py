@@ -4,6 +4,9 @@ Run: `python bench/code_tools.py [--files N] [--rounds N] [--keep DIR] [--rg PAT
 The tree is made of packages from npm, fetched once; with `--keep` it stays there for the next run. Other
 programs are looked for on PATH (Debian `ripgrep`, PyPI `ast-grep-cli`); what is absent is skipped and named.
 Every figure is the least of its rounds, of user and system time together. Exits 1 where a bound is missed.
+
+The floors say what no program in Python can do without: the interpreter, the libraries, one lstat for each
+file, and reading each file once. A query in a running server is what agents ask through MCP.
 """
 
 from __future__ import annotations
@@ -31,6 +34,22 @@ COMMON, RARE = "createErrorClass", "assertIsPluginMemberName"
 RENAME = ("OperatorSubscriber", "operatorSubscriber2")
 INSTALL_SECONDS = 600
 CLI = (sys.executable, "-m", "handrail.main")
+SERVED = 20
+"""Questions to a running server: a clock tick is a hundredth of a second."""
+LIBRARIES = "import apsw, hashlib, msgspec, re, zlib"
+LSTAT = """
+import os, subprocess
+printed = subprocess.run(["git", "ls-files", "-z"], stdout=subprocess.PIPE).stdout
+for path in printed.split(b"\\0")[:-1]:
+    os.lstat(path)
+"""
+READ = (
+    LSTAT
+    + """    file = os.open(path, os.O_RDONLY)
+    b"%s" in os.read(file, 2_000_000)
+    os.close(file)
+"""
+)
 
 SERVICE = """
 const ts = require("typescript"), fs = require("fs"), path = require("path");
@@ -171,6 +190,11 @@ def measure(tree: str, place: str, rg: str, ast_grep: str, rounds: int) -> dict[
         take("cold rare name", ours("", "scan", "--search", RARE))
         ours("warm", "scan", "--search", COMMON)()
         take("warm query", ours("warm", "scan", "--search", COMMON))
+        take("warm query in a server", lambda: ask_server(tree, os.path.join(homes, "warm")))
+        take("floor: python", lambda: run([sys.executable, "-c", "pass"], tree))
+        take("floor: python with libraries", lambda: run([sys.executable, "-c", LIBRARIES], tree))
+        take("floor: python with an lstat of each file", lambda: run([sys.executable, "-c", LSTAT], tree))
+        take("floor: and reading each", lambda: run([sys.executable, "-c", READ % RARE], tree))
         take("one changed file", change_one(tree, subject, ours("warm", "scan", "--search", COMMON)))
         take(
             "cold rename preview",
@@ -224,6 +248,58 @@ def run(
     return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
+def ask_server(tree: str, home: str) -> Cost:
+    """One warm query to `handrail mcp --set code`, as the mean of many."""
+    child = subprocess.Popen(
+        [*CLI, "mcp", "--set", "code", "--project", tree],
+        cwd=tree,
+        env={**os.environ, "HANDRAIL_HOME": home},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        asked = {"name": "code_search", "arguments": {"search": COMMON}}
+        client = {"name": "bench", "version": "1"}
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+        _converse(child, 0, "initialize", hello)
+        for number in range(1, 4):
+            _converse(child, number, "tools/call", asked)
+        before = _processor_seconds(child.pid)
+        for number in range(SERVED):
+            _converse(child, 10 + number, "tools/call", asked)
+        seconds = (_processor_seconds(child.pid) - before) / SERVED
+    finally:
+        assert child.stdin is not None
+        child.stdin.close()
+        _, _, used = os.wait4(child.pid, 0)
+        child.returncode = 0
+    return Cost(seconds, used.ru_maxrss / 1024)
+
+
+def _converse(child: subprocess.Popen[bytes], number: int, method: str, params: Mapping[str, object]) -> None:
+    """One message, and its answer."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    child.stdin.write(json.dumps(message).encode() + b"\n")
+    child.stdin.flush()
+    while line := child.stdout.readline():
+        answer = json.loads(line)
+        if answer.get("id") == number:
+            if "result" not in answer or answer["result"].get("isError"):
+                raise SystemExit(f"the server answered {line[:500]!r}")
+            return
+    raise SystemExit("the server ended")
+
+
+def _processor_seconds(process: int) -> float:
+    """Of the process and of the children that it has waited for."""
+    with open(f"/proc/{process}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
 def change_one(tree: str, subject: str, ask: Callable[[], Cost]) -> Callable[[], Cost]:
     """The same question after one more comment in a file that holds the answer."""
     count = 0
@@ -268,6 +344,7 @@ def compare(costs: Mapping[str, Cost]) -> list[Row]:
     """What the design asks for; a row needs both of its programs."""
     rows = [
         ("warm query", "ripgrep, common name", 1.5),
+        ("warm query in a server", "ripgrep, common name", 1.5),
         ("cold rare name", "ripgrep, rare name", 4.0),
         ("cold rare name", "ast-grep, one pass", 1 / 25),
         ("full facts", "ast-grep, one pass", 2.5),
@@ -286,6 +363,7 @@ def compare(costs: Mapping[str, Cost]) -> list[Row]:
 OURS = (
     "cold rare name",
     "warm query",
+    "warm query in a server",
     "one changed file",
     "cold rename preview",
     "full facts",
@@ -295,7 +373,7 @@ OURS = (
 
 def show(costs: Mapping[str, Cost], rows: Sequence[Row]) -> None:
     for what, cost in costs.items():
-        print(f"{what:<40}{cost.seconds:>9.2f} s{cost.megabytes:>8.0f} MB")
+        print(f"{what:<42}{cost.seconds:>9.3f} s{cost.megabytes:>8.0f} MB")
     print()
     for row in rows:
         verdict = "within" if row.measured <= row.bound else "MISSED"

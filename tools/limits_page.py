@@ -389,6 +389,13 @@ SOURCES: Rows = (
     ("operations.code.tools.planned_files", "MOST_SHOWN_DIFF_BYTES", "Hunks of its full diff."),
     ("ports.facts", "MOST_FACT_PROJECTS", "Projects whose facts are kept."),
     ("ports.facts", "MOST_FACT_BYTES", "Kept facts of one project."),
+    ("ports.facts", "MOST_SOUGHT", "Names of which a project remembers in which files they are not."),
+    ("ports.facts", "MOST_SOUGHT_BYTES", "What is remembered of one such name."),
+    (
+        "host.worktree.listing.git_index",
+        "MOST_INDEX_BYTES",
+        "Bytes of an index of git that is read without git.",
+    ),
 )
 CONSOLE: Rows = (
     ("operations.runs.show_graph", "MOST_AHEAD", "Steps ahead that `run graph` names."),

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from handrail.contract.outcome import Notice
 from handrail.contract.redaction import Secrets
-from handrail.event_log.files.log import FileLog
 from handrail.host.audit import AuditFiles
 from handrail.host.clock import SystemClock, SystemRandomness
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
+from handrail.ports.log import EventLog
 from handrail.ports.process import ConfirmedTokens, Incidents, McpProcesses, Observer, Terminal
 from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
 from handrail.runtime.runtime import NO_OBSERVER, Runtime
-from handrail.runtime.sessions import HotLog
 
 if TYPE_CHECKING:
+    from handrail.event_log.files.log import FileLog
     from handrail.ports.checks import CheckPrograms
     from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
@@ -54,7 +54,7 @@ def build_runtime(
     processes = _Late(lambda: _mcp_processes(place))
     upstreams = _Late(_upstreams)
     return Runtime(
-        log=HotLog(FileLog(os.path.join(place, "data"))),
+        log=cast(EventLog, _Late(lambda: _log(place))),
         keys=FileKeyring(place, randomness, secret, known),
         clock=SystemClock(),
         randomness=randomness,
@@ -154,6 +154,19 @@ class _Late:
         return getattr(self._made, name)
 
 
+def _log(place: str) -> EventLog:
+    """The rules of a run come with it; questions about code need neither."""
+    from handrail.runtime.sessions import HotLog
+
+    return HotLog(_file_log(place))
+
+
+def _file_log(place: str) -> FileLog:
+    from handrail.event_log.files.log import FileLog
+
+    return FileLog(os.path.join(place, "data"))
+
+
 def _library(place: str) -> WorkflowLibrary:
     from handrail.host.workflow_library import DirectoryLibrary
 
@@ -248,7 +261,7 @@ def _index(place: str) -> SessionIndex | None:
         from handrail.event_log.files.session_index import FileSessionIndex
     except ImportError:
         return None
-    return FileSessionIndex(FileLog(os.path.join(place, "data")))
+    return FileSessionIndex(_file_log(place))
 
 
 def _worktree(place: str, environment: Mapping[str, str]) -> Worktree:

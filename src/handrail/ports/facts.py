@@ -14,6 +14,20 @@ MOST_FACT_BYTES = 2_000_000_000
 """Of one project; more than that, and its facts are read again from the files."""
 
 
+MOST_SOUGHT = 16
+"""Texts of which a project remembers where they are not."""
+MOST_SOUGHT_BYTES = 8_000_000
+"""Of one of them."""
+
+
+class Sought(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a text was looked for in vain, among contents of which no facts are kept."""
+
+    listed_at: int
+    """A file that changed later may have been read with another content."""
+    digests: frozenset[str]
+
+
 class KeptFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts of one content."""
 
@@ -32,6 +46,12 @@ class FactView(Protocol):
 
     def find_with(self, word: str) -> frozenset[str]:
         """The keys of what holds this text within one of its words."""
+
+    def find_sought(self, text: str) -> Sought | None:
+        """What is remembered of looking for it."""
+
+    def keep_sought(self, text: str, sought: Sought) -> None:
+        """Remember it, instead of what was known; the oldest are forgotten."""
 
     def load(self, keys: Collection[str]) -> Mapping[str, bytes]:
         """The bodies of those that are kept."""
@@ -69,6 +89,13 @@ class NothingKept:
     def find_with(self, word: str) -> frozenset[str]:
         del word
         return frozenset()
+
+    def find_sought(self, text: str) -> Sought | None:
+        del text
+        return None
+
+    def keep_sought(self, text: str, sought: Sought) -> None:
+        del text, sought
 
     def load(self, keys: Collection[str]) -> Mapping[str, bytes]:
         del keys

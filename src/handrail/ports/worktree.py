@@ -106,6 +106,10 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
 
     files: tuple[TreeEntry, ...]
     """Sorted by path."""
+    changed_ns: tuple[int, ...]
+    """When each of them last changed, as the file system tells it."""
+    listed_at: int
+    """When listing began, less what clocks may differ by: what changed earlier was seen as it is."""
     skipped: int
     """Paths that are no files, as in a tree."""
 

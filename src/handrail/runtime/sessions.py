@@ -28,7 +28,7 @@ from __future__ import annotations
 from _thread import allocate_lock  # `threading` would cost every command line its import
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Final, assert_never
+from typing import Final, assert_never, cast
 
 import msgspec
 
@@ -424,6 +424,9 @@ class HotLog:
             before = self._histories.pop(session_id, None)
             self._events -= 0 if before is None else before.head
 
+    def get_memory(self) -> HotLog:
+        return self
+
     def __len__(self) -> int:
         """How many sessions are kept."""
         with self._guard:
@@ -452,7 +455,9 @@ class NoMemory:
 
 def memory_of(reader: EventReader) -> HotLog | NoMemory:
     """What a reader remembers beside its log."""
-    return reader if isinstance(reader, HotLog) else NoMemory(reader)
+    # Asked of the reader itself: it may be one that is loaded on first use.
+    found = getattr(reader, "get_memory", None)
+    return NoMemory(reader) if found is None else cast(HotLog, found())
 
 
 # Damaged sessions: what every reader is told, and how a call is refused

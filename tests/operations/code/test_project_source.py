@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from handrail.code_tools.languages import reading
+from handrail.host.worktree import contents, local_worktree
+from handrail.host.worktree.listing import list_files
 from handrail.operations.code.tools import project_source
+from handrail.ports.worktree import TreeEntry
 from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 
@@ -42,12 +45,12 @@ def test_answers_do_not_depend_on_how_many_facts_fit_into_memory(
     code = CodeProject(tmp_path)
     add_modules(code)
     roomy = list(answers(code))
-    parsed: list[str] = []
+    parsed: list[tuple[str, bytes]] = []
     read = reading.read_facts
 
-    def count(path: str, *rest: Any) -> Any:
-        parsed.append(path)
-        return read(path, *rest)
+    def count(path: str, text: bytes, *rest: Any) -> Any:
+        parsed.append((path, text))
+        return read(path, text, *rest)
 
     monkeypatch.setattr(reading, "read_facts", count)
     monkeypatch.setattr(project_source, "_MEMORY_OF_FACTS", 1)
@@ -57,7 +60,7 @@ def test_answers_do_not_depend_on_how_many_facts_fit_into_memory(
 
     assert crowded == roomy
     assert sum(layer["file_count"] for layer in roomy[4]["layers"]) == 30
-    assert len(parsed) == len(set(parsed)), "no file is parsed twice"
+    assert len(parsed) == len(set(parsed)), "no text is parsed twice"
 
 
 @pytest.mark.promise("code.hostile.files")
@@ -89,3 +92,31 @@ def test_an_edited_file_is_read_within_the_same_time(tmp_path: Path, monkeypatch
     status, refused = code.line(line)
 
     assert (status != 0, refused["code"]) == (True, "EDIT_REFUSED")
+
+
+def test_a_name_is_looked_for_only_in_files_that_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = CodeProject(tmp_path)
+    add_modules(code)
+    monkeypatch.setattr(project_source, "_WORTH_REMEMBERING", 1)
+    monkeypatch.setattr(list_files, "COARSEST_CLOCK_NS", -3_600_000_000_000)
+    read: list[str] = []
+    find_text = contents.find_text
+
+    def note(project: str, files: Iterable[TreeEntry], *rest: Any) -> Any:
+        listed = list(files)
+        read.extend(entry.path for entry in listed)
+        return find_text(project, listed, *rest)
+
+    monkeypatch.setattr(local_worktree, "find_text", note)
+    first = code.told("js-scan --search made7")
+    read.clear()
+    again = code.told("js-scan --search made7")
+    again_read = {*read}
+    write(code.root, "lib/use9.js", "const made7 = 1;\n")
+    changed = code.told("js-scan --search made7")
+
+    assert first == again
+    assert again_read == {"lib/use7.js"}
+    assert {one["file"] for one in changed["results"]} == {"lib/use7.js", "lib/use9.js"}

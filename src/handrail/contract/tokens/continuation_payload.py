@@ -21,13 +21,13 @@ from handrail.contract.outcome import Json
 VERSION = 2
 INFLATED_LIMIT = 64 * 1024
 """A payload that does not end before this when inflated is not one of ours."""
-USUAL_SECONDS = 3600
+_USUAL_SECONDS = 3600
 """A token that lives as long as this does not say so."""
 
 Document: TypeAlias = dict[str, Any]
 
 _USUAL: Final[dict[str, Json]] = {
-    "ttl_seconds": USUAL_SECONDS,
+    "ttl_seconds": _USUAL_SECONDS,
     "replayable": True,
     "idempotent": True,
     "file_safe": True,
@@ -123,7 +123,7 @@ def pack(document: Document) -> bytes:
             digests += value
             del context[name]
     issued = document["issued_at"]
-    if rest["expires_at"] == issued + USUAL_SECONDS:
+    if rest["expires_at"] == issued + _USUAL_SECONDS:
         del rest["expires_at"]
     if rest["metadata"] == _USUAL:
         del rest["metadata"]
@@ -154,7 +154,7 @@ def unpack(payload: bytes) -> Document | None:
         context.update(rest.pop("context", {}))
     except (msgspec.MsgspecError, RecursionError, ValueError, TypeError):
         return None
-    usual = {"expires_at": issued + USUAL_SECONDS, "metadata": _USUAL}
+    usual = {"expires_at": issued + _USUAL_SECONDS, "metadata": _USUAL}
     return {**usual, **rest, "version": VERSION, "issued_at": issued, "context": context}
 
 

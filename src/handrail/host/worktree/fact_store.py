@@ -16,7 +16,16 @@ from typing import Any
 import apsw
 
 from handrail.host.private_files import ensure_private_directory
-from handrail.ports.facts import MOST_FACT_BYTES, MOST_FACT_PROJECTS, FactView, KeptFacts, NothingKept
+from handrail.ports.facts import (
+    MOST_FACT_BYTES,
+    MOST_FACT_PROJECTS,
+    MOST_SOUGHT,
+    MOST_SOUGHT_BYTES,
+    FactView,
+    KeptFacts,
+    NothingKept,
+    Sought,
+)
 
 _SUFFIXES = ("", "-wal", "-shm")
 _WAIT_MS = 2_000
@@ -25,6 +34,8 @@ _TABLES = {
     "form": "CREATE TABLE form(name TEXT PRIMARY KEY) WITHOUT ROWID",
     "words": "CREATE TABLE words(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, words TEXT NOT NULL)",
     "facts": "CREATE TABLE facts(id INTEGER PRIMARY KEY, body BLOB NOT NULL)",
+    "sought": "CREATE TABLE sought(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE,"
+    " listed_at INTEGER NOT NULL, digests TEXT NOT NULL)",
 }
 """Words stand apart from facts, so that looking for one reads no facts."""
 
@@ -91,6 +102,25 @@ class SqliteView:
 
     def find_with(self, word: str) -> frozenset[str]:
         return self._keys("SELECT key FROM words WHERE instr(words, ?) > 0", (word,))
+
+    def find_sought(self, text: str) -> Sought | None:
+        for listed_at, digests in self._rows("SELECT listed_at, digests FROM sought WHERE text = ?", (text,)):
+            return Sought(listed_at=listed_at, digests=frozenset(digests.split("\n")))
+        return None
+
+    def keep_sought(self, text: str, sought: Sought) -> None:
+        digests = "\n".join(sought.digests)
+        if len(digests) > MOST_SOUGHT_BYTES or self.is_broken:
+            return
+        with self._guarded(), self._connection:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO sought(text, listed_at, digests) VALUES (?, ?, ?)",
+                (text, sought.listed_at, digests),
+            )
+            self._connection.execute(
+                "DELETE FROM sought WHERE id NOT IN (SELECT id FROM sought ORDER BY id DESC LIMIT ?)",
+                (MOST_SOUGHT,),
+            )
 
     def load(self, keys: Collection[str]) -> Mapping[str, bytes]:
         found: dict[str, bytes] = {}

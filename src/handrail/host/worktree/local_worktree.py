@@ -1,20 +1,27 @@
 """`ports.Worktree` on the local file system."""
 
+# ruff: noqa: PLC0415 - places in a file and their spellings are a matter of reports, not of questions about code
+
 from __future__ import annotations
 
 import os
-import threading
 import time
+from _thread import allocate_lock
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from handrail.contract.wording import make_readable, quote
 from handrail.host.git import RunningGit
-from handrail.host.worktree import packs, places
+from handrail.host.worktree import packs
 from handrail.host.worktree.contents import find_text
+from handrail.host.worktree.listing.list_files import (
+    can_list_known,
+    list_known,
+    list_with_git,
+    list_without_git,
+)
 from handrail.host.worktree.repository import Files, Repository, RepositoryFacts
 from handrail.host.worktree.restore import Journals, absent, find_obstacles
-from handrail.host.worktree.spelling import find_named, list_readings
 from handrail.host.worktree.stat_cache import WORTH_SAVING, CacheFiles, StatCache
 from handrail.host.worktree.trees import (
     BARE,
@@ -23,14 +30,11 @@ from handrail.host.worktree.trees import (
     NotReadableError,
     OutOfTimeError,
     effective_entries,
-    list_with_git,
-    list_without_git,
     read_path,
     show_path,
     take_with_git,
     take_without_git,
 )
-from handrail.host.worktree.unlisted import explain_unlisted
 from handrail.ports.worktree import (
     MOST_PACK_BYTES,
     Changes,
@@ -65,10 +69,12 @@ class LocalWorktree:
         self._files = CacheFiles(home)
         self._journals = Journals(home)
         self._remembered: dict[str, StatCache] = {}
-        self._one_at_a_time = threading.Lock()
+        self._one_at_a_time = allocate_lock()
 
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
-        return places.see_places(project, asked)
+        from handrail.host.worktree.places import see_places
+
+        return see_places(project, asked)
 
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
         root = os.path.realpath(project)
@@ -79,6 +85,8 @@ class LocalWorktree:
         repository = (
             Repository(root, self._environment, _READING_SECONDS) if _is_in_repository(root) else None
         )
+        from handrail.host.worktree.unlisted import explain_unlisted
+
         return explain_unlisted(root, paths, repository)
 
     def take_tree(self, project: str, seconds: float = _READING_SECONDS) -> Tree | Unseen:
@@ -88,14 +96,31 @@ class LocalWorktree:
         self, project: str, suffixes: Sequence[str], seconds: float = _READING_SECONDS
     ) -> FileList | Unseen:
         wanted = tuple(os.fsencode(suffix) for suffix in suffixes)
+        known = self._list_known(os.path.realpath(project), wanted, seconds)
+        if known is not None:
+            return known
         return self._see_project(
             project,
             seconds,
             lambda look, excluded: list_without_git(look, excluded, wanted),
             lambda look, repository, facts, untracked, excluded: list_with_git(
-                look, repository, facts, untracked, excluded, wanted
+                look, repository, facts, untracked, excluded, wanted, self._environment
             ),
         )
+
+    def _list_known(self, root: str, suffixes: tuple[bytes, ...], seconds: float) -> FileList | Unseen | None:
+        """The files without a word from git; None where it has to be asked."""
+        with self._one_at_a_time:
+            cache = self._remembered.get(root)
+            if cache is None:
+                cache = self._remembered[root] = self._files.load(root)
+            try:
+                if not os.path.lexists(os.path.join(root, ".git")) or not can_list_known(cache, root):
+                    return None
+                look = self._begin(root, cache.algorithm, seconds)
+                return self._finish(look, seconds, lambda: list_known(look, self._home_below(root), suffixes))
+            except OSError:
+                return None
 
     def find_text(
         self, project: str, files: Iterable[TreeEntry], needles: Sequence[bytes], most_bytes: int
@@ -298,6 +323,8 @@ def _find_absent(tree: Tree, committed: frozenset[str], paths: Sequence[str]) ->
 
 
 def _locate(root: str, text: str) -> LocatedFile:
+    from handrail.host.worktree.spelling import find_named, list_readings
+
     named = find_named(root, text)
     if named.state in ("outside", "impossible"):
         return LocatedFile(is_inside=named.state == "impossible")

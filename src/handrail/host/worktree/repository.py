@@ -32,6 +32,13 @@ _SETTINGS = (
     "--get-regexp",
     r"^core\.(autocrlf|eol|filemode|attributesfile|sparsecheckout)$",
 )
+_IGNORING = (
+    "config",
+    "--includes",
+    "-z",
+    "--get-regexp",
+    r"^(core\.(excludesfile|worktree)|include(if)?\..*)$",
+)
 _CONVERTING = re.compile(rb"(?:^|\s)(?:text|eol|crlf|filter|ident|working-tree-encoding)\b")
 _STAT_LINE = re.compile(
     rb"  ctime: (\d+):(\d+)\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n  uid: \d+\tgid: \d+\n"
@@ -167,6 +174,22 @@ class Repository:
     def is_sparse(self) -> bool:
         """Whether files may be left out on purpose; without, one that is not there is gone."""
         return self._find_settings().get(b"core.sparsecheckout", b"false") not in _NO
+
+    def find_ignore_settings(self) -> str | None:
+        """The user's file of ignore rules, empty for the usual one; None where settings lead to others."""
+        status, printed = self._git.ask(*_IGNORING)
+        if status < 0:
+            return None
+        pairs = [entry.partition(b"\n") for entry in printed.split(b"\0") if entry]
+        if any(name.lower() != b"core.excludesfile" for name, _, _ in pairs):
+            return None
+        return os.fsdecode(pairs[-1][2]) if pairs else ""
+
+    def find_ignored(self, folders: Iterable[bytes]) -> set[bytes] | None:
+        """Those of these untracked folders that git does not look into; None when it cannot be asked."""
+        asked = b"".join(folder + b"\0" for folder in folders)
+        status, printed = self._git.ask("check-ignore", "-z", "--stdin", given=asked)
+        return set(printed.split(b"\0")[:-1]) if status in (0, 1) else None
 
     def changes_bytes(self, paths: Iterable[bytes]) -> bool:
         """Whether git may keep other bytes than those in the file: line ends, filters, encodings.

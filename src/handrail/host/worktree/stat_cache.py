@@ -21,7 +21,7 @@ import msgspec
 
 from handrail.host.private_files import ensure_private_directory, open_regular_file
 from handrail.host.worktree.repository import Files, Tracked
-from handrail.ports.worktree import MOST_FILES
+from handrail.ports.worktree import MOST_FILES, TreeEntry
 
 MOST_PROJECTS = 32
 """Projects with a file; those used longest ago lose theirs."""
@@ -33,13 +33,28 @@ COARSEST_CLOCK_NS = 2_000_000_000
 WORTH_SAVING = 64
 """Files read again that make writing the cache worth its price."""
 
-_VERSION = 2
+_VERSION = 3
 _COLUMNS = 5
 _LARGEST = (1 << 63) - 1
 _LENGTHS = {"sha1": 20, "sha256": 32}
 
 Stamp = tuple[int, int, int, int, int]
 """Time of the content, time of the file, inode, size, mode."""
+
+
+class KnownFolders(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """What git listed as untracked, and what has to be unchanged for it to hold (`listing/known_folders`)."""
+
+    index: str
+    untracked: bytes
+    """As git printed it."""
+    folders: bytes
+    stamps: bytes
+    """Three columns: time of the content, time of the folder, inode."""
+    files: bytes
+    """Those that decide what is ignored."""
+    marks: bytes
+    """Five numbers for each of them."""
 
 
 class Kept(msgspec.Struct, kw_only=True, frozen=True, array_like=True):
@@ -67,6 +82,7 @@ class Kept(msgspec.Struct, kw_only=True, frozen=True, array_like=True):
     head_modes: bytes = b""
     head_digests: bytes = b""
     head_sum: bytes = b""
+    known_folders: KnownFolders | None = None
 
 
 class TrackedTable:
@@ -96,6 +112,8 @@ class TrackedTable:
         self.clean_head = ""
         self.unlisted: list[bytes] = []
         """Paths of that commit that git does not track any more."""
+        self.entries: dict[int, TreeEntry] = {}
+        """Made from a row, and good until the row changes."""
 
     def find(self, at: int, stamp: Stamp) -> bytes | None:
         """The digest of the file with this stat data."""
@@ -104,6 +122,8 @@ class TrackedTable:
         return bytes(self.digests[at * self.length : (at + 1) * self.length])
 
     def set(self, at: int, stamp: Stamp, digest: bytes) -> None:
+        self.entries.pop(at, None)
+        self.clean[at] = 0  # nobody has compared it with a commit
         for column, value in zip(self.columns, stamp, strict=True):
             column[at] = value
         self.digests[at * self.length : (at + 1) * self.length] = digest
@@ -143,6 +163,7 @@ class StatCache:
         self.tracked: TrackedTable | None = None
         self.others: dict[bytes, tuple[Stamp, bytes]] = {}
         self.head: HeadTable | None = None
+        self.folders: KnownFolders | None = None
         self.unsaved = 0
         """About how many files would be read again if it were lost."""
 
@@ -198,6 +219,15 @@ def is_recent(stamp: Stamp, now_ns: int) -> bool:
     return max(stamp[0], stamp[1]) + COARSEST_CLOCK_NS >= now_ns
 
 
+def read_index_stamp(path: str) -> tuple[int, ...]:
+    """Of git's index; zeros where nothing was ever added."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0, 0, 0)
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size)
+
+
 def make_stamp(found: os.stat_result) -> Stamp:
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino & _LARGEST, found.st_size, found.st_mode)
 
@@ -219,18 +249,21 @@ class CacheFiles:
     def __init__(self, home: str) -> None:
         self._directory = os.path.join(home, "data", "cache", "trees")
 
-    def load(self, project: str, algorithm: str) -> StatCache:
-        cache = StatCache(algorithm)
+    def load(self, project: str, algorithm: str = "") -> StatCache:
+        """What is kept for this algorithm; without one, for the one that it was kept for."""
+        cache = StatCache(algorithm or "sha1")
         try:
             with open(self._path(project), "rb", opener=open_regular_file) as file:
                 content = memoryview(file.read(MOST_CACHE_BYTES))
             if zlib.crc32(content[4:]).to_bytes(4, "big") != content[:4]:
                 return cache
             kept = msgspec.msgpack.decode(content[4:], type=Kept)
-            if (kept.version, kept.project, kept.algorithm) == (_VERSION, os.fsencode(project), algorithm):
+            is_ours = kept.version == _VERSION and kept.project == os.fsencode(project)
+            if is_ours and kept.algorithm in ((algorithm,) if algorithm else _LENGTHS):
+                cache = StatCache(kept.algorithm)
                 _fill(cache, kept)
         except (OSError, ValueError, msgspec.MsgspecError):
-            return StatCache(algorithm)
+            return StatCache(algorithm or "sha1")
         return cache
 
     def save(self, project: str, cache: StatCache) -> None:
@@ -299,7 +332,7 @@ def _make_kept(project: bytes, cache: StatCache) -> Kept:
             head_digests=head.digests,
             head_sum=head.total.to_bytes(32, "big"),
         )
-    return kept
+    return msgspec.structs.replace(kept, known_folders=cache.folders)
 
 
 def _fill(cache: StatCache, kept: Kept) -> None:
@@ -326,6 +359,7 @@ def _fill(cache: StatCache, kept: Kept) -> None:
         if lengths != {len(table.paths)} or len(table.columns) != _COLUMNS:
             raise ValueError("columns of different lengths")
         cache.tracked = table
+    cache.folders = kept.known_folders
     if kept.head:
         head = HeadTable(kept.head, {}, int.from_bytes(kept.head_sum, "big"))
         head.paths, head.modes, head.digests = _names(kept.head_paths), kept.head_modes, kept.head_digests

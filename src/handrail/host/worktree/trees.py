@@ -20,6 +20,7 @@ import msgspec
 from handrail.host.git import RunningGit
 from handrail.host.private_files import open_regular_file
 from handrail.host.worktree.by_products import is_by_product
+from handrail.host.worktree.listing.git_index import read_index
 from handrail.host.worktree.repository import (
     EXECUTABLE,
     FILE,
@@ -40,9 +41,10 @@ from handrail.host.worktree.stat_cache import (
     find_folders,
     is_recent,
     make_stamp,
+    read_index_stamp,
 )
 from handrail.host.worktree.walking import walk_files
-from handrail.ports.worktree import MOST_FILES, FileList, FileMode, Tree, TreeEntry, Unseen
+from handrail.ports.worktree import MOST_FILES, FileMode, Tree, TreeEntry, Unseen
 
 MOST_DIGESTED_BYTES = 64_000_000
 """A larger file is known by its size alone."""
@@ -92,6 +94,9 @@ class Look:
         self.cache = cache
         self.deadline = deadline
         self.skipped = 0
+        self.began_ns = time.time_ns()
+        self.verified = bytearray()
+        """1 for each tracked file whose stat data this look has compared already."""
 
     def check_time(self) -> None:
         if time.monotonic() > self.deadline:
@@ -99,11 +104,13 @@ class Look:
 
     def see_tracked(self, table: TrackedTable) -> dict[bytes, State | None]:
         """The tracked files that are not known to be as in the commit; None for one that is gone."""
-        linked = self._find_linked(table.folders)
+        linked = self.find_linked(table.folders)
         return {
-            path: None if _is_behind(path, linked) else self._see(path, at)
-            for at, path in self._find_touched(table, linked)
+            path: self.see_tracked_file(path, at, linked) for at, path in self._find_touched(table, linked)
         }
+
+    def see_tracked_file(self, path: bytes, at: int, linked: frozenset[bytes]) -> State | None:
+        return None if _is_behind(path, linked) else self._see(path, at)
 
     def split_skipped(self, table: TrackedTable) -> tuple[list[bytes], list[bytes]]:
         """Of the files that git was told to leave alone: those that are there all the same, and the rest."""
@@ -126,7 +133,7 @@ class Look:
 
     def see_others(self, paths: Sequence[bytes]) -> dict[bytes, State]:
         """The states of those that are files."""
-        linked = self._find_linked(find_folders(paths))
+        linked = self.find_linked(find_folders(paths))
         states: dict[bytes, State] = {}
         for path in paths:
             state = None if _is_behind(path, linked) else self._see(path, -1)
@@ -230,7 +237,7 @@ class Look:
             self.cache.keep(path, at, stamp, hasher.digest())
         return hasher.digest()
 
-    def _find_linked(self, folders: Iterable[bytes]) -> frozenset[bytes]:
+    def find_linked(self, folders: Iterable[bytes]) -> frozenset[bytes]:
         """Folders that are links now: what git tracked below them is not there any more."""
         return frozenset(folder for folder in folders if os.path.islink(self.root + b"/" + folder))
 
@@ -269,7 +276,7 @@ def take_without_git(look: Look, excluded: bytes) -> Tree | Unseen:
     total = sum(weigh(path, state.mode, state.digest, state.size) for path, state in states.items())
     return Tree(
         head="",
-        entries=_make_entries(states, look.cache.algorithm),
+        entries=make_entries(states, look.cache.algorithm),
         tree_id=_make_id(total),
         files=len(states),
         skipped=walked.skipped + look.skipped,
@@ -301,59 +308,15 @@ def take_with_git(
     )
 
 
-def list_without_git(look: Look, excluded: bytes, suffixes: tuple[bytes, ...]) -> FileList | Unseen:
-    """The files with one of these endings."""
-    walked = walk_files(look.project, look.check_time)
-    if walked is None:
-        return Unseen(reason=TOO_MANY)
-    wanted = [path for path in walked.paths if path.endswith(suffixes) and not is_below(path, excluded)]
-    states = look.see_others(wanted)
-    return FileList(files=_make_entries(states, look.cache.algorithm), skipped=walked.skipped + look.skipped)
-
-
-def list_with_git(
-    look: Look,
-    repository: Repository,
-    facts: RepositoryFacts,
-    untracked: RunningGit,
-    excluded: bytes,
-    suffixes: tuple[bytes, ...],
-) -> FileList | Unseen:
-    """The files with one of these endings, also those that are as in the commit."""
-    seen = _see_repository(look, repository, facts, untracked, excluded, suffixes)
-    if isinstance(seen, Unseen):
-        return seen
-    table = seen.table
-    sizes, modes, tracked = table.columns[3], table.columns[4], seen.tracked
-    algorithm, width, digests = f"{look.cache.algorithm}:", 2 * table.length, bytes(table.digests).hex()
-    entries: list[TreeEntry] = []
-    for at, path in enumerate(table.paths):
-        if not path.endswith(suffixes):
-            continue
-        if path in tracked:
-            state = tracked[path]
-            if state is not None:
-                entries.append(_make_entry(path, state, look.cache.algorithm))
-            continue
-        mode: FileMode = "link" if stat.S_ISLNK(modes[at]) else "executable" if modes[at] & 0o100 else "file"
-        digest = algorithm + digests[at * width : (at + 1) * width]
-        entries.append(TreeEntry(path=show_path(path), mode=mode, digest=digest, size=sizes[at]))
-    if seen.others:
-        entries += _make_entries(seen.others, look.cache.algorithm)
-        entries.sort(key=lambda entry: read_path(entry.path))
-    return FileList(files=tuple(entries), skipped=len(table.submodules) + look.skipped)
-
-
 def _see_repository(
     look: Look,
     repository: Repository,
     facts: RepositoryFacts,
     untracked: RunningGit,
     excluded: bytes,
-    suffixes: tuple[bytes, ...] = (b"",),
 ) -> Seen | Unseen:
-    """Look at the tracked files, and at the others that have one of these endings."""
-    table = _find_tracked(look, repository, facts)
+    """Look at the tracked files, and at the others."""
+    table = find_tracked(look, repository, facts)
     head = _find_head(look.cache, repository, facts.head)
     if table is None or head is None:
         return Unseen(reason=REFUSED)
@@ -375,9 +338,7 @@ def _see_repository(
         return Unseen(reason=TOO_MANY)
     skipped, missing = look.split_skipped(table)
     is_sparse = bool(missing) and repository.is_sparse()
-    others = look.see_others(
-        [path for path in (*new, *skipped) if path not in tracked and path.endswith(suffixes)]
-    )
+    others = look.see_others([path for path in (*new, *skipped) if path not in tracked])
     _learn_clean(table, head, tracked)
     return Seen(
         table=table,
@@ -421,23 +382,22 @@ def _make_tree(
     )
     return Tree(
         head=head.head,
-        entries=_make_entries(differing, look.cache.algorithm),
+        entries=make_entries(differing, look.cache.algorithm),
         tree_id=_make_id(total),
         changed_ns=max(times, default=0),
     )
 
 
-def _find_tracked(look: Look, repository: Repository, facts: RepositoryFacts) -> TrackedTable | None:
+def find_tracked(look: Look, repository: Repository, facts: RepositoryFacts) -> TrackedTable | None:
     """Git's list, asked for again when the file that holds it changed."""
     listed_at = time.time_ns()
-    try:
-        found = os.stat(facts.index)
-        index: tuple[int, ...] = (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size)
-    except OSError:  # nothing was ever added
-        index = (0, 0, 0, 0)
+    index = read_index_stamp(facts.index)
     if look.cache.tracked is not None and look.cache.tracked.index == index:
         return look.cache.tracked
-    tracked = repository.find_tracked()
+    # Its paths are those of the whole repository.
+    is_whole = os.path.lexists(os.path.join(look.project, ".git"))
+    read = read_index(facts.index, facts.algorithm) if is_whole else None
+    tracked = repository.find_tracked() if read is None else read.tracked
     if tracked is None:
         return None
     is_settled = max(index[:2]) + COARSEST_CLOCK_NS < listed_at
@@ -450,7 +410,7 @@ def _find_tracked(look: Look, repository: Repository, facts: RepositoryFacts) ->
     )
     look.cache.replace_tracked(table)
     if sum(not time_of for time_of in table.columns[0]) > _FEW and not repository.changes_bytes(table.paths):
-        _believe_git(look, table, repository.find_indexed(), index[0])
+        _believe_git(look, table, repository.find_indexed() if read is None else read.indexed, index[0])
     return table
 
 
@@ -500,6 +460,7 @@ def _believe_git(
     As git does, not for a file as new as the list itself; and not for one too large to be read later.
     """
     now = time.time_ns()
+    look.verified = bytearray(len(table.paths))
     for at, path in enumerate(table.paths):
         if not at % _FILES_BETWEEN_CLOCKS:
             look.check_time()
@@ -520,6 +481,7 @@ def _believe_git(
             and not is_recent(stamp, now)
         ):
             look.cache.keep(path, at, stamp, known.digest)
+            look.verified[at] = 1
 
 
 def weigh(path: bytes, mode: bytes, digest: bytes, size: int) -> int:
@@ -528,11 +490,11 @@ def weigh(path: bytes, mode: bytes, digest: bytes, size: int) -> int:
     return int.from_bytes(hashlib.sha256(path + b"\0" + mode + content).digest(), "big")
 
 
-def _make_entries(states: Mapping[bytes, State | None], algorithm: str) -> tuple[TreeEntry, ...]:
-    return tuple(_make_entry(path, states[path], algorithm) for path in sorted(states))
+def make_entries(states: Mapping[bytes, State | None], algorithm: str) -> tuple[TreeEntry, ...]:
+    return tuple(make_entry(path, states[path], algorithm) for path in sorted(states))
 
 
-def _make_entry(path: bytes, state: State | None, algorithm: str) -> TreeEntry:
+def make_entry(path: bytes, state: State | None, algorithm: str) -> TreeEntry:
     if state is None:
         return TreeEntry(path=show_path(path), mode="absent", digest="", size=0)
     digest = f"{algorithm}:{state.digest.hex()}" if state.digest else f"size:{state.size}"

@@ -17,14 +17,14 @@ from msgspec import UnsetType
 
 from handrail.code_tools.facts.jsonc import read_jsonc
 from handrail.code_tools.facts.model import FACTS_VERSION, FileFacts, Links, Unreadable, links_of
-from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_files import PYTHON, is_python
 from handrail.code_tools.facts.source import MANIFEST, Skipped
 from handrail.code_tools.languages.extensions import LANGUAGES, is_declaration_file
 from handrail.contract.catalogue import E_CONFLICT, E_IO
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import shorten
-from handrail.ports.facts import FactView, KeptFacts
-from handrail.ports.worktree import TreeEntry, Unseen, Worktree
+from handrail.ports.facts import FactView, KeptFacts, Sought
+from handrail.ports.worktree import FileList, TreeEntry, Unseen, Worktree
 from handrail.runtime.runtime import Runtime
 
 MOST_SOURCE_BYTES = 2_000_000
@@ -60,6 +60,8 @@ _KEPT_AT_ONCE = 200
 _MEMORY_OF_FACTS = 12_000_000
 """How many bytes of source have their facts in memory; decoded they take several times as much."""
 _LOADED_AT_ONCE = 300
+_WORTH_REMEMBERING = 64
+"""Files that were read in vain."""
 _TEXT_MEMORY_BYTES = 32_000_000
 
 _FACTS, _UNREADABLE, _SKIPPED = b"f", b"u", b"s"
@@ -77,7 +79,7 @@ class ProjectSource:
         worktree: Worktree,
         project: str,
         view: FactView,
-        entries: Sequence[TreeEntry],
+        listed: FileList,
         processor_ms: Callable[[], int],
         languages: frozenset[AskedLanguage] = EVERY_LANGUAGE,
     ) -> None:
@@ -85,13 +87,15 @@ class ProjectSource:
         self._worktree = worktree
         self._project = project
         self._view = view
+        self._listed = listed
         self._settings_files: dict[str, TreeEntry] = {}
         self._skipped: dict[str, str] = {}
         self.entries: dict[str, TreeEntry] = {}
-        self._keys: dict[str, str] = {}
-        self._other_keys: list[str] = []
-        """Of files in languages that nobody asked about: their facts are kept all the same."""
-        for entry in entries:
+        self._changed: dict[str, int] = {}
+        self._others: list[TreeEntry] = []
+        """Files in languages that nobody asked about: their facts are kept all the same."""
+        odd_names = _find_odd_names(listed.files)
+        for entry, changed_ns in zip(listed.files, listed.changed_ns, strict=True):
             path = entry.path
             if not path.isascii() and not is_whole_text(path):
                 self._skipped[path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")] = (
@@ -100,13 +104,15 @@ class ProjectSource:
             elif path.endswith(".json"):
                 if _is_settings(path):
                     self._settings_files[path] = entry
-            elif ("python" if is_python(path) else "javascript") not in languages:
-                self._other_keys.append(_key(entry))
-            elif reason := find_skip_reason(entry):
+            elif ("python" if path.endswith(PYTHON) else "javascript") not in languages:
+                self._others.append(entry)
+            elif (
+                entry.size > MOST_SOURCE_BYTES or entry.digest.startswith("size:") or path in odd_names
+            ) and (reason := find_skip_reason(entry)):
                 self._skipped[path] = reason
             elif entry.mode != "link":
                 self.entries[path] = entry
-                self._keys[path] = _key(entry)
+                self._changed[path] = changed_ns
         self._kept = view.find_kept()
         self._facts: dict[str, FileFacts | Unreadable | None] = {}
         self._bytes_of_facts = 0
@@ -147,7 +153,7 @@ class ProjectSource:
 
     def _load(self, path: str) -> bytes | None:
         """What is kept of the file, taken out of memory."""
-        key = self._keys[path]
+        key = _key(self.entries[path])
         if key in self._new:
             return self._new[key].body
         if key not in self._bodies and (key in self._kept or key in self._added):
@@ -181,30 +187,45 @@ class ProjectSource:
 
     def finish(self) -> None:
         """Keep what was analysed."""
-        self._view.keep(list(self._new.values()))
-        self._view.forget_others([*self._keys.values(), *self._other_keys])
+        if self._new or self._added:
+            self._view.keep(list(self._new.values()))
+            self._view.forget_others([_key(one) for one in (*self.entries.values(), *self._others)])
         self._new = {}
 
     def _find_candidates(self, name: str) -> list[str]:
         needle = name.encode("utf-8", "surrogatepass")
         is_word = _WORD.fullmatch(needle) is not None
         holding = self._view.find_with(name) if is_word else frozenset()
+        kept = {key.partition(":")[2] for key in self._kept} if is_word else set()
+        sought = self._view.find_sought(name)
+        absent: frozenset[str] = frozenset() if sought is None else sought.digests
+        absent_before = 0 if sought is None else sought.listed_at
         found: list[str] = []
         unknown: list[TreeEntry] = []
         for path, entry in self.entries.items():
-            key = self._keys[path]
-            if not is_word or key not in self._kept:
+            digest = entry.digest
+            if digest in kept and (key := _key(entry)) in self._kept:
+                if key in holding:
+                    found.append(path)
+            elif digest not in absent or self._changed[path] >= absent_before:
                 unknown.append(entry)
-            elif key in holding:
-                found.append(path)
-        missing = [key for path in found if (key := self._keys[path]) not in self._bodies]
+        missing = [key for path in found if (key := _key(self.entries[path])) not in self._bodies]
         self._bodies = dict(self._view.load(missing[:_LOADED_AT_ONCE]))
+        holders: set[str] = set()
         for entry, text in self._worktree.find_text(self._project, unknown, [needle], MOST_SOURCE_BYTES):
             if text is None:
                 raise FilesChangedError
             found.append(entry.path)
+            holders.add(entry.digest)
             self._remember(entry.path, text)
+        if len(unknown) - len(holders) >= _WORTH_REMEMBERING:
+            self._keep_sought(name, absent.union(one.digest for one in unknown) - holders)
         return sorted(found)
+
+    def _keep_sought(self, name: str, digests: frozenset[str]) -> None:
+        """So that the next question about this name reads what holds it, and nothing else."""
+        present = digests.intersection(entry.digest for entry in self.entries.values())
+        self._view.keep_sought(name, Sought(listed_at=self._listed.listed_at, digests=present))
 
     def _decode(self, path: str, body: bytes, wanted: type[_F]) -> _F | FileFacts | Unreadable | None:
         kind, content = body[:1], body[1:]
@@ -243,7 +264,7 @@ class ProjectSource:
         return found
 
     def _note(self, path: str, text: bytes, body: bytes) -> None:
-        key = self._keys[path]
+        key = _key(self.entries[path])
         self._new[key] = KeptFacts(key=key, words=list_words(text), body=body)
         if len(self._new) >= _KEPT_AT_ONCE:
             self._view.keep(list(self._new.values()))
@@ -306,7 +327,7 @@ def _open_source(rt: Runtime, project: str, languages: frozenset[AskedLanguage])
             details={"reason": shorten(listed.reason)},
         )
     with rt.facts().open_view(project, f"facts {FACTS_VERSION}") as view:
-        source = ProjectSource(worktree, project, view, listed.files, rt.clock.processor_ms, languages)
+        source = ProjectSource(worktree, project, view, listed, rt.clock.processor_ms, languages)
         yield source
         source.finish()
 
@@ -330,6 +351,17 @@ def find_skip_reason(entry: TreeEntry) -> str:
     if entry.size > MOST_SOURCE_BYTES:
         return "too_large"
     return "unreadable" if entry.digest.startswith("size:") else ""
+
+
+def _find_odd_names(files: Sequence[TreeEntry]) -> frozenset[str]:
+    """Those that may be names to skip, found by their folders, which are few."""
+    paths = [entry.path for entry in files]
+    folders = {path[: path.rfind("/") + 1] for path in paths}
+    odd = tuple(folder for folder in folders if not _SKIPPED_FOLDERS.keys().isdisjoint(folder.split("/")))
+    may_be_minified = "min." in "\n".join(paths)
+    if not odd and not may_be_minified:
+        return frozenset()
+    return frozenset(path for path in paths if path.startswith(odd) or "min." in path)
 
 
 def find_mark(text: bytes) -> str:

@@ -1,21 +1,19 @@
 """The questions of `code.scan`, each answered on one state of the files."""
 
+# ruff: noqa: PLC0415 - each question loads its own code
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from handrail.code_tools.facts.join import Found, Project, Reference
 from handrail.code_tools.facts.places import line_and_column
 from handrail.code_tools.facts.slots import Trouble
-from handrail.code_tools.scan.analyze import analyze
 from handrail.code_tools.scan.ids import make_id
-from handrail.code_tools.scan.outline import ModuleGraph, list_dependencies, list_exports, outline
-from handrail.code_tools.scan.ripple import ripple
 from handrail.code_tools.scan.search import Match, search
-from handrail.code_tools.scan.trace import Traced, trace_callees, trace_callers
 from handrail.contract.outcome import Json
 from handrail.contract.tokens.continuation import NextAction
 from handrail.operations.code.tools.code_answers import (
@@ -48,6 +46,9 @@ from handrail.operations.code.tools.scan_answers import (
     TraceOfCode,
 )
 
+if TYPE_CHECKING:
+    from handrail.code_tools.scan.trace import Traced
+
 USUAL_RESULTS = 20
 MOST_LISTED = 100
 """Callers, callees, importers and files that one answer names; the others are counted."""
@@ -66,7 +67,6 @@ class Scanning:
     def __init__(self, source: ProjectSource) -> None:
         self._source = source
         self._project = Project(source)
-        self._graph = ModuleGraph(self._project)
 
     def perform(self, action: str, asked: Mapping[str, Json]) -> Told:
         match action:
@@ -191,6 +191,8 @@ class Scanning:
         )
 
     def _analyze(self, found: Found, parameters: dict[str, Json]) -> Told:
+        from handrail.code_tools.scan.analyze import analyze
+
         told = analyze(self._project, found)
         calls = [self._link(one.found, one.name, one.path, one.start, 1) for one in told.calls[:MOST_LISTED]]
         callers = [
@@ -215,6 +217,8 @@ class Scanning:
         return self._tell(AnalyzedCode, "analyze", fields, parameters, told.troubles, found)
 
     def _trace(self, found: Found, parameters: dict[str, Json]) -> Told:
+        from handrail.code_tools.scan.trace import trace_callees, trace_callers
+
         is_down = parameters.get("down") is True
         depth = int(parameters.get("depth", USUAL_DEPTH))
         told = (trace_callees if is_down else trace_callers)(self._project, found, depth)
@@ -228,7 +232,10 @@ class Scanning:
         return self._tell(TraceOfCode, "trace", fields, parameters, told.troubles, found)
 
     def _ripple(self, found: Found, parameters: dict[str, Json]) -> Told:
-        told = ripple(self._project, self._graph, found)
+        from handrail.code_tools.scan.outline import ModuleGraph
+        from handrail.code_tools.scan.ripple import ripple
+
+        told = ripple(self._project, ModuleGraph(self._project), found)
         fields = {
             "symbol": describe_definition(self._source, found),
             "score": told.score,
@@ -311,6 +318,8 @@ class Scanning:
         return offers
 
     def _outline(self, asked: Mapping[str, Json]) -> Told:
+        from handrail.code_tools.scan.outline import outline
+
         path = check_file(self._source, str(asked.get("outline", "")))
         facts = self._project.facts(path)
         assert facts is not None, "a checked file has facts"
@@ -344,12 +353,14 @@ class Scanning:
         )
 
     def _list_deps(self, asked: Mapping[str, Json]) -> Told:
+        from handrail.code_tools.scan.outline import ModuleGraph, list_dependencies, list_exports
+
         path = check_file(self._source, str(asked.get("deps", "")))
         facts = self._project.facts(path)
         assert facts is not None, "a checked file has facts"
         text = self._source.text(path) or b""
         dependencies = list_dependencies(self._project, path, facts)
-        importers = self._graph.importers_of(path)
+        importers = ModuleGraph(self._project).importers_of(path)
         fields: dict[str, Any] = {
             "file": path,
             "imports": [
