@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -59,8 +59,8 @@ class FactView(Protocol):
     def keep(self, facts: Sequence[KeptFacts]) -> None:
         """Add them; several processes may add the same."""
 
-    def forget_others(self, keys: Iterable[str]) -> None:
-        """Drop what no file has any more, when that is most of what is kept."""
+    def forget_others(self, count: int, list_keys: Callable[[], Iterable[str]]) -> None:
+        """Drop what none of so many files has any more, when that is most of what is kept."""
 
 
 class FactStore(Protocol):
@@ -104,5 +104,5 @@ class NothingKept:
     def keep(self, facts: Sequence[KeptFacts]) -> None:
         del facts
 
-    def forget_others(self, keys: Iterable[str]) -> None:
-        del keys
+    def forget_others(self, count: int, list_keys: Callable[[], Iterable[str]]) -> None:
+        del count, list_keys

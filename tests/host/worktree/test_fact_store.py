@@ -79,7 +79,7 @@ def test_old_facts_go_when_they_are_most_of_what_is_kept(store: FactFiles) -> No
     many = [KeptFacts(key=f".js:sha1:{number}", words="w", body=b"b") for number in range(1_100)]
     with store.open_view("/project", FORM) as view:
         view.keep(many)
-        view.forget_others([many[0].key, many[1].key])
+        view.forget_others(2, lambda: [many[0].key, many[1].key])
         assert view.find_kept() == {many[0].key, many[1].key}
         assert set(view.load([one.key for one in many])) == {many[0].key, many[1].key}
 

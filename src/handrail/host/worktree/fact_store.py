@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -147,11 +147,11 @@ class SqliteView:
                     row = self._connection.last_insert_rowid()
                     self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (row, one.body))
 
-    def forget_others(self, keys: Iterable[str]) -> None:
-        wanted = set(keys)
-        old = self.find_kept() - wanted
-        if len(old) <= 2 * len(wanted) + 1_000 or self.is_broken:
+    def forget_others(self, count: int, list_keys: Callable[[], Iterable[str]]) -> None:
+        kept = self._rows("SELECT count(*) FROM words", ())
+        if self.is_broken or not kept or kept[0][0] <= 3 * count + 1_000:
             return
+        old = self.find_kept() - set(list_keys())
         with self._guarded(), self._connection:
             for key in old:
                 self._connection.execute(

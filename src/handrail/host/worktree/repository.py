@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -67,7 +67,7 @@ class Tracked(msgspec.Struct, frozen=True, kw_only=True):
     submodules: list[bytes]
 
 
-class IndexedFile(msgspec.Struct, frozen=True, kw_only=True):
+class IndexedFile(NamedTuple):
     """What git remembers of a file: its stat data when it last had this content."""
 
     digest: bytes

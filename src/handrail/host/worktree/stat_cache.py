@@ -35,7 +35,7 @@ WORTH_SAVING = 64
 
 _VERSION = 3
 _COLUMNS = 5
-_LARGEST = (1 << 63) - 1
+LARGEST = (1 << 63) - 1
 _LENGTHS = {"sha1": 20, "sha256": 32}
 
 Stamp = tuple[int, int, int, int, int]
@@ -229,7 +229,7 @@ def read_index_stamp(path: str) -> tuple[int, ...]:
 
 
 def make_stamp(found: os.stat_result) -> Stamp:
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino & _LARGEST, found.st_size, found.st_mode)
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino & LARGEST, found.st_size, found.st_mode)
 
 
 def find_folders(paths: Iterable[bytes]) -> list[bytes]:

@@ -33,6 +33,7 @@ from handrail.host.worktree.repository import (
 )
 from handrail.host.worktree.stat_cache import (
     COARSEST_CLOCK_NS,
+    LARGEST,
     WORTH_SAVING,
     HeadTable,
     Stamp,
@@ -459,29 +460,37 @@ def _believe_git(
 
     As git does, not for a file as new as the list itself; and not for one too large to be read later.
     """
-    now = time.time_ns()
+    settled = min(time.time_ns() - COARSEST_CLOCK_NS, index_time)
     look.verified = bytearray(len(table.paths))
-    for at, path in enumerate(table.paths):
-        if not at % _FILES_BETWEEN_CLOCKS:
-            look.check_time()
-        known = indexed.get(path)
-        if known is None or table.columns[4][at]:
-            continue
-        try:
-            found = os.lstat(look.root + b"/" + path)
-        except OSError:
-            continue
-        stamp = make_stamp(found)
-        if (
-            stat.S_ISREG(found.st_mode)
-            and known.mtime_ns == found.st_mtime_ns < index_time
-            and known.ctime_ns == found.st_ctime_ns
-            and known.inode == found.st_ino & 0xFFFFFFFF
-            and known.size == found.st_size <= MOST_DIGESTED_BYTES
-            and not is_recent(stamp, now)
-        ):
-            look.cache.keep(path, at, stamp, known.digest)
-            look.verified[at] = 1
+    look.cache.unsaved += WORTH_SAVING
+    mtimes, ctimes, inodes, sizes, modes = table.columns
+    root = os.open(look.project, os.O_RDONLY)
+    lstat, length = os.lstat, table.length
+    try:
+        for at, path in enumerate(table.paths):
+            if not at % _FILES_BETWEEN_CLOCKS:
+                look.check_time()
+            known = indexed.get(path)
+            if known is None or modes[at]:
+                continue
+            try:
+                found = lstat(path, dir_fd=root)
+            except OSError:
+                continue
+            mtime, ctime, inode, mode = found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_mode
+            if (
+                known.mtime_ns == mtime < settled
+                and known.ctime_ns == ctime < settled
+                and known.inode == inode & 0xFFFFFFFF
+                and known.size == found.st_size <= MOST_DIGESTED_BYTES
+                and stat.S_ISREG(mode)
+            ):
+                mtimes[at], ctimes[at], inodes[at], modes[at] = mtime, ctime, inode & LARGEST, mode
+                sizes[at] = known.size
+                table.digests[at * length : (at + 1) * length] = known.digest
+                look.verified[at] = 1
+    finally:
+        os.close(root)
 
 
 def weigh(path: bytes, mode: bytes, digest: bytes, size: int) -> int:

@@ -70,6 +70,10 @@ def test_git_is_not_asked_again_and_also_not_by_another_process(listing: Listing
     assert listing.list() == (["new.py", "src/a.py", "src/b.py"], False)
 
 
+def link_to(target: Path, link: Path) -> None:
+    link.symlink_to(target)
+
+
 CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "a new file": (lambda root: write(root, "src/c.py"), ["new.py", "src/a.py", "src/b.py", "src/c.py"]),
     "a file in a folder without files": (
@@ -89,7 +93,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
         ["src/a.py", "src/b.py"],
     ),
     "a folder that becomes a link": (
-        lambda root: ((root / "src").rename(root / "build" / "src"), (root / "src").symlink_to("build/src")),
+        lambda root: link_to((root / "src").rename(root / "build" / "src"), root / "src"),
         ["new.py"],
     ),
     "a file that is gone": (lambda root: (root / "new.py").unlink(), ["src/a.py", "src/b.py"]),

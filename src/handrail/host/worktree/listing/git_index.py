@@ -20,6 +20,7 @@ _EXTENSION = struct.Struct(">4sL")
 _LENGTHS = {"sha1": 20, "sha256": 32}
 _EXTENDED, _NAME_LENGTH = 0x4000, 0xFFF
 _SKIP_WORKTREE = 0x4000
+_STRANGE = (b"\0.git\0", b"\0.git/", b"/.git\0", b"/.git/", b"\0/", b"../", b"/\0", b"\0\0")
 _KIND, _SUBMODULE = 0o170000, 0o160000
 
 
@@ -39,7 +40,7 @@ def read_index(path: str, algorithm: str) -> ReadIndex | None:
         if len(content) > MOST_INDEX_BYTES:
             return None
         return _read(content, _LENGTHS[algorithm])
-    except (OSError, struct.error, ValueError):
+    except (OSError, struct.error, ValueError, IndexError):
         return None
 
 
@@ -67,28 +68,32 @@ def _read(content: bytes, length: int) -> ReadIndex | None:
         known = flags & _NAME_LENGTH
         end = name + known if known < _NAME_LENGTH else content.index(b"\0", name)
         path = content[name:end]
-        if b"\0" in path or content[end : end + 1] != b"\0":
+        if content[end]:
             return None
         at += (end - at + 8) & ~7
         if mode & _KIND == _SUBMODULE:
             submodules.add(path)
             continue
         if flags & 0x3000 == 0:
-            indexed[path] = IndexedFile(
-                digest=digest,
-                mtime_ns=mtime * 1_000_000_000 + mtime_ns,
-                ctime_ns=ctime * 1_000_000_000 + ctime_ns,
-                inode=inode,
-                size=size,
-            )
-        if is_inside(path):
-            (sparse if is_skipped else paths).add(path)
-    if not _has_only_known_extensions(content, at, length):
+            seen = mtime * 1_000_000_000 + mtime_ns, ctime * 1_000_000_000 + ctime_ns
+            indexed[path] = IndexedFile(digest, *seen, inode, size)
+        (sparse if is_skipped else paths).add(path)
+    has_strange_name = any(b"\0" in b"".join(some) for some in (paths, sparse, submodules))
+    if has_strange_name or not _has_only_known_extensions(content, at, length):
         return None
     tracked = Tracked(
-        paths=sorted(paths), sparse=sorted(sparse - paths), submodules=sorted(filter(is_inside, submodules))
+        paths=_keep_inside(paths),
+        sparse=_keep_inside(sparse - paths),
+        submodules=_keep_inside(submodules),
     )
     return ReadIndex(tracked=tracked, indexed=indexed)
+
+
+def _keep_inside(paths: set[bytes]) -> list[bytes]:
+    """Sorted. All are asked at once, because nearly always all of them are plain."""
+    joined = b"\0" + b"\0".join(paths).lower() + b"\0"
+    are_plain = not any(part in joined for part in _STRANGE)
+    return sorted(paths if are_plain else filter(is_inside, paths))
 
 
 def _has_only_known_extensions(content: bytes, at: int, length: int) -> bool:

@@ -189,7 +189,8 @@ class ProjectSource:
         """Keep what was analysed."""
         if self._new or self._added:
             self._view.keep(list(self._new.values()))
-            self._view.forget_others([_key(one) for one in (*self.entries.values(), *self._others)])
+            entries = (*self.entries.values(), *self._others)
+            self._view.forget_others(len(entries), lambda: [_key(entry) for entry in entries])
         self._new = {}
 
     def _find_candidates(self, name: str) -> list[str]:
