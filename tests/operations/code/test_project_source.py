@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from handrail.code_tools.languages import reading
-from handrail.host.worktree import contents, local_worktree
-from handrail.host.worktree.listing import list_files
+from handrail.host.worktree import local_worktree
+from handrail.host.worktree.listing import contents, list_files
 from handrail.operations.code.tools import project_source
 from handrail.ports.worktree import TreeEntry
 from tests.host.worktree.project import write

@@ -13,7 +13,7 @@ from typing import TypeVar
 from handrail.contract.wording import make_readable, quote
 from handrail.host.git import RunningGit
 from handrail.host.worktree import packs
-from handrail.host.worktree.contents import find_text
+from handrail.host.worktree.listing.contents import find_text
 from handrail.host.worktree.listing.list_files import (
     can_list_known,
     list_known,

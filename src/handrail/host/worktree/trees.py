@@ -20,7 +20,7 @@ import msgspec
 from handrail.host.git import RunningGit
 from handrail.host.private_files import open_regular_file
 from handrail.host.worktree.by_products import is_by_product
-from handrail.host.worktree.listing.git_index import read_index
+from handrail.host.worktree.git_index import read_index
 from handrail.host.worktree.repository import (
     EXECUTABLE,
     FILE,

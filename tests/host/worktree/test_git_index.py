@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.worktree.listing.git_index import read_index
+from handrail.host.worktree.git_index import read_index
 from handrail.host.worktree.repository import Repository
 from tests.host.worktree.project import ENVIRONMENT, commit, make_project, write
 from tests.hostile.repository.checkout import run_git
