@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER
 from handrail.event_log.files.disk import Disk
-from handrail.host.worktree import contents
+from handrail.host.worktree.listing import contents
 from handrail.operations import removing
 from handrail.ports.store import ProofPart
 from handrail.projections import ledger
