@@ -14,6 +14,7 @@ from handrail.code_tools.edit.rename import plan_rename
 from handrail.code_tools.facts.join import Project, Style
 from handrail.code_tools.facts.model import FileFacts
 from handrail.code_tools.facts.source import MANIFEST, MemorySource
+from handrail.code_tools.facts.twins import Twins
 from handrail.code_tools.languages.extensions import language_of
 from handrail.code_tools.languages.reading import read_facts
 from tests.referees.code_oracle.judged import Judged, Place, Verdict
@@ -65,12 +66,25 @@ def _judge_one(
     made = {(edit.path, edit.start, edit.end) for edit in plan.edits}
     if wanted == made:
         return verdict("identical")
+    if made > wanted and _is_same_by_form(project, answer, style, wanted):
+        return verdict("identical")
     missing, extra = tuple(sorted(wanted - made)), tuple(sorted(made - wanted))
     explanations = {_explain(project, answer["name"], place) for place in missing} if not extra else {""}
     why = "; ".join(sorted(explanations)) if "" not in explanations else ""
     if not why and not extra and style == "follow":
         why = _explain_split(plan)
     return verdict("wrong" if extra else "missing", missing=missing, extra=extra, why=why)
+
+
+def _is_same_by_form(project: Project, answer: dict[str, Any], style: Style, wanted: set[Place]) -> bool:
+    """The service takes `m.d.ts` and the `m.js` that it describes for two modules and leaves one behind.
+
+    What it does change is compared with what we change where they are two for us as well.
+    """
+    apart = Project(project.source, Twins(frozenset(), ()))
+    symbol = apart.symbol_at(answer["file"], answer["start"])
+    plan = None if symbol is None else plan_rename(apart, symbol, answer["name"] + "_new", style)
+    return isinstance(plan, Plan) and wanted == {(edit.path, edit.start, edit.end) for edit in plan.edits}
 
 
 def _explain_split(plan: Plan) -> str:

@@ -62,6 +62,9 @@ def _plan(
     system = refuse_target(project, extent, target)
     if isinstance(system, Refusal):
         return system
+    refused = None if is_extract else _refuse_forms(project, extent)
+    if refused is not None:
+        return refused
     shift = Shift(project, extent, target, system)
     refusal = _refuse_extent(shift, is_extract) or refuse_paths(shift) or bring_needs(shift, is_exporting)
     if refusal is None and is_extract:
@@ -106,6 +109,23 @@ def add_rest(project: Project, symbol: Symbol, extent: Extent, plan: Plan) -> Pl
 
 
 # What cannot move
+
+
+def _refuse_forms(project: Project, extent: Extent) -> Refusal | None:
+    """Importers find one form of a module and programs load another: both would have to change."""
+    twins = project.slots.twins
+    source = twins.made_from(extent.path)
+    others = [*twins.of(extent.path), *([source] if source is not None else [])]
+    if not others or not extent.exports:
+        return None
+    place = extent.parts[0]
+    return Refusal(
+        code="twin",
+        message=f"{others[0]} is another form of this module, and importers may find it there; extract it.",
+        path=extent.path,
+        start=place.start,
+        end=place.end,
+    )
 
 
 def _refuse_extent(shift: Shift, is_extract: bool) -> Refusal | None:

@@ -36,6 +36,7 @@ RefusalCode: TypeAlias = Literal[
     "default_export",
     "cycle",
     "other_package",  # packages import each other by name
+    "twin",  # the module has another form, which would not change along
     "language",  # not proven for this language
 ]
 

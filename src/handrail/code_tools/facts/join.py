@@ -6,7 +6,8 @@ Files are joined here, for one question, from facts that know only their own fil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -17,6 +18,7 @@ from handrail.code_tools.facts.resolution import External, Resolved, Unresolved
 from handrail.code_tools.facts.slots import MAX_STARS, Exported, Local, Shared, Slot, Slots, Token, Trouble
 from handrail.code_tools.facts.source import Source
 from handrail.code_tools.facts.spelled_names import TroubleCode
+from handrail.code_tools.facts.twins import Twins
 
 Level: TypeAlias = Literal["exact", "alias", "member", "possible"]
 Style: TypeAlias = Literal["follow", "keep"]
@@ -66,9 +68,9 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Project:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, twins: Twins | None = None) -> None:
         self.source = source
-        self.slots = Slots(source)
+        self.slots = Slots(source, twins)
 
     def facts(self, path: str) -> FileFacts | None:
         return self.slots.facts(path)
@@ -177,7 +179,7 @@ class Project:
                 if _is_followed(token, style):
                     seen[token.tie] = None
                     waiting.append(token.tie)
-            for other in self.slots.same_default(slot, style == "follow"):
+            for other in [*self.slots.same_default(slot, style == "follow"), *self._twins_of(slot)]:
                 if other not in seen:
                     seen[other] = None
                     waiting.append(other)
@@ -186,11 +188,10 @@ class Project:
 
     def references(self, symbol: Symbol) -> References:
         """Every place that means this symbol, under whatever name, then what may mean it."""
-        slots = self._slots_that_mean(symbol)
+        slots, homes = self._slots_that_mean(symbol)
         items: dict[tuple[str, int], Reference] = {}
-        home = self.slots.home_of(symbol.slot)
         for slot in slots:
-            level: Level = "exact" if slot == home else "alias"
+            level: Level = "exact" if slot in homes else "alias"
             for token in self.slots.tokens(slot):
                 items.setdefault(
                     (token.path, token.start),
@@ -221,9 +222,13 @@ class Project:
             reasons=reasons,
         )
 
-    def _slots_that_mean(self, symbol: Symbol) -> list[Slot]:
-        """The home, every export of it and every import of those, renamed or not."""
+    def _slots_that_mean(self, symbol: Symbol) -> tuple[list[Slot], set[Slot]]:
+        """The home, every export of it and every import of those, renamed or not; and which are homes.
+
+        A module of several forms gives a home in each.
+        """
         home = self.slots.home_of(symbol.slot)
+        homes = {home}
         waiting, seen = [home], {home: None}
         while waiting:
             slot = waiting.pop(0)
@@ -233,14 +238,46 @@ class Project:
                 seen |= dict.fromkeys(further)
                 waiting += further
                 continue
-            for other in [
-                *self._upwards(slot),
-                *(token.tie for token in self.slots.tokens(slot) if token.tie),
-            ]:
-                if other not in seen and self.slots.home_of(other) == home:
+            twins = list(self._twins_of(slot))
+            further = [self.slots.home_of(twin) for twin in twins]
+            homes.update(further)
+            ties = (token.tie for token in self.slots.tokens(slot) if token.tie)
+            for other in [*further, *twins, *self._upwards(slot), *ties]:
+                if other not in seen and self.slots.home_of(other) in homes:
                     seen[other] = None
                     waiting.append(other)
-        return list(seen)
+        return list(seen), homes
+
+    def _twins_of(self, slot: Slot) -> Iterator[Slot]:
+        """The same name in the other forms of each module that gives it."""
+        if not isinstance(slot, Exported) or is_python(slot.path) or not self.slots.twins:
+            return
+        for module in self._givers_of(slot.path):
+            for twin in self.slots.twins.of(module):
+                found = self.slots.find_in_form(twin, slot.name)
+                if found is not None and found != slot:
+                    yield found
+
+    def _givers_of(self, path: str) -> list[str]:
+        """A module, and all that give what it exports through `export *`."""
+        waiting, seen = [path], [path]
+        while waiting and len(seen) <= MAX_STARS:
+            module = waiting.pop(0)
+            for importing in self.importers_of(module):
+                links = self.slots.links(importing) if importing not in seen else None
+                stars = (each.module for each in links.exports if each.kind == "star") if links else ()
+                if any(self._is_module(importing, each, module) for each in stars):
+                    seen.append(importing)
+                    waiting.append(importing)
+        return seen
+
+    def _is_module(self, path: str, specifier: str, module: str) -> bool:
+        """Whether an import of this file means the module, in whatever form."""
+        found = self.slots.module_of(path, specifier)
+        return found is not None and self._is_form(found, module)
+
+    def _is_form(self, path: str, module: str) -> bool:
+        return path == module or path in self.slots.twins.of(module)
 
     def _upwards(self, slot: Slot) -> Iterator[Slot]:
         """Slots that stand for this one under any name."""
@@ -271,6 +308,10 @@ class Project:
         """At least every file that imports this module, by whatever name of it."""
         if is_python(path):
             return self.slots.python.importers_of(path)
+        forms = [path, *self.slots.twins.of(path)]
+        return sorted({each for form in forms for each in self._importers_of_form(form)})
+
+    def _importers_of_form(self, path: str) -> Iterable[str]:
         spellings = self.slots.modules.spellings(path)
         if "" in spellings:
             return [each for each in self.source.files() if not is_python(each)]
@@ -279,7 +320,7 @@ class Project:
         if name.startswith("index."):  # its neighbours may call it `.` or `..`
             inside = (each for each in self.source.files() if each.startswith(folder + "/"))
             found.update(each for each in inside if not is_python(each))
-        return sorted(found)
+        return found
 
     def _name_of(self, slot: Slot) -> str:
         if isinstance(slot, Local):
@@ -373,18 +414,11 @@ class Project:
                 if is_python(path):
                     yield from self.slots.python.unknown_stars(path, slot.name)
             return
-        waiting, seen = [slot.path], {slot.path}
-        while waiting and len(seen) <= MAX_STARS:
-            module = waiting.pop(0)
+        yield from self._untold_forms(slot)
+        for module in self._givers_of(slot.path):
             for path in self.importers_of(module):
                 links = self.slots.links(path)
-                if links is None:
-                    continue
-                for star in (each for each in links.exports if each.kind == "star"):
-                    if path not in seen and self.slots.module_of(path, star.module) == module:
-                        seen.add(path)
-                        waiting.append(path)
-                for found in links.imports:
+                for found in links.imports if links is not None else ():
                     if self._is_whole(path, found, module):
                         facts = self.facts(path)
                         assert facts is not None, "its links are a part of its facts"
@@ -397,12 +431,24 @@ class Project:
     def _is_whole(self, path: str, found: Import, module: str) -> bool:
         """Whether an import holds this module as one thing; a default import does that to CommonJS."""
         if found.imported == "*":
-            return self.slots.module_of(path, found.module) == module
-        is_default = found.imported == "default" and found.binding != NONE
-        return is_default and self.slots.module_behind(path, found.binding) == module
+            return self._is_module(path, found.module, module)
+        if found.imported != "default" or found.binding == NONE:
+            return False
+        behind = self.slots.module_behind(path, found.binding)
+        return behind is not None and self._is_form(behind, module)
+
+    def _untold_forms(self, slot: Exported) -> Iterator[Trouble]:
+        """Other forms of the module that hold the name and do not export it, so that nothing is proven."""
+        source = self.slots.twins.made_from(slot.path)
+        forms = self.slots.twins.of(slot.path)
+        unproven = [twin for twin in forms if self.slots.find_in_form(twin, slot.name) is None]
+        for path in [*unproven, *([source] if source is not None else [])]:
+            places = _words(self.source.text(path) or b"", [slot.name])
+            for start, end in islice(places, 1):
+                yield Trouble(code="twin_file", path=path, start=start, end=end)
 
 
-PLACES_OF_USE: frozenset[TroubleCode] = frozenset({"whole_module_used", "module_named"})
+PLACES_OF_USE: frozenset[TroubleCode] = frozenset({"whole_module_used", "module_named", "twin_file"})
 """Troubles that are places where the name is perhaps read."""
 
 DYNAMIC_CODES: dict[DynamicKind, TroubleCode | None] = {

@@ -99,6 +99,9 @@ class PythonNames:
                 continue
             if name in self.top(path):
                 return self._shared(path, name)
+            beside = self.modules.beside(path)
+            if beside is not None and name in self.top(beside):  # a type that only the stub has
+                return Exported(path=beside, name=name)
             for star in self.stars_of(path):
                 target = self.modules.find(path, star.module)
                 if target is not None and target not in seen and not target.endswith("/"):

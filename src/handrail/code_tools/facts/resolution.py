@@ -193,6 +193,32 @@ class Modules:
         table = exports if has_paths and isinstance(exports, dict) else {".": exports}
         return self._find_in_table(home, table, "." + rest)
 
+    def list_entries(self) -> Iterator[list[str]]:
+        """The files that each door of a package may mean, under whatever condition."""
+        for manifest in self._source.manifests():
+            home = posixpath.dirname(manifest)
+            settings = self._manifest(home)
+            exports, private = settings.get("exports"), settings.get("imports")
+            has_paths = isinstance(exports, dict) and any(key.startswith(".") for key in exports)
+            table = dict(exports) if has_paths and isinstance(exports, dict) else {".": exports}
+            main = settings.get("main", "./index.js" if exports is None else None)
+            fields = [settings.get(field) for field in ("types", "typings", "module", "browser")]
+            table["."] = [table.get("."), main, *fields]
+            for key, value in [*table.items(), *(private if isinstance(private, dict) else {}).items()]:
+                yield from self._list_forms(home, key, list(_targets(value)))
+
+    def _list_forms(self, home: str, key: str, targets: list[str]) -> Iterator[list[str]]:
+        """The files behind one key; of a pattern, those for each text that its star may stand for."""
+        is_path = not key.startswith("#")
+        paths = [_join(home, target) for target in targets if is_path or target.startswith("./")]
+        middles = {""}
+        if "*" in key:
+            middles = {found for path in paths for file in self._files if (found := _match(path, file))}
+        for middle in sorted(middles):
+            filled = [path.replace("*", middle) for path in paths]
+            files = (path if path in self._files else self._find_file(path) for path in filled)
+            yield sorted({path for path in files if path is not None})
+
     def _find_entry(self, home: str) -> str | None:
         manifest = self._manifest(home)
         for field in ("types", "typings", "module", "main"):

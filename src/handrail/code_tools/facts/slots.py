@@ -29,6 +29,7 @@ from handrail.code_tools.facts.python_names import PythonNames
 from handrail.code_tools.facts.resolution import External, Modules, Resolved, Unresolved
 from handrail.code_tools.facts.source import Source
 from handrail.code_tools.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble
+from handrail.code_tools.facts.twins import Twins
 
 __all__ = ["MAX_STARS", "Exported", "Local", "Shared", "Slot", "Slots", "Split", "Token", "Trouble"]
 
@@ -39,12 +40,13 @@ MAX_STARS = 50
 class Slots:
     """Facts of one project, joined when asked. Nothing that crosses files is ever kept elsewhere."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, twins: Twins | None = None) -> None:
         self.source = source
         self.modules = Modules(source)
         self._links: dict[str, Links | Unreadable | None] = {}
         self._exports: dict[str, dict[str, list[Export]]] = {}
         self._imports: dict[str, dict[int, Import]] = {}
+        self._twins = twins
         self.python = PythonNames(source, self.facts, self.links)
 
     def facts(self, path: str) -> FileFacts | None:
@@ -100,24 +102,45 @@ class Slots:
         found = self.resolve(path, specifier)
         return found.path if isinstance(found, Resolved) else None
 
+    @property
+    def twins(self) -> Twins:
+        """Told by the names of files and by packages, on first need."""
+        if self._twins is None:
+            self._twins = Twins(frozenset(self.source.files()), self.modules.list_entries())
+        return self._twins
+
     def find_exported(self, path: str, name: str) -> Exported | None:
-        """The module that explicitly exports this name, through any number of `export *`."""
+        """The module that explicitly exports this name, through any number of `export *`.
+
+        What one form of a module does not export, another may.
+        """
         if is_python(path):
             return self.python.find_exported(path, name)
-        waiting, seen = [path], {path}
+        found, seen = self._find_in_form([path], name)
+        if found is None and self.twins:
+            others = [twin for each in seen for twin in self.twins.of(each) if twin not in seen]
+            found, _ = self._find_in_form(others, name)
+        return found
+
+    def find_in_form(self, path: str, name: str) -> Exported | None:
+        """The same in this form of the module alone."""
+        return self._find_in_form([path], name)[0]
+
+    def _find_in_form(self, paths: Sequence[str], name: str) -> tuple[Exported | None, list[str]]:
+        waiting, seen = list(paths), list(paths)
         while waiting and len(seen) <= MAX_STARS:
             path = waiting.pop(0)
             table = self.exports_of(path)
             if name in table and name != "*":
-                return Exported(path=path, name=name)
+                return Exported(path=path, name=name), seen
             if name in ("default", "="):
-                return None
+                continue
             for star in table.get("*", ()):
                 target = self.module_of(path, star.module)
                 if target is not None and target not in seen:
-                    seen.add(target)
+                    seen.append(target)
                     waiting.append(target)
-        return None
+        return None, seen
 
     def module_behind(self, path: str, binding: int) -> str | None:
         """The module whose names are members of this local name: `import * as x`, `x = require("y")`."""
@@ -129,13 +152,22 @@ class Slots:
             return None
         if found.imported == "*":
             return target
-        links = self.links(target)
-        if found.imported == "default" and links is not None and links.is_commonjs:
+        if found.imported == "default" and self._is_commonjs(target):
             return target
         for export in self.exports_of(target).get(found.imported, ()):
             if export.kind == "namespace":
                 return self.module_of(target, export.module)
         return None
+
+    def _is_commonjs(self, path: str) -> bool:
+        """Whether a default import is the module as a whole: told by the source of a declaration file."""
+        links = self.links(path)
+        if links is None or links.is_commonjs:
+            return links is not None
+        if "default" in self.exports_of(path):
+            return False
+        forms = [self.links(twin) for twin in self.twins.of(path)]
+        return any(form is not None and form.is_commonjs for form in forms)
 
     def slot_of_binding(self, path: str, binding: int) -> Slot:
         if is_python(path):

@@ -66,6 +66,7 @@ TroubleCode: TypeAlias = Literal[
     "names_as_data",
     "computed_member",
     "unclear_call",
+    "twin_file",
 ]
 
 

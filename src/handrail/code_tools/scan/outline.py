@@ -51,7 +51,9 @@ class ModuleGraph:
                     if one.path:
                         importer = Importer(path=importing, start=one.start, names=one.names)
                         self._importers.setdefault(one.path, []).append(importer)
-        return self._importers.get(path, [])
+        forms = (path, *self._project.slots.twins.of(path))
+        found = [one for form in forms for one in self._importers.get(form, [])]
+        return sorted(found, key=lambda one: (one.path, one.start))
 
 
 def outline(path: str, facts: FileFacts) -> Iterator[Found]:

@@ -108,6 +108,11 @@ def refuse_target(project: Project, extent: Extent, target: str) -> Refusal | Sy
         return Refusal(
             code="invalid_path", message="The module cannot hold code of this language.", path=target
         )
+    declared = project.slots.twins.declared_at(target)
+    if declared is not None:
+        return Refusal(
+            code="twin", message=f"{declared} describes the module and would not name it.", path=declared
+        )
     if target == extent.path:
         return Refusal(code="same_name", message=f"{name} stands in this module already.", path=target)
     if package_of(project, target) != package_of(project, extent.path):
