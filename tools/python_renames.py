@@ -11,6 +11,7 @@ from tests.referees.code_oracle.python_outcome import (
     PythonRow,
     read_python_record,
 )
+from tests.referees.code_oracle.python_replaces import read_replaced
 from tools.page_parts import table
 
 _INTRODUCTION = """How renames in Python agree with jedi, rope and pyright's language server on real packages.
@@ -23,6 +24,12 @@ An edit is wrong in four cases:
 a file compiles no more, or the compiler's own tables have a name in another scope,
 or none of the three makes the edit and nothing below explains it, or one of the package's own tests fails."""
 _OWN_TESTS = "The packages' own tests, before and after renames of that many names, one after the other."
+
+_REPLACES = """Definitions are replaced by texts, and Python's compiler judges the outcome.
+`same` definitions got their own text without its indentation, and no byte changed.
+Then a line of that text was left out or shifted: what we accept has to compile.
+Own tests ran after every function had got its own text with `pass` at the end.
+`uv run python -m tests.referees.code_oracle.python_replaces` repeats it."""
 
 
 def python_renames() -> list[str]:
@@ -47,6 +54,19 @@ def _outcome(record: PythonRecord) -> list[str]:
     ]
     titles = ("package", "renamed", "refused", "members", "tests passed before", "after")
     return [*parts, _OWN_TESTS, table(titles, own)]
+
+
+def python_replaces() -> list[str]:
+    titles = ("package", "same", "accepted", "refused", "do not compile", "tests passed before", "after")
+    rows = [
+        (
+            each.package,
+            *map(str, (each.same, each.accepted, each.refused, each.broken)),
+            *((str(each.passed_before), str(each.passed_after)) if each.passed_before else ("", "")),
+        )
+        for each in read_replaced()
+    ]
+    return [_REPLACES, table(titles, rows)]
 
 
 def _beside(record: PythonRecord, beside: Beside) -> list[str]:

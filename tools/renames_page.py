@@ -8,7 +8,7 @@ from tests.referees.code_oracle.day import read_ways
 from tests.referees.code_oracle.kept import read_rows
 from tests.referees.code_oracle.outcome import Outcome, Record, Row, read_record
 from tools.page_parts import page, table
-from tools.python_renames import python_renames
+from tools.python_renames import python_renames, python_replaces
 
 _INTRODUCTION = """How renames agree with TypeScript's language service, place by place, on packages from npm.
 `uv run python -m tests.referees.code_oracle` asks both again; `--record` keeps the outcome for this page."""
@@ -55,6 +55,8 @@ def renames_page() -> str:
         _edits(),
         "## Python",
         *python_renames(),
+        "## Replacing in Python",
+        *python_replaces(),
         "## An agent's day",
         _DAY,
         _day(),

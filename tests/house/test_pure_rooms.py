@@ -44,7 +44,7 @@ ALLOWED_IN = {
     # Joining and splitting paths as text: `os.path` would differ from machine to machine.
     "src/handrail/code_tools/facts/resolution.py": {"posixpath"},
     "src/handrail/code_tools/facts/python_modules.py": {"posixpath"},
-    "src/handrail/code_tools/edit/moving/emptying.py": {"posixpath"},
+    "src/handrail/code_tools/edit/moving/named_modules.py": {"posixpath"},
     "src/handrail/code_tools/edit/moving/entries.py": {"posixpath"},
     "src/handrail/code_tools/edit/moving/importers.py": {"posixpath"},
     "src/handrail/code_tools/edit/moving/meanings.py": {"posixpath"},

@@ -19,7 +19,7 @@ from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.resolution import Resolved
 from handrail.code_tools.facts.slots import Trouble
 
-MOST_NAMED = 50
+_MOST_NAMED = 50
 _QUOTED = re.compile(rb"""(['"`])([^'"`\n]{1,500})\1""")
 _COMMENT = (b"//", b"*", b"/*")
 _BY_PATH = re.compile(
@@ -40,7 +40,7 @@ def list_named(project: Project, path: str) -> tuple[Trouble, ...]:
         facts, text = project.facts(other), project.source.text(other) or b""
         if facts is not None and start not in _specifiers(facts) and not _is_in_comment(text, start):
             found.append(Trouble(code="module_named", path=other, start=start, end=end))
-    return tuple(found[:MOST_NAMED])
+    return tuple(found[:_MOST_NAMED])
 
 
 def refuse_paths(shift: Shift) -> Refusal | None:
