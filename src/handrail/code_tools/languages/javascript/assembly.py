@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from handrail.code_tools.facts.model import (
     NONE,
     Binding,
@@ -15,9 +13,14 @@ from handrail.code_tools.facts.model import (
     Language,
     Member,
     ParseTrouble,
-    Scope,
-    Span,
     Use,
+)
+from handrail.code_tools.languages.assembly import (
+    Order,
+    make_definition,
+    make_optional_span,
+    make_scopes,
+    make_span,
 )
 from handrail.code_tools.languages.javascript.commonjs import read_commonjs
 from handrail.code_tools.languages.javascript.documentation import read_documentation
@@ -25,7 +28,6 @@ from handrail.code_tools.languages.javascript.draft import Draft, DraftDefinitio
 from handrail.code_tools.languages.javascript.loading import bind_loaded
 from handrail.code_tools.languages.javascript.statements import LABEL
 
-SIGNATURE_LENGTH = 200
 HASHED = frozenset({"function", "class", "method", "type", "enum", "namespace"})
 
 
@@ -42,43 +44,21 @@ def assemble(
     _read_augmentations(draft)
     is_script = language in ("javascript", "jsx") and not draft.is_module
     is_commonjs = is_script and read_commonjs(draft)
-    use_order = sorted(range(len(draft.uses)), key=lambda at: (draft.uses[at].start, draft.uses[at].end))
-    use_place = _places(use_order)
-    member_order = sorted(range(len(draft.members)), key=lambda at: draft.members[at].start)
-    member_place = _places(member_order)
-    of_binding: list[list[int]] = [[] for _ in draft.bindings]
-    uses = []
-    for place, at in enumerate(use_order):
-        use = draft.uses[at]
-        if use.binding != NONE:
-            of_binding[use.binding].append(place)
-        uses.append(
-            Use(
-                name=use.name.removeprefix(LABEL),
-                start=use.start,
-                end=use.end,
-                role=use.role,
-                binding=use.binding,
-                meaning=use.meaning,
-                definition=use.definition,
-            )
-        )
+    order = Order(draft.uses, draft.members, len(draft.bindings))
     return FileFacts(
         language=language,
         size=len(draft.text),
         is_module=draft.is_module or is_commonjs,
         is_commonjs=is_commonjs and not draft.is_module,
         is_declaration=is_declaration,
-        scopes=tuple(
-            Scope(kind=each.kind, start=each.start, end=each.end, parent=each.parent) for each in draft.scopes
-        ),
+        scopes=make_scopes(draft.scopes),
         bindings=tuple(
             Binding(
                 name=each.name.removeprefix(LABEL),
                 kind=each.kind,
                 scope=each.scope,
                 meaning=each.meaning,
-                uses=tuple(of_binding[at]),
+                uses=tuple(order.of_binding[at]),
                 inner=each.inner,
                 is_exported=each.is_exported,
             )
@@ -87,10 +67,10 @@ def assemble(
         definitions=tuple(
             _definition(draft, each, docs.get(at, "")) for at, each in enumerate(draft.definitions)
         ),
-        uses=tuple(uses),
-        members=_members(draft, member_order, use_place, member_place),
-        imports=_imports(draft, member_place),
-        exports=_exports(draft, member_place),
+        uses=tuple(_use(draft.uses[at]) for at in order.uses),
+        members=_members(draft, order),
+        imports=_imports(draft, order.member_place),
+        exports=_exports(draft, order.member_place),
         dynamic=tuple(
             Dynamic(kind=kind, start=start, end=end)
             for kind, start, end in sorted(set(draft.dynamic), key=_start)
@@ -183,62 +163,45 @@ def _read_augmentations(draft: Draft) -> None:
             module, module_span, statement = augmented
             made = DraftImport("augmentation", module, module_span, statement)
             made.imported, made.imported_span = use.name, (use.start, use.end)
-            made.binding_use, made.is_type_only, made.definition = at, True, use.definition
+            made.use, made.is_type_only, made.definition = at, True, use.definition
             draft.imports.append(made)
 
 
-def _places(order: list[int]) -> list[int]:
-    places = [NONE] * len(order)
-    for place, at in enumerate(order):
-        places[at] = place
-    return places
-
-
-def _span(span: tuple[int, int] | None) -> Span | None:
-    return None if span is None else Span(start=span[0], end=span[1])
+def _use(use: DraftUse) -> Use:
+    return Use(
+        name=use.name.removeprefix(LABEL),
+        start=use.start,
+        end=use.end,
+        role=use.role,
+        binding=use.binding,
+        meaning=use.meaning,
+        definition=use.definition,
+    )
 
 
 def _definition(draft: Draft, each: DraftDefinition, doc: str) -> Definition:
     start, end = each.extent
     is_hashed = each.kind in HASHED or (each.kind == "variable" and each.start != start)
-    exported = each.binding != NONE and draft.bindings[each.binding].is_exported
-    return Definition(
-        name=each.name,
-        kind=each.kind,
-        start=each.start,
-        end=each.end,
-        extent_start=start,
-        extent_end=end,
+    head = (start, end if each.head_end == NONE else each.head_end)
+    return make_definition(
+        draft.text,
+        each,
         binding=each.binding,
-        container=each.container,
-        exported=exported,
-        signature=_signature(draft.text, each) if is_hashed else "",
+        is_exported=each.binding != NONE and draft.bindings[each.binding].is_exported,
         doc=doc,
-        complexity=each.complexity,
-        digest=hashlib.sha256(draft.text[start:end]).hexdigest() if is_hashed else "",
+        head=head if is_hashed else None,
     )
 
 
-def _signature(text: bytes, each: DraftDefinition) -> str:
-    start, end = each.extent
-    if each.head_end != NONE:
-        end = each.head_end
-    head = text[start : min(end, start + 4 * SIGNATURE_LENGTH)].decode(errors="ignore")
-    line = " ".join(head.split())
-    return line if len(line) <= SIGNATURE_LENGTH else line[: SIGNATURE_LENGTH - 1] + "…"
-
-
-def _members(
-    draft: Draft, order: list[int], use_place: list[int], member_place: list[int]
-) -> tuple[Member, ...]:
+def _members(draft: Draft, order: Order) -> tuple[Member, ...]:
     made = []
-    for at in order:
+    for at in order.members:
         each = draft.members[at]
         index = each.index
         if each.receiver == "use":
-            index = use_place[index]
+            index = order.use_place[index]
         elif each.receiver == "member":
-            index = member_place[index]
+            index = order.member_place[index]
         made.append(
             Member(
                 name=each.name,
@@ -260,12 +223,12 @@ def _imports(draft: Draft, member_place: list[int]) -> tuple[Import, ...]:
         Import(
             kind=each.kind,
             module=each.module,
-            module_span=Span(start=each.module_span[0], end=each.module_span[1]),
+            module_span=make_span(each.module_span),
             imported=each.imported,
-            imported_span=_span(each.imported_span),
-            binding=NONE if each.binding_use == NONE else draft.uses[each.binding_use].binding,
+            imported_span=make_optional_span(each.imported_span),
+            binding=NONE if each.use == NONE else draft.uses[each.use].binding,
             is_type_only=each.is_type_only,
-            statement=Span(start=each.statement[0], end=each.statement[1]),
+            statement=make_span(each.statement),
             definition=each.definition,
             member=NONE if each.member == NONE else member_place[each.member],
             is_followed=each.is_followed,
@@ -279,13 +242,13 @@ def _exports(draft: Draft, member_place: list[int]) -> tuple[Export, ...]:
         Export(
             kind=each.kind,
             exported=each.exported,
-            exported_span=_span(each.exported_span),
+            exported_span=make_optional_span(each.exported_span),
             binding=NONE if each.local_use == NONE else draft.uses[each.local_use].binding,
-            local_span=_span(each.local_span),
+            local_span=make_optional_span(each.local_span),
             module=each.module,
-            module_span=_span(each.module_span),
+            module_span=make_optional_span(each.module_span),
             imported=each.imported,
-            statement=Span(start=each.statement[0], end=each.statement[1]),
+            statement=make_span(each.statement),
             definition=each.definition,
             member=NONE if each.member == NONE else member_place[each.member],
             is_type_only=each.is_type_only,

@@ -9,13 +9,20 @@ from __future__ import annotations
 from handrail.code_tools.facts.model import (
     NONE,
     VALUE,
-    DynamicKind,
     ExportKind,
     ImportKind,
     Kind,
-    ReceiverKind,
     Role,
     ScopeKind,
+)
+from handrail.code_tools.languages.draft import (
+    FoundBinding,
+    FoundDefinition,
+    FoundImport,
+    FoundMember,
+    FoundScope,
+    FoundSoFar,
+    FoundUse,
 )
 from handrail.code_tools.languages.grammars import Node
 
@@ -23,25 +30,19 @@ HOISTS_TO: frozenset[ScopeKind] = frozenset({"module", "function", "namespace", 
 """The kinds of scope in which a `var` lands."""
 
 
-class DraftScope:
-    __slots__ = ("end", "is_strict", "kind", "names", "parent", "start")
+class DraftScope(FoundScope):
+    __slots__ = ("is_strict",)
 
     def __init__(self, kind: ScopeKind, start: int, end: int, parent: int, is_strict: bool) -> None:
-        self.kind = kind
-        self.start = start
-        self.end = end
-        self.parent = parent
+        super().__init__(kind, start, end, parent)
         self.is_strict = is_strict
-        self.names: dict[str, int] = {}
 
 
-class DraftBinding:
-    __slots__ = ("inner", "is_exported", "is_var", "kind", "meaning", "name", "scope")
+class DraftBinding(FoundBinding):
+    __slots__ = ("inner", "is_exported", "is_var", "meaning")
 
     def __init__(self, name: str, kind: Kind, scope: int, meaning: int) -> None:
-        self.name = name
-        self.kind = kind
-        self.scope = scope
+        super().__init__(name, kind, scope)
         self.meaning = meaning
         self.inner = NONE
         self.is_exported = False
@@ -49,78 +50,46 @@ class DraftBinding:
         """Declared by `var` or as a function: a function in a block may join it."""
 
 
-class DraftDefinition:
-    __slots__ = ("binding", "complexity", "container", "end", "extent", "head_end", "kind", "name", "start")
+class DraftDefinition(FoundDefinition):
+    __slots__ = ("binding", "head_end")
 
     def __init__(
         self, name: str, kind: Kind, span: tuple[int, int], extent: tuple[int, int], container: int
     ) -> None:
-        self.name = name
-        self.kind = kind
-        self.start, self.end = span
-        self.extent = extent
-        self.container = container
+        super().__init__(name, kind, span, extent, container)
         self.binding = NONE
-        self.complexity = 0
         self.head_end = NONE
         """Where the body begins."""
 
 
-class DraftUse:
-    __slots__ = ("binding", "definition", "end", "meaning", "name", "role", "scope", "start")
+class DraftUse(FoundUse):
+    __slots__ = ("meaning",)
 
     def __init__(
         self, name: str, start: int, end: int, role: Role, scope: int, meaning: int, definition: int
     ) -> None:
-        self.name = name
-        self.start = start
-        self.end = end
-        self.role: Role = role
-        self.scope = scope
+        super().__init__(name, start, end, role, scope, definition)
         self.meaning = meaning
-        self.definition = definition
-        self.binding = NONE
 
 
-class DraftMember:
-    __slots__ = ("definition", "end", "index", "is_owned", "meaning", "name", "receiver", "role", "start")
+class DraftMember(FoundMember):
+    __slots__ = ("is_owned", "meaning")
 
     def __init__(self, name: str, start: int, end: int, role: Role, definition: int) -> None:
-        self.name = name
-        self.start = start
-        self.end = end
-        self.role: Role = role
-        self.definition = definition
-        self.receiver: ReceiverKind = "unknown"
-        self.index = NONE
+        super().__init__(name, start, end, role, definition)
         self.meaning = VALUE
         self.is_owned = False
         """A key or a method: what it belongs to is the thing that is being defined."""
 
 
-class DraftImport:
-    __slots__ = (
-        *("binding_use", "definition", "imported", "imported_span", "is_followed", "is_type_only", "kind"),
-        *("member", "module", "module_span", "statement"),
-    )
+class DraftImport(FoundImport):
+    __slots__ = ("is_type_only", "member")
 
     def __init__(
-        self,
-        kind: ImportKind,
-        module: str,
-        module_span: tuple[int, int],
-        statement: tuple[int, int],
+        self, kind: ImportKind, module: str, module_span: tuple[int, int], statement: tuple[int, int]
     ) -> None:
-        self.kind = kind
-        self.module = module
-        self.module_span = module_span
-        self.statement = statement
-        self.imported = ""
-        self.imported_span: tuple[int, int] | None = None
-        self.binding_use = NONE
-        self.is_followed = False
+        super().__init__(kind, module, module_span, statement)
         self.is_type_only = False
-        self.definition = NONE
         self.member = NONE
 
 
@@ -183,11 +152,11 @@ class DraftAssignment:
         """Of an object on the right: name, span, the use behind it or NONE, the member or NONE."""
 
 
-class Draft:
-    """Everything found so far, and the work that is left: a stack instead of recursion."""
+class Draft(FoundSoFar):
+    """Everything found so far, and the work that is left."""
 
     def __init__(self, text: bytes) -> None:
-        self.text = text
+        super().__init__(text)
         self.scopes: list[DraftScope] = []
         self.bindings: list[DraftBinding] = []
         self.definitions: list[DraftDefinition] = []
@@ -200,10 +169,8 @@ class Draft:
         """Import of a whole module, and the name or pattern of a parameter that it becomes the value of."""
         self.objects: dict[int, DraftAssignment] = {}
         """Node id of an object literal -> the assignment whose right side it is."""
-        self.dynamic: list[tuple[DynamicKind, int, int]] = []
         self.comments: list[tuple[int, int, int, int]] = []
         """Start, end, and the scope and definition it stands in."""
-        self.stack: list[tuple[Node, int, int]] = []
         self.anchors: dict[int, int] = {}
         """Node id of a function or definition -> where a comment that documents it ends up before."""
         self.documented: dict[int, int] = {}
@@ -316,13 +283,6 @@ class Draft:
         made = self.generic_scopes[binding]
         self.generics.setdefault(self.definitions[definition].extent[0], made)
         return made
-
-    def push(self, nodes: list[Node], scope: int, definition: int) -> None:
-        self.stack.extend((node, scope, definition) for node in reversed(nodes))
-
-
-def span_of(node: Node) -> tuple[int, int]:
-    return node.start_byte, node.end_byte
 
 
 def _unescape(name: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from handrail.code_tools.facts.model import NONE, VALUE, ReceiverKind, Role
+from handrail.code_tools.languages.draft import span_of
 from handrail.code_tools.languages.grammars import Node
 from handrail.code_tools.languages.javascript.declarations import FUNCTION_VALUES, quoted, visit_key
-from handrail.code_tools.languages.javascript.draft import Draft, DraftAssignment, DraftImport, span_of
+from handrail.code_tools.languages.javascript.draft import Draft, DraftAssignment, DraftImport
 from handrail.code_tools.languages.javascript.loading import (
     is_importing,
     loading_call_of,

@@ -8,9 +8,10 @@ read any name of it, and then its import is not marked as followed.
 from __future__ import annotations
 
 from handrail.code_tools.facts.model import EVERY_MEANING, NONE, VALUE
+from handrail.code_tools.languages.draft import span_of
 from handrail.code_tools.languages.grammars import Node
 from handrail.code_tools.languages.javascript.declarations import FUNCTION_VALUES, quoted
-from handrail.code_tools.languages.javascript.draft import Draft, DraftImport, span_of
+from handrail.code_tools.languages.javascript.draft import Draft, DraftImport
 
 TRANSPARENT = frozenset(
     {"parenthesized_expression", "non_null_expression", "as_expression", "satisfies_expression"}
@@ -128,8 +129,8 @@ def bind_module(draft: Draft, made: int, name: Node, declared: dict[int, int]) -
     """The module as the value of a name or of a pattern; `declared` has the uses in it by their start."""
     whole = draft.imports[made]
     if name.type == "identifier":
-        whole.binding_use = declared[name.start_byte]
-        _let_mean_all(draft, whole.binding_use)
+        whole.use = declared[name.start_byte]
+        _let_mean_all(draft, whole.use)
     elif name.type == "object_pattern":
         whole.is_followed = _take_names(draft, name, whole, declared)
 
@@ -149,8 +150,8 @@ def _take_names(draft: Draft, pattern: Node, whole: DraftImport, declared: dict[
         if part.type == "shorthand_property_identifier_pattern":
             made = import_like(whole, draft.name_of(part))
             made.imported_span = span_of(part)
-            made.binding_use = declared[part.start_byte]
-            _let_mean_all(draft, made.binding_use)
+            made.use = declared[part.start_byte]
+            _let_mean_all(draft, made.use)
             draft.imports.append(made)
         elif part.type == "pair_pattern":
             key, value = part.child_by_field_name("key"), part.child_by_field_name("value")
@@ -164,9 +165,9 @@ def _take_names(draft: Draft, pattern: Node, whole: DraftImport, declared: dict[
             made = import_like(whole, draft.name_of(key))
             made.imported_span = span_of(key)
             if value is not None and value.type == "identifier":
-                made.binding_use = declared.get(value.start_byte, NONE)
-                if made.binding_use != NONE:
-                    _let_mean_all(draft, made.binding_use)
+                made.use = declared.get(value.start_byte, NONE)
+                if made.use != NONE:
+                    _let_mean_all(draft, made.use)
             draft.imports.append(made)
         elif part.type != "comment":
             is_all = False

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from handrail.code_tools.facts.model import EVERY_MEANING, NONE
+from handrail.code_tools.languages.draft import span_of
 from handrail.code_tools.languages.grammars import Node
 from handrail.code_tools.languages.javascript.declarations import quoted
-from handrail.code_tools.languages.javascript.draft import Draft, DraftExport, DraftImport, span_of
+from handrail.code_tools.languages.javascript.draft import Draft, DraftExport, DraftImport
 from handrail.code_tools.languages.javascript.expressions import read_chain
 
 
@@ -91,7 +92,7 @@ class _Names:
         entry = DraftImport(kind, draft.name_of(self.module), span_of(self.module), span_of(self.statement))
         entry.imported = imported
         entry.imported_span = None if named is None else span_of(named)
-        entry.binding_use = use
+        entry.use = use
         entry.is_type_only = is_type or self.is_type_only
         draft.imports.append(entry)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from handrail.code_tools.facts.model import EVERY_MEANING, NONE, VALUE, Kind
+from handrail.code_tools.languages.draft import span_of
 from handrail.code_tools.languages.grammars import Node
 from handrail.code_tools.languages.javascript.declarations import FUNCTION_VALUES, declare_pattern
-from handrail.code_tools.languages.javascript.draft import Draft, span_of
+from handrail.code_tools.languages.javascript.draft import Draft
 from handrail.code_tools.languages.javascript.expressions import read_chain, visit_target
 from handrail.code_tools.languages.javascript.loading import (
     bind_module,
@@ -92,7 +93,7 @@ def _read_required(
         whole = draft.imports[draft.members[member].index]
         made_import = import_like(whole, draft.members[member].name)
         made_import.imported_span = (draft.members[member].start, draft.members[member].end)
-        made_import.binding_use = uses[0]
+        made_import.use = uses[0]
         draft.bindings[draft.uses[uses[0]].binding].meaning = EVERY_MEANING
         made_import.member = member
         draft.imports.append(made_import)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handrail.code_tools.facts.model import NAMESPACE, NONE, TYPE, VALUE, ReceiverKind
+from handrail.code_tools.languages.draft import span_of
 from handrail.code_tools.languages.grammars import Node
 from handrail.code_tools.languages.javascript.declarations import (
     declare_named,
@@ -12,7 +13,7 @@ from handrail.code_tools.languages.javascript.declarations import (
     visit_method,
     visit_signature,
 )
-from handrail.code_tools.languages.javascript.draft import Draft, span_of
+from handrail.code_tools.languages.javascript.draft import Draft
 from handrail.code_tools.languages.javascript.expressions import read_chain, read_name
 from handrail.code_tools.languages.javascript.loading import read_loading_call
 

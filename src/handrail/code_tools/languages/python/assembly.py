@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_right
 from typing import Final
 
@@ -19,20 +18,21 @@ from handrail.code_tools.facts.model import (
     Member,
     ParseTrouble,
     Role,
-    Scope,
     Span,
     Use,
 )
 from handrail.code_tools.facts.python_words import BUILTIN_NAMES
-from handrail.code_tools.languages.python.draft import (
-    Draft,
-    DraftBinding,
-    DraftDefinition,
-    DraftImport,
-    DraftUse,
+from handrail.code_tools.languages.assembly import (
+    Order,
+    find_places,
+    make_definition,
+    make_optional_span,
+    make_scopes,
+    make_span,
 )
+from handrail.code_tools.languages.draft import FoundBinding
+from handrail.code_tools.languages.python.draft import Draft, DraftDefinition, DraftImport, DraftUse
 
-SIGNATURE_LENGTH: Final = 200
 HASHED: Final = frozenset({"function", "class", "method", "type"})
 
 
@@ -44,26 +44,7 @@ def assemble(draft: Draft, is_declaration: bool, troubles: tuple[ParseTrouble, .
     _correct_early_reads(draft)
     listed = {draft.uses[use].name for use, _ in draft.listed} if draft.has_list else None
     _declare_members(draft)
-    use_order = sorted(range(len(draft.uses)), key=lambda at: (draft.uses[at].start, draft.uses[at].end))
-    use_place = _places(use_order)
-    member_order = sorted(range(len(draft.members)), key=lambda at: draft.members[at].start)
-    member_place = _places(member_order)
-    of_binding: list[list[int]] = [[] for _ in draft.bindings]
-    uses = []
-    for place, at in enumerate(use_order):
-        use = draft.uses[at]
-        if use.binding != NONE:
-            of_binding[use.binding].append(place)
-        uses.append(
-            Use(
-                name=use.name,
-                start=use.start,
-                end=use.end,
-                role=use.role,
-                binding=use.binding,
-                definition=use.definition,
-            )
-        )
+    order = Order(draft.uses, draft.members, len(draft.bindings))
     imports = sorted(range(len(draft.imports)), key=lambda at: draft.imports[at].module_span)
     return FileFacts(
         language="python",
@@ -71,23 +52,21 @@ def assemble(draft: Draft, is_declaration: bool, troubles: tuple[ParseTrouble, .
         is_module=True,
         is_commonjs=False,
         is_declaration=is_declaration,
-        scopes=tuple(
-            Scope(kind=each.kind, start=each.start, end=each.end, parent=each.parent) for each in draft.scopes
-        ),
+        scopes=make_scopes(draft.scopes),
         bindings=tuple(
             Binding(
                 name=each.name,
                 kind=each.kind,
                 scope=each.scope,
                 meaning=VALUE,
-                uses=tuple(of_binding[at]),
+                uses=tuple(order.of_binding[at]),
                 is_exported=each.scope == 0,
             )
             for at, each in enumerate(draft.bindings)
         ),
         definitions=tuple(_definition(draft, each, listed) for each in draft.definitions),
-        uses=tuple(uses),
-        members=_members(draft, member_order, use_place, member_place, _places(imports)),
+        uses=tuple(_use(draft.uses[at]) for at in order.uses),
+        members=_members(draft, order, find_places(imports)),
         imports=tuple(_import(draft, draft.imports[at]) for at in imports),
         exports=_exports(draft, listed),
         dynamic=_dynamic(draft),
@@ -115,7 +94,7 @@ def _bind(draft: Draft, use: DraftUse, scope: int) -> int:
     assert use.binds is not None, "only what binds comes here"
     known = names.get(use.key)
     if known is None:
-        draft.bindings.append(DraftBinding(use.name, use.binds, scope))
+        draft.bindings.append(FoundBinding(use.name, use.binds, scope))
         names[use.key] = known = len(draft.bindings) - 1
     elif use.binds in ("function", "class") and draft.bindings[known].kind in ("variable", "import"):
         draft.bindings[known].kind = use.binds  # what people search for
@@ -195,34 +174,31 @@ def _declare_members(draft: Draft) -> None:
             draft.member_at(use.name, (use.start, use.end), role, "this", NONE, use.definition)
 
 
-def _places(order: list[int]) -> list[int]:
-    places = [NONE] * len(order)
-    for place, at in enumerate(order):
-        places[at] = place
-    return places
+def _use(use: DraftUse) -> Use:
+    return Use(
+        name=use.name,
+        start=use.start,
+        end=use.end,
+        role=use.role,
+        binding=use.binding,
+        definition=use.definition,
+    )
 
 
 def _definition(draft: Draft, each: DraftDefinition, listed: set[str] | None) -> Definition:
-    start, end = each.extent
     binding = draft.uses[each.use].binding if each.use != NONE else NONE
     scope = draft.bindings[binding].scope if binding != NONE else NONE
     is_member = scope != NONE and draft.scopes[scope].kind == "class"
-    is_hashed = each.kind in HASHED or (each.kind in ("variable", "property") and each.end != end)
+    is_hashed = each.kind in HASHED or (each.kind in ("variable", "property") and each.end != each.extent[1])
     is_public = each.name in listed if listed is not None else _is_public(each)
-    return Definition(
-        name=each.name,
-        kind=each.kind,
-        start=each.start,
-        end=each.end,
-        extent_start=start,
-        extent_end=end,
+    return make_definition(
+        draft.text,
+        each,
         binding=NONE if is_member else binding,
-        container=each.container,
-        exported=scope == 0 and is_public,
-        signature=_signature(draft.text, each) if is_hashed else "",
+        is_exported=scope == 0 and is_public,
         doc=each.doc,
-        complexity=each.complexity,
-        digest=hashlib.sha256(draft.text[start:end]).hexdigest() if is_hashed else "",
+        head=each.head if is_hashed else None,
+        head_end=":",
     )
 
 
@@ -230,30 +206,17 @@ def _is_public(each: DraftDefinition) -> bool:
     return each.kind != "import" and not each.name.startswith("_")
 
 
-def _signature(text: bytes, each: DraftDefinition) -> str:
-    start, end = each.head
-    head = text[start : min(end, start + 4 * SIGNATURE_LENGTH)].decode(errors="ignore")
-    line = " ".join(head.split()).removesuffix(":")
-    return line if len(line) <= SIGNATURE_LENGTH else line[: SIGNATURE_LENGTH - 1] + "…"
-
-
-def _members(
-    draft: Draft,
-    order: list[int],
-    use_place: list[int],
-    member_place: list[int],
-    import_place: list[int],
-) -> tuple[Member, ...]:
+def _members(draft: Draft, order: Order, import_place: list[int]) -> tuple[Member, ...]:
     made = []
-    for at in order:
+    for at in order.members:
         each = draft.members[at]
         index = each.index
         if index == NONE:
             pass
         elif each.receiver in ("use", "this"):
-            index = use_place[index]
+            index = order.use_place[index]
         elif each.receiver == "member":
-            index = member_place[index]
+            index = order.member_place[index]
         elif each.receiver == "import":
             index = import_place[index]
         made.append(
@@ -271,15 +234,14 @@ def _members(
 
 
 def _import(draft: Draft, each: DraftImport) -> Import:
-    span = each.imported_span
     return Import(
         kind=each.kind,
         module=each.module,
-        module_span=Span(start=each.module_span[0], end=each.module_span[1]),
+        module_span=make_span(each.module_span),
         imported=each.imported,
-        imported_span=None if span is None else Span(start=span[0], end=span[1]),
+        imported_span=make_optional_span(each.imported_span),
         binding=NONE if each.use == NONE else draft.uses[each.use].binding,
-        statement=Span(start=each.statement[0], end=each.statement[1]),
+        statement=make_span(each.statement),
         definition=each.definition,
         is_followed=each.is_followed,
     )
@@ -308,7 +270,7 @@ def _exports(draft: Draft, listed: set[str] | None) -> tuple[Export, ...]:
             continue
         seen.add(binding)
         span = Span(start=each.start, end=each.end)
-        statement = Span(start=each.extent[0], end=each.extent[1])
+        statement = make_span(each.extent)
         made.append(
             Export(
                 kind="declared",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from handrail.code_tools.facts.model import NONE
+from handrail.code_tools.languages.draft import span_of
 from handrail.code_tools.languages.grammars import Node
-from handrail.code_tools.languages.python.draft import Draft, span_of
+from handrail.code_tools.languages.python.draft import Draft
 from handrail.code_tools.languages.python.expressions import visit_attribute
 from handrail.code_tools.languages.python.targets import bind_target
 from handrail.code_tools.languages.python.type_syntax import mark_seen, visit_type

@@ -18,103 +18,62 @@ from handrail.code_tools.facts.model import (
     Role,
     ScopeKind,
 )
+from handrail.code_tools.languages.draft import (
+    FoundBinding,
+    FoundDefinition,
+    FoundImport,
+    FoundMember,
+    FoundScope,
+    FoundSoFar,
+    FoundUse,
+    span_of,
+)
 from handrail.code_tools.languages.grammars import Node
 
 
-class DraftScope:
-    __slots__ = (
-        *("branches", "class_name", "declared", "defined", "end", "kind", "names", "parent", "receiver"),
-        *("start",),
-    )
+class DraftScope(FoundScope):
+    __slots__ = ("branches", "class_name", "declared", "defined", "receiver")
 
     def __init__(self, kind: ScopeKind, start: int, end: int, parent: int, class_name: str) -> None:
-        self.kind = kind
-        self.start = start
-        self.end = end
-        self.parent = parent
+        super().__init__(kind, start, end, parent)
         self.class_name = class_name
         """The class around it, by which names such as `__a` are changed."""
         self.branches: list[tuple[int, int]] = []
         """Of a module or class: where statements stand that run perhaps, or more than once."""
         self.receiver = ""
         """Of a method: what it calls its object, usually `self`."""
-        self.names: dict[str, int] = {}
         self.declared: dict[str, Literal["global", "nonlocal"]] = {}
         self.defined: set[str] = set()
         """Names that have a definition already."""
 
 
-class DraftBinding:
-    __slots__ = ("kind", "name", "scope")
-
-    def __init__(self, name: str, kind: Kind, scope: int) -> None:
-        self.name = name
-        self.kind = kind
-        self.scope = scope
-
-
-class DraftDefinition:
-    __slots__ = (
-        *("complexity", "container", "doc", "end", "extent", "head", "kind", "name", "start"),
-        *("use",),
-    )
+class DraftDefinition(FoundDefinition):
+    __slots__ = ("doc", "head", "use")
 
     def __init__(
         self, name: str, kind: Kind, span: tuple[int, int], extent: tuple[int, int], container: int
     ) -> None:
-        self.name = name
-        self.kind = kind
-        self.start, self.end = span
-        self.extent = extent
-        self.container = container
-        self.complexity = 0
+        super().__init__(name, kind, span, extent, container)
         self.head = extent
         """From the word `def` or `class` to the body."""
         self.doc = ""
         self.use = NONE
 
 
-class DraftUse:
-    __slots__ = (
-        *("binding", "binds", "definition", "effect", "end", "key", "name", "role"),
-        *("scope", "start"),
-    )
+class DraftUse(FoundUse):
+    __slots__ = ("binds", "effect", "key")
 
     def __init__(self, name: str, start: int, end: int, role: Role, scope: int, definition: int) -> None:
-        self.name = name
+        super().__init__(name, start, end, role, scope, definition)
         self.key = name
         """The name by which it is looked up: that of `__a` in a class has the class in it."""
-        self.start = start
-        self.end = end
-        self.role: Role = role
-        self.scope = scope
-        self.definition = definition
         self.binds: Kind | None = None
         self.effect = end
         """From where on the name is bound: `a = a` binds after its right side was read."""
-        self.binding = NONE
 
 
-class DraftMember:
-    __slots__ = ("definition", "end", "index", "name", "receiver", "role", "start")
-
-    def __init__(
-        self, name: str, start: int, end: int, role: Role, receiver: ReceiverKind, index: int, definition: int
-    ) -> None:
-        self.name = name
-        self.start = start
-        self.end = end
-        self.role: Role = role
-        self.receiver: ReceiverKind = receiver
-        self.index = index
-        self.definition = definition
-
-
-class DraftImport:
-    __slots__ = (
-        *("definition", "imported", "imported_span", "is_followed", "kind", "module", "module_span"),
-        *("scope", "statement", "use"),
-    )
+class DraftImport(FoundImport):
+    __slots__ = ("scope",)
 
     def __init__(
         self,
@@ -124,28 +83,20 @@ class DraftImport:
         statement: tuple[int, int],
         definition: int,
     ) -> None:
-        self.kind = kind
-        self.module = module
-        self.module_span = module_span
-        self.statement = statement
-        self.definition = definition
-        self.imported = ""
-        self.imported_span: tuple[int, int] | None = None
-        self.use = NONE
+        super().__init__(kind, module, module_span, statement, definition)
         self.scope = 0
-        self.is_followed = False
 
 
-class Draft:
-    """Everything found so far, and the work that is left: a stack instead of recursion."""
+class Draft(FoundSoFar):
+    """Everything found so far, and the work that is left."""
 
     def __init__(self, text: bytes) -> None:
-        self.text = text
+        super().__init__(text)
         self.scopes: list[DraftScope] = []
-        self.bindings: list[DraftBinding] = []
+        self.bindings: list[FoundBinding] = []
         self.definitions: list[DraftDefinition] = []
         self.uses: list[DraftUse] = []
-        self.members: list[DraftMember] = []
+        self.members: list[FoundMember] = []
         self.imports: list[DraftImport] = []
         self.listed: list[tuple[int, tuple[int, int]]] = []
         """Names in `__all__`: the use, and the span of the statement."""
@@ -153,10 +104,8 @@ class Draft:
         """There is an `__all__`."""
         self.attributes: set[tuple[int, str]] = set()
         """Class and name of each attribute that a method gives to its object."""
-        self.dynamic: list[tuple[DynamicKind, int, int]] = []
         self.builtin_calls: list[tuple[int, DynamicKind, int, int]] = []
         """Calls that are dynamic if the called name is Python's own: the use, and what to note."""
-        self.stack: list[tuple[Node, int, int]] = []
         self.annotations: set[int] = set()
         """Node ids of strings that hold an expression, as in `a: "B"`."""
         self.seen_types: set[int] = set()
@@ -236,15 +185,10 @@ class Draft:
         index: int,
         definition: int,
     ) -> int:
-        self.members.append(DraftMember(name, span[0], span[1], role, receiver, index, definition))
+        made = FoundMember(name, span[0], span[1], role, definition)
+        made.receiver, made.index = receiver, index
+        self.members.append(made)
         return len(self.members) - 1
-
-    def push(self, nodes: list[Node], scope: int, definition: int) -> None:
-        self.stack.extend((node, scope, definition) for node in reversed(nodes))
-
-
-def span_of(node: Node) -> tuple[int, int]:
-    return node.start_byte, node.end_byte
 
 
 def plain_text_of(node: Node, text: bytes) -> tuple[str, tuple[int, int]] | None:

@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 from handrail.code_tools.facts.model import NONE, DynamicKind, ReceiverKind, Role
+from handrail.code_tools.languages.draft import span_of
 from handrail.code_tools.languages.grammars import Node
-from handrail.code_tools.languages.python.draft import Draft, DraftImport, plain_text_of, span_of
+from handrail.code_tools.languages.python.draft import Draft, DraftImport, plain_text_of
 from handrail.code_tools.languages.python.type_syntax import mark_strings, read_type
 
 BY_NAME: Final = frozenset({"getattr", "setattr", "delattr", "hasattr"})

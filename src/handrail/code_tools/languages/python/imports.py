@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from handrail.code_tools.languages.draft import span_of
 from handrail.code_tools.languages.grammars import Node
-from handrail.code_tools.languages.python.draft import Draft, DraftImport, span_of
+from handrail.code_tools.languages.python.draft import Draft, DraftImport
 
 
 def visit_import(draft: Draft, node: Node, scope: int, definition: int) -> None:
