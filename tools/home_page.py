@@ -82,7 +82,7 @@ PLACES = (
     ),
     Place(
         path="run/server.json",
-        holds="Where the server that runs now answers, and its token; it goes when the server ends.",
+        holds="Where the server that runs now answers, its token, and the one of its Console; it goes when it ends.",
         loss="nothing",
         after="`console` finds the server no more; start it again.",
     ),

@@ -66,6 +66,20 @@ def test_a_persons_answer_stands_at_the_report_that_it_is_about(runtime: Runtime
     assert after["pending_person"] == ""
 
 
+@pytest.mark.promise("console.told.person")
+def test_after_a_no_the_agent_is_told_and_nobody_is_asked_again(runtime: Runtime) -> None:
+    pending = advance(runtime, begin(runtime, *DEPLOY, fields={}))
+
+    say(runtime, pending, "n")
+
+    (need,) = answer(runtime, "session.needs")["needs"]
+    page = words_of(runtime, f"/sessions/{pending['session']['sessionId']}")
+    assert (need["kind"], need["why"]) == ("blocked", "A person declined it.")
+    assert 'The step "Deploy" is blocked: A person declined it.' in need["reply"]
+    assert "Needs your answer" not in page
+    assert "declined by a person" in page
+
+
 @pytest.mark.promise("console.told.ahead")
 def test_steps_ahead_are_those_of_the_preferred_branch(runtime: Runtime) -> None:
     second = advance(runtime, begin(runtime, *(step(name) for name in "abcd"), fields={}))

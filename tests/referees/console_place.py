@@ -61,6 +61,8 @@ class Server:
         assert self.address.startswith("http://"), self.address
         self.port = int(self.address.rstrip("/").rpartition(":")[2])
         self.token = (home / "token").read_text(encoding="utf-8").strip()
+        state = json.loads((home / "run" / "server.json").read_text(encoding="utf-8"))
+        self.console_token: str = state["consoleToken"]
 
     def stop(self) -> None:
         self.process.terminate()

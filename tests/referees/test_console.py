@@ -245,6 +245,7 @@ def test_a_person_finds_reads_confirms_watches_compares_and_exports_by_keyboard(
         session=session_id,
         next_step="Tell who waited",
         report=str(tmp_path / "report.html"),
+        token=place.server.console_token,  # a person's answer needs it
     )
     chromium.meets("confirmed")
     advance(runtime, held, "Released as 2.4.2.")

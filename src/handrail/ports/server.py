@@ -18,6 +18,9 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     address: str
     """With a slash at its end, as a browser opens it."""
     token: str
+    """For programs of the user."""
+    console_token: str = ""
+    """For a page of the Console: a person's answer needs it."""
     version: str
     project: str
     started_at: str

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from handrail.engine.events import Blocked
-from handrail.engine.history import History, confirmation_of
+from handrail.engine.history import Confirmation, History, confirmation_of
 from handrail.engine.navigate import leaves_of
 from handrail.engine.standing import INTENTS, situation_of, standing_at
 from handrail.projections.overview import Graphs, Need
@@ -56,6 +56,9 @@ def _find_waiting(
     row = INTENTS[situation_of(standing, blocked, is_healthy=True)]
     said = confirmation_of(history, tip.node_id)
     is_answered = said is not None and said.fact.answer == "confirmed"
+    is_declined = said is not None and said.fact.answer == "declined" and said.fact.node_id == tip.node_id
+    if said is not None and is_declined:
+        return _declined(graph, leaves_of(workflow)[standing.leaf.id].title if standing.leaf else "", said)
     is_asked = row.intent == "await_user_confirmation" and not is_answered
     if row.kind != "blocked" and not is_asked:
         return None
@@ -69,6 +72,19 @@ def _find_waiting(
         why="The step asks a person to confirm it." if first is None else first.message,
         fix="" if first is None else first.suggested_fix,
         count=1 if blocked is None else len(blocked.every_blocker),
+    )
+
+
+def _declined(graph: RunGraph, title: str, said: Confirmation) -> Need:
+    """The person has answered: now the agent changes it, and needs their words for that."""
+    note = f": {said.fact.note}" if said.fact.note else ""
+    return Need(
+        kind="blocked",
+        run_id=graph.run_id,
+        node_id=graph.preferred_tip,
+        title=title,
+        why=f"A person declined it{note}.",
+        fix="Tell your agent what to change; it changes that and reports again.",
     )
 
 

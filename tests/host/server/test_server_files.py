@@ -23,7 +23,13 @@ def files_of(home: Path, environment: dict[str, str] | None = None) -> ServerFil
 
 def running(token: str) -> RunningServer:
     return RunningServer(
-        pid=1, address=ADDRESS, token=token, version="1", project="/", started_at="2026-11-16T09:00:00.000Z"
+        pid=1,
+        address=ADDRESS,
+        token=token,
+        console_token=token[::-1],
+        version="1",
+        project="/",
+        started_at="2026-11-16T09:00:00.000Z",
     )
 
 

@@ -19,6 +19,8 @@ from handrail.surfaces.http.limits import Bounds
 PORT = 7245
 HOST = f"127.0.0.1:{PORT}"
 TOKEN = "0123456789abcdef" * 4
+CONSOLE_TOKEN = "00ff" * 16
+"""What only a page of the Console is given."""
 BEARER = ("authorization", f"Bearer {TOKEN}")
 JSON = ("content-type", "application/json")
 LAFS = ("accept", "application/vnd.lafs.envelope+json")
@@ -60,7 +62,7 @@ def make_app(runtime: Runtime, bounds: Bounds | None = None, **more: Any) -> App
     return App(
         Parts(
             runtime=runtime,
-            identity=loopback_identity(PORT, TOKEN),
+            identity=loopback_identity(PORT, TOKEN, CONSOLE_TOKEN),
             mcp=EchoMcp(),
             bounds=bounds or Bounds(),
             **more,

@@ -16,7 +16,7 @@ from handrail.runtime.operation import OPERATION_NAMES, all_operations
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.http.app import App
 from handrail.surfaces.http.limits import MOST_BODY_BYTES, MOST_URL_BYTES, Bounds
-from tests.surfaces.http.client import LAFS, Answered, ask, make_app
+from tests.surfaces.http.client import CONSOLE_TOKEN, LAFS, Answered, ask, make_app
 
 START = {"workflowId": "project.three_steps", "goal": "Look.", "requestId": "one"}
 
@@ -229,10 +229,13 @@ def test_only_a_page_of_the_console_answers_for_a_person(app: App) -> None:
 
     asked = ask(app, "POST", "/api/run.confirm", body=step)
     by_program = ask(app, "POST", "/api/run.confirm", body=given)
-    by_person = ask(app, "POST", "/api/run.confirm", ("sec-fetch-site", "same-origin"), body=given)
+    page = ("sec-fetch-site", "same-origin")
+    forged = ask(app, "POST", "/api/run.confirm", page, body=given)
+    by_script = ask(app, "POST", "/api/run.confirm", body=given, token=CONSOLE_TOKEN)
+    by_person = ask(app, "POST", "/api/run.confirm", page, body=given, token=CONSOLE_TOKEN)
 
-    refused(asked, 403, "E_HUMAN_REQUIRED")
-    refused(by_program, 403, "E_HUMAN_REQUIRED")
+    for one in (asked, by_program, forged, by_script):
+        refused(one, 403, "E_HUMAN_REQUIRED")
     assert by_person.document["data"]["door"] == "console"
 
 

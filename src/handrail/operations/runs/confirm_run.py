@@ -182,7 +182,8 @@ def _not_a_person() -> Fault:
         E_HUMAN_REQUIRED,
         "An answer in the call counts only where a person gave it in the Console; nothing was recorded.",
         details={"action": "handrail run confirm", "resume": "handrail session resume"},
-        hint="Ask the user to confirm in the Console, or to run `handrail run confirm` in a terminal.",
+        hint="Ask the user to confirm in the Console that `handrail console` opens, or to run `handrail run "
+        "confirm` in a terminal.",
     )
 
 

@@ -164,6 +164,7 @@ def _walks(rt: Runtime, pinned: Pinned, request: SimulateWorkflow) -> Iterator[M
         limits = msgspec.structs.replace(limits, max_starts=request.max_starts)
     for count, walked in enumerate(simulate_modes(pinned.workflow, limits, modes), 1):
         rt.progress.tell(min(count, len(modes)), len(modes), "modes walked")
+        rt.interruptions.end_here()
         yield walked
 
 

@@ -56,13 +56,15 @@ def most_body_bytes(called: Operation) -> int:
     return MOST_BUNDLE_BYTES if called.name in _WITH_LONG_BODY else MOST_BODY_BYTES
 
 
-def answer_request(served: Served, called: Operation, request: HttpRequest, body: bytes) -> Response:
+def answer_request(
+    served: Served, called: Operation, request: HttpRequest, body: bytes, *, is_at_console: bool
+) -> Response:
     """The response to a request for an operation. Trouble before the operation runs is problem details."""
-    asked = run_guarded(served.runtime, lambda: read_call(request, called, body))
+    asked = run_guarded(served.runtime, lambda: read_call(request, called, body, is_at_console=is_at_console))
     return problem(asked, request.id) if isinstance(asked, Failure) else answer_call(served, asked)
 
 
-def read_call(request: HttpRequest, called: Operation, body: bytes) -> Asked:
+def read_call(request: HttpRequest, called: Operation, body: bytes, *, is_at_console: bool) -> Asked:
     """The call that a request makes.
 
     Raises Fault for a query or a body that cannot be read, and for what no server offers.
@@ -86,8 +88,7 @@ def read_call(request: HttpRequest, called: Operation, body: bytes) -> Asked:
         dialect=dialect_of(request),
         request_id=request.id,
         door=f"{request.method} {PREFIX}{called.name}",
-        # Only a browser that shows a page of ours says so; scripts of other pages cannot (Fetch Metadata).
-        is_at_console=request.header(b"sec-fetch-site") == b"same-origin",
+        is_at_console=is_at_console,
     )
 
 

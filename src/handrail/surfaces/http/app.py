@@ -51,7 +51,7 @@ from handrail.surfaces.http.exchange import (
 )
 from handrail.surfaces.http.feed import Feed, Marks
 from handrail.surfaces.http.guard import Asked as GuardedRequest
-from handrail.surfaces.http.guard import Identity, finish_headers, refuse
+from handrail.surfaces.http.guard import Identity, finish_headers, is_from_console, refuse
 from handrail.surfaces.http.limits import Bounds, Load, refuse_size
 from handrail.surfaces.http.routes import Found, Handler, Route, Router
 from handrail.surfaces.http.shell import asset_response, shell_response
@@ -209,7 +209,10 @@ class App:
 
     async def _operation(self, called: Operation, request: HttpRequest) -> Response:
         body = await read_body(request, most_body_bytes(called)) if request.method == "POST" else b""
-        return await self._in_thread(lambda: answer_request(self._served, called, request, body))
+        is_at_console = is_from_console(self._parts.identity, request.headers)
+        return await self._in_thread(
+            lambda: answer_request(self._served, called, request, body, is_at_console=is_at_console)
+        )
 
     async def _view(self, request: HttpRequest) -> Response:
         self._parts.note_unlocked()

@@ -57,11 +57,13 @@ def run_server(
     """
     require_loopback(options.host)
     if options.command == "console" and (running := place.find_running()) is not None:
-        _show(place, running.address, running.token)
+        _show(place, running.address, running.console_token)
         return 0
     with place.claimed():
         token = place.keep_token(options.token_file) if options.token_file else place.make_token()
-        runtime.secrets.register(token.encode())
+        console_token = place.make_token()
+        for secret in (token, console_token):
+            runtime.secrets.register(secret.encode())
         bound = bind(options.host, options.port)
         name, port = address_of(bound)
         address = f"http://{name}:{port}/"
@@ -69,7 +71,7 @@ def run_server(
         app = App(
             Parts(
                 runtime=served,
-                identity=loopback_identity(port, token),
+                identity=loopback_identity(port, token, console_token),
                 mcp=build_mcp(served, port),
                 notices=notices,
                 log=_write_line if options.access_log else None,
@@ -80,12 +82,12 @@ def run_server(
         )
 
         def tell_ready() -> None:
-            place.announce(_describe(runtime, address, token))
+            place.announce(_describe(runtime, address, token, console_token))
             write_server_start_line(runtime, Caller(tool="handrail http", command=options.command))
             _write_line(_greeting(runtime, address, place.state_path, options.store))
             _print_address(address)
             if options.opens_browser:
-                _show(place, address, token)
+                _show(place, address, console_token)
 
         return serve(app, bound, tell_ready)
 
@@ -103,11 +105,12 @@ def _prepare(runtime: Runtime, take_tree: Callable[[Runtime, TreeDue], None]) ->
     return msgspec.structs.replace(runtime, terminal=NoTerminal, trees_due=TreesDue(take))
 
 
-def _describe(runtime: Runtime, address: str, token: str) -> RunningServer:
+def _describe(runtime: Runtime, address: str, token: str, console_token: str) -> RunningServer:
     return RunningServer(
         pid=os.getpid(),
         address=address,
         token=token,
+        console_token=console_token,
         version=__version__,
         project=_project(runtime),
         started_at=runtime.clock.now(),
@@ -133,7 +136,7 @@ def _show(place: ServerPlace, address: str, token: str) -> None:
         _write_line(f"The Console opens in your browser: {address}")
     else:
         _write_line(
-            f"There is no browser to open here. Open {address} in one, and unlock it with the token "
+            f"There is no browser to open here. Open {address} in one, and unlock it with the consoleToken "
             f"in {place.state_path}."
         )
 

@@ -47,21 +47,33 @@ _NEVER = (b"access-control-", b"set-cookie")
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Under which addresses this server answers, and the token that its callers show."""
+    """Under which addresses this server answers, and the tokens that its callers show."""
 
     hosts: frozenset[bytes]
     origins: frozenset[bytes]
     token: bytes
+    console_token: bytes = b""
+    """What only a page of the Console is given: as good as the other, and a person's answer needs it."""
 
 
-def loopback_identity(port: int, token: str) -> Identity:
+def loopback_identity(port: int, token: str, console_token: str = "") -> Identity:
     """A server for this machine alone: every spelling of its address, with its port."""
     hosts = [f"{name}:{port}".encode() for name in LOOPBACK]
     return Identity(
         hosts=frozenset(hosts),
         origins=frozenset(b"http://" + host for host in hosts),
         token=token.encode(),
+        console_token=console_token.encode(),
     )
+
+
+def is_from_console(identity: Identity, headers: Headers) -> bool:
+    """Whether a person sits at the page that asks: it shows the token that no program is given, and a browser
+    says that the page is ours (Fetch Metadata), which scripts of other pages cannot.
+    """
+    shown = _bearer(headers)
+    is_ours = _values(headers, b"sec-fetch-site") == [b"same-origin"]
+    return is_ours and bool(shown) and compare_digest(shown, identity.console_token)
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,16 +132,22 @@ def _refuse_other_site(asked: Asked) -> Failure | None:
 def _refuse_token(identity: Identity, asked: Asked) -> Failure | None:
     if not asked.needs_bearer:
         return None
-    given = _values(asked.headers, b"authorization")
-    shown = given[0] if len(given) == 1 else b""
-    is_bearer = shown[: len(_BEARER)].lower() == _BEARER
-    if compare_digest(shown[len(_BEARER) :], identity.token) and is_bearer:
+    shown = _bearer(asked.headers)
+    known = [compare_digest(shown, token) for token in (identity.token, identity.console_token)]
+    if shown and any(known):
         return None
     return Failure(
         kind=E_AUTH,
         message="This address needs the token of the server, as `Authorization: Bearer …`.",
         hint="Open the Console with `handrail console`, or read the token in the file that the server names.",
     )
+
+
+def _bearer(headers: Headers) -> bytes:
+    """The token that a request shows; empty where it shows none, or several."""
+    given = _values(headers, b"authorization")
+    shown = given[0] if len(given) == 1 else b""
+    return shown[len(_BEARER) :] if shown[: len(_BEARER)].lower() == _BEARER else b""
 
 
 def _refuse_method(asked: Asked) -> Failure | None:

@@ -2,7 +2,7 @@
 
 import { make } from "{{html.js}}";
 
-export function listen({ call, go, reload, say, dialog }) {
+export function listen({ call, go, ask: leave, reload, say, dialog }) {
   const read = (form) => {
     const input = JSON.parse(form.dataset.input || "{}");
     const waiting = [];
@@ -81,7 +81,7 @@ export function listen({ call, go, reload, say, dialog }) {
     const form = event.target;
     if (form.dataset.view) {
       const given = [...new FormData(form)].filter(([, value]) => value);
-      go(given.length ? `${form.dataset.view}?${new URLSearchParams(given)}` : form.dataset.view);
+      leave(given.length ? `${form.dataset.view}?${new URLSearchParams(given)}` : form.dataset.view);
     } else if (form.dataset.operation) {
       const by = event.submitter;
       const element = by?.dataset.operation ? by : form;

@@ -17,9 +17,12 @@ const box = document.getElementById("dialog");
 const channel = new BroadcastChannel("handrail");
 let token = "";
 
+let spare = "";
+
 function takeToken() {
   const found = /^#token=([\w-]{16,})$/.exec(location.hash);
   if (found) {
+    spare = sessionStorage.getItem(STORED) || "";
     sessionStorage.setItem(STORED, found[1]);
     history.replaceState(null, "", location.pathname + location.search);
     channel.postMessage({ token: found[1] });
@@ -110,10 +113,13 @@ async function show({ isBack = false, isFirst = false, then = null } = {}) {
   const mine = (serial += 1);
   main.setAttribute("aria-busy", "true");
   try {
+    const by = token;
     const view = await fetchView(here());
     if (mine !== serial) return;
     dropPending();
     main.replaceChildren(view.content);
+    shownAt = location.pathname + location.search + location.hash;
+    if (by === token) spare = "";
     document.title = `${view.title} · Handrail`;
     feed.seen(view.cursor);
     arrive(isBack, isFirst);
@@ -137,6 +143,38 @@ function arrive(isBack, isFirst) {
   if (!isFirst) main.querySelector("h1")?.focus({ preventScroll: true });
 }
 
+// What somebody typed is theirs: nothing replaces it unasked
+
+const isChanged = (field) => {
+  if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
+  if (field.type === "file") return field.files.length > 0;
+  if (field.nodeName === "SELECT") return field.selectedIndex !== Math.max(0, [...field.options].findIndex((one) => one.defaultSelected));
+  return field.value !== field.defaultValue;
+};
+const fields = () => [...main.querySelectorAll("form[data-operation] :is(input, textarea, select)")];
+const hasTyped = () => fields().some(isChanged);
+const isWriting = () => hasTyped() || fields().includes(document.activeElement);
+
+async function mayLeave() {
+  if (!hasTyped()) return true;
+  return dialog("Leave what you typed?", [make("p", {}, "It is not saved, and goes when you leave.")], "Leave it", true);
+}
+window.addEventListener("beforeunload", (event) => {
+  if (hasTyped()) event.preventDefault();
+});
+
+async function ask(path, then = null) {
+  if (await mayLeave()) go(path, then);
+}
+
+async function goBack() {
+  if (!hasTyped()) return show({ isBack: true });
+  const to = location.pathname + location.search + location.hash;
+  history.pushState(null, "", shownAt);
+  await ask(to);
+}
+
+let shownAt = "";
 function go(path, then = null) {
   history.replaceState({ ...history.state, scroll: window.scrollY }, "");
   history.pushState(null, "", path);
@@ -170,15 +208,28 @@ function drop() {
   state("locked");
 }
 
+// A link with a wrong key does not take away the right one.
+function regain() {
+  if (!spare) return false;
+  token = spare;
+  spare = "";
+  sessionStorage.setItem(STORED, token);
+  start();
+  return true;
+}
+
 // The server is another one by now. What somebody reads stays; the next page, or a tab with the key, goes on.
 async function lose() {
   drop();
+  if (regain()) return;
   if (await askTabs()) return start();
   said.textContent = "This tab is locked. Open the Console from a terminal: handrail console";
 }
 
 function lock() {
+  const isRefused = Boolean(token);
   drop();
+  if (regain()) return;
   const again = make("button", { type: "button", class: "button" }, "Ask the other tabs again");
   again.addEventListener("click", start);
   main.replaceChildren(
@@ -188,10 +239,30 @@ function lock() {
       make("h1", { tabindex: "-1" }, "This tab is locked"),
       make("p", {}, "The Console belongs to whoever started it. Open it from a terminal on this machine; every start has a key of its own."),
       make("pre", {}, "handrail console"),
+      make("p", {}, "Where it can open no browser, it names a file: enter the consoleToken of that file here."),
+      unlockForm(isRefused),
       again,
     ),
   );
   document.title = "Locked · Handrail";
+}
+
+function unlockForm(isRefused) {
+  const field = make("input", { type: "password", autocomplete: "off", spellcheck: "false", "aria-describedby": "refused" });
+  const form = make(
+    "form",
+    { class: "stack tight" },
+    make("label", { class: "field" }, "Token", field),
+    make("p", { id: "refused", class: "small", role: "status" }, isRefused ? "The server does not know the token that this tab had." : ""),
+    make("div", { class: "cluster" }, make("button", { type: "submit", class: "button main" }, "Unlock")),
+  );
+  form.addEventListener("submit", () => {
+    if (!field.value.trim()) return;
+    token = field.value.trim();
+    sessionStorage.setItem(STORED, token);
+    start();
+  });
+  return form;
 }
 
 // Changes
@@ -214,10 +285,11 @@ async function refresh(ids) {
   if (mine !== serial || path !== here()) return;
   const known = new Set(keysOf(main));
   const added = keysOf(view.content).filter((key) => !known.has(key));
-  if (!added.length) return apply(view.content);
+  const isKept = isWriting();
+  if (!added.length && !isKept) return apply(view.content);
   const [one, many] = WORDS[main.querySelector(".page").dataset.new] || WORDS.session;
-  const words = `${added.length} ${added.length === 1 ? one : many}`;
-  if (isReading()) {
+  const words = added.length ? `${added.length} ${added.length === 1 ? one : many}` : "This page has changed";
+  if (isKept || isReading()) {
     pending = { content: view.content, first: added[0] };
     patchHead(view.content);
     if (pill.textContent !== words) pill.textContent = said.textContent = words;
@@ -247,8 +319,8 @@ function apply(content) {
   tidy(main);
 }
 
-function showNew() {
-  if (!pending) return;
+async function showNew() {
+  if (!pending || !(await mayLeave()) || !pending) return;
   const { content, first } = pending;
   apply(content);
   const added = [...main.querySelectorAll("[data-key]")].find((one) => one.dataset.key === first);
@@ -343,7 +415,7 @@ function compare() {
   }
   const other = marked.node;
   marked = null;
-  go(`/sessions/${session}/compare/${encodeURIComponent(other)}/${encodeURIComponent(node)}`);
+  ask(`/sessions/${session}/compare/${encodeURIComponent(other)}/${encodeURIComponent(node)}`);
 }
 
 // Start
@@ -357,9 +429,9 @@ document.addEventListener("click", (event) => {
   if (!anchor || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   if (anchor.getAttribute("href").startsWith("#") || !isOurs(anchor)) return;
   event.preventDefault();
-  go(anchor.pathname + anchor.search + anchor.hash);
+  ask(anchor.pathname + anchor.search + anchor.hash);
 });
-window.addEventListener("popstate", () => show({ isBack: true }));
+window.addEventListener("popstate", goBack);
 window.addEventListener("hashchange", () => {
   if (location.hash.startsWith("#token=")) {
     takeToken();
@@ -368,8 +440,8 @@ window.addEventListener("hashchange", () => {
 });
 pill.addEventListener("click", showNew);
 document.getElementById("help").addEventListener("click", help);
-listen({ call, go, reload: () => show({ isBack: true }), say, dialog });
-listenToKeys({ main, go, help, say, compare, showNew });
+listen({ call, go, ask, reload: () => show({ isBack: true }), say, dialog });
+listenToKeys({ main, go: ask, help, say, compare, showNew });
 
 async function start() {
   if (!token && !(await askTabs())) return lock();
