@@ -82,7 +82,7 @@ PLACES = (
     ),
     Place(
         path="run/server.json",
-        holds="Where the server that runs now answers, its token, and the one of its Console; it goes when it ends.",
+        holds="Where the server that runs answers, its token and its Console's; it goes when that ends.",
         loss="nothing",
         after="`console` finds the server no more; start it again.",
     ),
