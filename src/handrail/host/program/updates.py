@@ -132,7 +132,7 @@ class LocalUpdates:
         worker.start()
         while not box:
             worker.join(_LOOK_SECONDS)
-            if not box and (asked() or time.monotonic() > ends_at):
+            if asked() or (not box and time.monotonic() > ends_at):
                 end("given_up" if asked() else "silent")
                 return Fault(E_TIMEOUT, "The index did not answer in time.")
         end("silent" if isinstance(box[0], Silence) else "answered")
