@@ -403,12 +403,15 @@ def test_an_apply_token_works_once(code: CodeProject) -> None:
     before = code.texts()
     token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
     code.told("js-edit --continuation T --fix", T=token)
+    _, at_once = code.line("js-edit --continuation T --fix", T=token)
     for name, content in before.items():
         (code.root / name).write_bytes(content)
 
     status, told = code.line("js-edit --continuation T --fix", T=token)
 
     assert (status, told["code"]) == (6, "RESULTS_STALE")
+    assert "was used" in told["message"]
+    assert at_once["message"] == told["message"]
     assert code.texts() == before
 
 

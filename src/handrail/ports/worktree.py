@@ -158,6 +158,10 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     after: TreeEntry
 
 
+READ_ONLY = "it is read-only"
+"""Why a write is left out that spares such files."""
+
+
 class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
     """One file as it is to become; `absent` removes it."""
 
@@ -169,6 +173,8 @@ class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
     """As it must be now, else it is left alone."""
     before_content: bytes = b""
     """Of a write that is whole or nothing: what it is now, to be brought back."""
+    spares_read_only: bool = False
+    """A file that nobody may write to by its mode is left alone."""
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):

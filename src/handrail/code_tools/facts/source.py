@@ -50,6 +50,9 @@ class Source(Protocol):
 
     def skipped(self) -> Sequence[Skipped]: ...
 
+    def unasked(self) -> Sequence[str]:
+        """Source files in languages that the question leaves out."""
+
     def read(self, path: str, text: bytes) -> ReadFile:
         """The facts that a file would have with this text, within the limits that other files are read in."""
 
@@ -98,6 +101,9 @@ class MemorySource:
     def skipped(self) -> Sequence[Skipped]:
         return ()
 
+    def unasked(self) -> Sequence[str]:
+        return ()
+
 
 class EditedSource:
     """A source as it would be after an edit: changed texts lie over it, everything else comes from below."""
@@ -136,6 +142,9 @@ class EditedSource:
 
     def skipped(self) -> Sequence[Skipped]:
         return self._below.skipped()
+
+    def unasked(self) -> Sequence[str]:
+        return self._below.unasked()
 
     def read(self, path: str, text: bytes) -> ReadFile:
         return self._below.read(path, text)

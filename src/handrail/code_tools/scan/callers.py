@@ -9,7 +9,8 @@ import msgspec
 
 from handrail.code_tools.facts.join import Found, Project, Reference
 from handrail.code_tools.facts.model import NONE, FileFacts, Use
-from handrail.code_tools.facts.slots import Local, Trouble
+from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.slots import Local, Shared, Trouble
 
 CALLS = frozenset({"call", "jsx"})
 _CARRIERS = frozenset({"function", "class", "method", "variable", "property"})
@@ -114,8 +115,10 @@ def _find_member_uses(project: Project, found: Found) -> Used:
         definition=found.definition.container,
     )
     unsure: list[Reference] = []
-    troubles: list[Trouble] = []
-    for path in project.source.candidates(name):
+    candidates = [
+        path for path in project.source.candidates(name) if is_python(path) == is_python(found.path)
+    ]
+    for path in candidates:
         facts = project.facts(path)
         if facts is None:
             continue
@@ -131,7 +134,8 @@ def _find_member_uses(project: Project, found: Found) -> Used:
             for member in facts.members
             if member.name == name and (path, member.start) != (found.path, found.definition.start)
         ]
-    return Used(sure=(sure,), unsure=_sort(unsure), troubles=tuple(troubles))
+    troubles = project.troubles(candidates, [Shared(name=name)])
+    return Used(sure=(sure,), unsure=_sort(unsure), troubles=troubles)
 
 
 def _sort(references: Sequence[Reference]) -> tuple[Reference, ...]:

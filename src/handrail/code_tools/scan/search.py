@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -22,6 +23,10 @@ _KINDS: dict[AskedKind, frozenset[Kind]] = {
     "type": frozenset({"type", "enum", "enum_member", "namespace", "type_parameter"}),
     "import": frozenset({"import"}),
 }
+
+
+MOST_SKIPPED = 3
+"""Skipped files that a search names as reasons; all of them are counted elsewhere."""
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +67,7 @@ def search(
     matches: list[Match] = []
     troubles: list[Trouble] = []
     for path in project.source.candidates(text):
-        if folder and path != folder and not path.startswith(folder + "/"):
+        if folder and not _is_below(path, folder):
             continue
         facts = project.facts(path)
         if facts is None:
@@ -81,10 +86,16 @@ def search(
             matches += _uses(path, facts, text)
             if has_text:
                 matches += _mentions(path, facts, project.source.text(path) or b"", text)
+    skipped = (one.path for one in project.source.skipped() if not folder or _is_below(one.path, folder))
+    troubles += [Trouble(code="skipped_file", path=path) for path in islice(skipped, MOST_SKIPPED)]
     matches.sort(key=lambda match: _rank(match, text))
     return SearchAnswer(
         matches=tuple(matches[offset : offset + limit]), total=len(matches), troubles=tuple(troubles)
     )
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + "/")
 
 
 def has_hash(digest: str, hashes: Sequence[str]) -> bool:

@@ -70,10 +70,17 @@ def unknown_names(names: Iterable[str], declared: Declared) -> list[str]:
     return [name for name in names if not any(_leads(path_of(name), tree) for tree in trees)]
 
 
-def known_names(declared: Declared) -> list[str]:
-    """The names to choose from, the most useful first."""
+def known_names(declared: Declared, unknown: Sequence[str] = ()) -> list[str]:
+    """The names to choose from, the most useful first: `results.id` for whoever asks for `id`."""
     inner = list(declared.inner or ())
-    return list(dict.fromkeys([*inner, *declared.payload]))[:_MOST_DECLARED]
+    holders = {
+        outer: held
+        for outer, tree in declared.payload.items()
+        if (held := [name for name in unknown if name in (tree or ())])
+    }
+    best = sorted(holders, key=lambda outer: -len(holders[outer]))
+    below = [f"{outer}.{name}" for outer in best for name in holders[outer]]
+    return list(dict.fromkeys([*below, *inner, *declared.payload]))[:_MOST_DECLARED]
 
 
 def _leads(path: Path, tree: FieldTree | None) -> bool:
@@ -157,7 +164,7 @@ def keep_fields(
         if declared is None
         else unknown_names(names, declared)
     )
-    valid = _valid(scope) if declared is None else known_names(declared)
+    valid = _valid(scope) if declared is None else known_names(declared, unknown)
     if len(unknown) == len(names):
         return _all_unknown(unknown, valid)
     wanted = [".".join(_relative(name, scope)) for name in names if name not in unknown]
@@ -171,7 +178,9 @@ def keep_fields(
 def refuse_undeclared(names: Sequence[str], declared: Declared) -> Failure | None:
     """The refusal of names of which no answer can have any."""
     unknown = unknown_names(names, declared)
-    return _all_unknown(unknown, known_names(declared)) if names and len(unknown) == len(names) else None
+    if not names or len(unknown) < len(names):
+        return None
+    return _all_unknown(unknown, known_names(declared, unknown))
 
 
 def select_field(success: Success, shape: Shape | None, name: str, declared: Declared | None = None) -> str:

@@ -130,6 +130,16 @@ def parse(payload: bytes) -> Continuation | None:
         return None
 
 
+def _parse_cut(token: str) -> Continuation | None:
+    """What the payload says of a token that lost its end or got another one: it says itself where it ends."""
+    data = base64url.decode(token[: len(token) // 4 * 4]) if len(token) <= LENGTH_LIMIT else None
+    document = None if data is None else unpack(data, has_more=True)
+    try:
+        return None if document is None else msgspec.convert(document, type=Continuation)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
 def _sign(key: bytes, payload: bytes) -> bytes:
     return hmac.digest(key, payload, "sha256")[:_SIGNATURE_BYTES]
 
@@ -302,6 +312,12 @@ def stale_refusal(stale: Stale) -> Fault:
     return Fault(catalogue.RESULTS_STALE, message, details=details)
 
 
+def used_refusal(stale: Stale) -> Fault:
+    """What a write says to a token that has written already."""
+    message = "This token was used: its edit is written, and nothing was written again. Preview a new edit."
+    return Fault(catalogue.RESULTS_STALE, message, details=_stale_details(stale, _STALE_WRITE))
+
+
 def file_gone(continuation: Continuation, file: str) -> Fault:
     """The file that a token speaks of is no longer there."""
     return _gone(continuation, "file", file)
@@ -332,6 +348,7 @@ def _refuse_unproven(keys: Sequence[bytes], token: str, now: int, command: str) 
     """Anyone can write a readable payload, so only a query is offered again, never a write."""
     framed = frame(token)
     claimed = None if framed is None else parse(framed[0])
+    claimed = claimed or _parse_cut(token)
     first = _FIRST_LINES.get(command)
     recovery: dict[str, Json] = {"suggestion": _REPEAT if first is None else _RUN.format(first)}
     if claimed is not None:

@@ -135,8 +135,11 @@ def pack(document: Document) -> bytes:
     return head + digests + body
 
 
-def unpack(payload: bytes) -> Document | None:
-    """The whole payload again, with digests as long as they were carried; None for anything else."""
+def unpack(payload: bytes, *, has_more: bool = False) -> Document | None:
+    """The whole payload again, with digests as long as they were carried; None for anything else.
+
+    With `has_more` other bytes may follow it.
+    """
     if len(payload) <= 2 + _TIME_BYTES or payload[0] != VERSION or payload[1] >> len(_DIGESTS):
         return None
     issued = int.from_bytes(payload[2 : 2 + _TIME_BYTES], "big")
@@ -146,7 +149,7 @@ def unpack(payload: bytes) -> Document | None:
         if payload[1] >> number & 1:
             context[name] = prefix + payload[at : at + length].hex()
             at += length
-    text = _inflate(payload[at:])
+    text = _inflate(payload[at:], has_more=has_more)
     if text is None:
         return None
     try:
@@ -166,10 +169,10 @@ def _read_hex(text: str, prefix: str, length: int) -> bytes | None:
     return bytes.fromhex(digits[: 2 * length])
 
 
-def _inflate(body: bytes) -> bytes | None:
+def _inflate(body: bytes, *, has_more: bool) -> bytes | None:
     inflater = zlib.decompressobj(_RAW, _WORDS)
     try:
         text = inflater.decompress(body, INFLATED_LIMIT)
     except zlib.error:
         return None
-    return text if inflater.eof and not inflater.unused_data else None
+    return text if inflater.eof and (has_more or not inflater.unused_data) else None

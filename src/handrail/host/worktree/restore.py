@@ -34,7 +34,7 @@ from handrail.host.worktree.ignore_rules import FILE_NAMES
 from handrail.host.worktree.packs import matches
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, is_plain_path, read_path
 from handrail.host.worktree.walking import is_ignored_below
-from handrail.ports.worktree import FileWrite, LeftOut, TreeEntry, Written
+from handrail.ports.worktree import READ_ONLY, FileWrite, LeftOut, TreeEntry, Written
 
 MOST_JOURNAL_BYTES = 1_000_000_000
 
@@ -343,7 +343,8 @@ def _find_obstacle(root: int, write: FileWrite, going: set[str]) -> str:
     try:
         with _opened(root, folders, None) as folder:
             if _is_in_state(name, folder, write.before.mode, write.before.digest):
-                return ""
+                is_spared = write.spares_read_only and write.before.mode in ("file", "executable")
+                return READ_ONLY if is_spared and _is_read_only(name, folder) else ""
             if write.before.mode != "absent":
                 return CHANGED
             is_folder = stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode)
@@ -355,6 +356,11 @@ def _find_obstacle(root: int, write: FileWrite, going: set[str]) -> str:
             makes_way = any("/".join(above[: at + 1]) in going for at in range(len(above)))
             return "" if trouble.errno == errno.ENOENT or makes_way else BEHIND_LINK
         return BEHIND_LINK
+
+
+def _is_read_only(name: bytes, folder: int) -> bool:
+    """By its mode: who may do everything is told so, too."""
+    return not os.lstat(name, dir_fd=folder).st_mode & 0o222
 
 
 @contextmanager

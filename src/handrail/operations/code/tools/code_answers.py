@@ -128,12 +128,13 @@ def answer(frame: Frame, told: Told, source: Source) -> Success:
         for offer in told.offers
         if frame.wants_tokens
     ]
+    reasons = list(dict.fromkeys(told.reasons))
     whole = told.kind(
         status="warning" if frame.stale is not None else told.status,
         **told.fields,
-        complete=told.complete and not told.reasons,
-        reasons=list(told.reasons[:MOST_REASONS]),
-        reason_count=len(told.reasons),
+        complete=told.complete and not reasons,
+        reasons=reasons[:MOST_REASONS],
+        reason_count=len(reasons),
         skipped=count_skipped(source.skipped()),
         warnings=[*_list_warnings(frame)],
         continuation_tokens=tokens,
@@ -212,7 +213,7 @@ def offer_locate(source: Source, found: Found, action_id: str) -> Offer:
 
 def describe_unsure(source: Source, places: Sequence[Reference] | Sequence[Trouble]) -> list[UnsurePlace]:
     """Where they are; sorted."""
-    found = [_describe(source, one) for one in places]
+    found = {_describe(source, one) for one in places}
     return sorted(found, key=lambda one: (one.file, one.line, one.column, one.code))
 
 

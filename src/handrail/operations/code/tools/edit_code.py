@@ -38,6 +38,7 @@ from handrail.operations.code.tools.editing import (
     Editing,
     refuse_without_mode,
 )
+from handrail.operations.code.tools.named_files import settle_files
 from handrail.operations.code.tools.project_source import (
     AskedLanguage,
     ProjectSource,
@@ -114,7 +115,8 @@ def edit_code(rt: Runtime, request: EditCode) -> Success:
         editing = Editing(rt, project, desk, source)
         if resumed is None:
             frame = Frame(desk=desk, resumed=None, wants_tokens=request.ai_mode is True)
-            return answer(frame, editing.perform(_find_mode(given), given), source)
+            asked = settle_files(rt, project, source, given)
+            return answer(frame, editing.perform(_find_mode(given), asked), source)
         return editing.go_on(resumed)
 
     subject = "" if resumed is None else resumed.file

@@ -142,6 +142,17 @@ def _refuse_existing(project: Project, target: str) -> Refusal | None:
     )
 
 
+_OTHER_HINT = "Look at the place in details, then change the code there first or make the edit by hand."
+_HINTS = {
+    "cycle": "Move what needs each other together, with the tokens of --names A,B, or choose another module.",
+    "language": "Rename or replace it where it is, or move it by hand and let its tests judge.",
+    "member": "Its uses are listed by --analyze; change them by hand and let tests judge.",
+    "twin": "Extract it, or name a module that no declaration file describes.",
+    "invalid_path": "Name another module.",
+}
+"""What helps where neither another name nor other code would."""
+
+
 def _refuse(project: Project, action: str, refusal: Refusal) -> Fault:
     details: dict[str, Json] = {"reason": refusal.code}
     where = ""
@@ -150,8 +161,8 @@ def _refuse(project: Project, action: str, refusal: Refusal) -> Fault:
         details |= {"file": refusal.path, "line": line, "column": column}
         where = f" ({refusal.path}:{line}:{column})"
     message = f"The {action} is refused: {refusal.message.removesuffix('.')}{where}."
-    hint = "Move what needs each other together, with the tokens of --names A,B, or choose another module."
-    return Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint if refusal.code == "cycle" else "")
+    hint = _HINTS.get(refusal.code, "" if action == "rename" else _OTHER_HINT)
+    return Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint)
 
 
 def _offer_exports(

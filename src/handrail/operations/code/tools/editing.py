@@ -15,7 +15,13 @@ from handrail.code_tools.scan.ids import make_id
 from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, EDIT_REFUSED
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, Success
-from handrail.contract.tokens.continuation import LIFETIME_SECONDS, NextAction, has_results, stale_refusal
+from handrail.contract.tokens.continuation import (
+    LIFETIME_SECONDS,
+    NextAction,
+    has_results,
+    stale_refusal,
+    used_refusal,
+)
 from handrail.contract.wording import quote, shorten
 from handrail.operations.code.tools.code_answers import (
     Frame,
@@ -57,6 +63,7 @@ from handrail.operations.code.tools.planned_files import (
     write_plan,
 )
 from handrail.operations.code.tools.project_source import ProjectSource, find_skip_reason
+from handrail.ports.worktree import READ_ONLY
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime
 
@@ -213,6 +220,7 @@ class Editing:
         action = action or ("changes" if "changes" in asked else _edit_of(asked))
         prepared, parameters = self._prepare(action, asked)
         is_diff = most_bytes > 0
+        untouched = list(dict.fromkeys(prepared.untouched))
         changes = describe_files(prepared.files, most_bytes or MOST_PREVIEW_BYTES)
         fields: dict[str, Any] = {
             "action": action,
@@ -220,8 +228,8 @@ class Editing:
             "changes": [msgspec.structs.replace(one, hunks="") for one in changes] if is_diff else changes,
             "file_count": len(changes),
             "edit_count": sum(item.edits for item in prepared.items),
-            "untouched": prepared.untouched[:MOST_UNTOUCHED],
-            "untouched_count": len(prepared.untouched),
+            "untouched": untouched[:MOST_UNTOUCHED],
+            "untouched_count": len(untouched),
             "diff": "".join(one.hunks for one in changes) if is_diff else "",
         }
         offers = [
@@ -340,11 +348,21 @@ class Editing:
         return prepared
 
     def _refuse_places(self, files: Sequence[PlannedFile]) -> None:
-        """A new file must be one that the tools see, and nothing may stand in its way."""
+        """A new file must be one that the tools see, and nothing may stand in its way; none is read-only."""
         new = [one for one in files if one.before.mode == "absent"]
         skipped = [(one.before.path, reason) for one in new if (reason := find_skip_reason(one.before))]
         found = [(path, f"files there are skipped ({reason})") for path, reason in skipped]
-        found += [(one.path, one.why) for one in find_obstacles(self._rt, self._root, new)]
+        obstacles = find_obstacles(self._rt, self._root, files)
+        kept = next((one.path for one in obstacles if one.why == READ_ONLY), "")
+        if kept:
+            raise Fault(
+                EDIT_REFUSED,
+                f"The file {quote(kept)} is read-only.",
+                details={"reason": "read_only", "file": shorten(kept)},
+                hint="Make it writable if it is yours to change, then send the same call again.",
+            )
+        names = {one.before.path for one in new}
+        found += [(one.path, one.why) for one in obstacles if one.path in names]
         if found:
             path, why = found[0]
             raise Fault(
@@ -369,6 +387,9 @@ class Editing:
         """Write exactly what the preview showed. Raises Fault RESULTS_STALE, E_IO."""
         held = resumed.continuation
         action = held.action.removesuffix("_preview")
+        fingerprint = digest(resumed.digest).rpartition(":")[2]
+        if self._rt.confirmed.is_used(fingerprint):
+            raise self._refuse_stale(resumed, NOTHING, is_used=True)
         try:
             prepared, _ = self._prepare(action, resumed.parameters)
         except Fault as fault:
@@ -378,9 +399,7 @@ class Editing:
         if not held.context.results_digest or not has_results(held, prepared.digest):
             raise self._refuse_stale(resumed, prepared.digest)
         now = self._rt.clock.unix_seconds()
-        fingerprint = digest(resumed.digest).rpartition(":")[2]
-        is_used = self._rt.confirmed.is_used(fingerprint)
-        if is_used or write_plan(self._rt, self._root, prepared.files):
+        if write_plan(self._rt, self._root, prepared.files):
             raise self._refuse_stale(resumed, NOTHING)
         # Used up by what it wrote: of several at once the files let one through, a killed one may come again.
         self._rt.confirmed.claim(fingerprint, expires_at=now + LIFETIME_SECONDS, now=now)
@@ -408,10 +427,10 @@ class Editing:
                 offers.append(offer_locate(source, find_one(source, Wanted(name=name, file=path)), action_id))
         return offers
 
-    def _refuse_stale(self, resumed: Resumed, actual: str) -> Fault:
+    def _refuse_stale(self, resumed: Resumed, actual: str, *, is_used: bool = False) -> Fault:
         stale = self._desk.find_stale(resumed, actual)
         assert stale is not None, "a preview has a digest, and this is another one"
-        return stale_refusal(stale)
+        return used_refusal(stale) if is_used else stale_refusal(stale)
 
     def _offer_together(self, found: Sequence[Found]) -> tuple[Offer, ...]:
         """What can be done with all of them at once."""

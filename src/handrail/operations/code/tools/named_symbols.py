@@ -9,6 +9,7 @@ import msgspec
 from handrail.code_tools.facts.join import Found
 from handrail.code_tools.facts.model import NONE, Definition, FileFacts, Unreadable
 from handrail.code_tools.facts.places import line_and_column
+from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.source import Source
 from handrail.code_tools.scan.ids import make_id, make_tag, split_id
 from handrail.code_tools.scan.search import has_hash
@@ -16,6 +17,7 @@ from handrail.contract.catalogue import E_NOT_FOUND, E_VALIDATION
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote, shorten
+from handrail.operations.code.tools.named_files import tell_unseen
 
 MOST_CHOICES = 20
 """Definitions that a refusal names when a name has several."""
@@ -156,7 +158,12 @@ def check_file(source: Source, path: str) -> str:
     if facts is not None:
         return plain
     skipped = next((one.reason for one in source.skipped() if one.path == plain), "")
-    why = f" is skipped: {skipped.replace('_', ' ')}" if skipped else " is not a source file of this project"
+    is_unasked = plain in source.unasked()
+    why = " is not a source file of this project"
+    if skipped:
+        why = f" is skipped: {skipped.replace('_', ' ')}"
+    elif is_unasked:
+        why = f" is {'Python' if is_python(plain) else 'JavaScript'}, which this call leaves out"
     near = find_nearest(plain, source.files())
     details: dict[str, Json] = {"resource": "file", "id": shorten(path)}
     if near:
@@ -165,7 +172,9 @@ def check_file(source: Source, path: str) -> str:
         E_NOT_FOUND,
         f"The file {quote(path)}{why}.",
         details=details,
-        hint="Name a file as the project has it, relative to its root; `scan --search` finds names.",
+        hint="Use `handrail scan` or `handrail edit` for it."
+        if is_unasked
+        else "Name a file as the project has it, relative to its root; `scan --search` finds names.",
     )
 
 
@@ -192,9 +201,10 @@ def refuse_unknown(source: Source, wanted: Wanted) -> Fault:
         near = find_nearest(bare, sorted({one.name for one in _definitions(source, file)}))
         if near:
             details["did_you_mean"] = near[0]
+    unseen = "" if file else tell_unseen(source)
     return Fault(
         E_NOT_FOUND,
-        f"There is no definition of {shown}{where}.",
+        " ".join(filter(None, (f"There is no definition of {shown}{where}.", unseen))),
         details=details,
         hint="Look for a part of the name.",
         next_call=NextCall(operation="code.scan", params={"search": bare}) if bare else None,

@@ -132,6 +132,7 @@ def _write(one: PlannedFile) -> FileWrite:
         content=b"" if one.is_removed else one.new,
         before=one.before,
         before_content=one.old,
+        spares_read_only=True,
     )
 
 

@@ -185,6 +185,15 @@ class ProjectSource:
     def skipped(self) -> Sequence[Skipped]:
         return tuple(Skipped(path=path, reason=self._skipped[path]) for path in sorted(self._skipped))
 
+    def unasked(self) -> Sequence[str]:
+        looked_at = (one for one in self._others if one.mode != "link" and not find_skip_reason(one))
+        return tuple(one.path for one in looked_at)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Every path that can be told apart from a mistyped one."""
+        return frozenset((*self.entries, *self._skipped, *self.unasked()))
+
     def finish(self) -> None:
         """Keep what was analysed."""
         if self._new or self._added:

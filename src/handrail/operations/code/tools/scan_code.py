@@ -12,6 +12,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Json, Success
 from handrail.operations.code.tools.code_answers import Frame, answer, go_on, plain_fields
 from handrail.operations.code.tools.continuing import TokenDesk
+from handrail.operations.code.tools.named_files import settle_files
 from handrail.operations.code.tools.project_source import (
     AskedLanguage,
     ProjectSource,
@@ -83,7 +84,7 @@ def scan_code(rt: Runtime, request: ScanCode) -> Success:
         scanning = Scanning(source)
         if resumed is None:
             frame = Frame(desk=desk, resumed=None, wants_tokens=request.ai_mode is True)
-            return answer(frame, scanning.perform(mode, given), source)
+            return answer(frame, scanning.perform(mode, settle_files(rt, project, source, given)), source)
         return go_on(desk, resumed, source, scanning.perform)
 
     subject = "" if resumed is None else resumed.file

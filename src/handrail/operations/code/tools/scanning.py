@@ -23,6 +23,7 @@ from handrail.operations.code.tools.code_answers import (
     describe_unsure,
     offer_locate,
 )
+from handrail.operations.code.tools.named_files import tell_nothing
 from handrail.operations.code.tools.named_symbols import (
     Wanted,
     check_file,
@@ -103,7 +104,7 @@ class Scanning:
         if has_more:
             more = NextAction(id="more", label="Next results")
             offers.append(Offer(action=more, parameters={"offset": offset + len(results)}))
-        message = "" if found.total else "No name holds this text; try a part of it, or --text."
+        message = "" if found.total else tell_nothing(self._source)
         return Told(
             kind=SearchedCode,
             fields={

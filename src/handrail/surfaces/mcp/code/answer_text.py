@@ -71,7 +71,7 @@ _WORDS = re.compile(
     r'"(?:[^"\\]|\\.)*"'  # what a caller wrote stays as it is
     r"|`?(?:js-)?scan --search`?"
     r"|\bjs-(?P<script>scan|edit)\b"
-    r"|(?<!\S)--with-file\b"
+    r"|(?<!\S)--with-file(?: FILE)?\b"
     r"|(?<!\S)--(?P<flag>[a-z]+(?:-[a-z]+)*)\b"
 )
 
@@ -85,7 +85,7 @@ def _respell_word(match: re.Match[str]) -> str:
     word = match[0]
     if word.startswith('"'):
         return word
-    if word == "--with-file":  # who has no shell sends the text itself
+    if word.startswith("--with-file"):  # who has no shell sends the text itself
         return "`withText`"
     if flag := match["flag"]:
         first, *others = flag.split("-")
