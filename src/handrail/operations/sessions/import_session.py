@@ -229,7 +229,7 @@ def _facts(bundle: ReadBundle, file_digest: str) -> dict[str, Json]:
         "bundle_id": bundle.bundle_id,
         "digest": file_digest,
         "source_session_id": bundle.session_id,
-        "exported_at": bundle.exported_at[:40],
+        "last_event_at": bundle.exported_at[:40],  # the same session makes the same bundle, whenever
         "status": session_status(history),
         "events": len(bundle.records),
         "runs": len(history.runs),

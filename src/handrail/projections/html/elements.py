@@ -123,10 +123,18 @@ def notes_html(markdown: str) -> Html:
             rendered,
             tags=set(_TAGS),
             attributes={"a": {"href"}},
+            attribute_filter=_keep_whole_address,
             url_schemes=set(_SCHEMES),
             link_rel="noopener noreferrer",
         )
     )
+
+
+def _keep_whole_address(tag: str, attribute: str, value: str) -> str | None:
+    """An address without a scheme would lead into the page that shows the notes, or to a host that hides."""
+    del tag
+    scheme, colon, _ = value.partition(":")
+    return value if attribute != "href" or (colon and scheme.lower() in _SCHEMES) else None
 
 
 @cache

@@ -5,10 +5,12 @@ Names that begin with an underscore say how to answer (LAFS 9): `_fields`, `_exp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
+from msgspec.inspect import IntType, Metadata, Type, UnionType, type_info
 
 from handrail.contract.catalogue import E_VALIDATION, FEATURE_DISABLED, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Ask, Budget, Level, parse_budget, parse_fields
@@ -16,11 +18,21 @@ from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.wording import quote
 from handrail.runtime.operation import OPERATION_NAMES, Operation, operation
-from handrail.surfaces.http.calls import LAFS_TYPE, Asked, Dialect, Served, answer_call, run_guarded
-from handrail.surfaces.http.exchange import HttpRequest, Response, parameters, problem
+from handrail.surfaces.http.calls import (
+    LAFS_TYPE,
+    Asked,
+    Dialect,
+    Served,
+    answer_call,
+    answer_refused,
+    run_guarded,
+)
+from handrail.surfaces.http.exchange import HttpRequest, Response, parameters
 from handrail.surfaces.http.limits import MOST_BODY_BYTES, MOST_BUNDLE_BYTES, refuse_members
 
 PREFIX = "/api/"
+_WHOLE_NUMBER = re.compile("-?[0-9]{1,18}")
+"""A number outside its bounds is refused as one."""
 _LEVELS = ("minimal", "standard", "full")
 _WITH_LONG_BODY = frozenset({"session.import"})
 _NOT_OVER_HTTP = {
@@ -59,9 +71,14 @@ def most_body_bytes(called: Operation) -> int:
 def answer_request(
     served: Served, called: Operation, request: HttpRequest, body: bytes, *, is_at_console: bool
 ) -> Response:
-    """The response to a request for an operation. Trouble before the operation runs is problem details."""
+    """The response to a request for an operation; trouble before it runs is told in its dialect too."""
     asked = run_guarded(served.runtime, lambda: read_call(request, called, body, is_at_console=is_at_console))
-    return problem(asked, request.id) if isinstance(asked, Failure) else answer_call(served, asked)
+    if not isinstance(asked, Failure):
+        return answer_call(served, asked)
+    plain = Asked(
+        operation=called.name, params={}, dialect=dialect_of(request), request_id=request.id, door=""
+    )
+    return answer_refused(served, plain, asked)
 
 
 def read_call(request: HttpRequest, called: Operation, body: bytes, *, is_at_console: bool) -> Asked:
@@ -196,7 +213,18 @@ def _read_value(wanted: Any, name: str, found: list[str]) -> Json:
             continue
     if len(found) > 1:
         raise _refuse_parameter(name, "is given twice")
-    return found[0]
+    is_number = any(isinstance(one, IntType) for one in _types_of(type_info(wanted)))
+    return int(found[0]) if is_number and _WHOLE_NUMBER.fullmatch(found[0]) else found[0]
+
+
+def _types_of(info: Type) -> tuple[Type, ...]:
+    if isinstance(info, Metadata):
+        return _types_of(info.type)
+    return (
+        tuple(one for part in info.types for one in _types_of(part))
+        if isinstance(info, UnionType)
+        else (info,)
+    )
 
 
 def _read_params(called: Operation, body: bytes) -> dict[str, Json]:

@@ -15,6 +15,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_NOT_FOUND, E_TIMEOUT, SERVER_BUSY, SERVER_DRAINING
 from handrail.contract.outcome import Failure, Json, Notice, Outcome
+from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
 from handrail.surfaces.http.api import PREFIX, answer_request, methods_of, most_body_bytes, served_operations
@@ -34,10 +35,12 @@ from handrail.surfaces.http.companions.lafs import (
     LEDGER,
     answer_ledger,
     answer_published,
+    publish_operations,
     publish_service,
 )
 from handrail.surfaces.http.exchange import (
     HTML_TYPE,
+    JSON_TYPE,
     HttpRequest,
     Receive,
     Response,
@@ -122,7 +125,7 @@ class App:
         routes = [
             *shells,
             _open_route("/assets/*", self._asset, "Scripts, styles and icons; their names carry a digest."),
-            _open_route("/health/live", self._live, "`pass`: the process answers."),
+            _open_route("/health/live", self._live, "`pass`: the process answers.", is_always_answered=True),
             _open_route("/health/ready", self._ready, "`pass`, `warn` or `fail`: whether it can work."),
             _open_route(DISCOVERY, self._discovery, "The LAFS discovery document."),
             _open_route(CARD, self._card, "The agent card, where `handrail[a2a]` is installed."),
@@ -162,6 +165,13 @@ class App:
                 handler=self._listen,
             ),
         ]
+        routes.append(
+            Route(
+                pattern=PREFIX.rstrip("/"),
+                serves="Every operation with its methods, its effect and the JSON Schema of its input.",
+                handler=self._operations,
+            )
+        )
         for called in served_operations():
             handler = partial(self._operation, called)
             routes.append(Route(pattern=PREFIX + called.name, methods=methods_of(called), handler=handler))
@@ -207,6 +217,10 @@ class App:
     async def _ledger(self, request: HttpRequest) -> Response:
         return await self._in_thread(lambda: answer_ledger(self._served, request))
 
+    async def _operations(self, _: HttpRequest) -> Response:
+        published = await self._in_thread(publish_operations)
+        return Response(headers=((b"content-type", JSON_TYPE),), body=published.body)
+
     async def _operation(self, called: Operation, request: HttpRequest) -> Response:
         body = await read_body(request, most_body_bytes(called)) if request.method == "POST" else b""
         is_at_console = is_from_console(self._parts.identity, request.headers)
@@ -231,7 +245,7 @@ class App:
             body = view.html.markup.encode("utf-8", "replace")
             headers = (
                 (b"content-type", HTML_TYPE),
-                (b"x-handrail-title", _percent(view.title)),
+                (b"x-handrail-title", _percent(mark_hidden(view.title))),
                 (b"x-handrail-cursor", cursor.encode()),
             )
             return Response(status=view.status, headers=headers, body=body)
@@ -290,11 +304,12 @@ class App:
             response: Response | None = problem(refusal, request_id)
         else:
             assert found is not None, "what no route fits is refused"
-            self.load.requests += 1
+            weight = 0 if found.route.is_always_answered else 1
+            self.load.requests += weight
             try:
                 response = await self._serve(found, scope, receive, send_guarded, request_id)
             finally:
-                self.load.requests -= 1
+                self.load.requests -= weight
         if response is not None and not statuses:
             await self._send(receive, send_guarded, response, scope)
         if self._parts.log is not None:
@@ -323,7 +338,7 @@ class App:
             return too_large
         if self.load.is_draining and not route.is_kept_while_draining:
             return Failure(kind=SERVER_DRAINING, message="The server is stopping and takes no new work.")
-        if not self.load.has_room():
+        if not route.is_always_answered and not self.load.has_room():
             return Failure(
                 kind=SERVER_BUSY, message="The server is at work on as much as it takes on at once."
             )
@@ -392,13 +407,16 @@ _TOO_LATE = Failure(
 _PAGE = "The Console: a page without data, which then asks for its content."
 
 
-def _open_route(pattern: str, handler: Handler, serves: str, *, is_shell: bool = False) -> Route:
+def _open_route(
+    pattern: str, handler: Handler, serves: str, *, is_shell: bool = False, is_always_answered: bool = False
+) -> Route:
     """Without data, so without a token; answered to the last."""
     return Route(
         pattern=pattern,
         needs_bearer=False,
         is_shell=is_shell,
         is_kept_while_draining=True,
+        is_always_answered=is_always_answered,
         serves=serves,
         handler=handler,
     )

@@ -83,6 +83,9 @@ async def read_body(request: HttpRequest, limit: int = MOST_BODY_BYTES) -> bytes
 
     Raises Fault REQUEST_TOO_LARGE, or E_INTERRUPTED when the client leaves before its end.
     """
+    declared = request.header(b"content-length")
+    if declared.isdigit() and int(declared[:20]) > limit:
+        raise _fault_of(too_large("body", int(declared[:20]), limit))
     size = 0
     with tempfile.SpooledTemporaryFile(max_size=_SPOOLED_BYTES) as kept:
         while True:

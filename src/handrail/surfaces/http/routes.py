@@ -26,6 +26,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     is_shell: bool = False
     is_kept_while_draining: bool = False
     """Still answered when the server takes no new work."""
+    is_always_answered: bool = False
+    """Answered beside whatever is in progress, and not counted: it does no work."""
     serves: str = ""
     """What is there, for the reference page."""
     handler: Handler | None = None

@@ -200,6 +200,7 @@ def _runs(graph: Payload) -> Html:
                 element("span", mono(run["id"]), class_="under"),
                 element(
                     "span",
+                    element("span", mono(run["id"])),
                     element("span", count(run["branch_count"], "branch", "branches")),
                     element("span", moment(run["started_at"])),
                     class_="under",

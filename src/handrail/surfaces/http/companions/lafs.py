@@ -15,7 +15,7 @@ from handrail.contract.envelopes.lafs import VERSION
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.runtime.operation import Operation, operation
-from handrail.surfaces.http.api import offered_operations, read_ask, read_query
+from handrail.surfaces.http.api import PREFIX, methods_of, offered_operations, read_ask, read_query
 from handrail.surfaces.http.calls import Asked, Served, answer_call, answer_refused, run_guarded
 from handrail.surfaces.http.exchange import JSON_TYPE, Headers, HttpRequest, Response, parameters
 
@@ -128,6 +128,23 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def publish_service(address: str) -> Published:
     return publish(describe_service(address))
+
+
+@cache
+def publish_operations() -> Published:
+    """Every operation that a caller over HTTP can perform, with how it is asked for."""
+    rows = [
+        {
+            "name": called.name,
+            "address": PREFIX + called.name,
+            "methods": list(methods_of(called)),
+            "effect": called.effect,
+            "summary": called.summary,
+            "input": msgspec.json.schema(called.input),
+        }
+        for called in offered_operations()
+    ]
+    return publish({"operations": rows})
 
 
 def publish(document: dict[str, Any]) -> Published:

@@ -1,0 +1,70 @@
+"""Small promises of the server: a wrong question is told so in its own dialect and words."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from handrail.projections.html.elements import notes_html
+from handrail.runtime.operation import operation
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.http.app import App
+from handrail.surfaces.http.limits import Bounds
+from tests.surfaces.http.client import BEARER, HOST, JSON, LAFS, ask, asked, make_app
+
+
+@pytest.fixture
+def app(runtime: Runtime) -> App:
+    return make_app(runtime)
+
+
+@pytest.mark.promise("http.api.every-operation")
+def test_the_operations_can_be_learned_where_they_are_called(app: App) -> None:
+    rows = {row["name"]: row for row in ask(app, "GET", "/api").document["operations"]}
+
+    listed = rows["session.list"]
+    assert (listed["address"], listed["methods"]) == ("/api/session.list", ["GET", "HEAD", "POST"])
+    assert "limit" in str(listed["input"])
+    assert operation("run.start").summary == rows["run.start"]["summary"]
+    assert "check.run" not in rows
+
+
+@pytest.mark.promise("http.lafs.disclosure")
+def test_who_asks_for_lafs_is_refused_in_lafs(app: App) -> None:
+    for query in ("_budget=many", "_mvi=most", "_other=1"):
+        told = ask(app, "GET", f"/api/session.list?{query}", LAFS)
+
+        assert told.header("content-type") == "application/vnd.lafs.envelope+json"
+        assert (told.status, told.document["success"]) == (400, False)
+
+
+def test_a_number_outside_its_bounds_is_told_with_the_bound(app: App) -> None:
+    by_query = ask(app, "GET", "/api/session.list?limit=0").document["detail"]
+    by_body = ask(app, "POST", "/api/session.list", body={"limit": 0}).document["detail"]
+
+    assert by_query == by_body
+    assert ">= 1" in by_query
+
+
+def test_the_process_answers_however_busy_it_is(runtime: Runtime) -> None:
+    app = make_app(runtime, Bounds(requests=1))
+    app.load.requests = 1
+
+    assert ask(app, "GET", "/api/session.list").status == 503
+    assert ask(app, "GET", "/health/live").status == 200
+
+
+def test_a_body_that_is_announced_as_too_long_is_refused_before_it_comes(app: App) -> None:
+    headers = [("host", HOST), BEARER, JSON, ("content-length", "99999999999")]
+
+    told = asyncio.run(asked(app, "POST", "/api/session.list", headers, b""))
+
+    assert told.status == 413
+
+
+def test_notes_lead_to_whole_addresses_alone() -> None:
+    shown = notes_html("[a](/api/session.delete) [b](//host/x) [c](https://host/x) [d](x.md)").markup
+
+    assert shown.count("href=") == 1
+    assert 'href="https://host/x"' in shown
