@@ -54,6 +54,10 @@ ONE_FILE = {
     "windows line ends": ("let ^a\r\na\r\n", "let b\r\nb\r\n"),
 }
 TYPES = {
+    "a parameter's decorator is no parameter": (
+        "function ^a(): any {} class C { m(@a a: number) { return a } }",
+        "function b(): any {} class C { m(@b a: number) { return a } }",
+    ),
     "an interface with a value": (
         "interface ^a {} const a = 1; let c: a",
         "interface b {} const b = 1; let c: b",
@@ -398,6 +402,43 @@ def test_a_module_that_an_expression_loads_is_followed(text: str, after: str) ->
 
     assert rename(files) == {"m.js": "export let b; export let c", "n.js": after}
     assert project.references(symbol).reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("import x = require('./m'); x.N.a()", "import x = require('./m'); x.N.b()"),
+        ("import * as x from './m'; x.N.a(); x.E.a", "import * as x from './m'; x.N.b(); x.E.a"),
+        ("import {N} from './m'; N.a(); N.I.a", "import {N} from './m'; N.b(); N.I.a"),
+        ("import * as x from './all'; x.all.N.a()", "import * as x from './all'; x.all.N.b()"),
+    ],
+)
+def test_a_name_in_a_namespace_is_found_through_modules(text: str, after: str) -> None:
+    inside = "export namespace N { export function a() {} export namespace I { export let a } } enum E { a }"
+    files = {
+        "m.ts": inside.replace("function a", "function ^a"),
+        "all.ts": "export * as all from './m'",
+        "n.ts": text,
+    }
+    project, symbol, _ = project_with_mark(files)
+    assert symbol is not None
+
+    assert rename(files) == files | {"m.ts": inside.replace("function a", "function b"), "n.ts": after}
+    assert project.references(symbol).complete
+
+
+def test_a_namespace_that_goes_somewhere_is_a_reason() -> None:
+    files = {
+        "m.ts": "export namespace N { export let ^a }",
+        "n.ts": "import * as x from './m'; f(x.N); import L = x.N; L.a",
+    }
+    project, symbol, _ = project_with_mark(files)
+    assert symbol is not None
+
+    found = project.references(symbol)
+
+    assert {(each.code, each.path) for each in found.reasons} == {("whole_module_used", "n.ts")}
+    assert ("n.ts", files["n.ts"].index("a", 44), "member") in _levels(found)
 
 
 def test_a_type_names_a_member_of_a_module() -> None:

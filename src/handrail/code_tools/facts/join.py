@@ -343,7 +343,7 @@ class Project:
         self, slots: Sequence[Slot], names: Sequence[str], candidates: Sequence[str]
     ) -> Iterator[Reference]:
         """Members of this name with an unknown receiver, and the name in strings and comments."""
-        is_public = any(not isinstance(slot, Local) for slot in slots)
+        is_public = any(self._is_public(slot) for slot in slots)
         left = MAX_POSSIBLE
         for path in candidates:
             facts = self.facts(path)
@@ -380,7 +380,7 @@ class Project:
     def troubles(self, paths: Sequence[str], slots: Sequence[Slot]) -> tuple[Trouble, ...]:
         """Why references to these slots may be missing from these files."""
         found: list[Trouble] = []
-        is_public = any(not isinstance(slot, Local) for slot in slots)
+        is_public = any(self._is_public(slot) for slot in slots)
         for path in paths:
             facts = self.facts(path)
             if facts is None:
@@ -397,6 +397,8 @@ class Project:
         for slot in slots:
             if isinstance(slot, Exported):
                 found += self._leaks(slot)
+            elif isinstance(slot, Local) and not is_python(slot.path) and self._is_public(slot):
+                found += self._leaks_of_inner(slot)
             elif isinstance(slot, Local) and is_python(slot.path):
                 found += [
                     Trouble(code="unclear_call", path=each.path, start=each.start, end=each.end)
@@ -405,6 +407,15 @@ class Project:
         if is_public:
             found += [Trouble(code="skipped_file", path=each.path) for each in self.source.skipped()]
         return tuple(found[:MAX_TROUBLES])
+
+    def _is_public(self, slot: Slot) -> bool:
+        """Others may name it: it leaves its file, or the namespace or the enum that it stands in."""
+        facts = self.facts(slot.path) if isinstance(slot, Local) else None
+        if facts is None or not isinstance(slot, Local):
+            return True
+        binding = facts.bindings[slot.binding]
+        is_inner = facts.scopes[binding.scope].kind in ("namespace", "enum")
+        return is_inner and (binding.is_exported or binding.kind == "enum_member")
 
     def _leaks(self, slot: Exported) -> Iterator[Trouble]:
         """Places where the whole module goes somewhere that cannot be followed, and this name with it."""
@@ -427,6 +438,29 @@ class Project:
                             code = "module_named"
                         for start, end in _leaking_uses(facts, found):
                             yield Trouble(code=code, path=path, start=start, end=end)
+
+    def _leaks_of_inner(self, slot: Local) -> Iterator[Trouble]:
+        """Places where the enum or the namespace around a name goes somewhere as one thing."""
+        facts = self.facts(slot.path)
+        assert facts is not None, "a binding comes from facts"
+        scope = facts.bindings[slot.binding].scope
+        owner = next((at for at, each in enumerate(facts.bindings) if each.inner == scope), NONE)
+        around = None if owner == NONE else self._symbol(self.slots.slot_of_binding(slot.path, owner))
+        for whole in () if around is None else self._slots_that_mean(around):
+            for token in self.slots.tokens(whole):
+                if token.role in ("read", "shorthand") and not self._is_receiver(token):
+                    yield Trouble(code="whole_module_used", path=token.path, start=token.start, end=token.end)
+
+    def _is_receiver(self, token: Token) -> bool:
+        """A member of what stands there is named."""
+        facts = self.facts(token.path)
+        assert facts is not None, "a token stands in facts"
+        for member in facts.members:
+            if member.receiver == "use" and facts.uses[member.index].start == token.start:
+                return True
+            if member.receiver == "member" and facts.members[member.index].start == token.start:
+                return True
+        return False
 
     def _is_whole(self, path: str, found: Import, module: str) -> bool:
         """Whether an import holds this module as one thing; a default import does that to CommonJS."""

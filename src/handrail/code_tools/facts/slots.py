@@ -33,6 +33,8 @@ from handrail.code_tools.facts.twins import Twins
 
 __all__ = ["MAX_STARS", "Exported", "Local", "Shared", "Slot", "Slots", "Split", "Token", "Trouble"]
 
+MAX_CHAIN = 20
+"""How many members one after the other are looked at."""
 MAX_STARS = 50
 """How many `export *` one name is followed through."""
 
@@ -208,28 +210,45 @@ class Slots:
             if target is None and binding != NONE:
                 return self._slot_of_inner(path, binding, member.name)
         elif member.receiver == "member":
-            below = facts.members[member.index]
-            if below.receiver == "use" and facts.uses[below.index].binding != NONE:
-                target = self._namespace_in(path, facts.uses[below.index].binding, below.name)
+            return self._slot_in_chain(path, facts, member)
         return None if target is None else self.find_exported(target, member.name)
 
-    def _namespace_in(self, path: str, binding: int, name: str) -> str | None:
-        """The module behind `x.name` where x is a module that has `export * as name`."""
-        target = self.module_behind(path, binding)
-        home = None if target is None else self.find_exported(target, name)
-        if home is None:
+    def _slot_in_chain(self, path: str, facts: FileFacts, member: Member) -> Slot | None:
+        """`x.y.name`, where `x.y` is a module, an enum or a namespace."""
+        chain = [member]
+        while chain[-1].receiver == "member":
+            chain.append(facts.members[chain[-1].index])
+            if len(chain) > MAX_CHAIN:
+                return None
+        slot = self.slot_of_member(path, facts, chain.pop())
+        while slot is not None and chain:
+            name = chain.pop().name
+            module = self._module_behind_slot(slot)
+            slot = self._slot_within(slot, name) if module is None else self.find_exported(module, name)
+        return slot
+
+    def _module_behind_slot(self, slot: Slot) -> str | None:
+        """The module that a name stands for: `export * as name`, or an exported import of a whole one."""
+        if isinstance(slot, Local):
+            return self.module_behind(slot.path, slot.binding)
+        if isinstance(slot, Shared):
             return None
-        for export in self.exports_of(home.path).get(name, ()):
+        for export in self.exports_of(slot.path).get(slot.name, ()):
             if export.kind == "namespace":
-                return self.module_of(home.path, export.module)
+                return self.module_of(slot.path, export.module)
             if export.binding != NONE:
-                return self.module_behind(home.path, export.binding)
+                return self.module_behind(slot.path, export.binding)
         return None
 
     def _slot_of_inner(self, path: str, binding: int, name: str) -> Slot | None:
         """A member of an imported enum or namespace."""
         home = self.home_of(Local(path=path, binding=binding))
-        if not isinstance(home, Local) or home.path == path:
+        return None if not isinstance(home, Local) or home.path == path else self._slot_within(home, name)
+
+    def _slot_within(self, slot: Slot, name: str) -> Slot | None:
+        """A name inside an enum or a namespace."""
+        home = self.home_of(slot)
+        if not isinstance(home, Local):
             return None
         facts = self.facts(home.path)
         inner = facts.bindings[home.binding].inner if facts is not None else NONE

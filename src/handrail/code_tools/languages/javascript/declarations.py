@@ -105,7 +105,9 @@ def declare_parameter(draft: Draft, node: Node, scope: int, definition: int) -> 
             continue
         if child.type in ("accessibility_modifier", "override_modifier"):
             is_property = True
-        draft.stack.append((child, scope, definition))
+        # A decorator runs when the class is made, where no parameter has a name yet.
+        is_outside = child.type == "decorator"
+        draft.stack.append((child, draft.scopes[scope].parent if is_outside else scope, definition))
     is_property = is_property or any(child.type == "readonly" for child in node.children)
     if pattern is None or pattern.type == "this":
         return
