@@ -6,7 +6,8 @@ import pytest
 
 from handrail.code_tools.facts.jsonc import read_jsonc
 from handrail.code_tools.facts.resolution import External, Resolved, Unresolved
-from tests.code_tools.reading import project_of
+from tests.code_tools.edit.test_rename import rename
+from tests.code_tools.reading import project_of, project_with_mark
 
 FILES = dict.fromkeys(
     (
@@ -110,6 +111,115 @@ def test_an_importer_is_found_by_a_text_that_it_must_have(importer: str, specifi
     spellings = project_of(FILES).slots.modules.spellings(path)
 
     assert any(text in specifier for text in spellings) or specifier.strip("./") == ""
+
+
+SETTINGS: dict[str, tuple[dict[str, str], str, str]] = {
+    "a base of any name": (
+        {
+            "tsconfig.json": '{"extends": "./base.json"}',
+            "base.json": '{"compilerOptions": {"paths": {"~/*": ["./src/*"]}}}',
+        },
+        "~/x",
+        "src/x.ts",
+    ),
+    "the last of several bases": (
+        {
+            "tsconfig.json": '{"extends": ["./one", "./two.json"]}',
+            "one.json": '{"compilerOptions": {"paths": {"~/*": ["./gen/*"]}}}',
+            "two.json": '{"compilerOptions": {"paths": {"~/*": ["./src/*"]}}}',
+        },
+        "~/x",
+        "src/x.ts",
+    ),
+    "a base in a package of the project": (
+        {
+            "tsconfig.json": '{"extends": "@own/config/base.json"}',
+            "config/package.json": '{"name": "@own/config"}',
+            "config/base.json": '{"compilerOptions": {"paths": {"~/*": ["${configDir}/src/*"]}}}',
+        },
+        "~/x",
+        "src/x.ts",
+    ),
+    "a base of a base with the folder of all": (
+        {
+            "tsconfig.json": '{"extends": "./a/one.json"}',
+            "a/one.json": '{"extends": "./two.json", "compilerOptions": {"paths": {"~/*": ["src/*"]}}}',
+            "a/two.json": '{"compilerOptions": {"baseUrl": ".."}}',
+        },
+        "~/x",
+        "src/x.ts",
+    ),
+    "a project that is referred to": (
+        {
+            "tsconfig.json": '{"references": [{"path": "./tsconfig.app.json"}, {"path": "none"}]}',
+            "tsconfig.app.json": '{"compilerOptions": {"paths": {"~/*": ["./src/*"]}}}',
+        },
+        "~/x",
+        "src/x.ts",
+    ),
+    "folders that count as one": (
+        {"tsconfig.json": '{"compilerOptions": {"rootDirs": ["src", "gen", "."]}}'},
+        "./y",
+        "gen/y.ts",
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "specifier", "expected"), SETTINGS.values(), ids=SETTINGS)
+def test_settings_are_put_together(settings: dict[str, str], specifier: str, expected: str) -> None:
+    project = project_of(settings | {"src/x.ts": "", "gen/x.ts": "", "gen/y.ts": "", "src/main.ts": ""})
+
+    assert project.resolve_module("src/main.ts", specifier) == Resolved(path=expected)
+
+
+@pytest.mark.parametrize(
+    ("files", "specifier", "is_told"),
+    [
+        ({"tsconfig.json": '{"extends": "elsewhere/base.json"}'}, "any", True),
+        ({}, "~/x", True),
+        ({}, "~/y", False),
+        ({"package.json": '{"dependencies": {"~": "1"}}'}, "~/x", False),
+        ({}, "./gone/x.js", True),
+        ({}, "fs", False),
+        ({"src/package.json": '{"name": "own", "exports": "./dist/x.js"}'}, "own", True),
+        ({"other/package.json": '{"name": "own", "exports": "./dist/x.js"}'}, "own", False),
+    ],
+)
+def test_a_module_name_that_may_mean_the_file_is_told(
+    files: dict[str, str], specifier: str, is_told: bool
+) -> None:
+    text = f"import {{a}} from '{specifier}'"
+    project, symbol, _ = project_with_mark(files | {"src/x.ts": "export let ^a", "main.ts": text})
+    assert symbol is not None
+
+    found = project.references(symbol)
+
+    told = [(each.code, each.path) for each in found.reasons]
+    assert told == ([("unresolved_module", "main.ts")] if is_told else [])
+    assert (("main.ts", text.index(specifier)) in [(one.path, one.start) for one in found.items]) == is_told
+
+
+@pytest.mark.parametrize("start", ["c.js", "s.js"])
+def test_every_condition_of_a_package_is_followed(start: str) -> None:
+    files = {
+        "package.json": '{"name": "own", "exports": {"./c": {"special": "./s.js", "default": "./c.js"}}}',
+        "c.js": "export const a = 3",
+        "s.js": "export const a = 33",
+        "m.js": "import {a} from 'own/c'; a",
+        "other.js": "export const a = 4",
+    }
+    marked = files | {start: files[start].replace("a =", "^a =")}
+
+    changed = rename(marked)
+
+    assert changed == files | {
+        "c.js": "export const b = 3",
+        "s.js": "export const b = 33",
+        "m.js": "import {b} from 'own/c'; b",
+    }
+    project, symbol, _ = project_with_mark(marked)
+    assert symbol is not None
+    assert {each.path for each in project.references(symbol).items} == {"c.js", "m.js", "s.js"}
 
 
 @pytest.mark.parametrize("settings", ['{"extends": "./tsconfig.json"}', "[]", '{"compilerOptions": 1}', "{"])

@@ -179,7 +179,8 @@ class Project:
                 if _is_followed(token, style):
                     seen[token.tie] = None
                     waiting.append(token.tie)
-            for other in [*self.slots.same_default(slot, style == "follow"), *self._twins_of(slot)]:
+            beside = [*self._twins_of(slot), *self._alternatives_of(slot)]
+            for other in [*self.slots.same_default(slot, style == "follow"), *beside]:
                 if other not in seen:
                     seen[other] = None
                     waiting.append(other)
@@ -228,8 +229,7 @@ class Project:
         A module of several forms gives a home in each.
         """
         home = self.slots.home_of(symbol.slot)
-        homes = {home}
-        waiting, seen = [home], {home: None}
+        waiting, seen, homes = [home], {home: None}, {home}
         while waiting:
             slot = waiting.pop(0)
             if not isinstance(slot, Shared) and is_python(slot.path):
@@ -238,7 +238,7 @@ class Project:
                 seen |= dict.fromkeys(further)
                 waiting += further
                 continue
-            twins = list(self._twins_of(slot))
+            twins = [*self._twins_of(slot), *self._alternatives_of(slot)]
             further = [self.slots.home_of(twin) for twin in twins]
             homes.update(further)
             ties = (token.tie for token in self.slots.tokens(slot) if token.tie)
@@ -257,6 +257,11 @@ class Project:
                 found = self.slots.find_in_form(twin, slot.name)
                 if found is not None and found != slot:
                     yield found
+
+    def _alternatives_of(self, slot: Slot) -> Iterator[Slot]:
+        """The same name under other conditions of a package."""
+        if isinstance(slot, Exported):
+            yield from self.slots.alternatives(slot)
 
     def _givers_of(self, path: str) -> list[str]:
         """A module, and all that give what it exports through `export *`."""
@@ -333,7 +338,7 @@ class Project:
         if len(slots) == 1 and isinstance(slots[0], Local):
             facts = self.facts(slots[0].path)
             binding = None if facts is None else facts.bindings[slots[0].binding]
-            if binding is not None and not binding.is_exported:
+            if binding is not None and not binding.is_exported and not self._is_public(slots[0]):
                 return [slots[0].path]
         first = slots[0]
         is_from_python = not isinstance(first, Shared) and is_python(first.path)
@@ -397,6 +402,7 @@ class Project:
         for slot in slots:
             if isinstance(slot, Exported):
                 found += self._leaks(slot)
+                found += () if is_python(slot.path) else self._unresolved(slot)
             elif isinstance(slot, Local) and not is_python(slot.path) and self._is_public(slot):
                 found += self._leaks_of_inner(slot)
             elif isinstance(slot, Local) and is_python(slot.path):
@@ -446,21 +452,40 @@ class Project:
         scope = facts.bindings[slot.binding].scope
         owner = next((at for at, each in enumerate(facts.bindings) if each.inner == scope), NONE)
         around = None if owner == NONE else self._symbol(self.slots.slot_of_binding(slot.path, owner))
-        for whole in () if around is None else self._slots_that_mean(around):
+        received: dict[str, set[int]] = {}
+        for whole in () if around is None else self._slots_that_mean(around)[0]:
             for token in self.slots.tokens(whole):
-                if token.role in ("read", "shorthand") and not self._is_receiver(token):
-                    yield Trouble(code="whole_module_used", path=token.path, start=token.start, end=token.end)
+                if token.path not in received:
+                    received[token.path] = set(self._receivers(token.path))
+                is_read = token.role in ("read", "shorthand")
+                if is_read and token.start not in received[token.path]:
+                    yield _trouble("whole_module_used", token.path, token.start, token.end)
 
-    def _is_receiver(self, token: Token) -> bool:
-        """A member of what stands there is named."""
-        facts = self.facts(token.path)
-        assert facts is not None, "a token stands in facts"
-        for member in facts.members:
-            if member.receiver == "use" and facts.uses[member.index].start == token.start:
-                return True
-            if member.receiver == "member" and facts.members[member.index].start == token.start:
-                return True
-        return False
+    def _receivers(self, path: str) -> Iterator[int]:
+        """Where things begin that a member is named of."""
+        facts = self.facts(path)
+        for member in facts.members if facts is not None else ():
+            if facts is not None and member.receiver == "use":
+                yield facts.uses[member.index].start
+            elif facts is not None and member.receiver == "member":
+                yield facts.members[member.index].start
+
+    def _unresolved(self, slot: Exported) -> Iterator[Trouble]:
+        """Imports of this name from a module name that was not resolved and may be this module."""
+        for path in sorted({*self.slots.candidates(slot.name), *self.importers_of(slot.path)}):
+            links = self.slots.links(path)
+            for found in links.imports if links is not None else ():
+                if found.imported in (slot.name, "*") and self._may_be(path, found.module, slot):
+                    yield _trouble("unresolved_module", path, found.module_span.start, found.module_span.end)
+            for export in links.exports if links is not None else ():
+                span = export.module_span
+                is_taken = export.kind in ("star", "namespace") or export.imported == slot.name
+                if span is not None and is_taken and self._may_be(path, export.module, slot):
+                    yield _trouble("unresolved_module", path, span.start, span.end)
+
+    def _may_be(self, path: str, specifier: str, slot: Exported) -> bool:
+        found = self.slots.resolve(path, specifier)
+        return not isinstance(found, Resolved) and self.slots.modules.may_mean(path, specifier, slot.path)
 
     def _is_whole(self, path: str, found: Import, module: str) -> bool:
         """Whether an import holds this module as one thing; a default import does that to CommonJS."""
@@ -482,7 +507,9 @@ class Project:
                 yield Trouble(code="twin_file", path=path, start=start, end=end)
 
 
-PLACES_OF_USE: frozenset[TroubleCode] = frozenset({"whole_module_used", "module_named", "twin_file"})
+PLACES_OF_USE: frozenset[TroubleCode] = frozenset(
+    {"whole_module_used", "module_named", "twin_file", "unresolved_module"}
+)
 """Troubles that are places where the name is perhaps read."""
 
 DYNAMIC_CODES: dict[DynamicKind, TroubleCode | None] = {
@@ -524,6 +551,10 @@ def _leaking_uses(facts: FileFacts, found: Import) -> Iterator[tuple[int, int]]:
         use = facts.uses[at]
         if use.role not in ("declaration", "doc") and at not in received:
             yield use.start, use.end
+
+
+def _trouble(code: TroubleCode, path: str, start: int, end: int) -> Trouble:
+    return Trouble(code=code, path=path, start=start, end=end)
 
 
 def _words(text: bytes, names: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from handrail.code_tools.facts.compiler_settings import CompilerSettings, PathRules, folders_up, join_path
 from handrail.code_tools.facts.source import MANIFEST, Source
 
 EXTENSIONS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".d.cts")
@@ -22,12 +23,24 @@ SOURCES_OF = {
 CONDITIONS = frozenset(
     {"types", "import", "require", "node", "module", "browser", "development", "source", "default"}
 )
-MAX_EXTENDS = 10
+DEPENDENCIES = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
+BUILTINS = frozenset(
+    {
+        *("assert", "async_hooks", "buffer", "bun", "child_process", "cluster", "console", "constants"),
+        *("crypto", "dgram", "diagnostics_channel", "dns", "domain", "events", "fs", "http", "http2"),
+        *("https", "inspector", "module", "net", "os", "path", "perf_hooks", "process", "punycode"),
+        *("querystring", "readline", "repl", "stream", "string_decoder", "sys", "test", "timers", "tls"),
+        *("trace_events", "tty", "url", "util", "v8", "vm", "wasi", "worker_threads", "zlib"),
+    }
+)
+"""Modules that come with Node."""
 MAX_NESTING = 20
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     path: str
+    others: tuple[str, ...] = ()
+    """What the name means under other conditions of a package.json."""
 
 
 class External(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +63,8 @@ class Modules:
         self._files = frozenset(source.files())
         self._folders: frozenset[str] | None = None
         self._packages: dict[str, str] | None = None
-        self._paths: dict[str, tuple[str, Mapping[str, object], str | None] | None] = {}
+        self._dependencies: frozenset[str] | None = None
+        self._settings = CompilerSettings(source, self._package_home)
         self._spelled: dict[str, set[str]] | None = None
         self._known: dict[tuple[str, str], Resolved | External | Unresolved] = {}
 
@@ -76,9 +90,9 @@ class Modules:
                 home = posixpath.dirname(manifest)
                 self._map_package(home, self._manifest(home))
             for folder in sorted(self._all_folders()):
-                paths = self._paths_of(folder)
-                for key in paths[1] if paths is not None else ():
-                    self._map(self._find_by_paths(folder, key) if "*" not in key else None, key)
+                for rules in self._settings.rules_for(folder):
+                    for key in rules.paths:
+                        self._map(self._find_by_rules(rules, key) if "*" not in key else None, key)
         return self._spelled
 
     def _map_package(self, home: str, settings: Mapping[str, object]) -> None:
@@ -88,10 +102,12 @@ class Modules:
         if isinstance(name, str):
             parts = [key[1:] for key in exports if "*" not in key] if isinstance(exports, dict) else []
             for part in ["", *(part for part in parts if part.startswith("/"))]:
-                self._map(self._find_in_packages(name + part), name)
+                for path in self._list_in_packages(name + part):
+                    self._map(path, name)
         for key in private if isinstance(private, dict) else ():
             if "*" not in key:
-                self._map(self._find_private(home, key), key)
+                for path in self._list_private(home, key):
+                    self._map(path, key)
 
     def _map(self, path: str | None, text: str) -> None:
         assert self._spelled is not None, "called while it is made"
@@ -100,16 +116,19 @@ class Modules:
 
     def _resolve(self, folder: str, specifier: str) -> Resolved | External | Unresolved:
         if specifier.startswith(("./", "../")) or specifier in (".", ".."):
-            found = self._find(_join(folder, specifier))
+            found = self._find(join_path(folder, specifier))
+            if found is None:
+                found = self._find_in_root_dirs(folder, join_path(folder, specifier))
             if found is not None:
                 return Resolved(path=found)
-            is_data = self._source.settings(_join(folder, specifier)) is not None
+            is_data = self._source.settings(join_path(folder, specifier)) is not None
             return External(specifier=specifier) if is_data else Unresolved(specifier=specifier)
         if specifier.startswith("#"):
-            found = self._find_private(folder, specifier)
-            return Unresolved(specifier=specifier) if found is None else Resolved(path=found)
-        found = self._find_by_paths(folder, specifier) or self._find_in_packages(specifier)
-        return External(specifier=specifier) if found is None else Resolved(path=found)
+            listed = self._list_private(folder, specifier)
+            return _resolved(listed) if listed else Unresolved(specifier=specifier)
+        found = self._find_by_paths(folder, specifier)
+        listed = self._list_in_packages(specifier) if found is None else [found]
+        return _resolved(listed) if listed else External(specifier=specifier)
 
     def _find(self, path: str) -> str | None:
         """A file as it would be found at this path, without or with an extension, or as a folder."""
@@ -133,10 +152,10 @@ class Modules:
         for field in ("types", "typings", "module", "main"):
             entry = manifest.get(field)
             if isinstance(entry, str) and path:
-                found = self._find_file(_join(path, entry))
+                found = self._find_file(join_path(path, entry))
                 if found is not None:
                     return found
-        return self._find_file(_join(path, "index"))
+        return self._find_file(join_path(path, "index"))
 
     def _find_file(self, path: str) -> str | None:
         stem, extension = posixpath.splitext(path)
@@ -160,38 +179,43 @@ class Modules:
         return self._folders
 
     def _manifest(self, folder: str) -> Mapping[str, object]:
-        value = self._source.settings(_join(folder, MANIFEST))
+        value = self._source.settings(join_path(folder, MANIFEST))
         return value if isinstance(value, dict) else {}
 
     # package.json `imports`, `exports` and workspaces
 
-    def _find_private(self, folder: str, specifier: str) -> str | None:
-        for home in _folders_up(folder):
+    def _list_private(self, folder: str, specifier: str) -> list[str]:
+        for home in folders_up(folder):
             table = self._manifest(home).get("imports")
             if isinstance(table, dict):
-                return self._find_in_table(home, table, specifier)
-        return None
+                return self._list_in_table(home, table, specifier)
+        return []
 
-    def _find_in_packages(self, specifier: str) -> str | None:
+    def _package_home(self, name: str) -> str | None:
+        """The folder of a package of this project."""
         if self._packages is None:
             self._packages = {}
             for manifest in self._source.manifests():
                 folder = posixpath.dirname(manifest)
-                name = self._manifest(folder).get("name")
-                if isinstance(name, str):
-                    self._packages.setdefault(name, folder)
-        parts = specifier.split("/")
-        name = "/".join(parts[:2]) if specifier.startswith("@") else parts[0]
-        home = self._packages.get(name)
+                named = self._manifest(folder).get("name")
+                if isinstance(named, str):
+                    self._packages.setdefault(named, folder)
+        return self._packages.get(name)
+
+    def _list_in_packages(self, specifier: str) -> list[str]:
+        """The files that a name of a package of this project means, by the conditions that it has."""
+        name = package_of(specifier)
+        home = self._package_home(name)
         if home is None:
-            return None
+            return []
         rest = specifier[len(name) :]
         exports = self._manifest(home).get("exports")
         if exports is None:
-            return self._find(_join(home, "." + rest)) if rest else self._find_entry(home)
+            found = self._find(join_path(home, "." + rest)) if rest else self._find_entry(home)
+            return [] if found is None else [found]
         has_paths = isinstance(exports, dict) and any(key.startswith(".") for key in exports)
         table = exports if has_paths and isinstance(exports, dict) else {".": exports}
-        return self._find_in_table(home, table, "." + rest)
+        return self._list_in_table(home, table, "." + rest)
 
     def list_entries(self) -> Iterator[list[str]]:
         """The files that each door of a package may mean, under whatever condition."""
@@ -205,12 +229,12 @@ class Modules:
             fields = [settings.get(field) for field in ("types", "typings", "module", "browser")]
             table["."] = [table.get("."), main, *fields]
             for key, value in [*table.items(), *(private if isinstance(private, dict) else {}).items()]:
-                yield from self._list_forms(home, key, list(_targets(value)))
+                yield from self._list_forms(home, key, list(_targets(value, CONDITIONS)))
 
     def _list_forms(self, home: str, key: str, targets: list[str]) -> Iterator[list[str]]:
         """The files behind one key; of a pattern, those for each text that its star may stand for."""
         is_path = not key.startswith("#")
-        paths = [_join(home, target) for target in targets if is_path or target.startswith("./")]
+        paths = [join_path(home, target) for target in targets if is_path or target.startswith("./")]
         middles = {""}
         if "*" in key:
             middles = {found for path in paths for file in self._files if (found := _match(path, file))}
@@ -223,12 +247,12 @@ class Modules:
         manifest = self._manifest(home)
         for field in ("types", "typings", "module", "main"):
             entry = manifest.get(field)
-            found = self._find_file(_join(home, entry)) if isinstance(entry, str) else None
+            found = self._find_file(join_path(home, entry)) if isinstance(entry, str) else None
             if found is not None:
                 return found
-        return self._find_file(_join(home, "index"))
+        return self._find_file(join_path(home, "index"))
 
-    def _find_in_table(self, home: str, table: Mapping[str, object], wanted: str) -> str | None:
+    def _list_in_table(self, home: str, table: Mapping[str, object], wanted: str) -> list[str]:
         """Exact keys first, then the pattern with the longest text before its star."""
         patterns = sorted(
             (key for key in table if "*" in key and _match(key, wanted) is not None),
@@ -236,92 +260,98 @@ class Modules:
         )
         for key in ([wanted] if wanted in table else []) + patterns:
             middle = _match(key, wanted) or ""
-            for target in _targets(table[key]):
+            listed: dict[str, None] = {}
+            for target in (*_targets(table[key], CONDITIONS), *_targets(table[key], None)):
                 filled = target.replace("*", middle) if "*" in key else target
                 if filled.startswith("./"):
-                    found = self._find_file(_join(home, filled))
-                elif filled.startswith("#") or filled == wanted:
-                    found = None
-                else:
-                    found = self._find_in_packages(filled)
-                if found is not None:
-                    return found
-        return None
+                    found = self._find_file(join_path(home, filled))
+                    listed |= {} if found is None else {found: None}
+                elif not filled.startswith("#") and filled != wanted:
+                    listed |= dict.fromkeys(self._list_in_packages(filled))
+            if listed:
+                return list(listed)
+        return []
 
-    # tsconfig `paths` and `baseUrl`
+    # tsconfig `paths`, `baseUrl` and `rootDirs`
 
     def _find_by_paths(self, folder: str, specifier: str) -> str | None:
-        settings = self._paths_of(folder)
-        if settings is None:
-            return None
-        home, paths, root = settings
+        for rules in self._settings.rules_for(folder):
+            found = self._find_by_rules(rules, specifier)
+            if found is not None:
+                return found
+        return None
+
+    def _find_by_rules(self, rules: PathRules, specifier: str) -> str | None:
         keys = sorted(
-            (key for key in paths if _match(key, specifier) is not None),
+            (key for key in rules.paths if _match(key, specifier) is not None),
             key=lambda key: ("*" in key, -key.index("*") if "*" in key else 0, key),
         )
         for key in keys:
             middle = _match(key, specifier) or ""
-            targets = paths[key]
+            targets = rules.paths[key]
             for target in targets if isinstance(targets, list) else []:
                 if isinstance(target, str):
-                    found = self._find(_join(home, target.replace("*", middle, 1)))
+                    filled = target.replace("*", middle, 1)
+                    place = filled[1:] if filled.startswith("/") else join_path(rules.home, filled)
+                    found = self._find(place)
                     if found is not None:
                         return found
-        return None if root is None else self._find(_join(root, specifier))
+        return None if rules.root is None else self._find(join_path(rules.root, specifier))
 
-    def _paths_of(self, folder: str) -> tuple[str, Mapping[str, object], str | None] | None:
-        """Of the nearest tsconfig or jsconfig: where paths start, the paths, and the base of bare names."""
-        if folder not in self._paths:
-            self._paths[folder] = None
-            for home in _folders_up(folder):
-                for name in ("tsconfig.json", "jsconfig.json"):
-                    if self._source.settings(_join(home, name)) is not None:
-                        self._paths[folder] = self._read_config(_join(home, name))
-                        return self._paths[folder]
-        return self._paths[folder]
+    def _find_in_root_dirs(self, folder: str, path: str) -> str | None:
+        """A relative name may lead from one of the root folders into another."""
+        for rules in self._settings.rules_for(folder):
+            for root in rules.root_dirs:
+                if path != root and not path.startswith(root + "/" if root else ""):
+                    continue
+                rest = path[len(root) :].lstrip("/")
+                found = (self._find(join_path(other, rest)) for other in rules.root_dirs if other != root)
+                there = next((each for each in found if each is not None), None)
+                if there is not None:
+                    return there
+        return None
 
-    def _read_config(self, path: str) -> tuple[str, Mapping[str, object], str | None]:
-        paths: Mapping[str, object] | None = None
-        home = posixpath.dirname(path)
-        base: str | None = None
-        waiting = [path]
-        for _ in range(MAX_EXTENDS):
-            if not waiting:
-                break
-            path = waiting.pop(0)
-            value = self._source.settings(path)
-            settings = value if isinstance(value, dict) else {}
-            options = settings.get("compilerOptions")
-            options = options if isinstance(options, dict) else {}
-            folder = posixpath.dirname(path)
-            if base is None and isinstance(options.get("baseUrl"), str):
-                base = _join(folder, options["baseUrl"])
-            if paths is None and isinstance(options.get("paths"), dict):
-                paths, home = options["paths"], base if base is not None else folder
-            extended = settings.get("extends")
-            for one in [extended] if isinstance(extended, str) else list(reversed(extended or [])):
-                waiting.extend(self._config_files(folder, one) if isinstance(one, str) else [])
-        return home, paths or {}, base
+    # What a name that leads nowhere may mean
 
-    def _config_files(self, folder: str, extended: str) -> list[str]:
-        tries = [_join(folder, extended), _join(folder, extended + ".json")]
-        if not extended.startswith((".", "/")):
-            return []
-        return [tried for tried in tries if self._source.settings(tried) is not None][:1]
+    def may_mean(self, importer: str, specifier: str, path: str) -> bool:
+        """Whether a module name that was not resolved could be this file all the same.
 
+        It is a package of this project whose file is not known here; or it is no installed package, and it
+        ends as the file is called, or there are settings that could not be read.
+        """
+        if specifier.startswith((".", "#", "/")):
+            return _ends_like(specifier, path)
+        name = package_of(specifier)
+        home = self._package_home(name)
+        if home is not None:
+            return path.startswith(home + "/" if home else "")
+        if name.startswith("node:") or name in BUILTINS or name in self._all_dependencies():
+            return False
+        rules = self._settings.rules_for(posixpath.dirname(importer))
+        return _ends_like(specifier, path) or not all(each.is_whole for each in rules)
 
-def _join(folder: str, relative: str) -> str:
-    joined = posixpath.normpath(
-        posixpath.join(folder, relative.lstrip("/") if relative.startswith("/") else relative)
-    )
-    return "" if joined == "." else joined
+    def _all_dependencies(self) -> frozenset[str]:
+        if self._dependencies is None:
+            found: set[str] = set()
+            for manifest in self._source.manifests():
+                settings = self._manifest(posixpath.dirname(manifest))
+                for field in DEPENDENCIES:
+                    table = settings.get(field)
+                    found.update(table if isinstance(table, dict) else ())
+            self._dependencies = frozenset(found)
+        return self._dependencies
 
 
-def _folders_up(folder: str) -> Iterator[str]:
-    while folder:
-        yield folder
-        folder = posixpath.dirname(folder)
-    yield ""
+def package_of(specifier: str) -> str:
+    """The package that a bare module name begins with."""
+    return "/".join(specifier.split("/")[: 2 if specifier.startswith("@") else 1])
+
+
+def _ends_like(specifier: str, path: str) -> bool:
+    *folders, name = path.split("/")
+    stem = name.split(".")[0]
+    wanted = {stem} if stem != "index" else {stem, *folders[-1:]}
+    return posixpath.basename(specifier).split(".")[0] in wanted
 
 
 def _match(pattern: str, name: str) -> str | None:
@@ -333,8 +363,12 @@ def _match(pattern: str, name: str) -> str | None:
     return name[len(before) : len(name) - len(after)] if is_match else None
 
 
-def _targets(value: object) -> Iterator[str]:
-    """The files that a conditional target may mean, in order."""
+def _resolved(paths: list[str]) -> Resolved:
+    return Resolved(path=paths[0], others=tuple(paths[1:]))
+
+
+def _targets(value: object, conditions: frozenset[str] | None) -> Iterator[str]:
+    """The files that a conditional target may mean, in order; without conditions, under any of them."""
     waiting = [(value, 0)]
     while waiting:
         one, depth = waiting.pop(0)
@@ -343,4 +377,6 @@ def _targets(value: object) -> Iterator[str]:
         elif isinstance(one, list) and depth < MAX_NESTING:
             waiting[:0] = [(each, depth + 1) for each in one]
         elif isinstance(one, dict) and depth < MAX_NESTING:
-            waiting[:0] = [(each, depth + 1) for key, each in one.items() if key in CONDITIONS]
+            waiting[:0] = [
+                (each, depth + 1) for key, each in one.items() if conditions is None or key in conditions
+            ]

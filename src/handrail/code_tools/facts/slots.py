@@ -144,6 +144,22 @@ class Slots:
                     waiting.append(target)
         return None, seen
 
+    def alternatives(self, slot: Exported) -> Iterator[Exported]:
+        """The same name in the modules that an importer gets under other conditions of a package.json."""
+        if slot.name in ("default", "=") or is_python(slot.path):
+            return
+        for path in self.candidates(slot.name):
+            links = self.links(path)
+            taken = [(each.module, each.imported) for each in (links.imports if links is not None else ())]
+            taken += [(each.module, each.imported) for each in (links.exports if links is not None else ())]
+            for module, imported in taken:
+                found = self.resolve(path, module) if imported in (slot.name, "*") else None
+                if not isinstance(found, Resolved) or not found.others:
+                    continue
+                homes = [self.find_exported(each, slot.name) for each in (found.path, *found.others)]
+                if slot in homes:
+                    yield from (each for each in homes if each is not None and each != slot)
+
     def module_behind(self, path: str, binding: int) -> str | None:
         """The module whose names are members of this local name: `import * as x`, `x = require("y")`."""
         found = self.import_of(path, binding)

@@ -46,7 +46,7 @@ class Source(Protocol):
     def text(self, path: str) -> bytes | None: ...
 
     def settings(self, path: str) -> object | None:
-        """The parsed value of a package.json, tsconfig or jsconfig; None where absent or broken."""
+        """The parsed value of a JSON file; None where absent or broken. A tsconfig may extend any of them."""
 
     def skipped(self) -> Sequence[Skipped]: ...
 

@@ -38,7 +38,6 @@ AskedLanguage: TypeAlias = Literal["javascript", "python"]
 """TypeScript is `javascript` here: a project mixes both."""
 EVERY_LANGUAGE: Final = frozenset[AskedLanguage]({"javascript", "python"})
 
-_SETTINGS_NAMES = (MANIFEST, "jsconfig.json")
 _SKIPPED_FOLDERS = {
     **dict.fromkeys(("node_modules", "bower_components", "jspm_packages"), "installed"),
     **dict.fromkeys(("site-packages", ".venv", "venv", ".tox", ".nox", ".eggs", "__pycache__"), "installed"),
@@ -102,7 +101,7 @@ class ProjectSource:
                     "name_not_utf8"
                 )
             elif path.endswith(".json"):
-                if _is_settings(path):
+                if "node_modules" not in path.split("/"):
                     self._settings_files[path] = entry
             elif ("python" if path.endswith(PYTHON) else "javascript") not in languages:
                 self._others.append(entry)
@@ -400,10 +399,3 @@ def _key(entry: TreeEntry) -> str:
     """The content, and the ending of the name, which decides how it is read."""
     ending = entry.path[entry.path.rfind(".") :]
     return f"{'.d' if is_declaration_file(entry.path) else ''}{ending}:{entry.digest}"
-
-
-def _is_settings(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    if "node_modules" in path.split("/"):
-        return False
-    return name in _SETTINGS_NAMES or (name.startswith("tsconfig") and name.endswith(".json"))
