@@ -99,6 +99,24 @@ def test_scope_kind_hash_and_exported_narrow_a_search(code: CodeProject) -> None
     assert [one["id"] for one in by_hash] == [every[0]["id"]]
 
 
+@pytest.mark.promise("code.scan.filters")
+@pytest.mark.parametrize("scope", ["nope", "../..", "/etc"])
+def test_a_scope_without_sources_is_refused_with_what_to_do(code: CodeProject, scope: str) -> None:
+    status, document = code.line(f"js-scan --search myFunc --scope {scope}")
+
+    assert (status == 0, document["code"]) == (False, "E_NOT_FOUND")
+    assert "relative to the root" in document["recovery"]["suggestion"]
+
+
+@pytest.mark.promise("code.scan.search")
+def test_the_key_of_an_object_is_found(code: CodeProject) -> None:
+    write(code.root, "src/keys.js", "export const options = { someKey: 1 };\n")
+
+    found = code.told("js-scan --search someKey --scope ./src/")
+
+    assert [(one["name"], one["match"]) for one in found["results"]] == [("someKey", "declaration")]
+
+
 @pytest.mark.promise("code.scan.trace")
 def test_a_trace_follows_callers_and_callees(code: CodeProject) -> None:
     up = code.told("js-scan --trace helper")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -53,6 +54,39 @@ ONE_FILE = {
     "a byte order mark": ("\ufefflet ^a; a", "\ufefflet b; b"),
     "windows line ends": ("let ^a\r\na\r\n", "let b\r\nb\r\n"),
 }
+JOINED = {
+    "an object": ("let ^a; f({a})", "let c; f({a: c})"),
+    "a pattern": ("const {^a} = x; a", "const {a: c} = x; c"),
+    "a pattern with a default": ("const {^a = 1} = x; a", "const {a: c = 1} = x; c"),
+    "an assigned pattern": ("let ^a; ({a} = x)", "let c; ({a: c} = x)"),
+    "an import": ("import {^a} from 'x'; a", "import {a as c} from 'x'; c"),
+    "an export": ("let ^a; export {a}", "let c; export {c as a}"),
+    "a required name": ("const {^a} = require('x'); a", "const {a: c} = require('x'); c"),
+    "an exported object": ("const ^a = 1; module.exports = {a}", "const c = 1; module.exports = {a: c}"),
+}
+
+
+@pytest.mark.parametrize(("text", "between"), JOINED.values(), ids=JOINED)
+def test_a_rename_there_and_back_leaves_the_same_bytes(text: str, between: str) -> None:
+    there = rename({"m.js": text}, "c")
+    assert there == {"m.js": between}
+
+    back = rename({"m.js": re.sub(r"\bc\b", "^c", between, count=1)}, "a")
+
+    assert back == {"m.js": text.replace("^", "")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("let ^b; f({a:b})", "let ^b; f({'a': b})", "let ^b; f({a: b + 1})", "let ^b; f({a: b()})"),
+        *("let ^b; f({a: b == 1})", "let ^b; f({a: b = 1})"),
+    ],
+)
+def test_two_names_that_are_spelt_otherwise_stay_two(text: str) -> None:
+    assert rename({"m.js": text}, "a") == {"m.js": text.replace("^", "").replace("b", "a")}
+
+
 TYPES = {
     "a parameter's decorator is no parameter": (
         "function ^a(): any {} class C { m(@a a: number) { return a } }",

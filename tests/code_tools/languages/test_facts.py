@@ -7,6 +7,7 @@ import hashlib
 import pytest
 
 from handrail.code_tools.facts.model import NONE, FileFacts
+from tests.code_tools.edit.test_rename import rename
 from tests.code_tools.reading import facts_of
 
 SOURCE = """
@@ -188,3 +189,24 @@ def test_syntax_errors_are_told_with_their_place() -> None:
 
     assert facts.troubles != ()
     assert facts.troubles[0].start <= 8
+
+
+def test_a_value_that_is_exported_by_assignment_is_a_definition() -> None:
+    text = (
+        "exports.limit = 3;\nexports.max = Math.max;\nmodule.exports.other = [1];\nconst a = 1; exports.a = a"
+    )
+    facts = facts_of(text, "a.js")
+
+    shown = [(each.name, each.kind, each.exported) for each in facts.definitions]
+
+    assert shown == [
+        ("limit", "variable", True),
+        ("max", "variable", True),
+        ("other", "variable", True),
+        ("a", "variable", True),
+    ]
+    changed = rename(
+        {"a.js": text.replace("limit", "^limit"), "m.js": "const {limit} = require('./a'); limit"}
+    )
+    assert isinstance(changed, dict)
+    assert (changed["a.js"][:13], changed["m.js"]) == ("exports.b = 3", "const {b} = require('./a'); b")

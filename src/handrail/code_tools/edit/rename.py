@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from handrail.code_tools.edit.plan import Edit, Plan, Refusal, hash_text
 from handrail.code_tools.edit.python_rules import is_python_name, refuse_in_python
+from handrail.code_tools.edit.rejoining import rejoin
 from handrail.code_tools.edit.verify import verify_importers, verify_plan
 from handrail.code_tools.facts.join import Component, Project, Style, Symbol
 from handrail.code_tools.facts.model import NONE
@@ -72,15 +73,17 @@ def plan_rename(project: Project, symbol: Symbol, new_name: str, style: Style = 
     for token in component.tokens:
         text = project.source.text(token.path)
         assert text is not None, "a token stands in a file"
-        edits.append(
-            Edit(
-                path=token.path,
-                start=token.start,
-                end=token.end,
-                replacement=spell(token, component.slots, symbol.name, new_name),
-                before_hash=hash_text(text),
-            )
-        )
+        replacement = spell(token, component.slots, symbol.name, new_name)
+        facts = project.facts(token.path)
+        assert facts is not None, "a token stands in facts"
+        gone = rejoin(facts, text, token, new_name) if replacement == new_name else None
+        places = [(token.start, token.end, replacement)]
+        if gone is not None:
+            places.append((*gone, ""))
+        edits += [
+            Edit(path=token.path, start=start, end=end, replacement=spelled, before_hash=hash_text(text))
+            for start, end, spelled in sorted(places)
+        ]
     plan = Plan(edits=tuple(edits))
     refusal = verify_plan(project, plan)
     if refusal is None and any(not isinstance(slot, Local) for slot in component.slots):

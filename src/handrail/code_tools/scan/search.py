@@ -125,7 +125,9 @@ def _uses(path: str, facts: FileFacts, text: str) -> Iterator[Match]:
     used = {use.start for use in facts.uses}
     named: list[Use | Member] = [*facts.uses, *(each for each in facts.members if each.start not in used)]
     for use in named:
-        if text in use.name and use.start not in defined and use.role != "declaration":
+        # The key of an object is declared by no definition; all other declarations are.
+        is_defined = use.start in defined or (use.role == "declaration" and isinstance(use, Use))
+        if text in use.name and not is_defined:
             yield Match(
                 path=path, start=use.start, end=use.end, name=use.name, role=use.role, around=use.definition
             )

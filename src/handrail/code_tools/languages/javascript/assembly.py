@@ -45,6 +45,7 @@ def assemble(
     is_script = language in ("javascript", "jsx") and not draft.is_module
     is_commonjs = is_script and read_commonjs(draft)
     order = Order(draft.uses, draft.members, len(draft.bindings))
+    assigned = {each.definition for each in draft.exports if each.kind == "commonjs" and each.member != NONE}
     return FileFacts(
         language=language,
         size=len(draft.text),
@@ -65,7 +66,8 @@ def assemble(
             for at, each in enumerate(draft.bindings)
         ),
         definitions=tuple(
-            _definition(draft, each, docs.get(at, "")) for at, each in enumerate(draft.definitions)
+            _definition(draft, each, docs.get(at, ""), at in assigned)
+            for at, each in enumerate(draft.definitions)
         ),
         uses=tuple(_use(draft.uses[at]) for at in order.uses),
         members=_members(draft, order),
@@ -179,15 +181,16 @@ def _use(use: DraftUse) -> Use:
     )
 
 
-def _definition(draft: Draft, each: DraftDefinition, doc: str) -> Definition:
+def _definition(draft: Draft, each: DraftDefinition, doc: str, is_assigned: bool) -> Definition:
     start, end = each.extent
     is_hashed = each.kind in HASHED or (each.kind == "variable" and each.start != start)
+    exported = is_assigned or (each.binding != NONE and draft.bindings[each.binding].is_exported)
     head = (start, end if each.head_end == NONE else each.head_end)
     return make_definition(
         draft.text,
         each,
         binding=each.binding,
-        is_exported=each.binding != NONE and draft.bindings[each.binding].is_exported,
+        is_exported=exported,
         doc=doc,
         head=head if is_hashed else None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.code_tools.facts.model import NONE, VALUE, ReceiverKind, Role
+from handrail.code_tools.facts.model import NONE, VALUE, Kind, ReceiverKind, Role
 from handrail.code_tools.languages.draft import span_of
 from handrail.code_tools.languages.grammars import Node
 from handrail.code_tools.languages.javascript.declarations import FUNCTION_VALUES, quoted, visit_key
@@ -15,6 +15,7 @@ from handrail.code_tools.languages.javascript.loading import (
 )
 from handrail.code_tools.languages.respelling import imported_module
 
+EXPORTS = frozenset({b"exports", b"module.exports"})
 PROMISE = frozenset({b"then", b"catch", b"finally"})
 CHAINS = frozenset({"member_expression", "subscript_expression", "nested_identifier"})
 
@@ -198,6 +199,8 @@ def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> N
             made.right_definition = inner
     elif right.type == "assignment_expression":
         draft.anchors[right.id] = anchor
+    if made.right_definition == NONE and member != NONE and _names_export(draft, left, right):
+        inner = made.right_definition = _define_assigned(draft, left, right, node, definition)
     if right.type == "identifier":
         made.right_use = draft.use(right, "read", scope, VALUE, definition)
     elif right.type == "call_expression" and _may_be_exports_target(draft, use, member):
@@ -219,12 +222,22 @@ def _may_be_exports_target(draft: Draft, use: int, member: int) -> bool:
     return name == "exports"
 
 
+def _names_export(draft: Draft, left: Node, right: Node) -> bool:
+    """`exports.a = 1`: the value has no name of its own."""
+    owner = left.child_by_field_name("object")
+    is_export = owner is not None and draft.text[owner.start_byte : owner.end_byte] in EXPORTS
+    return is_export and right.type not in ("identifier", "undefined")
+
+
 def _define_assigned(draft: Draft, left: Node, right: Node, node: Node, definition: int) -> int:
     """`x.y = function () {}` defines y, as people read it."""
     name = left.child_by_field_name("property")
     if name is None or name.type != "property_identifier":
         return definition
-    return draft.define(name, "class" if right.type == "class" else "method", node, definition)
+    kind: Kind = "variable"
+    if right.type in FUNCTION_VALUES or right.type == "class":
+        kind = "class" if right.type == "class" else "method"
+    return draft.define(name, kind, node, definition)
 
 
 def visit_object(draft: Draft, node: Node, scope: int, definition: int) -> None:

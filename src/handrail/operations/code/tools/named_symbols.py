@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 
 import msgspec
@@ -175,6 +176,27 @@ def check_file(source: Source, path: str) -> str:
         hint="Use `handrail scan` or `handrail edit` for it."
         if is_unasked
         else "Name a file as the project has it, relative to its root; `scan --search` finds names.",
+    )
+
+
+def check_scope(source: Source, scope: str) -> str:
+    """A folder or file that a search is kept to, as the source knows it. Raises Fault E_NOT_FOUND."""
+    plain = posixpath.normpath(scope) if scope else "."
+    if plain == ".":
+        return ""
+    inside = plain + "/"
+    if any(path == plain or path.startswith(inside) for path in source.files()):
+        return plain
+    folders = sorted({posixpath.dirname(path) for path in source.files()} - {""})
+    near = find_nearest(plain, folders)
+    details: dict[str, Json] = {"resource": "scope", "id": shorten(scope)}
+    if near:
+        details["did_you_mean"] = near[0]
+    raise Fault(
+        E_NOT_FOUND,
+        f"No source file of this project is in {quote(scope)}.",
+        details=details,
+        hint="Name a folder or a file relative to the root of the project, or leave the scope out.",
     )
 
 

@@ -27,6 +27,7 @@ from handrail.operations.code.tools.named_files import tell_nothing
 from handrail.operations.code.tools.named_symbols import (
     Wanted,
     check_file,
+    check_scope,
     describe_definition,
     list_definitions,
     narrow,
@@ -87,7 +88,7 @@ class Scanning:
         found = search(
             self._project,
             text,
-            scope=str(asked.get("scope", "")),
+            scope=check_scope(self._source, str(asked.get("scope", ""))),
             kinds=asked.get("kind", ()),
             hashes=asked.get("hash", ()),
             is_exported=asked.get("exported") is True,
