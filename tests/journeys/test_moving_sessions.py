@@ -33,8 +33,12 @@ def imported(runtime: Runtime, text: str, **params: Any) -> dict[str, Any]:
 
 
 def told(runtime: Runtime, session_id: str) -> dict[str, Any]:
-    """What every reader sees, without the names that belong to one store."""
+    """What every reader sees, without the names that belong to one store and what says that it was moved."""
     shown = answer(runtime, "session.show", sessionId=session_id)
+    for run in shown["runs"]:
+        assert bool(run.pop("evidence_caveat")) == bool(shown["imported"])
+        for claim in run["claims"]:
+            assert claim.pop("is_imported") == bool(shown["imported"])
     return {name: value for name, value in shown.items() if name not in NAMES_OF_HERE}
 
 
