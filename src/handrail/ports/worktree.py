@@ -28,6 +28,9 @@ MOST_BINARY_BYTES = 1_000_000
 MOST_PACK_BYTES = 32_000_000
 """Contents of one pack before compression; what does not fit is listed without."""
 
+NO_ENDING = "/"
+"""As the last of the endings that files are listed by: also those whose name has no dot."""
+
 FileMode: TypeAlias = Literal["file", "executable", "link", "absent"]
 PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing", "quote_missing"]
 

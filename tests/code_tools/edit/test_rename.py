@@ -488,6 +488,28 @@ def test_a_type_names_a_member_of_a_module() -> None:
     assert changed["n.ts"].endswith("[typeof import('./m')['b'], typeof import('./m').b, typeof m['b']]")
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "is_told"),
+    [
+        ("App.vue", "<script setup>import {a} from './m'; a()</script>", True),
+        ("page.html", "<script type=module>import * as m from './m.js'</script>", True),
+        ("bin/cli", "#!/usr/bin/env node\nimport {a} from '../m.js'", True),
+        ("bin/cli", "#!/usr/bin/env node\nimport {c} from '../other.js'", False),
+        ("bin/tool", "#!/usr/bin/python3\nfrom m import a", False),
+        ("Makefile", "a: require m", False),
+        ("page.html", "<p>a</p>", False),
+    ],
+)
+def test_a_file_that_nobody_parses_is_a_reason(path: str, text: str, is_told: bool) -> None:
+    project, symbol, _ = project_with_mark({"m.js": "export let ^a", path: text})
+    assert symbol is not None
+
+    found = project.references(symbol)
+
+    assert [(each.code, each.path) for each in found.reasons] == ([("unread_file", path)] if is_told else [])
+    assert (path in {each.path for each in found.items}) == is_told
+
+
 def test_a_default_import_holds_a_whole_commonjs_module() -> None:
     files = {"m.js": "exports.^a = () => 1", "n.mjs": "import m from './m.js'; m.a(); f(m)"}
     project, symbol, _ = project_with_mark(files)

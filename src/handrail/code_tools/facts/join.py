@@ -16,7 +16,7 @@ from handrail.code_tools.facts.model import NONE, Definition, DynamicKind, FileF
 from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.resolution import External, Resolved, Unresolved
 from handrail.code_tools.facts.slots import MAX_STARS, Exported, Local, Shared, Slot, Slots, Token, Trouble
-from handrail.code_tools.facts.source import Source
+from handrail.code_tools.facts.source import Source, find_holders
 from handrail.code_tools.facts.spelled_names import TroubleCode
 from handrail.code_tools.facts.twins import Twins
 
@@ -412,7 +412,21 @@ class Project:
                 ]
         if is_public:
             found += [Trouble(code="skipped_file", path=each.path) for each in self.source.skipped()]
+            found += [Trouble(code="unread_file", path=path) for path in self._holders(slots)]
         return tuple(found[:MAX_TROUBLES])
+
+    def _holders(self, slots: Sequence[Slot]) -> Iterator[str]:
+        """Files that nobody parses and that seem to use a name of these slots."""
+        modules: set[str] = set()
+        for slot in slots:
+            if isinstance(slot, Exported) and is_python(slot.path):
+                modules.add(self.slots.python.modules.name_in_imports(slot.path))
+            elif isinstance(slot, Exported):
+                modules |= self.slots.modules.spellings(slot.path)
+        names = sorted({self._name_of(slot) for slot in slots} - {"default", "=", ""})
+        is_from_python = not isinstance(slots[0], Shared) and is_python(slots[0].path)
+        if names:
+            yield from find_holders(self.source, names, sorted(modules), is_from_python)
 
     def _is_public(self, slot: Slot) -> bool:
         """Others may name it: it leaves its file, or the namespace or the enum that it stands in."""
@@ -508,7 +522,7 @@ class Project:
 
 
 PLACES_OF_USE: frozenset[TroubleCode] = frozenset(
-    {"whole_module_used", "module_named", "twin_file", "unresolved_module"}
+    {"whole_module_used", "module_named", "twin_file", "unresolved_module", "unread_file"}
 )
 """Troubles that are places where the name is perhaps read."""
 

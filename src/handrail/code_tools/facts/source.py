@@ -6,8 +6,9 @@ depend on how it found it: a cold and a warm store give the same facts for the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -16,6 +17,11 @@ from handrail.code_tools.facts.model import FileFacts, Links, ReadFile, Unreadab
 
 MANIFEST = "package.json"
 SettingsKind: TypeAlias = Literal["package.json", "tsconfig.json", "jsconfig.json"]
+
+
+HOLDERS: Final = (".vue", ".svelte", ".astro", ".html", ".htm", ".mdx")
+"""Files with code among other text, which nobody here parses."""
+INTERPRETER = re.compile(rb"#![^\n]*?\b(node|deno|bun|tsx|ts-node|python)")
 
 
 class Skipped(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +50,9 @@ class Source(Protocol):
         """At least every file whose bytes contain this name."""
 
     def text(self, path: str) -> bytes | None: ...
+
+    def holders(self, words: Sequence[str]) -> Sequence[tuple[str, bytes]]:
+        """Files that are no sources and may hold code, and that have one of these words; with their text."""
 
     def settings(self, path: str) -> object | None:
         """The parsed value of a JSON file; None where absent or broken. A tsconfig may extend any of them."""
@@ -94,6 +103,11 @@ class MemorySource:
     def text(self, path: str) -> bytes | None:
         return self._texts.get(path)
 
+    def holders(self, words: Sequence[str]) -> Sequence[tuple[str, bytes]]:
+        wanted = [word.encode() for word in words]
+        others = [each for each in self._texts.items() if may_hold_code(each[0])]
+        return [(path, text) for path, text in others if any(word in text for word in wanted)]
+
     def settings(self, path: str) -> object | None:
         text = self._texts.get(path)
         return None if text is None else read_jsonc(text.decode(errors="replace"))
@@ -137,6 +151,9 @@ class EditedSource:
     def text(self, path: str) -> bytes | None:
         return self._changed[path] if path in self._changed else self._below.text(path)
 
+    def holders(self, words: Sequence[str]) -> Sequence[tuple[str, bytes]]:
+        return self._below.holders(words)
+
     def settings(self, path: str) -> object | None:
         return self._below.settings(path)
 
@@ -148,6 +165,31 @@ class EditedSource:
 
     def read(self, path: str, text: bytes) -> ReadFile:
         return self._below.read(path, text)
+
+
+def may_hold_code(path: str) -> bool:
+    """Told by its name; a file without an ending may be a program."""
+    return path.endswith(HOLDERS) or "." not in path.rpartition("/")[2]
+
+
+def find_holders(
+    source: Source, names: Sequence[str], modules: Sequence[str], is_from_python: bool
+) -> Iterator[str]:
+    """Files beside the sources that seem to load one of these modules, or to take one of these names."""
+    stems = b"|".join(re.escape(word.encode()) for word in modules if word)
+    named = b"|".join(re.escape(word.encode()) for word in names)
+    name = re.compile(rb"(?<![\w$])(?:" + named + rb")(?![\w$])")
+    spelled = rb"\b(?:import|from)\s+[\w.]*\b(?:" if is_from_python else rb"[/\"'`](?:"
+    module = re.compile(spelled + stems + (rb")\b" if is_from_python else rb")(?:\.\w+)*[\"'`]"))
+    for path, text in source.holders([*names, *(word for word in modules if word)]):
+        program = INTERPRETER.match(text)
+        if not path.endswith(HOLDERS) and program is None:
+            continue
+        if (program is not None and program[1] == b"python") != is_from_python:
+            continue
+        loads = any(word in text for word in (b"import", b"require", b"<script"))
+        if (loads and name.search(text)) or (stems and module.search(text)):
+            yield path
 
 
 def _shorten(facts: ReadFile | None) -> Links | Unreadable | None:

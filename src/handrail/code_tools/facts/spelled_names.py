@@ -59,6 +59,7 @@ TroubleCode: TypeAlias = Literal[
     "computed_exports",
     "unresolved_module",
     "skipped_file",
+    "unread_file",
     "global_declaration",
     "whole_module_used",
     "module_named",

@@ -33,9 +33,10 @@ from handrail.host.worktree.trees import (
     show_path,
 )
 from handrail.host.worktree.walking import walk_files
-from handrail.ports.worktree import MOST_FILES, FileList, FileMode, TreeEntry, Unseen
+from handrail.ports.worktree import MOST_FILES, NO_ENDING, FileList, FileMode, TreeEntry, Unseen
 
 _FILES_BETWEEN_CLOCKS = 256
+_NO_ENDING = os.fsencode(NO_ENDING)
 
 
 def list_without_git(look: Look, excluded: bytes, suffixes: tuple[bytes, ...]) -> FileList | Unseen:
@@ -43,7 +44,7 @@ def list_without_git(look: Look, excluded: bytes, suffixes: tuple[bytes, ...]) -
     walked = walk_files(look.project, look.check_time)
     if walked is None:
         return Unseen(reason=TOO_MANY)
-    wanted = [path for path in walked.paths if path.endswith(suffixes) and not is_below(path, excluded)]
+    wanted = [path for path in walked.paths if _is_asked(path, suffixes) and not is_below(path, excluded)]
     states = look.see_others(wanted)
     return FileList(
         files=make_entries(states, look.cache.algorithm),
@@ -114,7 +115,7 @@ def _list(
         return Unseen(reason=TOO_MANY)
     skipped, _ = look.split_skipped(table)
     rows = _list_tracked(look, table, suffixes, linked)
-    wanted = {path for path in (*new, *skipped) if path.endswith(suffixes)}
+    wanted = {path for path in (*new, *skipped) if _is_asked(path, suffixes)}
     others = look.see_others(sorted(wanted - set(table.paths))) if wanted else {}
     if others:
         rows += [
@@ -142,12 +143,19 @@ def _list_tracked(
             state = look.see_tracked_file(path, at, linked)
             if state is not None:
                 rows.append((make_entry(path, state, algorithm), state.changed_ns))
-        elif path.endswith(suffixes):
+        elif path.endswith(suffixes) or _is_asked(path, suffixes):
             entry = made.get(at)
             if entry is None:
                 entry = made[at] = _make_known(table, at, path, algorithm)
             rows.append((entry, times[at]))
     return rows
+
+
+def _is_asked(path: bytes, suffixes: tuple[bytes, ...]) -> bool:
+    """Whether it has one of the endings, or none where that is asked for."""
+    if path.endswith(suffixes):
+        return True
+    return suffixes[-1] == _NO_ENDING and b"." not in path[path.rfind(b"/") + 1 :]
 
 
 def _find_touched(look: Look, table: TrackedTable, suffixes: tuple[bytes, ...], *, are_all: bool) -> set[int]:
@@ -159,7 +167,7 @@ def _find_touched(look: Look, table: TrackedTable, suffixes: tuple[bytes, ...], 
     rows = zip(table.paths, verified, *table.columns, strict=True)
     try:
         for at, (path, is_verified, mtime, ctime, inode, size, mode) in enumerate(rows):
-            if not path.endswith(suffixes):
+            if not path.endswith(suffixes) and not _is_asked(path, suffixes):
                 continue
             if are_all or not mode:
                 touched.add(at)

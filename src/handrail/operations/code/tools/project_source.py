@@ -18,13 +18,13 @@ from msgspec import UnsetType
 from handrail.code_tools.facts.jsonc import read_jsonc
 from handrail.code_tools.facts.model import FACTS_VERSION, FileFacts, Links, Unreadable, links_of
 from handrail.code_tools.facts.python_files import PYTHON, is_python
-from handrail.code_tools.facts.source import MANIFEST, Skipped
+from handrail.code_tools.facts.source import HOLDERS, MANIFEST, Skipped, may_hold_code
 from handrail.code_tools.languages.extensions import LANGUAGES, is_declaration_file
 from handrail.contract.catalogue import E_CONFLICT, E_IO
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import shorten
 from handrail.ports.facts import FactView, KeptFacts, Sought
-from handrail.ports.worktree import FileList, TreeEntry, Unseen, Worktree
+from handrail.ports.worktree import NO_ENDING, FileList, TreeEntry, Unseen, Worktree
 from handrail.runtime.runtime import Runtime
 
 MOST_SOURCE_BYTES = 2_000_000
@@ -91,6 +91,7 @@ class ProjectSource:
         self._skipped: dict[str, str] = {}
         self.entries: dict[str, TreeEntry] = {}
         self._changed: dict[str, int] = {}
+        self._holders: list[TreeEntry] = []
         self._others: list[TreeEntry] = []
         """Files in languages that nobody asked about: their facts are kept all the same."""
         odd_names = _find_odd_names(listed.files)
@@ -103,6 +104,9 @@ class ProjectSource:
             elif path.endswith(".json"):
                 if "node_modules" not in path.split("/"):
                     self._settings_files[path] = entry
+            elif may_hold_code(path):
+                if entry.mode != "link" and not find_skip_reason(entry):
+                    self._holders.append(entry)
             elif ("python" if path.endswith(PYTHON) else "javascript") not in languages:
                 self._others.append(entry)
             elif (
@@ -173,6 +177,11 @@ class ProjectSource:
         if found is not None:
             self._remember(path, found)
         return found
+
+    def holders(self, words: Sequence[str]) -> Sequence[tuple[str, bytes]]:
+        needles = [word.encode("utf-8", "surrogatepass") for word in words]
+        found = self._worktree.find_text(self._project, self._holders, needles, MOST_SOURCE_BYTES)
+        return [(entry.path, text) for entry, text in found if text is not None]
 
     def settings(self, path: str) -> object | None:
         if path not in self._settings:
@@ -327,7 +336,7 @@ def read_sources(
 @contextmanager
 def _open_source(rt: Runtime, project: str, languages: frozenset[AskedLanguage]) -> Iterator[ProjectSource]:
     worktree = rt.worktree()
-    suffixes = (*LANGUAGES, ".json")
+    suffixes = (*LANGUAGES, *HOLDERS, ".json", NO_ENDING)
     listed = worktree.list_files(project, suffixes, LONGEST_SCAN_SECONDS)
     if isinstance(listed, Unseen):
         raise Fault(
