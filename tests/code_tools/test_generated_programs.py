@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +18,7 @@ QUICK = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 NEW_NAME = "fresh"
+DOUBLED = re.compile(r"\b(\w+)(?:: | as )\1\b")
 
 
 def symbols(project: Project) -> list[tuple[str, int, Symbol]]:
@@ -42,6 +45,8 @@ def apply(project: Project, plan: Plan) -> dict[str, str]:
 def test_a_fresh_name_there_and_back_gives_the_same_bytes(
     files: dict[str, str], pick: int, style: Style
 ) -> None:
+    # What a person writes as two equal names, `{a: a}`, comes back as one.
+    assume(not any(DOUBLED.search(text) for text in files.values()))
     project = project_of(files)
     assume(all(facts is not None and not facts.troubles for facts in map(project.facts, files)))
     places = symbols(project)
@@ -52,15 +57,16 @@ def test_a_fresh_name_there_and_back_gives_the_same_bytes(
     assume(isinstance(there, Plan))
     assert isinstance(there, Plan)
     renamed = apply(project, there)
-    if any(" as " in edit.replacement or ": " in edit.replacement for edit in there.edits):
-        return  # a split token stays split: the way back is another text of the same meaning
     again = project_of(renamed)
     shift = sum(
         len(edit.replacement) - (edit.end - edit.start)
         for edit in there.edits
         if edit.path == path and edit.start < start
     )
-    back_symbol = again.symbol_at(path, start + shift)
+    split = (
+        edit.replacement.index(NEW_NAME) for edit in there.edits if (edit.path, edit.start) == (path, start)
+    )
+    back_symbol = again.symbol_at(path, start + shift + next(split, 0))
     assert back_symbol is not None
     back = plan_rename(again, back_symbol, symbol.name, style)
 
