@@ -261,7 +261,10 @@ class Modules:
         for key in ([wanted] if wanted in table else []) + patterns:
             middle = _match(key, wanted) or ""
             listed: dict[str, None] = {}
-            for target in (*_targets(table[key], CONDITIONS), *_targets(table[key], None)):
+            known = list(_targets(table[key], CONDITIONS))
+            for at, target in enumerate((*known, *_targets(table[key], None))):
+                if at >= len(known) and not listed:
+                    break  # a condition of its own is set by few: it adds to a file, and gives none alone
                 filled = target.replace("*", middle) if "*" in key else target
                 if filled.startswith("./"):
                     found = self._find_file(join_path(home, filled))
