@@ -227,6 +227,7 @@ def visit_as_a_person(visitor: Visitor) -> dict[str, Any]:
     keys.press("?")
     found["help"] = page.locator("dialog[open]").inner_text()
     keys.press("Escape")
+    page.locator("dialog[open]").wait_for(state="hidden")
     keys.press("g")
     keys.press("w")
     page.locator("h1", has_text="Workflows").wait_for()
