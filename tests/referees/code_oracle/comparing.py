@@ -7,12 +7,14 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 from handrail.code_tools.edit.plan import Plan, Refusal
 from handrail.code_tools.edit.rename import plan_rename
 from handrail.code_tools.facts.join import Project, Style
 from handrail.code_tools.facts.model import FileFacts
+from handrail.code_tools.facts.slots import Exported
 from handrail.code_tools.facts.source import MANIFEST, MemorySource
 from handrail.code_tools.facts.twins import Twins
 from handrail.code_tools.languages.extensions import language_of
@@ -77,14 +79,20 @@ def _judge_one(
 
 
 def _is_same_by_form(project: Project, answer: dict[str, Any], style: Style, wanted: set[Place]) -> bool:
-    """The service takes `m.d.ts` and the `m.js` that it describes for two modules and leaves one behind.
+    """The service leaves one of two forms behind: `m.d.ts` and `m.js`, or a file for another condition.
 
     What it does change is compared with what we change where they are two for us as well.
     """
     apart = Project(project.source, Twins(frozenset(), ()))
+    apart.slots.alternatives = _list_none  # type: ignore[method-assign]  # here they are to stay apart
     symbol = apart.symbol_at(answer["file"], answer["start"])
     plan = None if symbol is None else plan_rename(apart, symbol, answer["name"] + "_new", style)
     return isinstance(plan, Plan) and wanted == {(edit.path, edit.start, edit.end) for edit in plan.edits}
+
+
+def _list_none(slot: Exported) -> Iterator[Exported]:
+    del slot
+    return iter(())
 
 
 def _explain_split(plan: Plan) -> str:
