@@ -345,9 +345,11 @@ def memory_runtime() -> Runtime:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of collected tests stay: looking through them for garbage, again and again, finds none."""
+    """Thousands of collected tests stay: looking through them for garbage, again and again, finds none.
+    A test leaves little that refers to itself, so a look may be rarer than the interpreter's."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)
