@@ -8,7 +8,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -33,7 +34,6 @@ from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.checking import whole_file
 from handrail.workflows.compiling.compilation import Compilation
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.reading.reader import Reading
 from tests.conformance.forked import ForkServer
 
 MEMORY_BYTES = 4 << 30
@@ -352,26 +352,33 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def bundled_files_are_read_and_compiled_once() -> Iterator[None]:
-    """What that gives depends on the bytes of the files alone, so the starts of all tests share it."""
-    folder = Path(__file__).parents[1] / "src/handrail/host/bundled"
-    bundled = frozenset(path.read_bytes() for path in folder.glob("*.json"))
-    read_kept = cache(whole_file.read_checked)
-    compile_anew = workflow_catalog.compile_entry
-    compiled: dict[tuple[bytes, ...], Compilation] = {}
+@dataclass(frozen=True)
+class CompileCall:
+    """One call of the compiler; what its answer depends on is its name."""
 
-    def read_checked(content: bytes) -> Reading:
-        return read_kept(content) if content in bundled else whole_file.read_checked(content)
+    files: tuple[object, ...]
+    held: Catalog = field(compare=False)
+    entry: CatalogEntry = field(compare=False)
+    source: SourceWorkflow = field(compare=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def workflow_files_are_read_and_compiled_once() -> Iterator[None]:
+    """What that gives depends on the bytes of the files alone, so the calls of all tests share it."""
+    read_checked = lru_cache(maxsize=128)(whole_file.read_checked)
+    compile_anew = workflow_catalog.compile_entry
+    compile_kept = lru_cache(maxsize=128)(lambda call: compile_anew(call.held, call.entry, call.source))
 
     def compile_entry(held: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
-        files = (entry.content, *(one.content for one in held.entries))
-        is_alone = not held.contracts and not held.broken_contracts
-        if not is_alone or any(one.source_kind != "bundled" for one in held.entries) or set(files) - bundled:
+        if source is not read_checked(entry.content).workflow:
             return compile_anew(held, entry, source)
-        if files not in compiled:
-            compiled[files] = compile_anew(held, entry, source)
-        return compiled[files]
+        files = (
+            (entry.source_kind, entry.content),
+            tuple((one.source_kind, one.id, one.is_usable, one.content) for one in held.entries),
+            msgspec.msgpack.encode((held.contracts, held.broken_contracts)),
+        )
+        compiled: Compilation = compile_kept(CompileCall(files, held, entry, source))
+        return compiled
 
     with pytest.MonkeyPatch.context() as patch:
         for module in (catalog, workflow_catalog, examine_workflows):

@@ -127,6 +127,11 @@ def comparisons(condition: Condition) -> Iterator[Compare]:
             assert_never(never)
 
 
+_PLAIN = (int, float, type(None))
+"""Asked for first: it takes a tenth of the time that a mapping is recognised in."""
+_HOLDERS = (list, tuple, Mapping)
+
+
 def _compare(condition: Compare, facts: Facts, effort: Effort | None) -> bool:
     actual = value_of(condition, facts)
     if effort is not None:
@@ -143,17 +148,17 @@ def _weight(value: Any) -> int:
     """How much longer it takes to compare this value than a plain one."""
     if isinstance(value, str):
         return len(value) >> 8
-    if not isinstance(value, list | tuple | Mapping):
+    if isinstance(value, _PLAIN) or not isinstance(value, _HOLDERS):
         return 0
     count, waiting = 0, [value]
     while waiting:
         held = waiting.pop()
         count += len(held)
         for inner in held.values() if isinstance(held, Mapping) else held:
-            if isinstance(inner, list | tuple | Mapping):
-                waiting.append(inner)
-            elif isinstance(inner, str):
+            if isinstance(inner, str):
                 count += len(inner) >> 4
+            elif not isinstance(inner, _PLAIN) and isinstance(inner, _HOLDERS):
+                waiting.append(inner)
     return count >> 4
 
 
