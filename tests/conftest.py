@@ -15,6 +15,7 @@ from typing import Literal
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, settings
 
 from handrail.contract.ids import Autonomy, ObservationKey, RiskPolicy
 from handrail.contract.tokens.workflow import purpose_key
@@ -35,6 +36,13 @@ from handrail.workflows.checking import whole_file
 from handrail.workflows.compiling.compilation import Compilation
 from handrail.workflows.model import SourceWorkflow
 from tests.conformance.forked import ForkServer
+
+# An example may take as long as a busy machine needs. Every run tries a few, and the next one a few others;
+# `.ci/run referees` tries many.
+NO_HURRY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("every_run", NO_HURRY, max_examples=50)
+settings.register_profile("thorough", NO_HURRY, max_examples=500)
+settings.load_profile("every_run")
 
 MEMORY_BYTES = 4 << 30
 """What a whole run may need in memory at once, and twice as much again."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from handrail.code_tools.edit.move import plan_extract, plan_move
@@ -20,9 +20,7 @@ from tests.code_tools.programs import PROGRAMS, PROJECTS
 from tests.code_tools.reading import list_found, project_of
 from tests.code_tools.test_generated_programs import symbols
 
-QUICK = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
+SAME_EACH_TIME = settings(derandomize=True)
 
 BODIES = st.sampled_from(
     ["", "return 1;", "return a;", "return x;", "return kept(x, other);", "const b = `\n`;"]
@@ -69,7 +67,7 @@ def applied(project: Project, plan: Plan) -> dict[str, str]:
     return {path: text.decode() for path, text in after.items() if path not in plan.removed}
 
 
-@QUICK
+@SAME_EACH_TIME
 @given(
     movable=MOVABLE,
     kept=KEPT,
@@ -98,7 +96,7 @@ def test_a_move_there_and_back_gives_the_same_bytes(
     assert back == files
 
 
-@QUICK
+@SAME_EACH_TIME
 @given(
     movable=MOVABLE,
     kept=KEPT,
@@ -123,7 +121,7 @@ def test_an_extraction_moved_back_gives_the_same_bytes(
     assert back == files
 
 
-@QUICK
+@SAME_EACH_TIME
 @given(
     files=PROJECTS,
     pick=st.integers(min_value=0),
@@ -156,7 +154,7 @@ def test_edits_of_generated_programs_are_refused_or_read_again(
 BROKEN = st.text(alphabet="{}()[];,=:`'\"/*a b\n\\export import from constfunction", max_size=60)
 
 
-@QUICK
+@SAME_EACH_TIME
 @example(text="export const a = `${", junk="")
 @given(text=PROGRAMS, junk=BROKEN)
 def test_broken_programs_are_refused_and_never_a_crash(text: str, junk: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
@@ -14,9 +14,7 @@ from handrail.code_tools.facts.model import NONE
 from tests.code_tools.programs import PROJECTS
 from tests.code_tools.reading import project_of
 
-QUICK = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
+SAME_EACH_TIME = settings(derandomize=True)
 NEW_NAME = "fresh"
 DOUBLED = re.compile(r"\b(\w+)(?:: | as )\1\b")
 
@@ -40,7 +38,7 @@ def apply(project: Project, plan: Plan) -> dict[str, str]:
     return {path: (texts | changed)[path].decode() for path in texts}
 
 
-@QUICK
+@SAME_EACH_TIME
 @given(files=PROJECTS, pick=st.integers(min_value=0), style=st.sampled_from(["keep", "follow"]))
 def test_a_fresh_name_there_and_back_gives_the_same_bytes(
     files: dict[str, str], pick: int, style: Style
@@ -74,7 +72,7 @@ def test_a_fresh_name_there_and_back_gives_the_same_bytes(
     assert apply(again, back) == files
 
 
-@QUICK
+@SAME_EACH_TIME
 @given(files=PROJECTS, pick=st.integers(min_value=0), new_name=st.sampled_from(["a", "b", "c", "d"]))
 def test_a_taken_name_is_refused_or_changes_no_meaning(
     files: dict[str, str], pick: int, new_name: str

@@ -13,11 +13,8 @@ from tests.code_tools.python_programs import PYTHON_PROJECTS
 from tests.code_tools.reading import project_of
 from tests.code_tools.test_generated_programs import NEW_NAME, apply, partitions, symbols
 
-QUICK = settings(
-    max_examples=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-    derandomize=True,
+SAME_EACH_TIME = settings(
+    max_examples=30, suppress_health_check=[HealthCheck.filter_too_much], derandomize=True
 )
 
 
@@ -30,7 +27,7 @@ def compiles(files: dict[str, str]) -> bool:
     return True
 
 
-@QUICK
+@SAME_EACH_TIME
 @given(files=PYTHON_PROJECTS, pick=st.integers(min_value=0))
 def test_a_fresh_name_there_and_back_gives_the_same_bytes(files: dict[str, str], pick: int) -> None:
     assume(compiles(files))
@@ -62,7 +59,7 @@ def test_a_fresh_name_there_and_back_gives_the_same_bytes(files: dict[str, str],
     assert apply(again, back) == files
 
 
-@QUICK
+@SAME_EACH_TIME
 @given(
     files=PYTHON_PROJECTS, pick=st.integers(min_value=0), new_name=st.sampled_from(["a", "b", "c", "d", "f"])
 )

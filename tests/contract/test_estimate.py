@@ -9,7 +9,7 @@ from math import ceil, inf
 
 import pytest
 import regex  # type: ignore[import-untyped]  # the package ships no stubs
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from handrail.contract.disclosure import estimate
@@ -159,7 +159,6 @@ def test_text_is_counted_by_what_a_reader_sees(text: str, clusters: int) -> None
     assert estimate_tokens([text]) == ceil(3 + max(1, clusters / 4))
 
 
-@settings(max_examples=400, deadline=None)
 @given(VALUES)
 @example({"k\r\n": "a\r\u0301\n", "\u0301": ["\u200d\u200d", "\r", 1.0, 1e300, -0.0]})
 def test_the_estimate_equals_a_transcription_of_the_specification(value: Json) -> None:
@@ -168,7 +167,6 @@ def test_the_estimate_equals_a_transcription_of_the_specification(value: Json) -
     assert estimate_tokens(value) == (None if total == inf else ceil(total))
 
 
-@settings(max_examples=600, deadline=None)
 @given(TEXTS)
 @example("\u0600\u0301a\r\n🇩🇪🇩")
 def test_fast_counting_agrees_with_the_unicode_rules(text: str) -> None:

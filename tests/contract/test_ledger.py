@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import pytest
 import rfc8785
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.contract.ledger import (
@@ -257,7 +257,6 @@ DELTAS = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(DELTAS, max_size=6), st.integers(0, 6))
 def test_any_split_into_deltas_folds_to_the_same_view(deltas: list[ContextDelta], cut: int) -> None:
     entries = [entry(version, delta) for version, delta in enumerate(deltas, 1)]
@@ -265,7 +264,6 @@ def test_any_split_into_deltas_folds_to_the_same_view(deltas: list[ContextDelta]
     assert fold_ledger(entries[cut:], fold_ledger(entries[:cut])) == fold_ledger(entries)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(DELTAS, max_size=6))
 def test_a_constraint_is_held_unless_its_last_change_removed_it(deltas: list[ContextDelta]) -> None:
     entries = [entry(version, delta) for version, delta in enumerate(deltas, 1)]

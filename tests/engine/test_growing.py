@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.engine.folding import Growth, append_items
@@ -33,7 +33,6 @@ def check_same(ours: Mapping[int, int], model: dict[int, int]) -> None:
     assert model == ours
 
 
-@settings(max_examples=80, deadline=None)
 @given(start=st.dictionaries(KEYS, st.integers(), max_size=6), steps=STEPS)
 def test_every_version_of_a_map_is_what_a_copied_dict_is_and_never_changes(
     start: dict[int, int], steps: list[dict[int, int]]
@@ -108,7 +107,6 @@ def test_adding_to_a_large_map_copies_little_of_it() -> None:
     assert hashes_to_add(2048 + 32) < 16 * 40  # a copy each time would be 16 * 2080
 
 
-@settings(max_examples=80, deadline=None)
 @given(start=st.lists(st.integers(), max_size=6), steps=st.lists(st.lists(st.integers(), max_size=6)))
 def test_every_version_of_a_sequence_is_what_a_copied_list_is_and_never_changes(
     start: list[int], steps: list[list[int]]

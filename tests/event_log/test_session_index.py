@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.contract.envelopes.cli import payload_of
@@ -149,7 +149,7 @@ def act(store: Store, action: tuple[Any, ...]) -> None:
 
 
 @given(actions)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 def test_answers_are_the_same_with_and_without_the_index(given_actions: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "home")

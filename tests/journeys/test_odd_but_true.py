@@ -455,7 +455,7 @@ def compare(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, str]
 
 @pytest.mark.promise("evidence.odd-but-true")
 @pytest.mark.promise("evidence.change-word")
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=st.lists(ACTIONS, max_size=8), data=st.data())
 def test_whatever_was_done_the_true_list_passes_and_one_false_word_does_not(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, str]], data: st.DataObject

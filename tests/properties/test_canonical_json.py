@@ -47,7 +47,6 @@ process.stdout.write(lines.map((line) => canonical(JSON.parse(line))).join('\\n'
 """
 
 
-@settings(max_examples=300, deadline=None)
 @given(VALUES)
 def test_another_library_writes_the_same_bytes(value: Json) -> None:
     assert canonical_bytes(value) == rfc8785.dumps(value)
@@ -56,7 +55,6 @@ def test_another_library_writes_the_same_bytes(value: Json) -> None:
 ASCII = st.text(st.characters(max_codepoint=127), max_size=8)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     VALUES
     | st.recursive(
@@ -77,13 +75,11 @@ def spelt(write: Callable[[Json], bytes], value: Json) -> bytes | str:
         return fault.message
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_another_library_writes_the_same_number(number: float) -> None:
     assert canonical_bytes(number) == rfc8785.dumps(number)
 
 
-@settings(max_examples=200, deadline=None)
 @given(VALUES)
 def test_reading_canonical_bytes_and_writing_them_again_changes_nothing(value: Json) -> None:
     written = canonical_bytes(value)
@@ -91,7 +87,6 @@ def test_reading_canonical_bytes_and_writing_them_again_changes_nothing(value: J
     assert canonical_bytes(decode_json(written, max_bytes=1_000_000)) == written
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(WHOLE_TEXT | LATE_CHARACTERS, SCALARS, max_size=8), st.randoms(use_true_random=False))
 def test_key_order_and_white_space_of_the_source_do_not_matter(
     members: dict[str, Json], chance: Random
@@ -102,7 +97,6 @@ def test_key_order_and_white_space_of_the_source_do_not_matter(
     assert digest(decode_json(source, max_bytes=1_000_000)) == digest(members)
 
 
-@settings(max_examples=200, deadline=None)
 @given(VALUES)
 def test_strict_reading_takes_whatever_a_strict_writer_wrote(value: Json) -> None:
     text = json.dumps(value, ensure_ascii=False)
@@ -115,7 +109,7 @@ def test_ecmascript_itself_writes_the_same_bytes() -> None:
     assert NODE is not None
     values: list[Json] = []
 
-    @settings(max_examples=300, deadline=None, database=None)
+    @settings(database=None)
     @given(VALUES)
     def collect(value: Json) -> None:
         values.append(value)

@@ -9,7 +9,7 @@ import json
 from itertools import pairwise
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.contract.ledger import fold_ledger
@@ -146,7 +146,6 @@ def grown(moves: list[tuple[str, int]]) -> tuple[WrittenLog, list[tuple[Node, bo
 
 
 @given(MOVES)
-@settings(max_examples=150)
 def test_a_step_is_a_fork_whenever_its_instance_was_left_before(moves: list[tuple[str, int]]) -> None:
     log, made = grown(moves)
     overview = run_overview(log.history, RUN_ID)
@@ -162,7 +161,6 @@ def test_a_step_is_a_fork_whenever_its_instance_was_left_before(moves: list[tupl
 
 
 @given(MOVES)
-@settings(max_examples=150)
 def test_a_run_stands_where_its_shape_says_and_the_ledger_says_the_same(moves: list[tuple[str, int]]) -> None:
     log, _ = grown(moves)
     oracle = Oracle(log)
@@ -177,7 +175,6 @@ def test_a_run_stands_where_its_shape_says_and_the_ledger_says_the_same(moves: l
 
 
 @given(MOVES, st.integers(0, 30))
-@settings(max_examples=150)
 def test_a_checkpoint_at_a_step_that_was_left_moves_nothing(
     moves: list[tuple[str, int]], choice: int
 ) -> None:
@@ -195,7 +192,6 @@ def test_a_checkpoint_at_a_step_that_was_left_moves_nothing(
 
 
 @given(MOVES)
-@settings(max_examples=150)
 def test_notes_of_a_checkpoint_are_in_the_recap_of_what_continues_after_it(
     moves: list[tuple[str, int]],
 ) -> None:

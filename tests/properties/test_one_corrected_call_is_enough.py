@@ -138,7 +138,6 @@ def test_every_wrong_form_of_what_nobody_asked_for_takes_one_call_without_it(abo
             assert log.report(after, work(artifacts=resent)).kind == "step", form
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(REFS), st.lists(calls, min_size=1, max_size=4))
 def test_one_corrected_call_is_enough_whatever_was_wrong(
     ref: str, wrong: list[tuple[bool, int, int, str]]
@@ -206,7 +205,7 @@ REFUSED: list[Any] = [
 ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.sampled_from(range(len(REFUSED))), min_size=1, max_size=3))
 def test_what_is_refused_leaves_the_ack_for_one_corrected_call(refused: list[int]) -> None:
     runtime = memory_runtime()

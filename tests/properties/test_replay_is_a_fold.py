@@ -82,7 +82,6 @@ def projected(history: History, log: WrittenLog) -> object:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(play=plays, cut=st.integers(0, 10_000))
 def test_a_prefix_and_then_the_rest_equals_all_of_it(play: Play, cut: int) -> None:
     log, _ = played(play)
@@ -97,7 +96,7 @@ def test_a_prefix_and_then_the_rest_equals_all_of_it(play: Play, cut: int) -> No
     assert prefix == fold(SESSION_ID, log.records[:place])  # extending left the prefix as it was
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(play=plays)
 def test_folding_event_by_event_equals_folding_at_once(
     play: Play,
@@ -111,7 +110,6 @@ def test_folding_event_by_event_equals_folding_at_once(
     assert step_by_step == fold(SESSION_ID, log.records)
 
 
-@settings(max_examples=60, deadline=None)
 @given(play=plays)
 def test_lineage_and_context_are_what_was_done(play: Play) -> None:
     log, told = played(play)
@@ -125,7 +123,6 @@ def test_lineage_and_context_are_what_was_done(play: Play) -> None:
         assert [node.parent for node in path[1:]] == [node.node_id for node in path[:-1]]
 
 
-@settings(max_examples=60, deadline=None)
 @given(play=plays)
 def test_a_drawing_shows_every_node_once(play: Play) -> None:
     log, _ = played(play)

@@ -154,7 +154,6 @@ def shuffled(value: Any, order: random.Random) -> Any:
     return value
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     document=documents,
     seed=st.integers(0, 2**32),
@@ -169,7 +168,7 @@ def test_the_way_it_is_written_does_not_change_the_hash(
     assert hash_of(rewritten) == hash_of(json.dumps(document))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(document=documents, seed=st.integers(0, 2**32))
 def test_the_order_of_features_and_conditions_does_not_change_the_hash(
     document: dict[str, Any], seed: int
@@ -183,7 +182,7 @@ def test_the_order_of_features_and_conditions_does_not_change_the_hash(
     assert hash_of(json.dumps(moved)) == hash_of(json.dumps(document))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(document=documents)
 def test_a_default_means_the_same_written_out_or_left_out(document: dict[str, Any]) -> None:
     written = {
@@ -205,7 +204,7 @@ def test_a_default_means_the_same_written_out_or_left_out(document: dict[str, An
     assert hash_of(json.dumps(written)) == hash_of(json.dumps(document))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     several=st.lists(documents, min_size=1, max_size=4, unique_by=lambda one: one["id"]), seed=st.integers()
 )
@@ -245,7 +244,6 @@ SILENT = (
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(document=documents, data=st.data())
 def test_every_change_of_a_text_changes_the_hash(document: dict[str, Any], data: st.DataObject) -> None:
     changed: dict[str, Any] = json.loads(json.dumps(document))
@@ -260,7 +258,6 @@ def test_every_change_of_a_text_changes_the_hash(document: dict[str, Any], data:
     assert hash_of(json.dumps(changed)) != hash_of(json.dumps(document))
 
 
-@settings(max_examples=120, deadline=None)
 @given(document=documents, data=st.data())
 def test_every_change_of_the_course_changes_the_hash(document: dict[str, Any], data: st.DataObject) -> None:
     changed: dict[str, Any] = json.loads(json.dumps(document))

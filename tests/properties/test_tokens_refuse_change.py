@@ -6,7 +6,7 @@ import random
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.contract import base32
@@ -88,7 +88,6 @@ def edited(draw: st.DrawFn, token: str, edits: int) -> str:
     return token
 
 
-@settings(max_examples=200, deadline=None)
 @given(claims=CLAIMS, key=KEYS, other=KEYS)
 def test_every_token_reads_back_as_itself_and_only_under_its_key(
     claims: Claims, key: bytes, other: bytes
@@ -136,7 +135,6 @@ def test_every_foreign_character_in_every_place_is_put_right() -> None:
     assert wrong == set()
 
 
-@settings(max_examples=300, deadline=None)
 @given(data=st.data(), kind=st.sampled_from(KINDS))
 def test_one_edit_of_any_kind_reads_as_the_same_token(data: st.DataObject, kind: TokenKind) -> None:
     token = TOKENS[kind]
@@ -151,7 +149,6 @@ def test_one_edit_of_any_kind_reads_as_the_same_token(data: st.DataObject, kind:
     assert (read.text, read.key_index) == (token, 1)
 
 
-@settings(max_examples=400, deadline=None)
 @given(data=st.data(), kind=st.sampled_from(KINDS), edits=st.integers(2, 6))
 def test_several_edits_read_as_the_same_token_or_not_at_all(
     data: st.DataObject, kind: TokenKind, edits: int
@@ -190,7 +187,6 @@ def test_of_a_million_mutations_none_is_accepted() -> None:
     assert accepted == [], f"seed {seed}"
 
 
-@settings(max_examples=300, deadline=None)
 @given(sent=st.text(max_size=300) | st.binary(max_size=300).map(lambda data: data.decode("latin-1")))
 def test_any_text_at_all_gets_a_catalogue_answer(sent: str) -> None:
     for read in (read_token, read_tokens):
@@ -200,7 +196,6 @@ def test_any_text_at_all_gets_a_catalogue_answer(sent: str) -> None:
         assert failure_of(raised.value).kind.code.startswith("TOKEN_")
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     first=CLAIMS,
     second=CLAIMS,
@@ -262,7 +257,6 @@ def test_a_changed_continuation_token_is_refused() -> None:
         assert open_continuation([KEY, OTHER_KEY], sent) is None
 
 
-@settings(max_examples=200, deadline=None)
 @given(sent=st.text(max_size=300) | st.binary(max_size=300).map(lambda data: data.decode("latin-1")))
 def test_any_text_at_all_is_refused_by_the_json_tokens(sent: str) -> None:
     with pytest.raises(Fault) as cursor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.contract.catalogue import REQUEST_TOO_LARGE
@@ -64,7 +64,6 @@ def seen(text: str, *, is_walked: bool) -> str | Fault:
 
 
 @given(values, spaces, st.lists(st.tuples(st.integers(0, 200), scraps), max_size=2), st.integers(0, 200))
-@settings(max_examples=400, deadline=None)
 def test_walking_and_decoding_agree(
     value: Json, indent: int | None, inserted: list[tuple[int, str]], cut: int
 ) -> None:

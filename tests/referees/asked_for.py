@@ -1,7 +1,8 @@
 """Runs tests that are too long, or need too much, for every run: `python -m tests.referees.asked_for NAME`.
 
 `console` is a real browser, with Chromium from the distribution if it can be had; `managers` are pip and
-pipx; `extras` are the libraries of the optional dependencies. What cannot be had, the tests name and skip.
+pipx; `extras` are the libraries of the optional dependencies; `properties` tries ten times the examples of
+every run. What cannot be had, the tests name and skip.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "console": ("-n", "0", "tests/referees/test_console.py"),
     "managers": ("-n", "auto", "-m", "other_manager", "tests/updates"),
     "extras": ("-n", "0", "tests/referees/test_extras.py"),
+    "properties": ("-n", "auto", "-m", "hypothesis", "--hypothesis-profile", "thorough"),
 }
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 INSTALL_SECONDS = 300

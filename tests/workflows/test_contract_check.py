@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
@@ -227,7 +227,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(changes=st.dictionaries(st.sampled_from([*REPORT["properties"], "other"]), json_values, max_size=4))
 def test_another_library_finds_violations_at_the_same_places(changes: dict[str, Any]) -> None:
     document = FITS | changes
@@ -462,7 +461,6 @@ def test_all_troubles_of_a_schema_come_at_once() -> None:
     ]
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     schema=st.recursive(
         st.one_of(

@@ -8,7 +8,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
@@ -138,7 +138,6 @@ def names_only_builtins(document: dict[str, Any]) -> bool:
     return all((one["id"] if isinstance(one, dict) else one) in BUILTIN_IDS for one in named)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 3))
 def test_the_schema_refuses_nothing_that_the_reader_takes(seed: int, breaks: int) -> None:
     chance = random.Random(seed)

@@ -7,7 +7,7 @@ import warnings
 from time import process_time
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from handrail.workflows.contracts import patterns
@@ -179,7 +179,6 @@ CLASSES = [r"\w", r"\W", r"\d", r"\D", r"\s", r"\b", r"\Z", r"\.", r"\<", r"[\w"
 PIECES = [*"ab()[]{}|*+?^$.,-1x é\n&~", *CLASSES, "[^", "(?:", "(?i)", "(?m)", "{1,2}", "{,2}"]
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=9).map("".join), st.sampled_from(["", "i", "ms"])
 )
@@ -193,7 +192,6 @@ def test_a_pattern_means_what_it_means_to_the_standard_library(pattern: str, fla
     assert found == [text for text in TEXTS if compiled.search(text)]
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="ab()[]{}|*+?\\^$.,-:=!<>P#12xi&~ ", max_size=24))
 def test_whatever_is_accepted_compiles_without_a_warning(pattern: str) -> None:
     with warnings.catch_warnings():
@@ -206,7 +204,6 @@ def test_whatever_is_accepted_compiles_without_a_warning(pattern: str) -> None:
 ATOM = st.sampled_from(["a", "b", "[ab]", ".", "ab"])
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     inner=ATOM,
     repeat=st.sampled_from(["*", "+", "{2,}", "{,40}", "*?"]),

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.workflows.places import add_places, locate, locate_depth, locate_keys
@@ -175,7 +175,6 @@ class Writer:
         self.write(member, inner)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.data(), JSON)
 def test_every_place_is_where_the_writer_was(data: st.DataObject, value: Any) -> None:
     writer = Writer(data.draw)
@@ -185,7 +184,6 @@ def test_every_place_is_where_the_writer_was(data: st.DataObject, value: Any) ->
     assert locate_keys(writer.text, writer.keys) == writer.keys
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.text(alphabet='{}[]",:\\a1 \n', max_size=40), st.text(alphabet="/a~01", max_size=8))
 def test_no_text_and_no_pointer_makes_it_raise(text: str, pointer: str) -> None:
     (line, column) = locate(text, [pointer])[pointer]

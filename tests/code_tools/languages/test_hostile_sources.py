@@ -115,7 +115,7 @@ def test_an_unknown_extension_has_no_facts() -> None:
     assert read_facts("a.css", b"a {}") == Unreadable(reason="unknown_language")
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(text=st.binary(max_size=200), path=st.sampled_from(PATHS))
 def test_random_bytes_do_not_crash(text: bytes, path: str) -> None:
     check_facts(read_facts(path, text), len(text))

@@ -61,13 +61,13 @@ LINE = st.one_of(
 )
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=LINE)
 def test_any_line_gets_one_document(runtime: Runtime, line: list[str]) -> None:
     check_answer(run_here(runtime, line), line)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=LINE)
 def test_any_line_means_the_same_twice(runtime: Runtime, line: list[str]) -> None:
     first, second = run_here(runtime, [*line, "--compact"]), run_here(runtime, [*line, "--compact"])

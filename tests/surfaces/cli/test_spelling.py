@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.contract.outcome import Json, NextCall
@@ -81,7 +81,6 @@ def test_spelling_leaves_the_params_as_they_were() -> None:
     assert params == {"ackToken": "ak1x", "output": {"notesMarkdown": "a"}}
 
 
-@settings(max_examples=200)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40))
 def test_a_shell_reads_a_quoted_text_back(text: str) -> None:
     assert shlex.split(quote_for_shell(text)) == [text]
@@ -90,7 +89,6 @@ def test_a_shell_reads_a_quoted_text_back(text: str) -> None:
 PRINTABLE = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 
 
-@settings(max_examples=200)
 @given(
     notes=PRINTABLE, query=PRINTABLE, key=st.sampled_from(["run.continue", "workflow.list", "session.resume"])
 )

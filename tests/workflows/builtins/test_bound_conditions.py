@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.workflows.builtins.routines import bind_condition
@@ -79,7 +79,6 @@ conditions = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     condition=conditions,
     given_args=st.dictionaries(st.sampled_from(["p", "q"]), values),

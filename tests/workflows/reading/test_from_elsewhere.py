@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.workflows.conditions import Compare
@@ -65,7 +65,6 @@ def test_a_mistake_behind_the_translation_is_shown_where_the_author_made_it() ->
     assert (error.code, error.pointer, error.line, error.column) == ("too_large", "/steps/2/title", 12, 31)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 5))
 def test_a_foreign_file_broken_at_random_is_read_or_explained(seed: int, breaks: int) -> None:
     chance = random.Random(seed)

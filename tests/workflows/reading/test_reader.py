@@ -6,7 +6,7 @@ import json
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.workflows.reading.reader import read_workflow
@@ -111,7 +111,6 @@ def test_the_same_content_gives_the_same_problems() -> None:
     assert read_workflow(content) == read_workflow(content)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 6))
 def test_a_file_broken_at_random_is_read_or_explained(seed: int, breaks: int) -> None:
     chance = random.Random(seed)
@@ -132,13 +131,11 @@ def test_a_file_broken_at_random_is_read_or_explained(seed: int, breaks: int) ->
         assert problem.fix
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=60) | st.text(alphabet='{}[]",:\\u0 \nidsteps', max_size=60).map(str.encode))
 def test_no_content_makes_it_raise(content: bytes) -> None:
     assert read_workflow(content).workflow is None
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_cut_file_is_one_problem(seed: int) -> None:
     whole = source(EVERYTHING)
