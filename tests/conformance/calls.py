@@ -46,13 +46,11 @@ SHARED: dict[str, Way] = {
 class Called:
     """A leaf, what `reference` says of it, and a copy of the home that is its own."""
 
-    def __init__(
-        self, path: str, declared: dict[str, Any], seeded: Seeded, folder: Path, *, stays: bool = False
-    ) -> None:
+    def __init__(self, path: str, declared: dict[str, Any], seeded: Seeded, folder: Path) -> None:
         self.path = path
         self.declared = declared
         self.leaf: Leaf = LEAVES[path]
-        self.tool: ForkedTool = seeded.staying_copy(folder) if stays else seeded.copy(folder)
+        self.tool: ForkedTool = seeded.copy(folder)
         self.names = {**seeded.names, "HOME": self.tool.home}
 
     @property

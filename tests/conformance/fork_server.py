@@ -22,6 +22,7 @@ import socket
 import sys
 import tempfile
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -143,42 +144,61 @@ def _enter(asked: dict[str, Any], descriptors: list[int]) -> NoReturn:
         for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
         os.closerange(3, 256)
-        os.environ.clear()
-        os.environ.update(asked["environment"])
-        os.chdir(asked["directory"])
+        _enter_place(asked)
         if "lines" in asked:
             _run_lines(asked)
         if asked["plant"]:
             PLANTS[asked["plant"]]()
         if "stays" in asked:
             _stay()
-        sys.argv = ["handrail", *(os.fsdecode(base64.b64decode(word)) for word in asked["arguments"])]
+        sys.argv = words_of(asked)
         console()
     except BaseException:  # noqa: BLE001 - whatever it is, the caller must hear of it
         os.write(2, traceback.format_exc().encode(errors="backslashreplace"))
         os._exit(NOT_ENTERED)
 
 
+def words_of(asked: Mapping[str, Any]) -> list[str]:
+    return ["handrail", *(os.fsdecode(base64.b64decode(word)) for word in asked["arguments"])]
+
+
 def _stay() -> NoReturn:
-    """A line after the other in this process, each through the real entry, until nobody asks any more."""
+    """A call after the other in this process, each through the real entry, until nobody asks any more."""
     with (
         open(os.dup(0), "rb") as asks,
         open(os.dup(1), "wb") as answers,
-        open(os.devnull, "rb") as nothing,
         tempfile.TemporaryFile() as out,
         tempfile.TemporaryFile() as err,
     ):
-        for number, stream in enumerate((nothing, out, err)):
+        for number, stream in ((1, out), (2, err)):
             os.dup2(stream.fileno(), number)
         for line in asks:
-            sys.argv = ["handrail", *(os.fsdecode(base64.b64decode(word)) for word in json.loads(line))]
-            status = main()
+            status = _call(json.loads(line))
             for written in (sys.stdout, sys.stderr):
                 written.flush()
             told = [base64.b64encode(take_written(stream)).decode() for stream in (out, err)]
             answers.write(json.dumps([status, *told]).encode() + b"\n")
             answers.flush()
     os._exit(0)
+
+
+def _call(asked: dict[str, Any]) -> int:
+    """One call as in a process of its own: with its words, its variables, its directory and its input."""
+    reads, writes = os.pipe()
+    os.write(writes, base64.b64decode(asked["stdin"]))
+    os.dup2(reads, 0)
+    os.close(reads)
+    os.close(writes)
+    sys.stdin = open(0, encoding="utf-8", errors=sys.stdin.errors, closefd=False)  # noqa: SIM115 - until the next
+    _enter_place(asked)
+    sys.argv = words_of(asked)
+    return main()
+
+
+def _enter_place(asked: dict[str, Any]) -> None:
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.chdir(asked["directory"])
 
 
 def _run_lines(asked: dict[str, Any]) -> NoReturn:

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import IO, Any, Literal
@@ -26,7 +27,37 @@ Ending = Literal["", "silence", "signal"]
 """How stdin ends: at once, never (the call has to give up), or never and a signal comes instead."""
 AT_THE_START = ("PYTHON", "LC_", "LANG", "TZ")
 """Variables that an interpreter reads once, when it starts: they need a process that is started."""
+LIVING = {"mcp", "serve", "console", "demo"}
+"""Commands that live on, so that each needs a process of its own."""
+MOST_CALLS = 500
+"""Of one process, so that what it remembers stays little."""
+PIPE_BYTES = 65_536
+"""What a pipe takes while nobody reads."""
 LOOK_SECONDS = 0.002
+
+
+class Staying:
+    """A process that answers one call after the other, for threads that wait for each other."""
+
+    def __init__(self, asks: int, answers: int) -> None:
+        self.calls = 0
+        self._asks = os.fdopen(asks, "wb")
+        self._answers = os.fdopen(answers, "rb")
+
+    def ask(self, request: Mapping[str, Any], stdin: bytes) -> Ran:
+        self.calls += 1
+        self._asks.write(json.dumps({**request, "stdin": base64.b64encode(stdin).decode()}).encode() + b"\n")
+        self._asks.flush()
+        ready, _, _ = select.select([self._answers], [], [], DEADLINE_SECONDS)
+        line = self._answers.readline() if ready else b""
+        assert line, f"no answer to {_words_of(request)}"
+        status, out, err = json.loads(line)
+        return Ran(status=status, out=base64.b64decode(out), err=base64.b64decode(err))
+
+    def close(self) -> None:
+        """Nobody asks any more, so the process ends."""
+        self._asks.close()
+        self._answers.close()
 
 
 class ForkServer:
@@ -34,6 +65,8 @@ class ForkServer:
 
     def __init__(self, folder: str) -> None:
         self.path = os.path.join(folder, "fork.socket")
+        self._staying: dict[str, Staying] = {}
+        self._turn = threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.conformance.fork_server", self.path, str(os.getpid())],
             stdout=subprocess.PIPE,
@@ -43,7 +76,32 @@ class ForkServer:
         assert self._process.stdout.readline() == b"ready\n", "the fork server did not start"
 
     def run(self, request: Mapping[str, Any], stdin: bytes = b"", ending: Ending = "") -> Ran:
-        """What a process of its own wrote, and how it ended."""
+        """What the call wrote, and how it ended.
+
+        Most calls are answered by a process that has answered others: a fork costs ten times the call.
+        """
+        if ending or len(stdin) > PIPE_BYTES or "lines" in request or LIVING & _words_of(request):
+            return self._run_alone(request, stdin, ending)
+        with self._turn:
+            return self._process_with(request["plant"]).ask(request, stdin)
+
+    def _process_with(self, plant: str) -> Staying:
+        held = self._staying.get(plant)
+        if held is not None and held.calls < MOST_CALLS:
+            return held
+        if held is not None:
+            held.close()
+        theirs_in, asks = os.pipe()
+        answers, theirs_out = os.pipe()
+        request = {"environment": dict(os.environ), "directory": os.getcwd(), "plant": plant, "stays": True}
+        self.spawn(request, [theirs_in, theirs_out, 2])
+        for descriptor in (theirs_in, theirs_out):
+            os.close(descriptor)
+        self._staying[plant] = Staying(asks, answers)
+        return self._staying[plant]
+
+    def _run_alone(self, request: Mapping[str, Any], stdin: bytes, ending: Ending) -> Ran:
+        """In a process of its own."""
         pipes = [os.pipe() for _ in range(3)]
         theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door, door.makefile("rb") as stream:
@@ -81,6 +139,8 @@ class ForkServer:
         return int(stream.readline())
 
     def close(self) -> None:
+        for held in self._staying.values():
+            held.close()
         self._process.terminate()
         self._process.wait(DEADLINE_SECONDS)
         assert self._process.stdout is not None
@@ -88,7 +148,7 @@ class ForkServer:
 
 
 class ForkedTool(StartedTool):
-    """Runs the command in a home of its own, each call in a forked process."""
+    """Runs the command in a home of its own, in processes of the fork server."""
 
     def __init__(self, folder: str, server: ForkServer) -> None:
         super().__init__(folder)
@@ -117,60 +177,8 @@ class ForkedTool(StartedTool):
         return ran
 
 
-class StayingTool(ForkedTool):
-    """The same for many lines where only the answers matter: one forked process gives them all.
-
-    A line that brings stdin, variables or an end of its own still gets a process of its own.
-    """
-
-    def __init__(self, folder: str, server: ForkServer) -> None:
-        super().__init__(folder, server)
-        self._staying: dict[str, tuple[IO[bytes], IO[bytes]]] = {}
-
-    def run(
-        self,
-        *arguments: str | bytes,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,
-        plant: str = "",
-        ending: Ending = "",
-    ) -> Ran:
-        if stdin or environment or ending:
-            return super().run(*arguments, stdin=stdin, environment=environment, plant=plant, ending=ending)
-        if plant not in self._staying:
-            self._staying[plant] = self._process_with(plant)
-        asks, answers = self._staying[plant]
-        asks.write(json.dumps([base64.b64encode(os.fsencode(word)).decode() for word in arguments]).encode())
-        asks.write(b"\n")
-        asks.flush()
-        ready, _, _ = select.select([answers], [], [], DEADLINE_SECONDS)
-        line = answers.readline() if ready else b""
-        assert line, f"no answer to {arguments}"
-        status, out, err = json.loads(line)
-        ran = Ran(status=status, out=base64.b64decode(out), err=base64.b64decode(err))
-        record(arguments, ran.status, ran.out, ran.err)
-        return ran
-
-    def _process_with(self, plant: str) -> tuple[IO[bytes], IO[bytes]]:
-        theirs_in, asks = os.pipe()
-        answers, theirs_out = os.pipe()
-        request = {
-            "environment": self.environment,
-            "directory": self.project,
-            "plant": plant,
-            "stays": True,
-        }
-        self.server.spawn(request, [theirs_in, theirs_out, 2])
-        for descriptor in (theirs_in, theirs_out):
-            os.close(descriptor)
-        return open(asks, "wb"), open(answers, "rb")
-
-    def close(self) -> None:
-        """Nobody asks any more, so the processes end."""
-        for ends in self._staying.values():
-            for stream in ends:
-                stream.close()
-        self._staying.clear()
+def _words_of(request: Mapping[str, Any]) -> set[str]:
+    return {os.fsdecode(base64.b64decode(word)) for word in request.get("arguments", ())}
 
 
 def _pumped(child: int, rest: bytes, ending: Ending, into: int, out: int, err: int) -> list[bytes]:

@@ -7,9 +7,9 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from tests.conformance.forked import ForkedTool, ForkServer, StayingTool
+from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import THREE_STEPS
 from tests.engine.bundles.made import rich_bundle
 from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT
@@ -20,7 +20,6 @@ READ_FAILS = "/proc/self/mem"
 INPUT_LIMIT_BYTES = 1_048_576
 LARGE_BYTES = 300_000
 """More than a context may have, less than an input may."""
-AnyTool = TypeVar("AnyTool", bound=ForkedTool)
 
 
 _MANY_VALUES: dict[str, Any] = {
@@ -107,21 +106,12 @@ class Seeded:
 
     def copy(self, folder: Path) -> ForkedTool:
         """A tool on a copy that nobody else uses."""
-        return self._tool(self._copied(folder))
-
-    def staying_copy(self, folder: Path) -> StayingTool:
-        """The same with one process for all its calls; close it."""
-        return self._prepared(StayingTool(str(self._copied(folder)), self._server))
-
-    def _copied(self, folder: Path) -> Path:
         target = folder / "copy"
         shutil.copytree(self.folder, target)
-        return target
+        return self._tool(target)
 
     def _tool(self, folder: Path) -> ForkedTool:
-        return self._prepared(ForkedTool(str(folder), self._server))
-
-    def _prepared(self, tool: AnyTool) -> AnyTool:
+        tool = ForkedTool(str(folder), self._server)
         tool.environment["HANDRAIL_PROJECT"] = tool.project
         return tool
 

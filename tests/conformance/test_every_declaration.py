@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.rendering.text import width_of
 from handrail.surfaces.cli.self_description import _catalog
 from tests.conformance.calls import Called, code_of, way_to
-from tests.conformance.forked import StayingTool
 from tests.conformance.leaf_forms import Way
 from tests.conformance.leaves import LEAVES, NO_DOCUMENT
 from tests.conformance.seeded import Seeded, spelt, state_of
@@ -34,24 +32,12 @@ def called(request: pytest.FixtureRequest, reference: Any, seeded: Seeded, tmp_p
     return a_call(request.param, reference, seeded, tmp_path)
 
 
-@pytest.fixture
-def staying(
-    request: pytest.FixtureRequest, reference: Any, seeded: Seeded, tmp_path: Path
-) -> Iterator[Called]:
-    """With one process for all its calls, where they are many and none changes what the next one finds."""
-    made = a_call(request.param, reference, seeded, tmp_path, stays=True)
-    yield made
-    assert isinstance(made.tool, StayingTool)
-    made.tool.close()
-
-
-def a_call(path: str, reference: Any, seeded: Seeded, folder: Path, *, stays: bool = False) -> Called:
+def a_call(path: str, reference: Any, seeded: Seeded, folder: Path) -> Called:
     declared = next(command for command in reference["commands"] if command["path"] == path)
-    return Called(path, declared, seeded, folder, stays=stays)
+    return Called(path, declared, seeded, folder)
 
 
 every_leaf = pytest.mark.parametrize("called", LEAVES, indirect=True)
-every_staying_leaf = pytest.mark.parametrize("staying", LEAVES, indirect=True)
 every_gated_leaf = pytest.mark.parametrize("called", WRITES, indirect=True)
 
 
@@ -63,22 +49,22 @@ def test_every_leaf_of_the_live_reference_is_in_the_table(reference: Any) -> Non
 
 
 @pytest.mark.promise("cli.exits")
-@every_staying_leaf
+@every_leaf
 def test_each_code_that_it_declares_comes_out(
-    staying: Called, reference: Any, seeded: Seeded, tmp_path: Path
+    called: Called, reference: Any, seeded: Seeded, tmp_path: Path
 ) -> None:
-    """What a flag alone provokes is asked of one process; what takes more gets a home of its own."""
-    codes = staying.declared["errors"]
-    by_flag = [code for code in codes if is_by_flag(way_to(staying, code))]
+    """What a flag alone provokes is asked of one home; what takes more gets a home of its own."""
+    codes = called.declared["errors"]
+    by_flag = [code for code in codes if is_by_flag(way_to(called, code))]
     otherwise = [code for code in codes if code not in by_flag]
 
     def provoked(code: str) -> str:
         place = tmp_path / code
         place.mkdir()
-        own = a_call(staying.path, reference, seeded, place)
+        own = a_call(called.path, reference, seeded, place)
         return code_of(own.refused(way_to(own, code)))
 
-    heard = {code: code_of(staying.refused(way_to(staying, code))) for code in by_flag}
+    heard = {code: code_of(called.refused(way_to(called, code))) for code in by_flag}
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         heard |= dict(zip(otherwise, pool.map(provoked, otherwise), strict=True))
 
@@ -99,9 +85,8 @@ def validator(called: Called, label: str) -> Draft202012Validator:
 
 
 @pytest.mark.promise("cli.schemas")
-@every_staying_leaf
-def test_its_lines_succeed_and_keep_the_declared_schema(staying: Called, reference: Any) -> None:
-    called = staying
+@every_leaf
+def test_its_lines_succeed_and_keep_the_declared_schema(called: Called, reference: Any) -> None:
     declared = called.declared
     lines = [called.safe(), *(called.spelt(line) for line in (*called.leaf.further, *called.leaf.once))]
     validators = {
@@ -146,9 +131,8 @@ def assert_for_people(path: str, text: str) -> None:
 
 
 @pytest.mark.promise("cli.text")
-@every_staying_leaf
-def test_text_is_for_people_and_help_is_there(staying: Called) -> None:
-    called = staying
+@every_leaf
+def test_text_is_for_people_and_help_is_there(called: Called) -> None:
     text = called.tool.run(*called.safe(), "--human", plant=called.leaf.plant)
     trouble = called.tool.run(*called.path.split(), "--bogus", "--format", "text")
     help_text = called.tool.run(*called.path.split(), "--help")
@@ -201,9 +185,8 @@ def global_lines(called: Called) -> list[list[str]]:
 
 
 @pytest.mark.promise("cli.flags-everywhere")
-@every_staying_leaf
-def test_each_global_flag_that_it_offers_is_taken(staying: Called) -> None:
-    called = staying
+@every_leaf
+def test_each_global_flag_that_it_offers_is_taken(called: Called) -> None:
     first = checked_document(called.tool.run(*called.safe(), plant=called.leaf.plant))
     key = next(iter(first["data"]))
 
@@ -215,9 +198,8 @@ def test_each_global_flag_that_it_offers_is_taken(staying: Called) -> None:
 
 @pytest.mark.promise("cli.flags-everywhere")
 @pytest.mark.promise("cli.update-no-gate")
-@every_staying_leaf
-def test_a_flag_that_it_does_not_offer_is_refused(staying: Called, reference: Any) -> None:
-    called = staying
+@every_leaf
+def test_a_flag_that_it_does_not_offer_is_refused(called: Called, reference: Any) -> None:
     offered = called.declared["global_flags"]
     others = [flag for flag in reference["global_flags"] if flag["name"] not in offered]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conformance.calls import Called, code_of
-from tests.conformance.forked import StayingTool
 from tests.conformance.leaves import LEAVES
 from tests.conformance.seeded import Seeded
 from tests.conformance.test_every_declaration import a_call
@@ -26,14 +24,8 @@ UNIT = {"maxTokens": "tokens", "maxBytes": "bytes", "maxItems": "items"}
 
 
 @pytest.fixture
-def called(
-    request: pytest.FixtureRequest, reference: Any, seeded: Seeded, tmp_path: Path
-) -> Iterator[Called]:
-    """With one process for all its calls: what a flag gives is the question, not how a process ends."""
-    made = a_call(request.param, reference, seeded, tmp_path, stays=True)
-    yield made
-    assert isinstance(made.tool, StayingTool)
-    made.tool.close()
+def called(request: pytest.FixtureRequest, reference: Any, seeded: Seeded, tmp_path: Path) -> Called:
+    return a_call(request.param, reference, seeded, tmp_path)
 
 
 every_leaf = pytest.mark.parametrize("called", LEAVES, indirect=True)
@@ -104,13 +96,12 @@ def text_flags(called: Called, line: list[str]) -> list[tuple[str, ...]]:
 def test_the_reference_of_every_command_can_be_read_as_text(
     reference: Any, seeded: Seeded, tmp_path: Path
 ) -> None:
-    tool = seeded.staying_copy(tmp_path)
+    tool = seeded.copy(tmp_path)
     for declared in reference["commands"]:
         told = tool.run("reference", "--command", declared["path"], "--human")
 
         assert told.status == 0, (declared["path"], told.err)
         assert told.out.startswith(f"Usage: handrail {declared['path']}".encode()), declared["path"]
-    tool.close()
 
 
 @pytest.mark.promise("disclosure.custom")

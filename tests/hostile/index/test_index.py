@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.forked import ForkedTool, StayingTool
+from tests.conformance.forked import ForkedTool
 from tests.conformance.seeded import Seeded
 from tests.hostile.doors import COMMANDS, TOOLS, Doors
 from tests.hostile.index.answers import SECRET, IndexAttack, index_attacks
@@ -42,12 +42,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 
 @pytest.fixture(scope="module")
-def tool(seeded: Seeded, index: Index, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StayingTool]:
-    made = seeded.staying_copy(tmp_path_factory.mktemp("asks"))
+def tool(seeded: Seeded, index: Index, tmp_path_factory: pytest.TempPathFactory) -> ForkedTool:
+    made = seeded.copy(tmp_path_factory.mktemp("asks"))
     settings = {"update": {"index": index.url}}
     Path(made.home, "config.json").write_text(json.dumps(settings), encoding="utf-8")
-    yield made
-    made.close()
+    return made
 
 
 def work_of(tool: ForkedTool) -> dict[str, bytes]:
