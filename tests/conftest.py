@@ -8,8 +8,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -22,20 +20,14 @@ from handrail.contract.tokens.workflow import purpose_key
 from handrail.event_log.memory import MemoryLog
 from handrail.host.program.installation import LocalInstallation
 from handrail.host.workflow_sources.directories import list_named_files, refuse_named_file
-from handrail.operations import source_drift, workflow_catalog
-from handrail.operations.workflows import examine_workflows
 from handrail.ports.process import AuditLine, Claim, KeyringFacts, McpProcess
 from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts, ProgramFacts
 from handrail.ports.workspace import DesiredSettings, FilePlace, SettingProblem, Settings, WorkflowFile
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
 from handrail.store_proof.scratch import find_memory_directory
-from handrail.workflows import catalog
-from handrail.workflows.catalog import Catalog, CatalogEntry
-from handrail.workflows.checking import whole_file
-from handrail.workflows.compiling.compilation import Compilation
-from handrail.workflows.model import SourceWorkflow
 from tests.conformance.forked import ForkServer
+from tests.readings import share_readings
 
 # An example may take as long as a busy machine needs. Every run tries a few, and the next one a few others;
 # `.ci/run referees` tries many.
@@ -360,39 +352,10 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-@dataclass(frozen=True)
-class CompileCall:
-    """One call of the compiler; what its answer depends on is its name."""
-
-    files: tuple[object, ...]
-    held: Catalog = field(compare=False)
-    entry: CatalogEntry = field(compare=False)
-    source: SourceWorkflow = field(compare=False)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def workflow_files_are_read_and_compiled_once() -> Iterator[None]:
-    """What that gives depends on the bytes of the files alone, so the calls of all tests share it."""
-    read_checked = lru_cache(maxsize=128)(whole_file.read_checked)
-    compile_anew = workflow_catalog.compile_entry
-    compile_kept = lru_cache(maxsize=128)(lambda call: compile_anew(call.held, call.entry, call.source))
-
-    def compile_entry(held: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
-        if source is not read_checked(entry.content).workflow:
-            return compile_anew(held, entry, source)
-        files = (
-            (entry.source_kind, entry.content),
-            tuple((one.source_kind, one.id, one.is_usable, one.content) for one in held.entries),
-            msgspec.msgpack.encode((held.contracts, held.broken_contracts)),
-        )
-        compiled: Compilation = compile_kept(CompileCall(files, held, entry, source))
-        return compiled
-
     with pytest.MonkeyPatch.context() as patch:
-        for module in (catalog, workflow_catalog, examine_workflows):
-            patch.setattr(module, "read_checked", read_checked)
-        for module in (workflow_catalog, source_drift, examine_workflows):
-            patch.setattr(module, "compile_entry", compile_entry)
+        share_readings(patch.setattr)
         yield
 
 

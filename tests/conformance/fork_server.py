@@ -34,6 +34,7 @@ from handrail.runtime.hub import perform
 from handrail.wiring import build_runtime
 from tests.conformance.fuzzed import run_lines, take_written
 from tests.conformance.planted import PLANTS
+from tests.readings import share_readings
 
 LEFT_OUT = (
     "handrail.surfaces.mcp.over_http",
@@ -61,6 +62,7 @@ def serve(path: str, parent: int) -> NoReturn:
         if not module.name.startswith(LEFT_OUT):
             _load(module.name)
     kept_trees.COMMAND_SECONDS = 60  # what is shown here must not depend on how busy the machine is
+    share_readings(setattr)
     _warm_up()
     gc.freeze()  # children share the pages
     ended, wakes = os.pipe()

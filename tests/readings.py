@@ -1,0 +1,53 @@
+"""Reading and compiling a workflow file depends on bytes alone, so a process of tests does it once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from handrail.operations import source_drift, workflow_catalog
+from handrail.operations.workflows import examine_workflows
+from handrail.workflows import catalog
+from handrail.workflows.catalog import Catalog, CatalogEntry
+from handrail.workflows.checking import whole_file
+from handrail.workflows.compiling.compilation import Compilation
+from handrail.workflows.model import SourceWorkflow
+
+MOST_KEPT = 128
+
+
+@dataclass(frozen=True)
+class CompileCall:
+    """One call of the compiler; what its answer depends on is its name."""
+
+    files: tuple[object, ...]
+    held: Catalog = field(compare=False)
+    entry: CatalogEntry = field(compare=False)
+    source: SourceWorkflow = field(compare=False)
+
+
+def share_readings(put: Callable[[Any, str, object], None]) -> None:
+    """Whoever reads or compiles a file in this process gets what the first one got; `put` is `setattr`."""
+    read_checked = lru_cache(maxsize=MOST_KEPT)(whole_file.read_checked)
+    compile_anew = workflow_catalog.compile_entry
+    compile_kept = lru_cache(maxsize=MOST_KEPT)(lambda call: compile_anew(call.held, call.entry, call.source))
+
+    def compile_entry(held: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
+        if source is not read_checked(entry.content).workflow:
+            return compile_anew(held, entry, source)
+        files = (
+            (entry.source_kind, entry.content),
+            tuple((one.source_kind, one.id, one.is_usable, one.content) for one in held.entries),
+            msgspec.msgpack.encode((held.contracts, held.broken_contracts)),
+        )
+        compiled: Compilation = compile_kept(CompileCall(files, held, entry, source))
+        return compiled
+
+    for module in (catalog, workflow_catalog, examine_workflows):
+        put(module, "read_checked", read_checked)
+    for module in (workflow_catalog, source_drift, examine_workflows):
+        put(module, "compile_entry", compile_entry)
