@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import THREE_STEPS
 from tests.house.tree import page
 from tests.surfaces.cli.tool import Tool, checked_document
@@ -49,9 +50,9 @@ class Worked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @pytest.fixture(scope="module")
-def worked(tmp_path_factory: pytest.TempPathFactory) -> Worked:
+def worked(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) -> Worked:
     folder = tmp_path_factory.mktemp("home-page")
-    tool = Tool(str(folder))
+    tool = ForkedTool(str(folder), fork_server)
     (folder / ".cursor").mkdir()
     started: Any = tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "look")
     _confirmed(tool, "preferences", "set", "--autonomy", "guided", "--risk-policy", "balanced")
@@ -78,9 +79,9 @@ def _confirmed(tool: Tool, *line: str) -> None:
 
 
 @pytest.fixture
-def copied(worked: Worked, tmp_path: Path) -> Worked:
+def copied(worked: Worked, tmp_path: Path, fork_server: ForkServer) -> Worked:
     """The same on a copy that may be damaged."""
-    tool = Tool(str(tmp_path))
+    tool = ForkedTool(str(tmp_path), fork_server)
     shutil.copytree(worked.tool.home, tool.home)
     return msgspec.structs.replace(worked, tool=tool)
 
@@ -222,8 +223,8 @@ def test_a_deleted_workflow_is_listed_no_more_and_its_run_goes_on(copied: Worked
     assert told["kind"] == "ok"
 
 
-def test_without_its_note_setup_leaves_the_skill(worked: Worked, tmp_path: Path) -> None:
-    tool = Tool(str(tmp_path))
+def test_without_its_note_setup_leaves_the_skill(tmp_path: Path, fork_server: ForkServer) -> None:
+    tool = ForkedTool(str(tmp_path), fork_server)
     (tmp_path / ".cursor").mkdir()
     _confirmed(tool, "setup")
     Path(tool.home, "skill.json").unlink()

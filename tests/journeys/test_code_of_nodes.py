@@ -15,11 +15,11 @@ from handrail.contract.outcome import Success
 from handrail.operations.kept_trees import take_for_command
 from handrail.runtime.runtime import TreeDue
 from handrail.wiring import build_runtime
+from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, picture, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer
-from tests.surfaces.cli.tool import patient_tool
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 class Work:
     """A project with a repository, and a run in it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.tool = patient_tool(str(folder))
+    def __init__(self, folder: Path, server: ForkServer) -> None:
+        self.tool = ForkedTool(str(folder), server)
         self.root = Path(self.tool.project)
         run_git(self.root, "init", "-q", ".")
         write(self.root, "a.py", "a = 1\n")
@@ -54,8 +54,8 @@ class Work:
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Work:
-    return Work(tmp_path)
+def work(tmp_path: Path, fork_server: ForkServer) -> Work:
+    return Work(tmp_path, fork_server)
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")
@@ -377,7 +377,9 @@ def test_a_repository_that_cannot_be_seen_costs_one_line_and_no_answer(work: Wor
 
 
 @pytest.mark.promise("evidence.code.optional")
-def test_a_bundle_with_code_brings_the_files_of_a_step_elsewhere(work: Work, tmp_path: Path) -> None:
+def test_a_bundle_with_code_brings_the_files_of_a_step_elsewhere(
+    work: Work, tmp_path: Path, fork_server: ForkServer
+) -> None:
     write(work.root, "a.py", "a = 'edited'\n")
     write(work.root, "new.bin", b"\0\1\xff")
     started = work.start()
@@ -385,7 +387,7 @@ def test_a_bundle_with_code_brings_the_files_of_a_step_elsewhere(work: Work, tmp
     bundle = str(tmp_path / "work.json")
     work.tool.data("session", "export", session, "--with-code", "--out", bundle)
     (tmp_path / "other").mkdir()
-    other = patient_tool(str(tmp_path / "other"))
+    other = ForkedTool(str(tmp_path / "other"), fork_server)
     shutil.copytree(work.root, Path(other.project), dirs_exist_ok=True)
     run_git(Path(other.project), "checkout", "-q", "--", ".")
     (Path(other.project) / "new.bin").unlink()
@@ -403,13 +405,15 @@ def test_a_bundle_with_code_brings_the_files_of_a_step_elsewhere(work: Work, tmp
 
 
 @pytest.mark.promise("evidence.code.optional")
-def test_a_session_without_its_code_imports_verifies_and_goes_on(work: Work, tmp_path: Path) -> None:
+def test_a_session_without_its_code_imports_verifies_and_goes_on(
+    work: Work, tmp_path: Path, fork_server: ForkServer
+) -> None:
     write(work.root, "a.py", "secret = 'unpublished'\n")
     started = work.start()
     bundle = str(tmp_path / "work.json")
     work.tool.data("session", "export", started["session"]["sessionId"], "--out", bundle)
     (tmp_path / "other").mkdir()
-    other = patient_tool(str(tmp_path / "other"))
+    other = ForkedTool(str(tmp_path / "other"), fork_server)
     shown = other.data("session", "import", bundle, "--dry-run")
     other.data("session", "import", bundle, "--confirm", shown["confirm_token"])
 

@@ -11,6 +11,7 @@ import pytest
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.reading import _table
+from tests.conformance.forked import ForkedTool, ForkServer
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import Tool
 
@@ -18,8 +19,8 @@ SKILL = Path(__file__).parents[2] / "skills" / "handrail" / "SKILL.md"
 
 
 @pytest.fixture(scope="module")
-def tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
-    return Tool(str(tmp_path_factory.mktemp("learning")))
+def tool(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) -> Tool:
+    return ForkedTool(str(tmp_path_factory.mktemp("learning")), fork_server)
 
 
 def first_lines() -> list[list[str]]:

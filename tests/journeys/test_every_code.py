@@ -16,6 +16,7 @@ from handrail.engine.reasons import BlockerCode, ReasonName
 from handrail.engine.reply import WarningCode
 from handrail.host.check_programs import LocalCheckPrograms
 from handrail.runtime.runtime import Runtime
+from tests.conformance.forked import ForkServer
 from tests.conftest import GivenFiles, memory_runtime
 from tests.house.tree import python_files, room_of
 from tests.journeys.at_a_terminal import Person, seat
@@ -192,7 +193,9 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("answers.every-code")
-def test_every_event_kind_is_written_by_a_call(runtime: Runtime, tmp_path: Path) -> None:
+def test_every_event_kind_is_written_by_a_call(
+    runtime: Runtime, tmp_path: Path, fork_server: ForkServer
+) -> None:
     rich = rich_session(runtime)
     elsewhere = memory_runtime()
     imported(elsewhere, exported(runtime, rich["session"]["sessionId"]))
@@ -204,7 +207,7 @@ def test_every_event_kind_is_written_by_a_call(runtime: Runtime, tmp_path: Path)
     answer(seat(runtime, Person("y")), "run.confirm", stateToken=rich["stateToken"])
     answer(runtime, "run.close", run=seen["stateToken"], reason="abandoned")
 
-    work = Work(tmp_path)
+    work = Work(tmp_path, fork_server)
     trees = work.events(work.start(), "tree_recorded")
 
     written = {

@@ -13,6 +13,7 @@ from handrail.host.workspace import LocalWorkspace
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import find_contract
+from tests.conformance.forked import ForkServer
 from tests.conftest import memory_runtime
 from tests.filled_in import in_own_words
 from tests.host.worktree.project import write
@@ -210,8 +211,8 @@ def test_a_place_is_understood_or_unknown_however_it_is_written(
 
 
 @pytest.mark.promise("evidence.odd-but-true")
-def test_a_file_that_this_run_deleted_may_be_named(tmp_path: Path) -> None:
-    work = Work(tmp_path)
+def test_a_file_that_this_run_deleted_may_be_named(tmp_path: Path, fork_server: ForkServer) -> None:
+    work = Work(tmp_path, fork_server)
     first = work.tool.data("run", "continue", "--ack", work.start()["ackToken"], "--notes", "Planned.")
     (work.root / "a.py").unlink()
     deleted = msgspec.json.decode(changed_files("a.py"))
@@ -340,8 +341,10 @@ def changed_files(*paths: str, command: str = "true", **fields: Any) -> str:
 
 
 @pytest.mark.promise("evidence.changed")
-def test_a_list_of_changed_files_is_held_against_the_files_of_the_start(tmp_path: Path) -> None:
-    work = Work(tmp_path)
+def test_a_list_of_changed_files_is_held_against_the_files_of_the_start(
+    tmp_path: Path, fork_server: ForkServer
+) -> None:
+    work = Work(tmp_path, fork_server)
     first = work.tool.data("run", "continue", "--ack", work.start()["ackToken"], "--notes", "Planned.")
 
     def report(token: str, artifacts: str) -> Any:
@@ -360,8 +363,10 @@ def test_a_list_of_changed_files_is_held_against_the_files_of_the_start(tmp_path
 
 
 @pytest.mark.promise("evidence.late-baseline")
-def test_a_start_without_a_tree_leaves_the_next_one_to_compare_with(tmp_path: Path) -> None:
-    work = Work(tmp_path)
+def test_a_start_without_a_tree_leaves_the_next_one_to_compare_with(
+    tmp_path: Path, fork_server: ForkServer
+) -> None:
+    work = Work(tmp_path, fork_server)
     config = (work.root / ".git/config").read_bytes()
     write(work.root, ".git/config", "[core\nbroken")
     ran = work.tool.run("run", "start", "wr.small_change", "--goal", "g", "--request-id", "k")
@@ -393,8 +398,10 @@ def test_a_start_without_a_tree_leaves_the_next_one_to_compare_with(tmp_path: Pa
 
 
 @pytest.mark.promise("evidence.ran")
-def test_a_command_is_believed_by_its_receipt_and_stale_after_the_next_edit(tmp_path: Path) -> None:
-    work = Work(tmp_path)
+def test_a_command_is_believed_by_its_receipt_and_stale_after_the_next_edit(
+    tmp_path: Path, fork_server: ForkServer
+) -> None:
+    work = Work(tmp_path, fork_server)
     first = work.tool.data("run", "continue", "--ack", work.start()["ackToken"], "--notes", "Planned.")
     write(work.root, "a.py", "a = 2\n")
     work.tool.data("check", "run", "--", "true")
@@ -416,8 +423,10 @@ def test_a_command_is_believed_by_its_receipt_and_stale_after_the_next_edit(tmp_
 
 
 @pytest.mark.promise("evidence.ran")
-def test_a_step_that_asks_for_a_declared_check_says_so_and_waits_for_it(tmp_path: Path) -> None:
-    work = Work(tmp_path)
+def test_a_step_that_asks_for_a_declared_check_says_so_and_waits_for_it(
+    tmp_path: Path, fork_server: ForkServer
+) -> None:
+    work = Work(tmp_path, fork_server)
     asking = {"id": "do", "title": "Do", "prompt": "Do it.", "evidence": {"check": "tests"}}
     workflow = {"id": "project.asks", "name": "Asks", "description": "Asks for a check.", "steps": [asking]}
     write(work.root, ".handrail/workflows/asks.json", msgspec.json.encode(workflow).decode())

@@ -12,11 +12,11 @@ from handrail.engine.receipts import digest_argv
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.hook import HookAnswer, answer_hook
 from handrail.surfaces.cli.shell_hook import params_after_shell
+from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import KeptAudit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import advance, start
 from tests.journeys.test_receipts import SECRET, Place, receipts
-from tests.surfaces.cli.tool import patient_tool
 
 CLAUDE = {
     "session_id": "4f1c",
@@ -119,9 +119,9 @@ def test_a_command_is_recorded_with_the_folder_that_its_shell_was_in(
 @pytest.mark.promise("receipt.where-it-ran")
 @pytest.mark.parametrize(("folder", "counts"), [("", True), ("sub", False), ("..", False), (None, False)])
 def test_a_command_of_a_shell_in_another_folder_is_not_the_projects(
-    tmp_path: Path, folder: str | None, *, counts: bool
+    tmp_path: Path, fork_server: ForkServer, folder: str | None, *, counts: bool
 ) -> None:
-    tool = patient_tool(str(tmp_path))
+    tool = ForkedTool(str(tmp_path), fork_server)
     project = Path(tool.project)
     run_git(project, "init", "-q", ".")
     (project / "sub").mkdir()
@@ -148,8 +148,10 @@ def test_a_command_of_a_shell_in_another_folder_is_not_the_projects(
 
 
 @pytest.mark.promise("receipt.where-it-ran")
-def test_work_in_a_folder_passes_by_the_receipt_that_the_refusal_names(tmp_path: Path) -> None:
-    tool = patient_tool(str(tmp_path))
+def test_work_in_a_folder_passes_by_the_receipt_that_the_refusal_names(
+    tmp_path: Path, fork_server: ForkServer
+) -> None:
+    tool = ForkedTool(str(tmp_path), fork_server)
     project = Path(tool.project)
     run_git(project, "init", "-q", ".")
     started = tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "folders")
@@ -248,8 +250,10 @@ def test_a_message_that_tells_nothing_costs_nothing(place: Place, message: bytes
 
 
 @pytest.mark.promise("receipt.hook-never-fails")
-def test_the_hook_of_the_program_exits_with_0_and_says_nothing(tmp_path: Path) -> None:
-    tool = patient_tool(str(tmp_path))
+def test_the_hook_of_the_program_exits_with_0_and_says_nothing(
+    tmp_path: Path, fork_server: ForkServer
+) -> None:
+    tool = ForkedTool(str(tmp_path), fork_server)
     started = tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "hooks")
 
     ran = [tool.run("hook", "PostToolUse", stdin=json.dumps(one).encode()) for one in (CLAUDE, [1])]

@@ -24,6 +24,7 @@ from handrail.host.settings import LocalSettings
 from handrail.runtime.operation import all_operations, operation
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON
+from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import GivenWorkspace, KeptAudit
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import command, events_of, of_kind
@@ -458,8 +459,8 @@ def test_a_session_tells_of_its_receipts_and_a_copy_of_it_has_them(place: Place)
 
 
 @pytest.mark.promise("evidence.imported")
-def test_what_another_store_recorded_is_told_as_such(tmp_path: Path) -> None:
-    here, there = patient_tool(str(tmp_path / "here")), patient_tool(str(tmp_path / "there"))
+def test_what_another_store_recorded_is_told_as_such(tmp_path: Path, fork_server: ForkServer) -> None:
+    here, there = (ForkedTool(str(tmp_path / name), fork_server) for name in ("here", "there"))
     started = here.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "moves")
     session_id = started["session"]["sessionId"]
     changing = here.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.forked import ForkServer
 from tests.host.worktree.project import commit, picture, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.test_code_of_nodes import Work
@@ -17,8 +18,8 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Work:
-    return Work(tmp_path)
+def work(tmp_path: Path, fork_server: ForkServer) -> Work:
+    return Work(tmp_path, fork_server)
 
 
 def first_node(work: Work, reply: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.forked import ForkServer
 from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import picture, write
 from tests.journeys.test_code_of_nodes import Work
@@ -81,8 +82,8 @@ def served(work: Work) -> Iterator[Server]:
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Work:
-    prepared = Work(tmp_path)
+def work(tmp_path: Path, fork_server: ForkServer) -> Work:
+    prepared = Work(tmp_path, fork_server)
     write(prepared.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
     return prepared
 

@@ -10,6 +10,7 @@ import pytest
 
 from handrail.host.settings import LocalSettings
 from handrail.program.setup.first_checks import suggest_checks
+from tests.conformance.forked import ForkedTool, ForkServer
 from tests.surfaces.cli.tool import Tool
 
 PYPROJECT = (
@@ -59,8 +60,8 @@ def test_checks_are_suggested_from_the_files_of_a_project(
 
 
 @pytest.fixture
-def tool(tmp_path: Path) -> Tool:
-    return Tool(str(tmp_path))
+def tool(tmp_path: Path, fork_server: ForkServer) -> Tool:
+    return ForkedTool(str(tmp_path), fork_server)
 
 
 def confirmed(tool: Tool, *line: str) -> Any:
