@@ -154,7 +154,7 @@ PLACES = (
     ),
     Place(
         path="data/blobs/<start>/<digest>",
-        holds="Compiled workflows and long notes, shared by all sessions.",
+        holds="Compiled workflows, long notes, and files that nodes keep; shared by all sessions.",
         loss="history",
         after="Calls that need it answer `STORE_CORRUPT`, until the same content is stored again.",
     ),

@@ -1,7 +1,7 @@
 """Why a report is not accepted as it is: one closed set of reasons, with two views of it. Pure.
 
-A blocking mode shows a reason as a blocker, `full_auto_never_stop` records it as a critical gap. The
-mapping is the table below; nothing else decides it.
+A blocking mode shows a reason as a blocker, `full_auto_never_stop` records it as a critical gap:
+`consequence` decides that, and nothing else does.
 """
 
 from collections.abc import Iterable, Mapping

@@ -58,7 +58,7 @@ class Handle(msgspec.Struct, Generic[_C], frozen=True, kw_only=True):
     claims: _C
     warnings: tuple[ReplyWarning, ...] = ()
     beside: tuple[StateClaims, ...] = ()
-    """State tokens that came along; `token_pairs.require_one_reply` says whether they belong to it."""
+    """State tokens that came along; `require_one_reply` says whether they belong to it."""
 
 
 class TokenCall(msgspec.Struct, frozen=True, kw_only=True):
