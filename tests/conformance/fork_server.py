@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 
 import handrail
 from handrail.contract.outcome import Success
+from handrail.host.program import updates
 from handrail.main import console, main
 from handrail.operations import kept_trees
 from handrail.runtime.hub import perform
@@ -62,6 +63,7 @@ def serve(path: str, parent: int) -> NoReturn:
         if not module.name.startswith(LEFT_OUT):
             _load(module.name)
     kept_trees.COMMAND_SECONDS = 60  # what is shown here must not depend on how busy the machine is
+    updates.RETRY_MS = 1  # the pause before a second try has tests of its own
     share_readings(setattr)
     _warm_up()
     gc.freeze()  # children share the pages

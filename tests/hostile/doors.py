@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.host.program import updates
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.mcp.calls import answer_call
@@ -66,6 +67,7 @@ class Doors:
             "PATH": os.defpath,
         }
         monkeypatch.chdir(self.project)
+        monkeypatch.setattr(updates, "RETRY_MS", 1)
 
     def answers(self) -> Iterator[tuple[str, bytes]]:
         """Call everything once: the name of each, and what it told."""

@@ -121,6 +121,7 @@ def strict_json(content: bytes) -> Any:
 
 def checked_document(ran: Ran) -> Any:
     """The CLI envelope on stdout, after every rule that holds for all of them (CLI 3, 4 and 6)."""
+    assert ran.out, ran
     document = strict_json(ran.out)
     assert ran.err == b"", ran.err
     if document["ok"] is True:
