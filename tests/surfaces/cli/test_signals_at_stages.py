@@ -21,6 +21,7 @@ CLAIM = ("handrail.host.confirmed_tokens:ConfirmedTokenFiles", "claim", 0)
 BEFORE_WRITE = ("handrail.runtime.write_permission", "check_expiry", 0)
 WRITE = ("handrail.host.keyring:FileKeyring", "rotate", 0)
 AUDIT = ("handrail.host.audit:AuditFiles", "record", 0)
+DELIVERY = ("handrail.surfaces.cli.run", "_deliver", 0)
 REMOVE_SECOND = ("handrail.event_log.files.upkeep.keeper:FileKeeper", "remove_session", 1)
 REMOVE_LAST = ("handrail.event_log.files.upkeep.keeper:FileKeeper", "remove_session", 2)
 SWEEP = ("handrail.event_log.files.upkeep.keeper:FileKeeper", "remove", 0)
@@ -84,6 +85,19 @@ def test_from_the_write_on_the_true_success_is_told(
     assert ran.status == 0
     assert checked_document(ran)["data"]["key_count"] == 2
     assert keyring(fresh_tool) != before
+
+
+@pytest.mark.promise("cli.interrupted")
+@pytest.mark.parametrize("number", [*SIGNALS, signal.SIGALRM])
+def test_an_answer_that_is_built_is_told_whatever_signal_comes_before_it_is_written(
+    fresh_tool: Tool, number: signal.Signals
+) -> None:
+    call = Blocked(fresh_tool, DELIVERY, "workflow", "list")
+    call.send(number)
+    ran = call.end()
+
+    assert ran.status == 0
+    assert checked_document(ran)["data"]["items"] != []
 
 
 def test_a_second_signal_ends_the_call_at_once_with_an_envelope(fresh_tool: Tool) -> None:

@@ -140,6 +140,7 @@ def run(
     process.commits = caller.commits
     try:
         answer = _run_guarded(caller, parts, lambda: _answer(process, caller, arguments, environment, parts))
+        process.settle()  # an answer that is built is told
     except Interrupted as stop:
         failure = describe_stop(stop)
         answer = _run_guarded(caller, parts, lambda: _render(caller, failure))
