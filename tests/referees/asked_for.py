@@ -33,7 +33,7 @@ def main(names: Sequence[str]) -> int:
         trouble = install_chromium() if name == "console" else ""
         if trouble:
             print(trouble, flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-rs", *TESTS[name]]
+        command = [sys.executable, "-m", "pytest", "-rs", *TESTS[name]]
         around = {**os.environ, f"HANDRAIL_TEST_{name.upper()}": "1"}
         statuses.append(subprocess.run(command, cwd=ROOT, env=around, check=False).returncode)
     return max(statuses)
