@@ -36,7 +36,7 @@ from tests.journeys.conversation import advance, answer, refusal, rehydrate, sta
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import give, step
 
-SMALL, LARGE = 12, 24
+SMALL, LARGE = 16, 32
 OFTEN = 130
 """Lines that run less often are not looked at."""
 MOST_GROWTH = 2.6
