@@ -130,3 +130,17 @@ def test_every_call_has_its_own_name() -> None:
 
 def test_a_timestamp_is_utc_with_milliseconds() -> None:
     assert re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z", timestamp())
+
+
+@pytest.mark.promise("cli.interrupted")
+def test_a_deadline_that_a_wait_for_stdin_sees_is_answered_once_though_the_alarm_comes_too(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are due at the same moment, and either may be first."""
+    monkeypatch.setattr("select.select", lambda *_: ([], [], []))
+    process.open_to_signals()
+    process.start_deadline(60)
+
+    with pytest.raises(Interrupted, match="the deadline passed"):
+        process.read_stdin(1)
+    send(signal.SIGALRM)

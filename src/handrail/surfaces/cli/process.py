@@ -136,6 +136,7 @@ class Process:
             # A signal right before a blocking read would be lost; select has its own timeout.
             ready, _, _ = select.select([STDIN], [], [], self.seconds_left())
             if not ready:
+                self.settle()  # the alarm is due at the same moment, and one of them is answered
                 raise Interrupted(is_deadline=True)
             chunk = os.read(STDIN, min(_CHUNK_BYTES, missing))
             if not chunk:
