@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -192,8 +193,7 @@ def check_reply(session_id: str, rendered: Rendered) -> None:
     assert f"handrail store verify --ids {session_id}" in rendered.text
     assert not {"ackToken", "retryAckToken", "checkpointToken"} & set(reply)
     assert reply["nextCall"] is None
-    for start_of_token in ("ak1", "ck1", "ch1"):
-        assert start_of_token not in rendered.text
+    assert re.findall(r"\b(?:ak|ck|ch)1", rendered.text) == []  # inside a token any letters may stand
 
 
 @pytest.mark.promise("unsound.told")

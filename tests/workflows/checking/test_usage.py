@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from handrail.workflows.checking.whole_file import read_checked
 from tests.workflows.checking.linted import linted, seen
-from tests.workflows.compiling.written import call, choice, loop, step
+from tests.workflows.compiling.written import call, choice, document, loop, step
 
 TEXT: dict[str, Any] = {"type": "string"}
 IS_X = {"kind": "compare", "input": "x", "op": "equals", "value": "y"}
@@ -85,3 +87,26 @@ def test_functions_assessments_and_references_count_where_a_step_names_them() ->
 
 def test_a_value_in_a_function_counts() -> None:
     assert linted(step("a", functionRefs=["f"]), functions={"f": "See {{x}}."}, inputs={"x": TEXT}) == ()
+
+
+@pytest.mark.promise("truth.files.values-fit")
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [
+        ({"x": "n"}, []),
+        ({"xy": "n"}, ["/steps/0/options/1/set/xy"]),
+        ({"q": "n"}, ["/steps/0/options/1/set/q"]),
+        ({"x": "n", "q": "n"}, []),
+    ],
+)
+def test_an_option_that_sets_another_name_than_its_neighbours_is_told_however_short_it_is(
+    sets: dict[str, str], told: list[str]
+) -> None:
+    """What nobody reads may be there for the record, beside what the other options set."""
+    options = [{"id": "o", "label": "O", "set": {"x": "y"}}, {"id": "p", "label": "P", "set": sets}]
+    asked = {"type": "choice", "id": "c", "title": "C", "prompt": "P", "options": options}
+    written = document(asked, step("a", when=IS_X), step("b"), inputs={"x": TEXT})
+
+    problems = read_checked(json.dumps(written).encode()).problems
+
+    assert [one.pointer for one in problems if "is set here" in one.message] == told

@@ -268,6 +268,7 @@ class _Names:
 
     def _choice(self, part: Object, place: str, variables: frozenset[str]) -> None:
         self._texts(part["prompt"], f"{place}/prompt", variables)
+        set_somewhere = frozenset(name for option in part["options"] for name in option.get("set", {}))
         for index, option in enumerate(part["options"]):
             here = f"{place}/options/{index}"
             self._plain_texts(option, here, ("label", "description"))
@@ -276,8 +277,10 @@ class _Names:
                 if spec is not None:
                     check_set_value(self._found, spec, value, pointer)
                 else:
+                    own = frozenset(option["set"])
+                    missing = set_somewhere - own
                     self._set.append(
-                        SetName(pointer=pointer, name=name, beside=frozenset(option["set"]), is_key=True)
+                        SetName(pointer=pointer, name=name, beside=own, instead=missing, is_key=True)
                     )
 
     def _dimensions(self, dimensions: dict[str, list[str]], pointer: str) -> None:
@@ -409,7 +412,7 @@ class _Names:
             # A routine of another collection gets its names from whoever calls it.
             if name not in self._told and self._document.get("kind") != "routine":
                 message = f"{quote_name(name)} is read here, and nothing declares it."
-                fix = "The step before its first use asks for it; send its value as context."
+                fix = "Send its value as context, at the start or before the step that reads it."
                 self._found.report("undeclared_name", pointer, message, fix)
             self._told.add(name)
             return

@@ -27,6 +27,8 @@ class SetName(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     beside: frozenset[str] = frozenset()
     """What the same option sets."""
+    instead: frozenset[str] = frozenset()
+    """What the other options of the choice set and this one does not."""
     is_key: bool = False
 
 
@@ -53,6 +55,8 @@ def check_set_names(
         known = relied_on - one.beside
         sure, near = guess_surely(one.name, known), guess_name(one.name, known)
         if not sure and not _is_near(one.name, near):
+            near = min(one.instead & relied_on, default="")  # however it is spelt: the run does not hear of it
+        if not sure and not near:
             continue
         message = f"{quote_name(one.name)} is set here, and nothing reads it."
         fix = f"Did you mean {sure or near}?"
