@@ -55,7 +55,7 @@ def check_set_names(
         known = relied_on - one.beside
         sure, near = guess_surely(one.name, known), guess_name(one.name, known)
         if not sure and not _is_near(one.name, near):
-            near = min(one.instead & relied_on, default="")  # however it is spelt: the run does not hear of it
+            near = min(one.instead & relied_on, default="")  # however it is spelt
         if not sure and not near:
             continue
         message = f"{quote_name(one.name)} is set here, and nothing reads it."
