@@ -8,7 +8,18 @@ from collections.abc import Sequence
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.surfaces.cli.reading.parse import Parsed, Reference, Value, array_of, label_of, object_of, parse
+from handrail.surfaces.cli.reading._table import COMMANDS
+from handrail.surfaces.cli.reading.parse import (
+    OTHER_WORDS,
+    Parsed,
+    Reference,
+    Value,
+    array_of,
+    label_of,
+    object_of,
+    parse,
+)
+from handrail.surfaces.cli.reading.repair import repair_line
 from handrail.surfaces.cli.reading.spelling import refusal
 
 
@@ -285,6 +296,16 @@ def test_the_nearest_name_is_told_and_not_executed(line: list[str], near: str) -
 
     assert near in parsed.problems[0].near
     assert parsed.options == {}
+
+
+@pytest.mark.parametrize(("typed", "meant"), OTHER_WORDS.items())
+def test_a_command_of_other_tools_leads_to_ours_and_not_to_one_that_is_spelt_alike(
+    typed: str, meant: str
+) -> None:
+    assert typed not in COMMANDS
+    assert parse(typed.split()).problems[0].near == (meant,)
+    if meant in COMMANDS and not any(param["required"] for param in COMMANDS[meant]["params"]):
+        assert repair_line(typed.split()) == meant.split()
 
 
 def test_a_lost_command_line_reports_the_command_alone() -> None:

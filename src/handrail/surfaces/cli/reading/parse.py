@@ -219,8 +219,22 @@ def _json_kind(value: Json) -> str:
 SHORT_FLAGS = {"-h": "--help", "-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
 SELF_DESCRIPTION = "self."
 """The prefix of operations that must answer even if everything else is broken."""
-LONE_WORDS = {"help": "--help", "version": "--version"}
-"""Names are exact, so these are refused, with the flag that is meant."""
+OTHER_WORDS = {
+    "help": "--help",
+    "version": "--version",
+    "run list": "session list",
+    "run resume": "session resume",
+    "run show": "run graph",
+    "run status": "run graph",
+    "session close": "run close",
+    "session continue": "run continue",
+    "session status": "session show",
+    "status": "session list",
+    "workflow run": "run start",
+    "workflow show": "workflow inspect",
+    "workflow start": "run start",
+}
+"""Names are exact, so these are refused, with the one that is meant: spelling alone would find another."""
 _FEW = 12
 """More names than this make a list, not a sentence."""
 
@@ -407,7 +421,7 @@ def _report_unknown_command(reading: _Reading) -> None:
     path = " ".join((*reading.words, reading.lost_at[0]))
     longer = " ".join((*reading.words, *reading.lost_at[:2]))
     near = find_nearest(longer, _table.COMMANDS) or find_nearest(path, known)
-    near = [LONE_WORDS[path]] if path in LONE_WORDS else near
+    near = [OTHER_WORDS[path]] if path in OTHER_WORDS else near
     reading.problems.append(
         Problem(
             param="command",

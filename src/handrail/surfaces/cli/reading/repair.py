@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from handrail.contract.suggest import find_only_near
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.reading.parse import commands_under, parse
+from handrail.surfaces.cli.reading.parse import OTHER_WORDS, commands_under, parse
 
 if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
     from handrail.surfaces.cli.reading.rows import Command, Param
@@ -58,8 +58,9 @@ def _find_command(words: Sequence[str]) -> tuple[Command, int] | None:
     """The command that the first words name or nearly name, and how many of them do."""
     for count in (3, 2, 1):
         path = " ".join(words[:count])
-        if len(words) >= count and (path in _table.COMMANDS or path in _TOOLS):
-            return _table.COMMANDS[_TOOLS.get(path, path)], count
+        named = _TOOLS.get(path) or OTHER_WORDS.get(path, path)
+        if len(words) >= count and named in _table.COMMANDS:
+            return _table.COMMANDS[named], count
     for count in (2, 1):
         if len(words) >= count and not commands_under(words[count - 1]):  # a group is no command's last word
             ending = [path for path in _table.COMMANDS if path.split()[-1] == words[count - 1]]
