@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,14 @@ from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import find_contract
 from tests.filled_in import in_own_words
 from tests.journeys.doors import command, events_of, of_kind, tool_call
-from tests.journeys.given_workflows import NEVER_STOP, WITH_DECISION, choice, option, step
-from tests.journeys.test_what_counts import Reply, begun, results, seen, sent
+from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, choice, option, step
+from tests.journeys.test_what_counts import Reply, begun, reread, results, seen, sent
 
 A_GAP = {"kind": "wr.gap", "severity": "warning", "summary": "No logs were kept."}
 LEFT_OUT = {"kind": "wr.workflow_divergence", "reason": "efficiency_skip", "summary": "Read half of it."}
+A_LOSS = {"kind": "wr.gap", "severity": "critical", "summary": "The table was dropped."}
+NOTED = A_GAP | {"severity": "info"}
+LOST = seen("web_browsing", "unavailable")
 FACTS = [A_GAP, LEFT_OUT, seen("delegation", "unavailable")]
 REPORTING = {"output": {"contractRef": "wr.contracts.verification_report"}}
 
@@ -94,6 +98,152 @@ def test_facts_count_at_a_choice_and_at_an_action(runtime: Runtime, pending: str
     assert run["capabilities"] == {"delegation": "unavailable"}
 
 
+def refused_at_a_step(runtime: Runtime, facts: list[dict[str, Any]]) -> Reply:
+    return sent(runtime, begun(runtime, step("a", **WITH_DECISION))["ackToken"], *facts)
+
+
+def refused_at_a_retry(runtime: Runtime, facts: list[dict[str, Any]]) -> Reply:
+    blocked = refused_at_a_step(runtime, [])
+    return sent(runtime, blocked["retryAckToken"], *facts)
+
+
+def refused_after_a_checkpoint(runtime: Runtime, facts: list[dict[str, Any]]) -> Reply:
+    half = saved(runtime, begun(runtime, step("a", **WITH_DECISION)), NOTED).structured
+    return sent(runtime, half["ackToken"], *facts)
+
+
+def refused_at_a_choice(runtime: Runtime, facts: list[dict[str, Any]]) -> Reply:
+    first = begun(runtime, choice("way", option("left"), option("right")))
+    return sent(runtime, first["pending"]["choices"][0]["token"], {"kind": "wr.plan"}, *facts)
+
+
+def refused_before_a_loop(runtime: Runtime, facts: list[dict[str, Any]]) -> Reply:
+    loop = {"type": "loop", "loopId": "each", "maxIterations": 2, "body": [step("one")]}
+    listed = loop | {"forEach": {"input": "parts", "as": "part"}}
+    first = begun(runtime, step("a"), listed, inputs={"parts": {"type": "array"}})
+    return sent(runtime, first["ackToken"], *facts)
+
+
+@pytest.mark.promise("truth.facts.refused-call")
+@pytest.mark.parametrize(
+    "refuse",
+    [
+        refused_at_a_step,
+        refused_at_a_retry,
+        refused_after_a_checkpoint,
+        refused_at_a_choice,
+        refused_before_a_loop,
+    ],
+)
+def test_facts_of_a_blocked_attempt_count_at_once_and_after_the_run_was_closed(
+    runtime: Runtime, refuse: Callable[[Runtime, list[dict[str, Any]]], Reply]
+) -> None:
+    blocked = refuse(runtime, [A_LOSS, LEFT_OUT, seen("delegation", "unavailable")])
+
+    run = shown(runtime, blocked)
+    _, ledger = command(runtime, "ledger", "show", run["id"])
+    _, needs = command(runtime, "session", "needs")
+    command(runtime, "run", "close", blocked["session"]["sessionId"], "--reason", "abandoned")
+    _, gaps = command(runtime, "session", "gaps")
+    assert (blocked["kind"], run["status"]) == ("blocked", "blocked")
+    assert [gap["summary"] for gap in run["gaps"] if gap["is_open"]] == ["The table was dropped."]
+    assert [told["summary"] for told in run["divergences"]] == ["Read half of it."]
+    assert run["capabilities"] == {"delegation": "unavailable"}
+    (warned,) = [told for told in blocked["warnings"] if told["code"] == "GAP_RECORDED"]
+    assert warned["details"]["gapId"] in [gap["id"] for gap in run["gaps"]]
+    assert [need["why"] for need in needs["data"]["needs"] if need["kind"] == "gap"] == [
+        "The table was dropped."
+    ]
+    assert "The table was dropped." in str(ledger["data"])
+    assert [gap["summary"] for gap in gaps["data"]["items"] if gap["state"] == "open"] == [
+        "The table was dropped."
+    ]
+
+
+def retried(runtime: Runtime, first: Reply, blocked: Reply) -> Reply:
+    return sent(runtime, blocked["retryAckToken"], A_DECISION)
+
+
+def retried_with_the_same(runtime: Runtime, first: Reply, blocked: Reply) -> Reply:
+    return sent(runtime, blocked["retryAckToken"], A_DECISION, *FACTS)
+
+
+def retried_twice(runtime: Runtime, first: Reply, blocked: Reply) -> Reply:
+    again = sent(runtime, blocked["retryAckToken"], *FACTS)
+    return sent(runtime, again["retryAckToken"], A_DECISION)
+
+
+def retried_after_a_checkpoint_with_the_same(runtime: Runtime, first: Reply, blocked: Reply) -> Reply:
+    half = saved(runtime, blocked, A_GAP, LEFT_OUT).structured
+    return sent(runtime, half["ackToken"], A_DECISION)
+
+
+def begun_anew(runtime: Runtime, first: Reply, blocked: Reply) -> Reply:
+    return sent(runtime, reread(runtime, first)["ackToken"], A_DECISION)
+
+
+def begun_anew_with_the_same(runtime: Runtime, first: Reply, blocked: Reply) -> Reply:
+    return sent(runtime, reread(runtime, first)["ackToken"], A_DECISION, *FACTS)
+
+
+@pytest.mark.promise("truth.facts.refused-call")
+@pytest.mark.parametrize(
+    "go_on",
+    [
+        retried,
+        retried_with_the_same,
+        retried_twice,
+        retried_after_a_checkpoint_with_the_same,
+        begun_anew,
+        begun_anew_with_the_same,
+    ],
+)
+def test_facts_of_a_blocked_attempt_are_recorded_once_whatever_follows(
+    runtime: Runtime, go_on: Callable[[Runtime, Reply, Reply], Reply]
+) -> None:
+    first = begun(runtime, step("a", **WITH_DECISION))
+    blocked = sent(runtime, first["ackToken"], *FACTS)
+
+    done = go_on(runtime, first, blocked)
+
+    run, events = shown(runtime, done), events_of(runtime, done)
+    assert run["status"] == "complete_with_gaps"
+    assert len(of_kind(events, "gap_recorded")) == len(run["gaps"]) == 1
+    assert len(of_kind(events, "divergence_recorded")) == len(run["divergences"]) == 1
+    assert run["capabilities"] == {"delegation": "unavailable"}
+    assert sent(runtime, first["ackToken"], *FACTS) == blocked
+    assert "complete_with_gaps" in str(command(runtime, "ledger", "show", run["id"]))
+
+
+@pytest.mark.promise("truth.facts.refused-call")
+def test_a_gap_of_a_blocked_attempt_that_was_settled_stays_settled_until_it_is_reported_again(
+    runtime: Runtime,
+) -> None:
+    first = begun(runtime, step("a", **WITH_DECISION), step("b"))
+    blocked = sent(runtime, first["ackToken"], A_GAP)
+    (gap,) = [told["details"]["gapId"] for told in blocked["warnings"] if told["code"] == "GAP_RECORDED"]
+    half = saved(runtime, blocked, A_GAP | {"severity": "info", "resolvesGapId": gap}).structured
+
+    at_b = sent(runtime, half["ackToken"], A_DECISION)
+    settled = [held["is_open"] for held in shown(runtime, at_b)["gaps"]]
+    again = sent(runtime, reread(runtime, half)["ackToken"], A_DECISION, A_GAP)
+
+    assert True not in settled
+    assert [held["is_open"] for held in shown(runtime, again)["gaps"]].count(True) == 1
+
+
+@pytest.mark.promise("truth.facts.refused-call")
+def test_a_dry_run_names_the_gaps_that_a_refused_report_would_record(runtime: Runtime) -> None:
+    first = begun(runtime, step("a", **WITH_DECISION))
+    artifacts = json.dumps([A_GAP])
+
+    _, foretold = command(
+        runtime, "run", "continue", "--ack", first["ackToken"], "--artifacts", artifacts, "--dry-run"
+    )
+
+    assert (foretold["data"]["verdict"], foretold["data"]["gaps"]) == ("would_block", ["No logs were kept."])
+
+
 @pytest.mark.promise("truth.facts.every-call")
 def test_a_checkpoint_with_a_fact_that_does_not_fit_is_refused_and_can_be_sent_again(
     runtime: Runtime,
@@ -132,6 +282,67 @@ def test_a_required_capability_that_is_lost_in_a_checkpoint_is_a_gap(runtime: Ru
         "capability_missing:required_capability_unavailable"
     ]
     assert half["pending"]["stepId"] == "a"
+
+
+def lost_in_a_checkpoint(runtime: Runtime, at_a: Reply) -> str:
+    return str(saved(runtime, at_a, LOST).structured["ackToken"])
+
+
+def lost_in_a_checkpoint_left_aside(runtime: Runtime, at_a: Reply) -> str:
+    saved(runtime, at_a, LOST)
+    return str(at_a["ackToken"])
+
+
+def lost_in_an_attempt_left_aside(runtime: Runtime, at_a: Reply) -> str:
+    sent(runtime, at_a["ackToken"], LOST)
+    return str(reread(runtime, at_a)["ackToken"])
+
+
+@pytest.mark.promise("truth.counts.capability-lost")
+@pytest.mark.parametrize(
+    "lose", [lost_in_a_checkpoint, lost_in_a_checkpoint_left_aside, lost_in_an_attempt_left_aside]
+)
+def test_no_way_leads_round_the_loss_of_a_required_capability(
+    runtime: Runtime, lose: Callable[[Runtime, Reply], str]
+) -> None:
+    first = begun(runtime, step("a"), capabilities={"web_browsing": "required"})
+    at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
+
+    stopped = sent(runtime, lose(runtime, at_a))
+    cured = sent(runtime, reread(runtime, stopped)["ackToken"], seen("web_browsing", "available"))
+    fork = sent(runtime, reread(runtime, at_a)["ackToken"])
+
+    assert [told["code"] for told in stopped["blockers"]] == ["REQUIRED_CAPABILITY_UNAVAILABLE"]
+    assert cured["isComplete"] is True
+    assert "gap" not in cured["closing"]
+    assert fork["isComplete"] is True
+
+
+@pytest.mark.promise("truth.counts.capability-lost")
+@pytest.mark.parametrize("lose", [lost_in_a_checkpoint, lost_in_a_checkpoint_left_aside])
+def test_the_loss_of_a_required_capability_is_one_gap_where_nothing_may_stop(
+    runtime: Runtime, lose: Callable[[Runtime, Reply], str]
+) -> None:
+    first = begun(runtime, step("a"), preferences=NEVER_STOP, capabilities={"web_browsing": "required"})
+    at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
+
+    done = sent(runtime, lose(runtime, at_a))
+
+    assert shown(runtime, done)["status"] == "complete_with_gaps"
+    assert len(shown(runtime, done)["gaps"]) == 1
+
+
+@pytest.mark.promise("truth.counts.capability-cured")
+def test_a_checkpoint_that_saw_the_capability_work_lets_the_blocked_step_go_on(runtime: Runtime) -> None:
+    first = begun(runtime, step("a"), step("b"), capabilities={"web_browsing": "required"})
+    at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
+    blocked = sent(runtime, at_a["ackToken"], LOST)
+
+    half = saved(runtime, blocked, seen("web_browsing", "available")).structured
+    at_b = sent(runtime, half["ackToken"])
+
+    assert at_b["pending"]["stepId"] == "b"
+    assert shown(runtime, at_b)["capabilities"] == {"web_browsing": "available"}
 
 
 @pytest.mark.promise("truth.facts.known-gaps")

@@ -244,7 +244,7 @@ def test_a_required_capability_that_is_lost_later_blocks_wherever_it_is_told(run
     at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
 
     at_step = sent(runtime, at_a["ackToken"], seen("web_browsing", "unavailable"))
-    at_way = sent(runtime, reread(runtime, at_a)["ackToken"])
+    at_way = sent(runtime, reread(runtime, at_a)["ackToken"], seen("web_browsing", "available"))
     at_choice = sent(runtime, at_way["pending"]["choices"][0]["token"], seen("web_browsing", "unavailable"))
 
     for blocked in (at_step, at_choice):

@@ -69,7 +69,7 @@ from handrail.engine.history import (
     instance_of,
     kept_in_instance,
     list_receipts,
-    way_to,
+    list_tellers,
 )
 from handrail.engine.judge.arrival import PersonsWord, SeenReport, find_missing_lists, list_unasked_gaps
 from handrail.engine.judge.artifacts import Place, subject_of
@@ -101,9 +101,7 @@ from handrail.engine.plans import (
     plan_work,
 )
 from handrail.engine.reasons import Block, ContextKey, Proceed, Reason, shorten_message
-from handrail.engine.receipts import (
-    PinnedCheck,
-)
+from handrail.engine.receipts import PinnedCheck
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf
 from handrail.workflows.conditions import Facts
 
@@ -205,7 +203,7 @@ def decide_advance(
     leaf = leaf_at(workflow, node.state)
     place = place_of(workflow, node.state, leaf)
     _check_choice(leaf, work)
-    kept = collect_kept(history, node, partial(subject_of, place), kept_notes, asked_kinds(place))
+    kept = _collect_kept(history, node, place, kept_notes)
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
     said, saw = _last_word(history, node), _find_seen(history, node, work, kept, held)
@@ -227,15 +225,16 @@ def decide_advance(
         known=known,
         troubles=troubles,
     )
-    work = replace(work, context=answer.context)
+    work, judged = replace(work, context=answer.context), answer.verdict
+    settled = settle_by_observation(partial(_gaps_on_the_way, history, node), judged.observed)
     if isinstance(answer.outcome, Block):
-        return plan_blocked(history, node, attempt_id, work, answer.verdict, answer.outcome, salt, sighting)
-    facts = facts_after(history, workflow, node, answer.context, answer.verdict.artifacts)
-    way = find_way(workflow, node.state, answer.verdict, autonomy, facts)
+        return plan_blocked(history, node, attempt_id, work, judged, answer.outcome, settled, salt, sighting)
+    facts = facts_after(history, workflow, node, answer.context, judged.artifacts)
+    way = find_way(workflow, node.state, judged, autonomy, facts)
     if isinstance(way.outcome, Block):
-        return plan_blocked(history, node, attempt_id, work, answer.verdict, way.outcome, salt, sighting)
+        return plan_blocked(history, node, attempt_id, work, judged, way.outcome, settled, salt, sighting)
     before, after = (add_loop_values(workflow, node.state, one) for one in (held, facts))
-    verdict, ending = _judge_end(way.move, answer.verdict, facts, known)
+    verdict, ending = _judge_end(way.move, judged, facts, known)
     accepted = Accepted(
         verdict=verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
@@ -243,7 +242,7 @@ def decide_advance(
         disclosed=(
             *list_unasked_gaps(workflow, leaf, autonomy, before, after, word),
             *way.gaps,
-            *settle_by_observation(partial(_gaps_on_the_way, history, node), verdict.observed),
+            *settled,
             *verdict.disclosed,
             *ending,
         ),
@@ -283,7 +282,7 @@ def plan_attempt_look(
     bodies = tuple(artifacts)
     if isinstance(node.state, Running):
         place = place_of(workflow, node.state, leaf_at(workflow, node.state))
-        bodies += collect_kept(history, node, partial(subject_of, place), "", asked_kinds(place)).artifacts
+        bodies += _collect_kept(history, node, place).artifacts
     standing: StandingClaims | None = None
     if history.evidence and isinstance(node.state, Running):
         from handrail.engine.judge.standing import find_due_look  # noqa: PLC0415 - few reports need it
@@ -336,7 +335,7 @@ def decide_checkpoint(
         *plan_observed_changes(history, node, scope, seen),
         *plan_work(scope, work, verdict.artifacts),
         *plan_validations(scope, to_node_id, attempt_id, verdict),
-        *plan_disclosures(scope, verdict, verdict.reasons, settled),
+        *plan_disclosures(history, node, scope, verdict, verdict.reasons, settled),
         *plan_evidence(history, node, to_node_id, attempt_id, verdict, sighting),
     ]
 
@@ -414,6 +413,11 @@ def _find_seen(history: History, node: Node, work: WorkDone, kept: KeptWork, hel
     return "another" if is_new else "this"
 
 
+def _collect_kept(history: History, node: Node, place: Place, notes: str = "") -> KeptWork:
+    needed = frozenset(name for name, how in place.workflow.capabilities.items() if how == "required")
+    return collect_kept(history, node, partial(subject_of, place), notes, asked_kinds(place), needed)
+
+
 def _progress(
     history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone, sighting: Sighting | None
 ) -> Verdict:
@@ -478,7 +482,7 @@ def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]])
 
 
 def _gaps_on_the_way(history: History, node: Node) -> Iterator[GapRecorded]:
-    for held in way_to(history, node.node_id):
+    for held in list_tellers(history, node.node_id):
         yield from attached_to(history, held.node_id).gaps
 
 

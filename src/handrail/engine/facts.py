@@ -18,7 +18,7 @@ from handrail.contract.ids import (
     RiskPolicy,
     blob_ref,
 )
-from handrail.engine.artifact_shapes import LOOP_CONTROL, LoopDecision, read_as
+from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION, LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import Artifact, Preferences, PreferencesChanged, PreferencesDelta, Project
 from handrail.engine.history import (
     History,
@@ -385,21 +385,28 @@ def collect_kept(
     subject_of: Subject,
     whole_notes: str = "",
     asked: frozenset[str] = frozenset(),
+    needed: frozenset[str] = frozenset(),
 ) -> KeptWork:
     """What was brought for the step that is pending at a node, and need not be sent again.
 
-    That is: notes and artifacts of the blocked attempts that lead there, and from every checkpoint of the
-    step the artifacts of a kind that the step asks for (`asked`), because the others count at once.
-    `whole_notes` replaces notes of which the event has only an excerpt (`find_long_notes`).
+    That is: notes and artifacts of the blocked attempts that lead there; from every checkpoint of the step
+    the artifacts of a kind that the step asks for (`asked`), because the others count at once; and from
+    every attempt and checkpoint since the run last left the step what was seen of a capability that it
+    cannot do without (`needed`), because its loss stops the step until it is seen to work. `whole_notes`
+    replaces notes of which the event has only an excerpt (`find_long_notes`).
     """
-    saved = [one for one in kept_in_instance(history, instance_of(history, node.node_id)) if _is_saved(one)]
+    leading = {attempt.node_id for attempt in _attempts_before(history, node)}
+    left_at = max((step.index for step in steps_after(history, node.node_id)), default=0) if needed else 0
     kept = NOTHING_KEPT
-    for earlier in sorted([*_attempts_before(history, node), *saved], key=lambda held: held.index):
-        written = None if _is_saved(earlier) else history.notes.get(earlier.node_id)
+    for earlier in kept_in_instance(history, instance_of(history, node.node_id)):
+        is_led_by = earlier.node_id in leading
+        written = history.notes.get(earlier.node_id) if is_led_by else None
         brought = [
             held.artifact.body
             for held in attached_to(history, earlier.node_id).artifacts
-            if not _is_saved(earlier) or held.artifact.kind in asked
+            if is_led_by
+            or (earlier.kind == "checkpoint" and held.artifact.kind in asked)
+            or (earlier.index > left_at and _is_sight_of(needed, held.artifact))
         ]
         kept = update_kept(kept, "" if written is None else written.text, brought, subject_of)
     return msgspec.structs.replace(kept, notes=whole_notes or kept.notes)
@@ -424,8 +431,8 @@ def _attempts_before(history: History, node: Node) -> list[Node]:
     return attempts[::-1]
 
 
-def _is_saved(node: Node) -> bool:
-    return node.kind == "checkpoint"
+def _is_sight_of(capabilities: frozenset[str], artifact: Artifact) -> bool:
+    return artifact.kind == CAPABILITY_OBSERVATION and artifact.body.get("capability") in capabilities
 
 
 def update_kept(

@@ -427,6 +427,19 @@ def way_to(history: History, node_id: NodeId) -> list[Node]:
 
     For a step that the path leaves, only checkpoints made before it left count; for the last step, all.
     """
+    return _list_way(history, node_id, ("checkpoint",))
+
+
+def list_tellers(history: History, node_id: NodeId) -> list[Node]:
+    """The nodes whose gaps, observations and divergences count at a node, oldest first.
+
+    A fact counts whether its report was accepted or not, so the blocked attempts beside the way tell too:
+    whoever begins the step anew does not unsay it.
+    """
+    return _list_way(history, node_id, ("checkpoint", "blocked_attempt"))
+
+
+def _list_way(history: History, node_id: NodeId, beside_it: tuple[NodeKind, ...]) -> list[Node]:
     path = path_to(history, node_id)
     on_path = {node.node_id for node in path}
     steps = [node for node in path if node.kind == "step"]
@@ -435,7 +448,7 @@ def way_to(history: History, node_id: NodeId) -> list[Node]:
         kept
         for instance, end in zip(steps, ends, strict=True)
         for kept in kept_in_instance(history, instance)
-        if kept.kind == "checkpoint" and kept.index < end and kept.node_id not in on_path
+        if kept.kind in beside_it and kept.index < end and kept.node_id not in on_path
     ]
     return sorted([*path, *beside], key=lambda node: node.index)
 

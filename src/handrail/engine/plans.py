@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from handrail.contract.ids import AttemptId, NodeId, ObservationKey, SessionId, node_after
+from handrail.engine.artifact_shapes import ReportedGap
 from handrail.engine.events import (
     MOST_TRACE_ENTRIES,
     Advanced,
@@ -39,7 +40,15 @@ from handrail.engine.events import (
     ValidationPerformed,
 )
 from handrail.engine.facts import WorkDone, change_since, excerpt
-from handrail.engine.history import History, Node, seen_at, steps_after
+from handrail.engine.history import (
+    History,
+    Node,
+    attached_to,
+    instance_of,
+    kept_in_instance,
+    seen_at,
+    steps_after,
+)
 from handrail.engine.judge.assess import Verdict
 from handrail.engine.navigate import DetectedNonTipAdvance, EnteredLoop, EvaluatedCondition, Move, TraceEntry
 from handrail.engine.reasons import (
@@ -197,7 +206,7 @@ def plan_advance(
         *plan_carried_preferences(history, node, scope),
         *plan_observed_changes(history, node, scope, seen),
         *plan_work(scope, work, accepted.verdict.artifacts),
-        *plan_disclosures(scope, accepted.verdict, accepted.outcome.gaps, accepted.disclosed),
+        *plan_disclosures(history, node, scope, accepted.verdict, accepted.outcome.gaps, accepted.disclosed),
         *plan_trace(scope, (*noticed, *accepted.move.trace)),
         *plan_evidence(history, node, to_node_id, attempt_id, accepted.verdict, sighting),
     ]
@@ -210,10 +219,14 @@ def plan_blocked(
     work: WorkDone,
     verdict: Verdict,
     block: Block,
+    settled: Sequence[GapRecorded],
     salt: int,
     sighting: Sighting | None = None,
 ) -> list[PlannedEvent]:
-    """The attempt was not accepted: the pending step stays, and what was brought is kept for the retry."""
+    """The attempt was not accepted: the pending step stays, and what was brought is kept for the retry.
+
+    What it says about the run itself counts at once, as if it had been accepted.
+    """
     to_node_id = node_after(node.node_id, attempt_id, "blocked", salt)
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
     examples = [reason.example for reason in block.reasons if reason.example is not None]
@@ -233,7 +246,7 @@ def plan_blocked(
         plan_edge(node, to_node_id, "blocked", "validation_blocked"),
         *plan_carried_preferences(history, node, scope),
         *plan_work(scope, work, [_strip_acceptance(artifact) for artifact in verdict.brought]),
-        *_facts_of(scope, f"capability_observed:{to_node_id}", verdict.observed),
+        *plan_disclosures(history, node, scope, verdict, (), settled),
         *plan_evidence(history, node, to_node_id, attempt_id, verdict, sighting),
     ]
 
@@ -293,27 +306,54 @@ def plan_evidence(
 
 
 def plan_disclosures(
-    scope: Scope, verdict: Verdict, missing: Sequence[Reason], more: Sequence[GapRecorded] = ()
+    history: History,
+    node: Node,
+    scope: Scope,
+    verdict: Verdict,
+    missing: Sequence[Reason],
+    more: Sequence[GapRecorded],
 ) -> list[PlannedEvent]:
-    """What was observed, diverged from or missing on the way to a node, whichever call led there."""
-    gaps = [gap_of(reason) for reason in missing] + [
-        GapRecorded(
-            gap_id="",
-            severity=told.severity,
-            reason="reported",
-            summary=shorten_message(told.summary),
-            resolves_gap_id=told.resolves_gap_id,
-            evidence_refs=told.evidence_refs,
-        )
-        for told in verdict.gaps
-    ]
+    """What was observed, diverged from or missing on the way that begins at a node, whichever call takes it.
+
+    Each is recorded once, although a retry is judged with what the attempts before it brought. Only a gap
+    that was settled since may be reported again.
+    """
+    instance = instance_of(history, node.node_id)
+    before = [attached_to(history, held.node_id) for held in kept_in_instance(history, instance)]
+    told = [gap for attached in before for gap in attached.gaps]
+    settled = {gap.resolves_gap_id for gap in told}
+    ever = {_without_name(gap) for gap in told}
+    still_open = {_without_name(gap) for gap in told if gap.gap_id not in settled}
+    kept = [gap for gap in map(_reported_gap, verdict.kept_gaps) if gap not in ever]
+    gaps = [*map(gap_of, missing), *map(_reported_gap, verdict.gaps), *kept, *more]
+    diverged = {one for attached in before for one in attached.divergences}
     node_id = scope.node_id
     assert node_id is not None, "what is disclosed belongs to a node"
     return [
         *_facts_of(scope, f"capability_observed:{node_id}", verdict.observed),
-        *plan_gaps(scope, node_id, [*gaps, *more]),
-        *_facts_of(scope, f"divergence_recorded:{node_id}", verdict.divergences),
+        *plan_gaps(scope, node_id, [gap for gap in gaps if _without_name(gap) not in still_open]),
+        *_facts_of(
+            scope,
+            f"divergence_recorded:{node_id}",
+            [one for one in verdict.divergences if one not in diverged],
+        ),
     ]
+
+
+def _reported_gap(told: ReportedGap) -> GapRecorded:
+    return GapRecorded(
+        gap_id="",
+        severity=told.severity,
+        reason="reported",
+        summary=shorten_message(told.summary),
+        resolves_gap_id=told.resolves_gap_id,
+        evidence_refs=told.evidence_refs,
+    )
+
+
+def _without_name(gap: GapRecorded) -> GapRecorded:
+    """The gap as it is told: its id only says where it was recorded."""
+    return msgspec.structs.replace(gap, gap_id="")
 
 
 def gap_of(reason: Reason) -> GapRecorded:

@@ -301,14 +301,18 @@ def predict_outcome(
     require_healthy(session)
     look(session, node)
     plan = decide(session, node, 0)
+    gaps = [event.data.summary for event in plan if isinstance(event.data, GapRecorded)]
+    return msgspec.structs.replace(_foretell(plan, step_id), gaps=gaps)
+
+
+def _foretell(plan: Sequence[PlannedEvent], step_id: str) -> AckVerdict:
     answers = [event.data for event in plan if isinstance(event.data, AdvanceRecorded)]
     if not answers:
         return _verdict("would_save", step_id, None)
     outcome = answers[0].outcome
     if isinstance(outcome, Blocked):
         return _verdict("would_block", step_id, outcome)
-    gaps = [event.data.summary for event in plan if isinstance(event.data, GapRecorded)]
-    return msgspec.structs.replace(_verdict("would_advance", step_id, None), gaps=gaps)
+    return _verdict("would_advance", step_id, None)
 
 
 def _verdict(

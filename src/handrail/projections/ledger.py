@@ -136,7 +136,10 @@ class _Walk:
         self._points: dict[NodeId, _Point] = {}
         self._children: dict[NodeId, list[NodeId]] = {}
         self._saved: dict[NodeId, _Line] = {}
-        """Of a step instance with checkpoints: its line with what they brought; every branch inherits it."""
+        """Of a step instance: its line with what checkpoints brought and blocked attempts told.
+
+        Every branch inherits it.
+        """
         self._left: set[NodeId] = set()
         """Step instances that the run has moved on from."""
         self._blocked: dict[NodeId, Blocked] = {}
@@ -206,7 +209,7 @@ class _Walk:
         if parent is not None:
             self._children.setdefault(parent, []).append(node_id)
             self._left |= {self._points[parent].instance} if is_step else set()
-        if created.node_kind == "checkpoint":
+        if not is_step:
             self._saved.setdefault(instance, self._lines[instance])
         self._is_closed = self._is_closed and created.node_kind == "checkpoint"
         if not self._is_aside(node_id):
@@ -260,7 +263,7 @@ class _Walk:
                 pass
         self._lines[node_id] = line
         point = self._points[node_id]
-        if point.kind == "checkpoint":
+        if point.kind != "step" and isinstance(event.data, NodeOutputAppended | GapRecorded):
             self._saved[point.instance] = line
 
     def _newest_leaf(self, node_id: NodeId) -> NodeId | None:

@@ -10,7 +10,16 @@ import msgspec
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
 from handrail.engine.events import Artifact, Capability, CapabilityObserved, DivergenceRecorded, GapRecorded
-from handrail.engine.history import Attached, Closing, History, Node, attached_to, path_to, way_to
+from handrail.engine.history import (
+    Attached,
+    Closing,
+    History,
+    Node,
+    attached_to,
+    list_tellers,
+    path_to,
+    way_to,
+)
 from handrail.engine.navigate import Complete, ExitedLoop, Running, SkippedStep, step_key
 from handrail.projections.evidence import is_contradicted
 
@@ -66,7 +75,9 @@ def _is_observed(attached: Attached, artifact: Artifact) -> bool:
 
 def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
     """Every gap on the way to a node, oldest first."""
-    return tuple(gap for node in way_to(history, node_id) for gap in attached_to(history, node.node_id).gaps)
+    return tuple(
+        gap for node in list_tellers(history, node_id) for gap in attached_to(history, node.node_id).gaps
+    )
 
 
 def open_gaps(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
@@ -83,7 +94,7 @@ def open_gaps(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
 def capabilities_at(history: History, node_id: NodeId) -> dict[Capability, CapabilityObserved]:
     """What is known about each capability: the latest observation wins."""
     known: dict[Capability, CapabilityObserved] = {}
-    for node in way_to(history, node_id):
+    for node in list_tellers(history, node_id):
         for seen in attached_to(history, node.node_id).capabilities:
             known[seen.capability] = seen
     return known
@@ -92,7 +103,9 @@ def capabilities_at(history: History, node_id: NodeId) -> dict[Capability, Capab
 def divergences_at(history: History, node_id: NodeId) -> tuple[DivergenceRecorded, ...]:
     """Where the agent left the instructions on purpose, oldest first."""
     return tuple(
-        told for node in way_to(history, node_id) for told in attached_to(history, node.node_id).divergences
+        told
+        for node in list_tellers(history, node_id)
+        for told in attached_to(history, node.node_id).divergences
     )
 
 

@@ -111,7 +111,7 @@ class AckVerdict(Answer, frozen=True, kw_only=True):
     issues: list[dict[str, Any]]
     """Every fault, as the reply would list it."""
     gaps: list[str]
-    """What would be recorded as missing while the run goes on."""
+    """What would be recorded as missing, whatever the verdict."""
     example: dict[str, Any] | None
     """An artifact that would be accepted."""
 

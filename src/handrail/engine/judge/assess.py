@@ -113,6 +113,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     observed: tuple[CapabilityObserved, ...] = ()
     divergences: tuple[DivergenceRecorded, ...] = ()
     gaps: tuple[ReportedGap, ...] = ()
+    kept_gaps: tuple[ReportedGap, ...] = ()
+    """Those that an earlier attempt brought, and that were recorded with it since logs keep them."""
     is_undecided: bool = False
     """The step had to decide about its loop and did not."""
     claims: tuple[Claim, ...] = ()
@@ -188,6 +190,8 @@ def assess_progress(
 def _read_facts(place: Place, judged: list[JudgedArtifact]) -> Verdict:
     """What a report says about the run itself, whatever the step asks for. Only good artifacts count."""
     good = tuple(found.artifact for found in judged if found.is_good)
+    own = tuple(found.artifact for found in judged if found.is_good and found.is_brought)
+    kept = tuple(found.artifact for found in judged if found.is_good and not found.is_brought)
     observed = _read_observations(place.step, good)
     return Verdict(
         reasons=tuple(_capability_reasons(place, observed)),
@@ -203,7 +207,8 @@ def _read_facts(place: Place, judged: list[JudgedArtifact]) -> Verdict:
             )
             for told in _read_all(good, WORKFLOW_DIVERGENCE, Divergence)
         ),
-        gaps=tuple(_read_all(good, GAP, ReportedGap)),
+        gaps=tuple(_read_all(own, GAP, ReportedGap)),
+        kept_gaps=tuple(_read_all(kept, GAP, ReportedGap)),
     )
 
 

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.engine.events import GapRecorded, GapSeverity
-from handrail.engine.history import History, Node, attached_to, way_to
+from handrail.engine.history import History, Node, attached_to, list_tellers
 from handrail.operations.stored_sessions import Sessions, open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import session_project
@@ -139,8 +139,8 @@ def _items(history: History) -> Iterator[GapItem]:
 
 
 def _of_run(history: History, graph: RunGraph, project: str) -> Iterator[GapItem]:
-    way = way_to(history, graph.preferred_tip)
-    placed = [(node, gap) for node in way for gap in attached_to(history, node.node_id).gaps]
+    tellers = list_tellers(history, graph.preferred_tip)
+    placed = [(node, gap) for node in tellers for gap in attached_to(history, node.node_id).gaps]
     settled = {gap.resolves_gap_id: gap.summary for _, gap in placed if gap.resolves_gap_id}
     still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
     for node, gap in placed:

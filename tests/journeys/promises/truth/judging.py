@@ -59,6 +59,12 @@ PROMISES: tuple[Promise, ...] = (
         "A gap, an observation or a divergence counts the same, whichever call brings it.",
     ),
     Promise(
+        "truth.facts.refused-call",
+        "truth, R4",
+        "A gap, an observation or a divergence of an attempt that is blocked counts at once, and is recorded "
+        "once, whatever follows.",
+    ),
+    Promise(
         "truth.facts.known-gaps",
         "truth, R33",
         "Only a gap that was recorded on the branch can be resolved.",
