@@ -234,18 +234,13 @@ def decide_advance(
     if isinstance(way.outcome, Block):
         return plan_blocked(history, node, attempt_id, work, judged, way.outcome, settled, salt, sighting)
     before, after = (add_loop_values(workflow, node.state, one) for one in (held, facts))
+    unasked = list_unasked_gaps(workflow, leaf, autonomy, before, after, word)
     verdict, ending = _judge_end(way.move, judged, facts, known)
     accepted = Accepted(
         verdict=verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=way.move,
-        disclosed=(
-            *list_unasked_gaps(workflow, leaf, autonomy, before, after, word),
-            *way.gaps,
-            *settled,
-            *verdict.disclosed,
-            *ending,
-        ),
+        disclosed=(*unasked, *way.gaps, *settled, *verdict.disclosed, *ending),
         option_id=answer.option_id,
     )
     return plan_advance(history, node, attempt_id, work, accepted, seen, salt, sighting)
