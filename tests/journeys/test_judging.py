@@ -105,7 +105,7 @@ def test_a_printed_example_that_stands_for_somebodys_words_is_refused_by_its_pla
 
 
 @pytest.mark.promise("truth.counts.no-empty-answer")
-@pytest.mark.parametrize("said", ["", "  ", "…"])
+@pytest.mark.parametrize("said", ["", "  ", "…", "\u2060"])
 def test_a_required_input_that_says_nothing_starts_no_run_and_is_not_emptied_later(
     runtime: Runtime, said: str
 ) -> None:

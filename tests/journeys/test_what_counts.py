@@ -9,9 +9,10 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import all_contracts
 from handrail.workflows.builtins.specs import ContractSpec
+from handrail.workflows.contracts.check import find_violations
 from tests.filled_in import in_own_words
 from tests.journeys.doors import command, events_of, of_kind, tool_call
-from tests.journeys.given_workflows import NEVER_STOP, WITH_DECISION, choice, give, option, step
+from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, choice, give, option, step
 
 Reply = dict[str, Any]
 DECIDED = {"kind": "loop_control"}
@@ -166,6 +167,55 @@ def test_an_unknown_kind_of_the_reserved_namespace_is_told_even_without_a_likene
     (warning,) = after["warnings"]
     assert warning["code"] == "ARTIFACT_KIND_UNKNOWN"
     assert warning["details"] == {"kind": "wr.thoughts"}
+
+
+@pytest.mark.promise("truth.counts.no-empty-answer")
+@pytest.mark.parametrize("unseen", ["\u200b", " \u2060\ufeff", "\u3164", "\u2800", "\u001c"])
+def test_text_that_nobody_can_see_is_no_answer_of_the_user(runtime: Runtime, unseen: str) -> None:
+    first = begun(runtime, step("ask", userOnly={"reason": "needs_user_approval"}), step("end"))
+    answer = {"kind": "wr.user_input", "answer": unseen, "givenBy": "user"}
+
+    blocked = sent(runtime, first["ackToken"], answer)
+    after = sent(runtime, blocked["retryAckToken"], answer | {"answer": "👍"})
+
+    (blocker,) = blocked["blockers"]
+    assert "/answer: has only invisible characters; send the words of the user" in blocker["message"]
+    assert results(runtime, blocked)[0] == ("wr.contracts.user_input", "invalid")
+    assert after["pending"]["stepId"] == "end"
+
+
+@pytest.mark.promise("truth.counts.no-empty-answer")
+def test_text_that_nobody_can_see_meets_no_contract_and_is_no_note(runtime: Runtime) -> None:
+    asking = step("a", **WITH_DECISION, notesOptional=False)
+    first = begun(runtime, asking, step("b"))
+    options: Any = A_DECISION["options"]
+    hollow = A_DECISION | {
+        "question": "\u200b",
+        "rationale": "\u3164\u3164",
+        "options": [options[0] | {"advantages": ["\u00ad"]}, options[1]],
+    }
+
+    blocked = sent(runtime, first["ackToken"], hollow, notes="\u3164.")
+    after = sent(runtime, blocked["retryAckToken"], A_DECISION)
+
+    told = {issue["pointer"]: issue["message"] for issue in blocked["issues"]}
+    sentence = "It has only invisible characters; write text that can be read."
+    places = ("/options/0/advantages/0", "/question", "/rationale")
+    assert [told[place] for place in places] == [sentence] * 3
+    assert any("needs notes" in message for message in told.values())
+    assert after["pending"]["stepId"] == "b"
+
+
+def test_a_contract_of_a_project_judges_unseen_text_where_it_asks_for_text() -> None:
+    text = {"type": "string"}
+    members = {"any": text, "some": text | {"minLength": 1}, "dash": text | {"pattern": r"\S"}, "one": text}
+    schema = {"type": "object", "properties": members | {"one": {"enum": ["\u200b", "b"]}}}
+
+    unseen = find_violations(schema, dict.fromkeys(members, "\u200b"))
+    seen_text = find_violations(schema, dict.fromkeys(members, "-") | {"some": " ", "one": "b"})
+
+    assert [found.pointer for found in unseen] == ["/dash", "/some"]
+    assert seen_text == []
 
 
 @pytest.mark.promise("truth.counts.exec-names")

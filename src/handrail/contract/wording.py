@@ -28,6 +28,10 @@ _HIDDEN = (
     "\U000e0000-\U000e0fff]+"
 )
 
+# The one after the white space is a filler of Braille, which fonts draw as nothing.
+_SEEN = f"[^{_HIDDEN[1:-2]}\\s\u2800]"
+_BLANK = r"[^\S\x1c-\x1f]*"
+
 # Fewer than the hidden ones: some scripts need invisible characters to join their letters.
 _STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 
@@ -129,6 +133,14 @@ def escape_hidden(json_text: str) -> str:
     if re.search(_ESCAPED_IN_JSON, beyond_ascii) is None:
         return json_text
     return re.sub(_ESCAPED_IN_JSON, _escapes, json_text)
+
+
+def explain_unseen(text: str) -> str:
+    """Why nothing of a text can be read, as the end of a sentence about it; empty if something can."""
+    first = text[:1]
+    if (first.isascii() and first.isalnum()) or re.search(_SEEN, text) is not None:
+        return ""
+    return "is blank" if re.fullmatch(_BLANK, text) else "has only invisible characters"
 
 
 def spell_hidden(text: str) -> str:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from handrail.contract.ids import NodeId, attempt_for_other
 from handrail.contract.redaction import redact_named_secrets
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, ChoiceClaims, choice_attempt, mint
+from handrail.contract.wording import explain_unseen
 from handrail.engine.facts import WorkDone
 from handrail.engine.history import History, Recorded
 from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall
@@ -86,7 +87,7 @@ def warn_of_other_input(
 
 def warn_of_other_notes(keys: Keys, sent: TokenCall, work: WorkDone) -> ReplyWarning:
     """The same for notes of a session that has no run."""
-    if not work.notes.strip():
+    if explain_unseen(work.notes):
         return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=f"{_NOT_STORED} {_RECORDED}")
     call = _storing_call(keys, sent, sent.claims.node_tag, work.input_digest)
     message = f"{_NOT_STORED} {_to('keep these notes too', call)} {_RECORDED}"

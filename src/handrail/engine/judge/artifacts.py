@@ -13,6 +13,7 @@ import msgspec
 
 from handrail.contract.json.canonical import digest
 from handrail.contract.suggest import count_edits, find_nearest
+from handrail.contract.wording import explain_unseen
 from handrail.engine.artifact_shapes import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
@@ -52,8 +53,8 @@ class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_blank_answer(value: Any) -> bool:
-    """Whether a value is blank text, an empty list or an empty object, where an answer is required."""
-    return value is None or (isinstance(value, str) and not value.strip()) or value in ([], {})
+    """Whether a value is text that cannot be seen, an empty list or an empty object."""
+    return value is None or (isinstance(value, str) and bool(explain_unseen(value))) or value in ([], {})
 
 
 def check_start_context(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
@@ -83,11 +84,17 @@ def _must_be_sent(spec: InputSpec) -> bool:
 def _find_blank(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
     """Required text that says nothing. An empty list or object can be what there is."""
     return [
-        InputProblem(key=name, problem="empty", expected=describe_input(spec))
+        InputProblem(key=name, problem=_explain_blank(context[name]), expected=describe_input(spec))
         for name, spec in inputs.items()
         if _must_be_sent(spec) and isinstance(context.get(name), str) and is_blank_answer(context[name])
         if not spec.enum and spec.type in ("string", "any")
     ]
+
+
+def _explain_blank(value: Any) -> str:
+    """What is wrong with a blank answer, after its name."""
+    why = explain_unseen(value) if isinstance(value, str) else ""
+    return "empty" if why in ("", "is blank") else why
 
 
 class MistypedKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -449,13 +456,20 @@ def _find_misplaced(place: Place, ref: str, kind: str, body: dict[str, Any]) -> 
         gate = gate_of(place.step, judgement.assessment_id) if judgement is not None else None
         found = find_misfits(gate, judgement) if gate is not None and judgement is not None else []
     elif kind == USER_INPUT:
-        found = [("/answer", "is empty")] if is_blank_answer(body.get("answer")) else []
+        found = _blank_user_input(body.get("answer"))
     else:
         found = find_contradictions(kind, body)
     return [
         Issue(contract_ref=ref, pointer=pointer, message=shorten_message(message, ISSUE_BYTES))
         for pointer, message in found
     ]
+
+
+def _blank_user_input(answer: Any) -> list[tuple[str, str]]:
+    if not is_blank_answer(answer):
+        return []
+    why = _explain_blank(answer)
+    return [("/answer", "is empty" if why == "empty" else f"{why}; send the words of the user")]
 
 
 def _wrong_loop(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:

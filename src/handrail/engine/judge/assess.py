@@ -31,6 +31,7 @@ import msgspec
 
 from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
+from handrail.contract.wording import explain_unseen
 from handrail.engine.artifact_shapes import (
     CAPABILITY_OBSERVATION,
     GAP,
@@ -221,7 +222,8 @@ def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Chec
     """The notes against the rules of the step."""
     if step is None or not (step.rules or step.notes_required):
         return [], [], []
-    is_empty = not any(map(str.isalnum, notes))  # a full stop or an invisible character says nothing
+    # A full stop or an invisible character says nothing; some of the invisible ones are letters.
+    is_empty = not any(one.isalnum() and not explain_unseen(one) for one in notes)
     lacking = [NO_NOTES] if step.notes_required and is_empty else []
     said = lacking + list_broken_rules(step.rules, notes)
     if not said:

@@ -11,6 +11,7 @@ from handrail.contract.catalogue import INVARIANT_VIOLATION, VALIDATION_ERROR
 from handrail.contract.ids import session_output_id
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.tokens.workflow import CheckpointClaims
+from handrail.contract.wording import explain_unseen
 from handrail.engine.decide import decide_checkpoint
 from handrail.engine.events import PlannedEvent
 from handrail.engine.facts import WorkDone
@@ -98,7 +99,7 @@ def _keep(rt: Runtime, session: Session, output_id: str, work: WorkDone) -> tupl
 
 def _check(work: WorkDone) -> None:
     problems = []
-    if not work.notes.strip():
+    if explain_unseen(work.notes):
         problems.append({"param": "output.notesMarkdown", "problem": "missing", "expected": "notes to keep"})
     if work.artifacts:
         problem = "a session without a run keeps notes only"

@@ -19,7 +19,7 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.json.places import join_pointer, unescape_key
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.suggest import find_nearest, find_same_word
-from handrail.contract.wording import quote
+from handrail.contract.wording import explain_unseen, quote
 from handrail.workflows.compiled import TYPE_WORDS, Schema, list_definitions, resolve_ref
 from handrail.workflows.contracts.patterns import count_atoms, explain_refusal
 from handrail.workflows.contracts.samples import make_sample, spoil_document
@@ -139,6 +139,8 @@ MAX_KEPT_SCHEMAS = 64
 """Schemas whose validators are kept for the next document."""
 MAX_SUGGESTIONS = 10
 """Names of one document for which a nearer one is looked for."""
+_ABOUT_TEXT = ("minLength", "pattern")
+_INVISIBLE = "It has only invisible characters; write text that can be read."
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,8 +167,10 @@ class HasExample(Protocol):
 
 def find_violations(schema: Schema, document: Json) -> list[Violation]:
     """Everything that is wrong with a document, by place; empty when it fits. Never raises."""
+    visible, unseen = _blank_unseen(document)
     try:
         errors = _errors(schema, document)
+        stricter = _errors(schema, visible) if unseen else []
     except Fault as fault:  # a contract of an older version, or of a stranger
         return [Violation(pointer="", rule="too_large", message=f"It cannot be checked. {fault.message}")]
     except ValueError as error:  # an unusable schema, or a document that is no JSON: both are findings
@@ -175,6 +179,9 @@ def find_violations(schema: Schema, document: Json) -> list[Violation]:
         ]
     suggesting = Effort(MAX_SUGGESTIONS, "", "")
     found = {violation for error in errors for violation in _word_violations(error, schema, suggesting)}
+    lacking = {_pointer_to(error) for error in stricter if error.kind.name in _ABOUT_TEXT} & unseen
+    for place in lacking - {each.pointer for each in found}:
+        found.add(Violation(pointer=place, rule="invisible", message=_INVISIBLE))
     ordered = sorted(found, key=lambda each: (_order(each.pointer), each.rule, each.message))
     if len(ordered) > MAX_VIOLATIONS:
         rest = len(ordered) - MAX_VIOLATIONS
@@ -205,10 +212,33 @@ def _errors(schema: Schema, document: Json) -> list[ValidationError]:
     return []
 
 
-def _content_of(schema: Schema) -> bytes:
+def _blank_unseen(document: Json) -> tuple[Json, set[str]]:
+    """The document with an empty text in place of each that cannot be seen, and where those are.
+
+    A pattern takes an invisible character for text, and a length counts it; white space is for them to judge.
+    """
+    content = _content_of(document)
+    if content.isascii() and b"\\u" not in content:
+        return document, set()
+    copy: Any = msgspec.json.decode(content)
+    places: set[str] = set()
+    waiting = [("", copy)] if isinstance(copy, dict | list) else []
+    while waiting:
+        pointer, held = waiting.pop()
+        for step, value in list(held.items() if isinstance(held, dict) else enumerate(held)):
+            place = join_pointer(pointer, step)
+            if isinstance(value, dict | list):
+                waiting.append((place, value))
+            elif isinstance(value, str) and explain_unseen(value) not in ("", "is blank"):
+                held[step] = ""
+                places.add(place)
+    return copy, places
+
+
+def _content_of(document: Json) -> bytes:
     """A schema as a name for what is made from it; empty when it is not plain JSON."""
     try:
-        return msgspec.json.encode(schema)
+        return msgspec.json.encode(document)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         return b""
 
@@ -332,9 +362,7 @@ def _validator(schema: Schema) -> Draft202012Validator:
 
 def _word_violations(error: ValidationError, schema: Schema, suggesting: Effort) -> Iterator[Violation]:
     """One violation per fact: the library lists all unexpected members in one error."""
-    pointer = ""
-    for step in error.instance_path:
-        pointer = join_pointer(pointer, step)
+    pointer = _pointer_to(error)
     rule = error.kind.name
     details = error.kind.as_dict()
     if rule == "required":
@@ -358,6 +386,13 @@ def _word_violations(error: ValidationError, schema: Schema, suggesting: Effort)
         suggests = rule != "enum" or suggesting.affords()
         message = _sentence(rule, details, error.instance, suggests=suggests)
         yield Violation(pointer=pointer, rule=rule, message=message)
+
+
+def _pointer_to(error: ValidationError) -> str:
+    pointer = ""
+    for step in error.instance_path:
+        pointer = join_pointer(pointer, step)
+    return pointer
 
 
 def _names(value: Any) -> set[str]:

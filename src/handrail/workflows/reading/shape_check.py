@@ -16,6 +16,7 @@ import msgspec
 from handrail.contract.json.numbers import is_exact_integer
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
+from handrail.contract.wording import explain_unseen
 from handrail.workflows.dialect.crossing import as_json
 from handrail.workflows.dialect.translation import native_condition
 from handrail.workflows.problem import NO_EDIT, ProblemCode, add_value, replace_value
@@ -277,10 +278,9 @@ def _text(found: Findings, shape: Text, value: str, pointer: str) -> None:
     if size > shape.most:
         message = f"{label_pointer(pointer)} has {size} {shape.unit}; the limit is {shape.most}."
         found.report("too_large", pointer, message, f"Shorten it to {shape.most} {shape.unit}.")
-    elif not shape.may_be_blank and not value.strip():
-        found.report(
-            "bad_value", pointer, f"{label_pointer(pointer)} is blank.", "Write something, or leave it out."
-        )
+    elif not shape.may_be_blank and (why := explain_unseen(value)):
+        message = f"{label_pointer(pointer)} {why}."
+        found.report("bad_value", pointer, message, "Write something, or leave it out.")
     elif shape.pattern and not re.fullmatch(shape.pattern, value, re.ASCII):
         message = f"{label_pointer(pointer)} has a form that is not allowed: {quote_name(value)}."
         made = parse_expression(value) if shape == CONDITION_ID else _form_meant(shape, value)

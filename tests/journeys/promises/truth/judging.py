@@ -24,8 +24,8 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "truth.counts.no-empty-answer",
         "truth, R16",
-        "Where something is required of the user or the agent, blank text, an empty list or object, and a "
-        "placeholder of our own are no answer, at the start and later.",
+        "Where something is required of the user or the agent, blank text, text of invisible characters "
+        "alone, an empty list or object, and a placeholder of our own are no answer, at the start and later.",
     ),
     Promise(
         "truth.counts.option-sets",
