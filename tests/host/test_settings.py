@@ -137,6 +137,15 @@ def test_an_unknown_name_changes_nothing_and_is_said(tmp_path: Path) -> None:
     ]
 
 
+def test_a_setting_that_nothing_reads_is_named_and_no_other_is_offered_for_it(tmp_path: Path) -> None:
+    written(tmp_path, {"nope": 1})
+
+    (problem,) = LocalSettings(str(tmp_path), {}).problems()
+
+    assert problem.message.endswith('has a setting that nothing reads: "nope".')
+    assert problem.fix.startswith("Remove it; known here: ")
+
+
 def test_preferences_are_kept_and_other_keys_stay(tmp_path: Path) -> None:
     written(tmp_path, {"plugins": ["p"], "preferences": {"riskPolicy": "balanced"}, "unknown": 1})
     settings = LocalSettings(str(tmp_path), {})

@@ -363,13 +363,14 @@ def _problems_of(path: str, shown: str, kind: type[msgspec.Struct]) -> list[Sett
         found.append(_problem(shown, fault))
     except msgspec.ValidationError as trouble:
         found.append(_problem(shown, _broken(shown, _explain(shown, str(trouble)))))
-    from handrail.contract.suggest import find_nearest
+    from handrail.contract.suggest import find_only_near
+    from handrail.contract.wording import quote
 
     known = (*(field.encode_name for field in msgspec.structs.fields(kind)), *WORKFLOW_KEYS[shown])
     for name in sorted(set(document) - set(known)):
-        near = find_nearest(name, known, most=1)
-        fix = f"Write {near[0]} instead." if near else f"Remove it; known here: {', '.join(sorted(known))}."
-        message = f"{shown} has a setting that nothing reads."
+        near = find_only_near(name, known)
+        fix = f"Write {near} instead." if near else f"Remove it; known here: {', '.join(sorted(known))}."
+        message = f"{shown} has a setting that nothing reads: {quote(name)}."
         found.append(SettingProblem(place=f"{shown} {name}", message=message, fix=fix))
     return found
 
