@@ -86,6 +86,8 @@ REPLIES: Rows = (
     ("projections.position", "MOST_STEPS_SHOWN", "Steps done since, in the warning of a repeated ack."),
     ("engine.reply", "MOST_GAPS_SHOWN", "New gaps in one reply."),
     ("engine.reply", "MOST_MISNAMED_SHOWN", "Unknown kinds of artifacts in one reply."),
+    ("engine.reply", "MOST_MISNAMED_NAMED", "Further ones that one line names; the others are counted."),
+    ("engine.reply", "LONGEST_NAMED", "Characters of each name in that line."),
     ("engine.reply", "MOST_WARNINGS", "Warnings in one reply."),
     ("engine.reply", "LONGEST_GOAL", "Characters of the goal in a reply."),
     ("engine.reply", "MOST_SKIPPED_SHOWN", "Steps and loops that one reply names as skipped."),

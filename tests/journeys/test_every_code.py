@@ -166,6 +166,8 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     heard |= warned(report(runtime, preferred["ackToken"], observed("unavailable")))
     misnamed = begin(runtime, step("do"), step("end"), fields={})
     heard |= warned(report(runtime, misnamed["ackToken"], {"kind": "handof"}))
+    undecided = begin(runtime, step("do"), step("end"), fields={})
+    heard |= warned(report(runtime, undecided["ackToken"], {"kind": "wr.loop_control", "decision": "stop"}))
 
     inputs = {"inputs": {"severity": {"type": "string"}}}
     heard |= warned(begin(runtime, step("do"), fields=inputs, context={"severty": "low"}))

@@ -218,6 +218,58 @@ def test_a_contract_of_a_project_judges_unseen_text_where_it_asks_for_text() -> 
     assert seen_text == []
 
 
+@pytest.mark.promise("truth.counts.full-kind")
+def test_every_misspelt_kind_and_key_is_told_the_later_ones_in_one_line(runtime: Runtime) -> None:
+    first = begun(runtime, step("a"), step("b"), inputs={"severity": {"type": "string"}})
+    kinds = ["bug_fix", "changed_files", "decision", "handoff", "plan", "wr.thoughts"]
+    keys = ["Severity", "severety", "severit", "severitty", *(f"severity{number}" for number in range(9))]
+    keys += ["severitx", "severitz"]
+    context = dict.fromkeys(keys, 1)
+
+    after = sent(runtime, first["ackToken"], *({"kind": kind} for kind in kinds), context=context)
+    replayed = sent(runtime, first["ackToken"], *({"kind": kind} for kind in kinds), context=context)
+
+    *_, of_kinds = [told for told in after["warnings"] if told["code"] == "ARTIFACT_KIND_UNKNOWN"]
+    *_, of_keys = [told for told in after["warnings"] if told["code"] == "INPUT_NEARLY_DECLARED"]
+    assert of_kinds["message"] == (
+        '3 more artifact kinds like these: "handoff" (wr.handoff?), "plan" (wr.plan?), "wr.thoughts".'
+    )
+    assert of_kinds["details"] == {"omitted": 3, "kinds": kinds[3:]}
+    assert of_keys["message"].startswith("12 more context keys like these: ")
+    assert of_keys["message"].endswith(" (severity?), ….")
+    assert len(of_keys["details"]["keys"]) == 10
+    assert replayed == after
+
+
+@pytest.mark.promise("truth.counts.own-object")
+def test_a_decision_that_nobody_asked_is_told_and_one_that_was_is_not(runtime: Runtime) -> None:
+    fields: dict[str, Any] = {
+        "assessments": [{"id": "r", "purpose": "Fit?", "dimensions": {"e": ["low", "high"]}}]
+    }
+    gate = {"gates": [{"assessmentId": "r"}]}
+    judged = {"kind": "wr.assessment", "assessmentId": "zz", "dimensions": {"e": "low"}, "rationale": "So."}
+    first = begun(runtime, step("a"), step("b", **gate), LOOP, step("end"), **fields)
+
+    stray = sent(runtime, first["ackToken"], decision("stop"), judged)
+    fits = sent(runtime, stray["ackToken"], judged | {"assessmentId": "r"})
+    done = sent(runtime, fits["ackToken"], decision("stop"))
+
+    told = {warning["message"]: warning["details"] for warning in stray["warnings"]}
+    assert {warning["code"] for warning in stray["warnings"]} == {"ARTIFACT_NOT_ASKED"}
+    assert told == {
+        "The artifact wr.loop_control is kept and decides nothing: that step is in no loop.": {
+            "kind": "wr.loop_control"
+        },
+        'The artifact wr.assessment about "zz" is kept and decides nothing: that step asks for none.': {
+            "kind": "wr.assessment",
+            "about": "zz",
+        },
+    }
+    assert "warnings" not in fits
+    assert "warnings" not in done
+    assert done["pending"]["stepId"] == "end"
+
+
 @pytest.mark.promise("truth.counts.exec-names")
 def test_the_names_of_the_contract_are_taken_as_the_real_thing(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"))

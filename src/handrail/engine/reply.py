@@ -12,11 +12,11 @@ import msgspec
 
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Payload
-from handrail.contract.wording import quote, shorten
+from handrail.contract.wording import format_count, quote, shorten
 from handrail.engine.decide import is_ending_gap
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import History, Run
-from handrail.engine.judge.artifacts import MisnamedKind
+from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.reasons import Blocker, Issue
@@ -46,6 +46,7 @@ WarningCode: TypeAlias = Literal[
     "WORKFLOW_FIRST_RUN",
     "WORKFLOW_SOURCE_DIFFERS",
     "ARTIFACT_KIND_UNKNOWN",
+    "ARTIFACT_NOT_ASKED",
     "INPUT_NEARLY_DECLARED",
     "SESSION_UNSOUND",
     "STEPS_SKIPPED",
@@ -59,6 +60,9 @@ SHOWN_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPL
 MOST_WARNINGS = 10
 
 MOST_MISNAMED_SHOWN = 3
+MOST_MISNAMED_NAMED = 10
+"""How many of the others one line names."""
+LONGEST_NAMED = 40
 LONGEST_GOAL = 200
 MOST_SKIPPED_SHOWN = 10
 """Skipped parts that one reply names; the count covers all of them."""
@@ -470,6 +474,7 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
         *warnings,
         *_skipped_warnings(standing),
         *_misnamed_warnings(standing.misnamed),
+        *_stray_warnings(standing.stray),
         *_nearly_declared_warnings(standing),
     ]
 
@@ -527,7 +532,22 @@ def _nearly_declared_warnings(standing: Standing) -> list[ReplyWarning]:
         )
         details = {"key": shorten(held.key), "suggestion": held.declared}
         warnings.append(ReplyWarning(code="INPUT_NEARLY_DECLARED", message=message, details=details))
-    return warnings
+    others = [(held.key, held.declared) for held in standing.nearly_declared[MOST_MISNAMED_SHOWN:]]
+    return warnings + _warn_of_others("INPUT_NEARLY_DECLARED", "more context key", "keys", others)
+
+
+def _warn_of_others(
+    code: WarningCode, noun: str, member: str, others: list[tuple[str, str]]
+) -> list[ReplyWarning]:
+    """One line for the names that have no warning of their own: how many, and what each was meant to be."""
+    if not others:
+        return []
+    shown = [(shorten(name, LONGEST_NAMED), meant) for name, meant in others[:MOST_MISNAMED_NAMED]]
+    listed = ", ".join(f'"{name}"' + (f" ({meant}?)" if meant else "") for name, meant in shown)
+    rest = ", …" if len(others) > len(shown) else ""
+    message = f"{format_count(len(others), noun)} like these: {listed}{rest}."
+    details = {"omitted": len(others), member: [name for name, _ in shown]}
+    return [ReplyWarning(code=code, message=message, details=details)]
 
 
 def _how_to_settle(gap: GapRecorded) -> str:
@@ -546,4 +566,16 @@ def _misnamed_warnings(found: tuple[MisnamedKind, ...]) -> list[ReplyWarning]:
         message = f"The artifact kind {quote(held.kind)} is not known here and counts for nothing{meant}"
         details = {"kind": shorten(held.kind)} | ({"suggestion": held.suggestion} if held.suggestion else {})
         warnings.append(ReplyWarning(code="ARTIFACT_KIND_UNKNOWN", message=message, details=details))
-    return warnings
+    others = [(held.kind, held.suggestion) for held in found[MOST_MISNAMED_SHOWN:]]
+    return warnings + _warn_of_others("ARTIFACT_KIND_UNKNOWN", "more artifact kind", "kinds", others)
+
+
+def _stray_warnings(found: tuple[StrayArtifact, ...]) -> list[ReplyWarning]:
+    warnings = []
+    for held in found[:MOST_MISNAMED_SHOWN]:
+        about = f" about {quote(held.about)}" if held.about else ""
+        message = f"The artifact {held.kind}{about} is kept and decides nothing: {held.why}."
+        details = {"kind": held.kind} | ({"about": shorten(held.about)} if held.about else {})
+        warnings.append(ReplyWarning(code="ARTIFACT_NOT_ASKED", message=message, details=details))
+    others = [(held.about or held.kind, "") for held in found[MOST_MISNAMED_SHOWN:]]
+    return warnings + _warn_of_others("ARTIFACT_NOT_ASKED", "more artifact", "about", others)

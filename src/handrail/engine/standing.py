@@ -31,7 +31,14 @@ from handrail.engine.judge.arrival import (
     needs_confirmation,
     phrase_for_mode,
 )
-from handrail.engine.judge.artifacts import MisnamedKind, MistypedKey, find_mistyped_keys, list_misnamings
+from handrail.engine.judge.artifacts import (
+    MisnamedKind,
+    MistypedKey,
+    StrayArtifact,
+    find_mistyped_keys,
+    list_misnamings,
+    list_stray,
+)
 from handrail.engine.judge.report_frame import Ask, list_asks, make_frame
 from handrail.engine.judge.requirements import describe_rule
 from handrail.engine.navigate import (
@@ -471,6 +478,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Context keys, set at this very node, that look like a declared one mistyped."""
     misnamed: tuple[MisnamedKind, ...] = ()
     """Kinds of artifacts, recorded at this very node, that are nearly known ones and count for nothing."""
+    stray: tuple[StrayArtifact, ...] = ()
+    """Artifacts, recorded at this very node, that decide something which nobody asked."""
     skipped: tuple[PassedPart, ...] = ()
     """What did not run on the way to this node."""
     frame: dict[str, Any] = {}
@@ -486,6 +495,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
     preferences = in_force(history, node.node_id)
     attached = attached_to(history, node.node_id)
     known = facts_at(history, workflow, node.node_id)
+    before = history.nodes[node.parent].state if node.parent is not None else None
     is_moved = any(not isinstance(entry, EvaluatedCondition | SelectedStep) for entry in attached.trace)
     standing = Standing(
         run=history.runs[node.run_id],
@@ -501,6 +511,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         passed_over=tuple(gap for gap in attached.gaps if _is_told(gap)),
         nearly_declared=find_mistyped_keys(workflow.inputs, history.context.get(node.node_id, {})),
         misnamed=list_misnamings(workflow, (held.artifact for held in attached.artifacts)),
+        stray=list_stray(workflow, before, (held.artifact for held in attached.artifacts)),
         skipped=list_passed_parts(workflow, attached.trace, known) if is_moved else (),
         progress=progress_at(workflow, node),
     )

@@ -32,7 +32,7 @@ from handrail.engine.artifact_shapes import (
 )
 from handrail.engine.events import Artifact
 from handrail.engine.judge.report_frame import TO_FILL_IN, find_misfits, gate_of
-from handrail.engine.navigate import LoopFrame, deciding_loop, open_loops
+from handrail.engine.navigate import Complete, LoopFrame, Running, deciding_loop, leaf_at, open_loops
 from handrail.engine.reasons import Issue, shorten_message
 from handrail.workflows.compiled import CompiledWorkflow, Contract, InputSpec, InputType, Step
 
@@ -385,6 +385,39 @@ def subject_of(place: Place, body: dict[str, Any]) -> tuple[str, str]:
     if kind == LOOP_CONTROL and not named and len(open_loops(place.workflow, place.frames)) == 1:
         return kind, deciding_loop(place.workflow, place.frames)
     return kind, named
+
+
+class StrayArtifact(msgspec.Struct, frozen=True, kw_only=True):
+    """A well-made artifact that decides something which nobody asked at the step it came with."""
+
+    kind: str
+    about: str = ""
+    why: str
+
+
+def list_stray(
+    workflow: CompiledWorkflow, state: Running | Complete | None, artifacts: Iterable[Artifact]
+) -> tuple[StrayArtifact, ...]:
+    """Loop decisions outside of any loop, and assessments that no gate of the reported step takes.
+
+    `state` is the position that the report was about; None at the start of a run.
+    """
+    leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
+    step = leaf if isinstance(leaf, Step) else None
+    frames = state.loops if isinstance(state, Running) else ()
+    own = workflow.contracts.get(step.contract) if step is not None else None
+    found = []
+    for artifact in artifacts:
+        if artifact.is_refused or (own is not None and own.artifact_kind == artifact.kind):
+            continue
+        if artifact.kind == LOOP_CONTROL and not frames:
+            found.append(StrayArtifact(kind=LOOP_CONTROL, why="that step is in no loop"))
+        judgement = read_as(Judgement, artifact.body) if artifact.kind == ASSESSMENT else None
+        if judgement is not None and gate_of(step, judgement.assessment_id) is None:
+            asked = ", ".join(gate.assessment_id for gate in step.gates) if step is not None else ""
+            why = f"that step asks for {shorten_message(asked, 120) or 'none'}"
+            found.append(StrayArtifact(kind=ASSESSMENT, about=judgement.assessment_id, why=why))
+    return tuple(found)
 
 
 def keep_unchecked(bodies: Iterable[dict[str, Any]]) -> list[JudgedArtifact]:

@@ -9,7 +9,7 @@ PROMISES: tuple[Promise, ...] = (
         "truth.counts.full-kind",
         "truth, R1",
         "An artifact counts for a contract under its full kind and by a recorded validation, or not at all; "
-        "a kind that is nearly one we know is named with the right one.",
+        "a kind that is nearly one we know is named with the right one, however many came.",
     ),
     Promise(
         "truth.counts.exec-names",
