@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.results import Rendered
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, choice, option, step
@@ -105,6 +106,57 @@ def test_what_a_rewound_chat_saves_does_not_hide_the_work_that_followed(runtime:
     (found,) = answer(runtime, "session.resume", query=first["session"]["sessionId"])["items"]
     assert found["pendingTitle"] == "Second"
     assert found["nextCall"]["params"] == {"stateToken": second["stateToken"]}
+
+
+def check_late(rendered: Rendered, read: dict[str, Any], status: str) -> None:
+    """A late checkpoint says where the run stands, as reading its step does, in both forms."""
+    current = rendered.structured["recap"]["current"]
+    assert current == read["recap"]["current"]
+    assert current["status"] == status
+    assert "The run has moved on since this step" in rendered.text
+    assert json.dumps(current["nextCall"]["params"], separators=(",", ":")) in rendered.text
+
+
+@pytest.mark.promise("checkpoints.late")
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_late_checkpoint_says_where_the_run_stands_and_its_repeat_says_the_same(
+    runtime: Runtime, steps: int
+) -> None:
+    first = reply = start(runtime)
+    for _ in range(steps):
+        reply = advance(runtime, reply)
+    read = rehydrate(runtime, first)
+    call = {"checkpointToken": first["checkpointToken"], "output": {"notesMarkdown": "an afterthought"}}
+
+    saved = tool_call(runtime, "checkpoint_workflow", **call)
+    if not reply["isComplete"]:
+        advance(runtime, advance(runtime, reply))
+    again = tool_call(runtime, "checkpoint_workflow", **call)
+    words = ("--checkpoint", call["checkpointToken"], "--notes", "an afterthought", "--human")
+    human = run_here(runtime, ("run", "checkpoint", *words)).out.decode()
+
+    check_late(saved, read, "complete" if steps == 3 else "in_progress")
+    assert again == saved
+    assert human.startswith("Saved.")
+    assert "The run has moved on since this step and is now at" in " ".join(human.split())
+
+
+@pytest.mark.promise("checkpoints.late")
+def test_a_checkpoint_at_a_closed_run_says_that_it_is_closed_whatever_happens_later(runtime: Runtime) -> None:
+    first = start(runtime)
+    second = advance(runtime, first)
+    answer(runtime, "run.close", run=first["stateToken"], reason="superseded", note="Begun twice.")
+
+    at_tip, before = save(runtime, second, "late"), save(runtime, first, "later")
+    advance(runtime, second)
+
+    read = {"reason": "superseded", "note": "Begun twice."}
+    assert at_tip["recap"]["closed"].items() >= read.items()
+    assert "current" not in at_tip["recap"]
+    assert before["recap"]["closed"].items() >= read.items()
+    assert before["recap"]["current"]["status"] == "closed"
+    assert (save(runtime, second, "late"), save(runtime, first, "later")) == (at_tip, before)
+    assert "recap" not in save(runtime, rehydrate(runtime, advance(runtime, start(runtime))), "in time")
 
 
 @pytest.mark.promise("checkpoints.kept")

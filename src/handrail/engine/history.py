@@ -422,6 +422,15 @@ def is_fork(history: History, node: Node) -> bool:
     return steps_after(history, node.parent)[0].node_id != node.node_id
 
 
+def is_late_checkpoint(history: History, node: Node) -> bool:
+    """Whether a checkpoint was made after the run had left its step, or after a closing of the run."""
+    if node.kind != "checkpoint":
+        return False
+    left = [step.index for step in steps_after(history, node.node_id)]
+    closed = [closing.index for closing in history.closings.get(node.run_id, ())]
+    return any(index < node.index for index in (*left, *closed))
+
+
 def way_to(history: History, node_id: NodeId) -> list[Node]:
     """The node, its ancestors, and the checkpoints beside them; oldest first.
 

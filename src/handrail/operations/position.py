@@ -5,13 +5,13 @@ from __future__ import annotations
 from msgspec import json, to_builtins
 from msgspec.structs import replace
 
-from handrail.contract.ids import NodeId, attempt_for_other
+from handrail.contract.ids import NodeId, RunId, attempt_for_other
 from handrail.contract.redaction import redact_named_secrets
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, ChoiceClaims, choice_attempt, mint
 from handrail.contract.wording import explain_unseen
 from handrail.engine.facts import WorkDone
-from handrail.engine.history import History, Recorded
-from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall
+from handrail.engine.history import History, Recorded, closing_of
+from handrail.engine.reply import ClosedPlace, CurrentPlace, Recap, ReplyWarning, ToolCall
 from handrail.operations.handles import TokenCall, mint_state_token
 from handrail.ports.process import Keys
 from handrail.projections.position import NewerPosition, find_newer_position
@@ -31,6 +31,15 @@ def add_current_place(
     """The recap with the place where the run stands, if it has moved on from the node."""
     current = _place(keys, history, workflow, node_id)
     return recap if current is None else replace(recap or Recap(entries=[]), current=current)
+
+
+def add_closing(recap: Recap | None, history: History, run_id: RunId) -> Recap | None:
+    """The recap with why nobody goes on with the run, if it is closed."""
+    closing = closing_of(history, run_id)
+    if closing is None:
+        return recap
+    closed = ClosedPlace(reason=closing.reason, note=closing.note, at=closing.at)
+    return replace(recap or Recap(entries=[]), closed=closed)
 
 
 def add_place_left(

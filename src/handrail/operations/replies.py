@@ -1,6 +1,6 @@
 """From a recorded answer to the reply: shared by the first call and by every replay of it."""
 
-# ruff: noqa: PLC0415 - only a fork, or other content with a used token, loads the position of the run
+# ruff: noqa: PLC0415 - only a fork, a late checkpoint, or other content with a used token loads the position
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
 from handrail.engine.events import Blocked
-from handrail.engine.history import History, Node, Recorded, Run, is_fork, ledger_version
+from handrail.engine.history import History, Node, Recorded, Run, is_fork, is_late_checkpoint, ledger_version
 from handrail.engine.navigate import Complete, own_action_at
 from handrail.engine.reply import (
     RanAction,
@@ -99,7 +99,7 @@ def reply_to_answer(
     node = history.nodes[last.to_node_id]
     standing = standing_at(history, workflow, node, "reply")
     tokens = mint_new_node_tokens(keys, history.session_id, node, standing.leaf)
-    recap = _branches_before(reader, keys, session.history, recorded, workflow)
+    recap = _recap_before(reader, keys, session.history, recorded, workflow)
     if any(held.fact.differing for held in history.trees.get(made.node_id, ())[:1]):
         from handrail.operations.other_files import warn_of_recorded
 
@@ -206,17 +206,24 @@ def current_ledger(history: History, run_id: RunId) -> LedgerRef:
     return LedgerRef(ledger_id=run_id, version=version, previous_version=version)
 
 
-def _branches_before(
+def _recap_before(
     reader: EventReader, keys: Keys, history: History, recorded: Recorded, workflow: CompiledWorkflow
 ) -> Recap | None:
-    """What the agent lost when its advance forked, as the log stood right before it."""
+    """What the agent does not know of a run that it left or that went on: the log right before its answer.
+
+    Of a fork, the branches that it lost; of a late checkpoint, the same place that reading the step shows.
+    """
     node = history.nodes[recorded.to_node_id]
-    if node.parent is None or not is_fork(history, node):
+    is_late = is_late_checkpoint(history, node)
+    if node.parent is None or not (is_late or is_fork(history, node)):
         return None
-    from handrail.operations.position import add_place_left
+    from handrail.operations.position import add_closing, add_current_place, add_place_left
     from handrail.projections.recap import lost_branch
 
     before = load_history_before(reader, history, recorded.index)
+    if is_late:
+        closed = add_closing(None, before, node.run_id)
+        return add_current_place(closed, keys, before, workflow, node.parent)
     lost = lost_branch(before, workflow, node.parent)
     return add_place_left(lost, keys, before, workflow, node.parent)
 

@@ -8,15 +8,14 @@ import msgspec
 from msgspec import UNSET
 
 from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
-from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.tokens.workflow import StateClaims
 from handrail.engine.facts import is_same_place, place_of, run_place
-from handrail.engine.history import History, Node, Run, closing_of, is_older, is_session_point
-from handrail.engine.reply import ClosedPlace, ReplyWarning, reply_at
+from handrail.engine.history import History, Node, Run, is_older, is_session_point
+from handrail.engine.reply import ReplyWarning, reply_at
 from handrail.engine.standing import standing_at
 from handrail.operations.handles import Handle, mint_fresh_tokens, node_of, read_state, session_of
-from handrail.operations.position import add_current_place
+from handrail.operations.position import add_closing, add_current_place
 from handrail.operations.replies import (
     current_ledger,
     describe_closing,
@@ -64,9 +63,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         history.session_id,
         tokens,
         recap=add_current_place(
-            msgspec.structs.replace(
-                recap, read_in=place.read_in, closed=_closed(history, standing.run.run_id)
-            ),
+            add_closing(msgspec.structs.replace(recap, read_in=place.read_in), history, standing.run.run_id),
             reading.keys,
             history,
             workflow,
@@ -96,11 +93,6 @@ def _warn_of_other_files(
     run = history.runs[node.run_id]
     own = find_own_project(reading.workspace, reading.places, run, request.project)
     return warn_of_present(reading, history, node, own)
-
-
-def _closed(history: History, run_id: RunId) -> ClosedPlace | None:
-    closing = closing_of(history, run_id)
-    return None if closing is None else ClosedPlace(reason=closing.reason, note=closing.note, at=closing.at)
 
 
 class _Place(NamedTuple):

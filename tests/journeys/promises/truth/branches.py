@@ -16,6 +16,11 @@ PROMISES: tuple[Promise, ...] = (
         says="A checkpoint at a step that was left moves no tip and does not reopen a finished run.",
     ),
     Promise(
+        "checkpoints.late",
+        source="truth, R10 and R19",
+        says="A checkpoint at a step that the run has left, or of a closed run, says so, as a reread does.",
+    ),
+    Promise(
         "checkpoints.kept",
         source="truth, R10",
         says="Notes of a checkpoint are in the recap of every branch that leaves its step afterwards.",
