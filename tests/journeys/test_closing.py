@@ -143,6 +143,50 @@ def test_a_repeat_writes_nothing_and_tells_what_was_recorded(runtime: Runtime) -
     assert repeated == closed | {"is_new": False}
 
 
+def two_open_runs(runtime: Runtime) -> tuple[dict[str, Any], dict[str, Any]]:
+    first = start(runtime)
+    return first, start(runtime, session=first["session"]["sessionId"])
+
+
+@pytest.mark.promise("finding.close-one-of-several")
+def test_a_session_with_several_open_runs_closes_none_of_them_and_names_them(runtime: Runtime) -> None:
+    first, second = two_open_runs(runtime)
+    session_id = first["session"]["sessionId"]
+
+    failure = refusal(runtime, "run.close", run=session_id, reason="abandoned")
+    status, document = command(runtime, "run", "close", session_id, "--reason", "abandoned")
+    closed = close(runtime, run=first["session"]["runId"])
+    human = run_here(runtime, ("run", "close", first["stateToken"], "--reason", "abandoned", "--human"))
+
+    runs = [second["session"]["runId"], first["session"]["runId"]]
+    assert failure.kind.code == "VALIDATION_ERROR"
+    assert failure.details["did_you_mean"] == runs
+    assert "nothing was closed" in failure.message
+    assert (status != 0, runs[0] in document["error"]["message"]) == (True, True)
+    assert closed["still_open"] == [second["session"]["runId"]]
+    assert f"Still open in this session: {second['session']['runId']}." in human.out.decode()
+    assert len(of_kind(events_of(runtime, first), "run_closed")) == 1
+
+
+@pytest.mark.promise("finding.close-one-of-several")
+@pytest.mark.parametrize("key", [{}, {"requestId": "k-1"}])
+def test_a_repeat_that_names_only_the_session_never_closes_another_run(
+    runtime: Runtime, key: dict[str, str]
+) -> None:
+    first = start(runtime)
+    session_id = first["session"]["sessionId"]
+    closed = close(runtime, run=session_id, **key)
+    second = start(runtime, session=session_id)
+
+    repeated = close(runtime, run=session_id, **key)
+    other = close(runtime, run=session_id, reason="superseded")
+    last = close(runtime, run=session_id, reason="superseded")
+
+    assert repeated == closed | {"is_new": False, "still_open": [second["session"]["runId"]]}
+    assert (other["run_id"], other["is_new"]) == (second["session"]["runId"], True)
+    assert last == other | {"is_new": False}
+
+
 @pytest.mark.promise("finding.close-once")
 def test_a_request_id_never_closes_a_run_that_was_opened_again(runtime: Runtime) -> None:
     first = start(runtime)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
@@ -25,8 +26,8 @@ from handrail.operations.finding import find_run
 from handrail.operations.handles import node_of, session_of
 from handrail.operations.stored_sessions import find_sessions_with_run
 from handrail.operations.work import REQUEST_ID_PATTERN
-from handrail.projections.overview import choose_run
-from handrail.projections.run_graph import preferred_tip, run_graph
+from handrail.projections.overview import UNDER_WAY, Graphs, choose_run
+from handrail.projections.run_graph import preferred_tip, run_graph, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session
@@ -34,6 +35,8 @@ from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, he
 LONGEST_NOTE = 500
 MOST_HOLDERS = 5
 """Sessions with the same run that a refusal names."""
+MOST_OPEN = 5
+"""Open runs of a session that an answer names; the newest."""
 _FINISHED = ("complete", "complete_with_gaps")
 
 
@@ -44,7 +47,7 @@ class CloseRun(Input, frozen=True, kw_only=True):
         Annotated[
             str,
             Meta(
-                description="Run id, any token of the run, or a session's id or token for its open run.",
+                description="Run id, any token of the run, or a session's id or token for its only open run.",
                 min_length=1,
                 max_length=200,
             ),
@@ -79,6 +82,9 @@ class ClosedRun(Answer, frozen=True, kw_only=True):
     note: str
     closed_at: str
     is_new: bool
+    still_open: list[str]
+    """The newest other runs of the session that are open."""
+    still_open_omitted: int
 
 
 def close_run(rt: Runtime, request: CloseRun) -> ClosedRun:
@@ -120,24 +126,88 @@ def _find_named(rt: Runtime, request: CloseRun) -> tuple[Session, RunId, bool]:
         return found.session, found.run.run_id, False
     if is_session_id(text):
         session = find_run(rt, text).session
-        return session, _at_hand(session), False
+        return session, _of_session(session.history, request), False
     claims = read_token(rt.keys.verifying_keys(WORKFLOW), text, ANY_KIND).claims
     session = session_of(rt.log, claims)
     if not is_session_point(session.history, claims.node_tag):
         return session, node_of(session.history, claims).run_id, True
-    return session, _at_hand(session), True
+    return session, _of_session(session.history, request), True
 
 
-def _at_hand(session: Session) -> RunId:
-    run_id = choose_run(session.history)
-    if run_id is None:
-        raise Fault(
-            SESSION_NOT_FOUND,
-            f"Session {session.history.session_id} has no run to close.",
-            details={"session_id": session.history.session_id},
-            next_call=NextCall(operation="session.list", params={}),
+def _of_session(history: History, request: CloseRun) -> RunId:
+    """The run that a call means which names only the session: never another one when it is repeated.
+
+    The run that the same call closed before, else the only open one, else the one that was closed last.
+    """
+    graphs = run_graphs(history)
+    still_open = _list_open(graphs)
+    answered = _find_answered(history, graphs, still_open, request)
+    if answered is not None:
+        return answered
+    if len(still_open) > 1:
+        raise _refuse_several(history.session_id, still_open)
+    closed = [run_id for run_id, graph in graphs.items() if graph.status == "closed"]
+    closed.sort(key=lambda run_id: history.closings[run_id][-1].index)
+    for run_id in (*still_open, *closed[-1:], choose_run(history, graphs)):
+        if run_id is not None:
+            return run_id
+    raise Fault(
+        SESSION_NOT_FOUND,
+        f"Session {history.session_id} has no run to close.",
+        details={"session_id": history.session_id},
+        next_call=NextCall(operation="session.list", params={}),
+    )
+
+
+def _find_answered(
+    history: History, graphs: Graphs, still_open: Sequence[RunId], request: CloseRun
+) -> RunId | None:
+    """The run that was closed last by the same call: under its request id, or with the same words.
+
+    With the same words only where no other run was open then: otherwise this call would have been refused.
+    """
+    sent = (request.reason, _note_of(request), _request_id_of(request))
+    found = [
+        (held.index, run_id)
+        for run_id, closings in history.closings.items()
+        for held in closings
+        if (held.request_id and held.request_id == sent[2])
+        or (
+            graphs[run_id].status == "closed"
+            and (held.reason, held.note, held.request_id) == sent
+            and not any(_was_open(history, other, held) for other in still_open)
         )
-    return run_id
+    ]
+    return max(found)[1] if found else None
+
+
+def _was_open(history: History, run_id: RunId, closing: Closing) -> bool:
+    """Whether a run that is open now was so at a closing; one that was closed before has opened since."""
+    began = history.runs[run_id].index
+    earlier = (held for held in history.closings.get(run_id, ()) if held.index < closing.index)
+    return began < closing.index and not any(earlier)
+
+
+def _list_open(graphs: Graphs) -> list[RunId]:
+    return [run_id for run_id, graph in graphs.items() if graph.status in UNDER_WAY]
+
+
+def _refuse_several(session_id: str, still_open: Sequence[RunId]) -> Fault:
+    shown = list(reversed(still_open))[:MOST_OPEN]
+    more = f" and {len(still_open) - len(shown)} more" if len(still_open) > len(shown) else ""
+    named = f"{', '.join(shown)}{more}"
+    return Fault(
+        VALIDATION_ERROR,
+        f"Session {session_id} has {len(still_open)} open runs: {named}; nothing was closed. Name the run by "
+        "its id or one of its tokens.",
+        details={
+            "problems": [
+                {"param": "run", "problem": "is a session with several open runs", "expected": named}
+            ],
+            "did_you_mean": shown,
+        },
+        next_call=NextCall(operation="session.resume", params={"query": session_id}),
+    )
 
 
 def _require_one_holder(rt: Runtime, run_id: str) -> None:
@@ -173,11 +243,17 @@ def _commit(
     rt: Runtime, witness: Witness, session: Session, run_id: RunId, request: CloseRun
 ) -> Session | None:
     _require_open(session.history, run_id)
-    note = "" if request.note is UNSET else request.note.strip()
-    request_id = "" if request.request_id is UNSET else request.request_id
     tip = preferred_tip(session.history, run_id)
-    plan = decide_close(session.history, tip, request.reason, note, request_id)
+    plan = decide_close(session.history, tip, request.reason, _note_of(request), _request_id_of(request))
     return commit(rt, witness, session, lambda _: plan)
+
+
+def _note_of(request: CloseRun) -> str:
+    return "" if request.note is UNSET else request.note.strip()
+
+
+def _request_id_of(request: CloseRun) -> str:
+    return "" if request.request_id is UNSET else request.request_id
 
 
 def _require_open(history: History, run_id: RunId) -> None:
@@ -193,14 +269,18 @@ def _require_open(history: History, run_id: RunId) -> None:
 
 
 def _describe(history: History, run_id: RunId, closing: Closing, *, is_new: bool) -> ClosedRun:
+    graphs = run_graphs(history)
+    others = [held for held in reversed(_list_open(graphs)) if held != run_id]
     return ClosedRun(
         session_id=history.session_id,
         run_id=run_id,
-        status=run_graph(history, run_id).status,
+        status=graphs[run_id].status,
         reason=closing.reason,
         note=closing.note,
         closed_at=closing.at,
         is_new=is_new,
+        still_open=list(others[:MOST_OPEN]),
+        still_open_omitted=max(0, len(others) - MOST_OPEN),
     )
 
 

@@ -89,7 +89,14 @@ def closed_lines(payload: dict[str, Json], page: Page) -> list[str]:
     else:
         first = f"Run {run} was closed{when} ({reason})."
     session = one_line(payload["session_id"])
-    return [*wrap(first, page.width), f"To open it again: handrail session resume {session} --human"]
+    lines = [*wrap(first, page.width), f"To open it again: handrail session resume {session} --human"]
+    others = payload["still_open"]
+    if not others:
+        return lines
+    more = f" and {payload['still_open_omitted']} more" if payload["still_open_omitted"] else ""
+    told = f"Still open in this session: {', '.join(map(one_line, others))}{more}."
+    command = f"handrail run close {one_line(others[0])} --reason {one_line(payload['reason'])} --human"
+    return [*lines, *wrap(told, page.width), f"To close one: {command}"]
 
 
 def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
