@@ -174,6 +174,22 @@ def test_two_runs_of_one_session_are_not_two_sessions(runtime: Runtime) -> None:
     assert "2 runs of 1 session found." in human(runtime, "session", "resume")
 
 
+@pytest.mark.promise("finding.cut-in-text")
+def test_resume_says_in_its_text_that_more_may_match(runtime: Runtime) -> None:
+    for number in range(5):
+        start(runtime, goal=f"goal {number}")
+    whole, whole_read = tool_call(runtime, "resume_session"), human(runtime, "session", "resume")
+    start(runtime, goal="goal 5")
+
+    found = tool_call(runtime, "resume_session")
+
+    assert ("truncated" in whole.structured, found.structured["truncated"]) == (False, True)
+    for text in (found.text, human(runtime, "session", "resume")):
+        assert "More may match than these: ask with words, a branch or an id." in text
+    for text in (whole.text, whole_read):
+        assert "More may match" not in text
+
+
 @pytest.mark.promise("finding.runs-are-counted")
 def test_a_list_of_workflows_shows_an_edit_as_json(runtime: Runtime) -> None:
     assert isinstance(runtime.library, GivenFiles)

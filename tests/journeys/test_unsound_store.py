@@ -260,7 +260,38 @@ def test_every_other_read_says_that_the_session_is_damaged(damaged: Damaged) -> 
 
 
 @pytest.mark.promise("unsound.told")
-@pytest.mark.parametrize("words", [("session", "show"), ("session", "events")])
+def test_the_readers_of_the_console_say_that_the_session_is_damaged(damaged: Damaged) -> None:
+    runtime, session_id, _, _ = damaged
+    graph = answer(runtime, "run.graph", sessionId=session_id)
+    pair = {"one": graph["preferred_tip"], "other": graph["preferred_tip"]}
+
+    readers = [
+        graph,
+        answer(runtime, "session.timeline", sessionId=session_id),
+        answer(runtime, "run.compare", sessionId=session_id, **pair),
+    ]
+    hits = answer(runtime, "session.search", query="first notes")
+    unfound = answer(runtime, "session.search", query="second notes")
+    gaps = answer(runtime, "session.gaps")
+    status, smallest = command(runtime, "run", "graph", session_id, "--mvi", "minimal")
+
+    for reader in readers:
+        assert reader["health"] == "corrupt_tail"
+        assert reader["banner"].startswith(BANNER)
+        assert f"handrail store verify --ids {session_id}" in reader["banner"]
+    assert (graph["resume_prompt"], graph["waiting"]) == ("", [])
+    assert (status, smallest["data"]["health"]) == (0, "corrupt_tail")
+    told = f"all sessions of this store; {session_id} is damaged and read only as far as proven, ask the user"
+    for search in (hits, unfound, gaps):
+        assert search["scope"].startswith(told)
+    assert [hit["health"] for hit in hits["hits"]] == ["corrupt_tail"]
+    assert (unfound["hits"], gaps["items"]) == ([], [])
+
+
+@pytest.mark.promise("unsound.told")
+@pytest.mark.parametrize(
+    "words", [("session", "show"), ("session", "events"), ("session", "timeline"), ("run", "graph")]
+)
 def test_people_read_of_the_damage_and_what_helps(damaged: Damaged, words: tuple[str, ...]) -> None:
     out = run_here(damaged.runtime, (*words, damaged.session_id, "--human")).out.decode()
 

@@ -41,6 +41,10 @@ _STEERING_IN_JSON = ("\\u", "\\r", "\\b", "\\f")
 _ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
 
 
+MORE_WORK = "More may match than these: ask with words, a branch or an id."
+"""Beside the count, where a search for work shows only the best."""
+
+
 def count_work(items: Sequence[Mapping[str, Any]]) -> str:
     """Say how much work a search found: sessions, or runs if one session has several."""
     sessions = len({item.get("sessionId") for item in items})

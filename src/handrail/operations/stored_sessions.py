@@ -26,6 +26,8 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.workflows.compiled import CompiledWorkflow
 
+READ_TO_PROVEN = "read only as far as proven"
+"""How a search treats a damaged session that it does not leave out."""
 SUMMARY_VERSION = 2
 """Raise it when a history is summarised differently while the fields stay the same."""
 MOST_NEW = 200
@@ -143,6 +145,14 @@ def open_stored_sessions(rt: Runtime, *, with_index: bool = True) -> Iterator[Se
         sessions = Sessions(rt, view)
         yield sessions
         sessions.keep()
+
+
+def describe_unsound(unsound: Sequence[SessionId], treated: str) -> str:
+    """What the scope of a search adds; silence would look as if the work had never been there."""
+    if not unsound:
+        return ""
+    those = f"{unsound[0]} is" if len(unsound) == 1 else f"{len(unsound)} are"
+    return f"; {those} damaged and {treated}, ask the user to run handrail store verify"
 
 
 def _entry(held: Indexed | None, summary: Summary) -> Entry | None:

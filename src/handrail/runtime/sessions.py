@@ -93,6 +93,11 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         return is_sound(self.health)
 
     @property
+    def banner(self) -> str:
+        """What a reader of a damaged session must know, and what helps; empty when it is sound."""
+        return describe_damage(self.history.session_id, self.health, self.history.head)
+
+    @property
     def warnings(self) -> tuple[ReplyWarning, ...]:
         """What every reply about the session begins with; nothing when it is sound and was begun here."""
         unsound = unsound_warnings(self.history.session_id, self.health, self.history.head)

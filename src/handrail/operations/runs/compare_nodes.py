@@ -94,6 +94,9 @@ class Comparison(Answer, frozen=True, kw_only=True):
 
     session_id: str
     goal: str
+    health: str
+    banner: str
+    """What a reader of a damaged session must know; empty when it is sound."""
     ancestor: str
     """The last node that both ways have; empty: they have none."""
     ancestor_title: str
@@ -109,7 +112,8 @@ def compare_nodes(rt: Runtime, request: CompareNodes) -> Comparison:
 
     Raises Fault SESSION_NOT_FOUND and NODE_NOT_FOUND.
     """
-    history = find_session(rt, request.session_id).history
+    session = find_session(rt, request.session_id)
+    history = session.history
     one, other = find_node(history, request.one), find_node(history, request.other)
     ways = path_to(history, one.node_id), path_to(history, other.node_id)
     shared = 0
@@ -125,6 +129,8 @@ def compare_nodes(rt: Runtime, request: CompareNodes) -> Comparison:
     return Comparison(
         session_id=history.session_id,
         goal=history.observations.get("goal", ""),
+        health=session.health.state,
+        banner=session.banner,
         ancestor=ways[0][shared - 1].node_id if shared else "",
         ancestor_title=telling.title(ways[0][shared - 1]) if shared else "",
         shared_steps=shared,
@@ -221,7 +227,7 @@ OPERATION = Operation(
     perform=compare_nodes,
     shape=Shape(
         levels={
-            "minimal": ("session_id", "ancestor", "one.node_id", "other.node_id"),
+            "minimal": ("session_id", "health", "ancestor", "one.node_id", "other.node_id"),
             "standard": None,
             "full": None,
         },

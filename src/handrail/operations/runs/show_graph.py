@@ -144,6 +144,9 @@ class ShownGraph(Answer, frozen=True, kw_only=True):
     workflow_id: str
     workflow_name: str
     status: str
+    health: str
+    banner: str
+    """What a reader of a damaged session must know; empty when it is sound."""
     node_count: int
     branch_count: int
     preferred_tip: str
@@ -157,8 +160,11 @@ class ShownGraph(Answer, frozen=True, kw_only=True):
     """What is true of every level and count here: who recorded it, where that was another store."""
     open_gap_count: int
     waiting: list[WaitingRow]
+    """Empty where the session is damaged: no answer would lead on."""
     resume_prompt: str
-    """What to paste into the chat of an agent; the session is named by its id, without a token."""
+    """What to paste into the chat of an agent; the session is named by its id, without a token.
+
+    Empty where the session is damaged."""
     nodes: list[RailNode]
     nodes_omitted: int
     """The oldest ones, of a run that is longer than a drawing."""
@@ -190,6 +196,8 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
         workflow_id=history.runs[graph.run_id].workflow_id,
         workflow_name=workflow.name,
         status=graph.status,
+        health=session.health.state,
+        banner=session.banner,
         node_count=len(graph.nodes),
         branch_count=len(graph.tips),
         preferred_tip=tip.node_id,
@@ -205,9 +213,9 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
                 kind=need.kind, why=need.why, fix=need.fix, reply=reply_to_need(history.session_id, need)
             )
             for need in needs_of(history, workflows, graphs)
-            if need.run_id == graph.run_id
+            if need.run_id == graph.run_id and session.is_sound
         ],
-        resume_prompt=resume_prompt(history.session_id, title_of(leaves, tip)),
+        resume_prompt=resume_prompt(history.session_id, title_of(leaves, tip)) if session.is_sound else "",
         nodes=[_rail_node(history, graph, leaves, place) for place in rail.places],
         nodes_omitted=rail.omitted,
         ahead=_list_ahead(history, graph, leaves),
@@ -320,7 +328,10 @@ OPERATION = Operation(
     perform=show_graph,
     shape=Shape(
         levels={
-            "minimal": ("run_id", "status", "node_count", "branch_count", "preferred_tip", "pending_step"),
+            "minimal": (
+                *("run_id", "status", "health", "node_count", "branch_count", "preferred_tip"),
+                "pending_step",
+            ),
             "standard": None,
             "full": None,
         },

@@ -46,7 +46,7 @@ from handrail.projections.report.story import Moment, moment_at
 from handrail.projections.run_graph import RunGraph, open_gaps, preferred_tip_below, run_graph
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import Session, describe_damage
+from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Choice, CompiledWorkflow
 
 PROMPT_BYTES = 65_536
@@ -355,7 +355,7 @@ def _placed(
         is_fork=moment.is_fork,
         run_status=graph.status,
         health=session.health.state,
-        banner=describe_damage(history.session_id, session.health, history.head),
+        banner=session.banner,
         option_id=moment.option_id,
         notes=notes,
         is_cut=moment.is_cut or notes != moment.notes,

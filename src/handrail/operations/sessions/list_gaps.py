@@ -9,21 +9,30 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.engine.events import GapRecorded, GapSeverity
-from handrail.engine.history import History, Node, attached_to, list_tellers
-from handrail.operations.stored_sessions import Sessions, open_stored_sessions
+from handrail.engine.history import Node, attached_to, list_tellers
+from handrail.operations.stored_sessions import (
+    READ_TO_PROVEN,
+    Sessions,
+    describe_unsound,
+    open_stored_sessions,
+)
+from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import session_project
 from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import read_session
+from handrail.runtime.sessions import Session, read_session
 
 GapState: TypeAlias = Literal["open", "settled", "noted"]
 """`noted` only informs: nothing is missing."""
 _WORST_FIRST: tuple[GapSeverity, ...] = ("critical", "warning", "info")
+_NOT_DAMAGED = ("healthy", "missing")
+"""What is missing was deleted while the list was made."""
 _FAR = 10**24
 """Larger than any activity order, so that the latest session sorts first."""
 
@@ -59,6 +68,8 @@ class GapItem(Answer, frozen=True, kw_only=True):
     workflow_id: str
     project: str
     goal: str
+    health: str
+    """Of the session; what came after the proven part of a damaged one may have settled it."""
     at: str
 
 
@@ -81,9 +92,9 @@ class GapList(Answer, frozen=True, kw_only=True):
 def list_gaps(rt: Runtime, request: ListGaps) -> Success:
     """One page, open ones first, the worst first, then by the last activity of the session."""
     try:
-        found = _find(rt, request, with_index=True)
+        found, unsound = _find(rt, request, with_index=True)
     except IndexTrouble:
-        found = _find(rt, request, with_index=False)
+        found, unsound = _find(rt, request, with_index=False)
     counts = GapCounts(
         open=_count(found, "open"),
         settled=_count(found, "settled"),
@@ -92,7 +103,8 @@ def list_gaps(rt: Runtime, request: ListGaps) -> Success:
     )
     wanted = [one for one in found if request.only in (UNSET, one[1].state)]
     page = page_of(rt, OPERATION, request, sorted(wanted, key=_order), _order, lambda one: one[1])
-    listed = GapList(scope="all sessions of this store", counts=counts)
+    searched = "all sessions of this store" if request.session is UNSET else "one session of this store"
+    listed = GapList(scope=searched + describe_unsound(unsound, READ_TO_PROVEN), counts=counts)
     return Success(data=msgspec.to_builtins(listed), page=page)
 
 
@@ -106,21 +118,31 @@ def _order(one: tuple[str, GapItem]) -> tuple[str, ...]:
     return (str(state), str(severity), activity, item.session_id, item.run_id, item.id)
 
 
-def _find(rt: Runtime, request: ListGaps, *, with_index: bool) -> list[tuple[str, GapItem]]:
-    """Every gap but those that the filters leave out, with the place of its session in the order."""
+def _find(
+    rt: Runtime, request: ListGaps, *, with_index: bool
+) -> tuple[list[tuple[str, GapItem]], list[SessionId]]:
+    """Every gap but those that the filters leave out, with the place of its session in the order.
+
+    And the sessions that are damaged.
+    """
     with open_stored_sessions(rt, with_index=with_index) as sessions:
-        return [
+        asked = [stamp for stamp in sessions.stamps if request.session in (UNSET, stamp.session_id)]
+        health = {stamp.session_id: sessions.facts(stamp.session_id).health for stamp in asked}
+        found = [
             (f"{_FAR - order:025d}", item)
-            for order, history in _with_gaps(rt, sessions, request)
-            for item in _items(history)
+            for order, session in _with_gaps(rt, sessions, asked)
+            for item in _items(session)
             if request.severity in (UNSET, item.severity) and request.workflow in (UNSET, item.workflow_id)
         ]
+    return found, [session_id for session_id, state in health.items() if state not in _NOT_DAMAGED]
 
 
-def _with_gaps(rt: Runtime, sessions: Sessions, request: ListGaps) -> Iterator[tuple[int, History]]:
+def _with_gaps(
+    rt: Runtime, sessions: Sessions, asked: Sequence[SessionStamp]
+) -> Iterator[tuple[int, Session]]:
     """Only sessions that have some are read; one that cannot be read hides no other."""
-    for stamp in sessions.stamps:
-        if request.session not in (UNSET, stamp.session_id) or not sessions.facts(stamp.session_id).gap_count:
+    for stamp in asked:
+        if not sessions.facts(stamp.session_id).gap_count:
             continue
         rt.interruptions.end_here()
         try:
@@ -128,17 +150,19 @@ def _with_gaps(rt: Runtime, sessions: Sessions, request: ListGaps) -> Iterator[t
         except Fault:
             continue
         if session is not None:
-            yield stamp.order, session.history
+            yield stamp.order, session
 
 
-def _items(history: History) -> Iterator[GapItem]:
+def _items(session: Session) -> Iterator[GapItem]:
+    history = session.history
     graphs = run_graphs(history)
     project = session_project(history, graphs)
     for graph in graphs.values():
-        yield from _of_run(history, graph, project)
+        yield from _of_run(session, graph, project)
 
 
-def _of_run(history: History, graph: RunGraph, project: str) -> Iterator[GapItem]:
+def _of_run(session: Session, graph: RunGraph, project: str) -> Iterator[GapItem]:
+    history = session.history
     tellers = list_tellers(history, graph.preferred_tip)
     placed = [(node, gap) for node in tellers for gap in attached_to(history, node.node_id).gaps]
     settled = {gap.resolves_gap_id: gap.summary for _, gap in placed if gap.resolves_gap_id}
@@ -148,7 +172,7 @@ def _of_run(history: History, graph: RunGraph, project: str) -> Iterator[GapItem
             continue  # it is told with the gap that it settles
         state: GapState = "open" if gap.gap_id in still_open else "settled"
         yield _item(
-            history,
+            session,
             node,
             gap,
             state="noted" if gap.severity == "info" else state,
@@ -158,8 +182,9 @@ def _of_run(history: History, graph: RunGraph, project: str) -> Iterator[GapItem
 
 
 def _item(
-    history: History, node: Node, gap: GapRecorded, *, state: GapState, settled_by: str, project: str
+    session: Session, node: Node, gap: GapRecorded, *, state: GapState, settled_by: str, project: str
 ) -> GapItem:
+    history = session.history
     return GapItem(
         id=gap.gap_id,
         state=state,
@@ -174,6 +199,7 @@ def _item(
         workflow_id=history.runs[node.run_id].workflow_id,
         project=project,
         goal=history.observations.get("goal", ""),
+        health=session.health.state,
         at=node.at,
     )
 

@@ -25,7 +25,7 @@ from handrail.operations.finding import find_session
 from handrail.operations.handles import mint_session_token, mint_state_token
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.source_drift import warn_of_drift
-from handrail.operations.stored_sessions import Sessions, open_stored_sessions
+from handrail.operations.stored_sessions import Sessions, describe_unsound, open_stored_sessions
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.evidence import EvidenceSum, sum_evidence
@@ -245,7 +245,8 @@ def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
     if is_session_id(wanted.query) and not chosen and not unsound:
         scope = "no session of this store has that id"
     else:
-        scope = f"{len(chosen)} of {len(sessions.stamps)} sessions, the latest first{_left_out(unsound)}"
+        left_out = describe_unsound(unsound, "left out")
+        scope = f"{len(chosen)} of {len(sessions.stamps)} sessions, the latest first{left_out}"
         scope += f"; {format_count(closed, 'closed run')} left out" if closed else ""
     return _Search(
         sessions=sessions,
@@ -254,14 +255,6 @@ def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
         is_whole=read == len(sessions.stamps),
         unsound=tuple(unsound),
     )
-
-
-def _left_out(unsound: Sequence[SessionId]) -> str:
-    """A search that is silent about damage would look as if the work had never been there."""
-    if not unsound:
-        return ""
-    those = f"{unsound[0]} is" if len(unsound) == 1 else f"{len(unsound)} are"
-    return f"; {those} damaged and left out, ask the user to run handrail store verify"
 
 
 def _candidates(

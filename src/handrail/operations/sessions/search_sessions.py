@@ -9,9 +9,15 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault
 from handrail.engine.history import History, Node, attached_to
-from handrail.operations.stored_sessions import Sessions, open_stored_sessions
+from handrail.operations.stored_sessions import (
+    READ_TO_PROVEN,
+    Sessions,
+    describe_unsound,
+    open_stored_sessions,
+)
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.plain_words import artifact_lines
@@ -19,7 +25,7 @@ from handrail.projections.resume_candidates import words_of
 from handrail.projections.run_graph import completed_step
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import read_session
+from handrail.runtime.sessions import Session, read_session
 
 MOST_READ = 200
 """Sessions that one search reads; the latest that may match."""
@@ -48,6 +54,8 @@ class HitRow(Answer, frozen=True, kw_only=True):
     what: str
     """`notes`, `session notes`, or the kind of the artifact."""
     goal: str
+    health: str
+    """Of the session; of a damaged one only what is proven was searched."""
     snippet: str
     at: str
 
@@ -55,6 +63,8 @@ class HitRow(Answer, frozen=True, kw_only=True):
 class Hits(Answer, frozen=True, kw_only=True):
     """The hits, those of the latest session first."""
 
+    scope: str
+    """What was searched, and which of it is damaged."""
     hits: list[HitRow]
     is_cut: bool
     """There may be more than these."""
@@ -75,18 +85,34 @@ def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Hits:
     words = words_of(request.query)
     limit = MOST_HITS if request.limit is UNSET else request.limit
     found: list[HitRow] = []
+    unsound: list[SessionId] = []
     looked_at = 0
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         candidates = _candidates(sessions, words) if words else []
         for stamp in candidates[:MOST_READ]:
             rt.interruptions.end_here()
             looked_at += 1
-            found += _hits(rt, stamp, words)
+            try:
+                session = read_session(rt.log, stamp.session_id)
+            except Fault:  # it hides no other
+                unsound.append(stamp.session_id)
+                continue
+            if session is None:
+                continue
+            unsound += [] if session.is_sound else [stamp.session_id]
+            found += _hits(session, words)
             if len(found) > limit:
                 break
         count = len(sessions.stamps)
-    is_cut = len(found) > limit or looked_at < len(candidates)
-    return Hits(hits=found[:limit], is_cut=is_cut, looked_at=looked_at, session_count=count)
+    is_whole = looked_at == len(candidates)
+    searched = "all sessions of this store" if is_whole else "the latest sessions of this store"
+    return Hits(
+        scope=searched + describe_unsound(unsound, READ_TO_PROVEN),
+        hits=found[:limit],
+        is_cut=len(found) > limit or not is_whole,
+        looked_at=looked_at,
+        session_count=count,
+    )
 
 
 def _candidates(sessions: Sessions, words: frozenset[str]) -> list[SessionStamp]:
@@ -94,14 +120,8 @@ def _candidates(sessions: Sessions, words: frozenset[str]) -> list[SessionStamp]
     return [stamp for stamp in sessions.stamps if stamp.session_id not in lacking]
 
 
-def _hits(rt: Runtime, stamp: SessionStamp, words: frozenset[str]) -> list[HitRow]:
-    """The newest hits of one session; one that cannot be read has none."""
-    try:
-        session = read_session(rt.log, stamp.session_id)
-    except Fault:
-        return []
-    if session is None:
-        return []
+def _hits(session: Session, words: frozenset[str]) -> list[HitRow]:
+    """The newest hits of one session."""
     history = session.history
     rows: list[HitRow] = []
     for node, what, text, shown, at in _texts(history):
@@ -114,6 +134,7 @@ def _hits(rt: Runtime, stamp: SessionStamp, words: frozenset[str]) -> list[HitRo
                     step_id="" if node is None else completed_step(history, node),
                     what=what,
                     goal=history.observations.get("goal", ""),
+                    health=session.health.state,
                     snippet=_snippet(shown, words),
                     at=at,
                 )

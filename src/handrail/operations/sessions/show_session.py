@@ -55,7 +55,7 @@ from handrail.projections.run_graph import (
 from handrail.projections.timeline import TimelineEntry, timeline
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import Session, describe_damage
+from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Leaf
 
 LIST_BYTES = 6_144
@@ -335,8 +335,7 @@ def _timeline_row(entry: TimelineEntry) -> TimelineRow:
 
 
 def health_row(session: Session) -> HealthRow:
-    banner = describe_damage(session.history.session_id, session.health, session.history.head)
-    return HealthRow(state=session.health.state, reason=session.health.reason, banner=banner)
+    return HealthRow(state=session.health.state, reason=session.health.reason, banner=session.banner)
 
 
 def _import_row(history: History) -> ImportRow | None:

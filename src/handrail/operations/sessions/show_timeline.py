@@ -57,6 +57,9 @@ class ShownTimeline(Answer, frozen=True, kw_only=True):
 
     session_id: str
     goal: str
+    health: str
+    banner: str
+    """What a reader of a damaged session must know; empty when it is sound."""
     lanes: list[LaneRow]
     moments: list[MomentRow]
     earlier: int
@@ -68,7 +71,8 @@ def show_timeline(rt: Runtime, request: ShowTimeline) -> ShownTimeline:
 
     Raises Fault SESSION_NOT_FOUND.
     """
-    history = find_session(rt, request.session_id).history
+    session = find_session(rt, request.session_id)
+    history = session.history
     graphs = run_graphs(history)
     workflows = {
         run_id: load_pinned_workflow(rt.log, history.runs[run_id].workflow_hash) for run_id in graphs
@@ -84,6 +88,8 @@ def show_timeline(rt: Runtime, request: ShowTimeline) -> ShownTimeline:
     return ShownTimeline(
         session_id=history.session_id,
         goal=history.observations.get("goal", ""),
+        health=session.health.state,
+        banner=session.banner,
         lanes=[
             own,
             *(
@@ -129,7 +135,7 @@ OPERATION = Operation(
     output=ShownTimeline,
     perform=show_timeline,
     shape=Shape(
-        levels={"minimal": ("session_id", "earlier"), "standard": None, "full": None},
+        levels={"minimal": ("session_id", "health", "earlier"), "standard": None, "full": None},
         id_field="session_id",
         select="top",
         drop_order=("moments",),

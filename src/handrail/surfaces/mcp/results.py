@@ -14,7 +14,7 @@ from handrail.contract.envelopes.cli import encode_document, payload_of
 from handrail.contract.envelopes.mcp_and_http import to_mcp_error
 from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.outcome import Failure, Json, NextCall, Outcome, Success
-from handrail.contract.wording import count_work
+from handrail.contract.wording import MORE_WORK, count_work
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import MOST_WARNINGS
 from handrail.surfaces.mcp.code.answer_text import code_text, name_tools, respell_failure, spell_code_call
@@ -73,6 +73,7 @@ def candidates_text(listed: dict[str, Any]) -> str:
     if not is_matched and listed["items"]:
         lines.append("The latest work follows instead; go on with one only if the user means it.")
     lines.append(count_work(listed["items"]) + _looked(listed))
+    lines += [MORE_WORK] if listed["items"] and listed.get("truncated") else []
     for candidate in listed["items"]:
         lines.extend(_candidate(candidate))
     if not listed["items"]:

@@ -71,6 +71,11 @@ PROMISES: tuple[Promise, ...] = (
         says="A repeated closing writes nothing and tells what was recorded.",
     ),
     Promise(
+        "finding.close-one-of-several",
+        source="truth, R19; CLI, section 9",
+        says="A session with several open runs closes none; a repeat closes no other; open ones are told.",
+    ),
+    Promise(
         "finding.close-refusals",
         source="truth, R19",
         says="A finished run is not closed, and a closing that names no run is refused.",
@@ -174,6 +179,11 @@ PROMISES: tuple[Promise, ...] = (
         "finding.runs-are-counted",
         "truth, R17",
         "Resume counts runs as runs and sessions as sessions, and lists hold no source text.",
+    ),
+    Promise(
+        "finding.cut-in-text",
+        "truth, R15 and R17",
+        "Resume says in its text, too, that more work may match than it shows.",
     ),
     Promise(
         "finding.same-state-same-bytes",

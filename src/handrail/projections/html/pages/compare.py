@@ -12,6 +12,7 @@ from handrail.projections.html.pages.parts import (
     Payload,
     badge,
     count,
+    damage_notice,
     evidence_badges,
     facts,
     head,
@@ -41,6 +42,7 @@ def compare_page(found: Payload, files: Payload | None = None) -> Html:
             meta(_parting(found)),
             crumbs=(("Sessions", "/sessions"), (found["goal"] or session_id, session_path(session_id))),
         ),
+        damage_notice(found["banner"]),
         _ends(found),
         notice("", element("p", "Both are the same node."))
         if found["one"]["node_id"] == found["other"]["node_id"]

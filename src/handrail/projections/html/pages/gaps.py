@@ -42,6 +42,7 @@ def gaps_page(listed: Payload, asked: Mapping[str, str]) -> Html:
         element("p", "What a run went on without. A later report can settle a gap; nothing erases one."),
         _filters(asked),
         below,
+        element("p", f"Searched: {listed['scope']}.", class_="soft small"),
         live="*",
     )
 

@@ -16,6 +16,7 @@ from handrail.projections.html.pages.parts import (
     compare_path,
     copy_button,
     count,
+    damage_notice,
     evidence_badge,
     evidence_badges,
     facts,
@@ -68,7 +69,7 @@ def node_page(
                 (node["origin"]["workflow_name"], run_path(session_id, run_id)),
             ),
         ),
-        notice("bad", element("p", node["banner"])) if node["banner"] else None,
+        damage_notice(node["banner"]),
         _toolbar(node, actions),
         _blocked(node),
         element(

@@ -125,6 +125,11 @@ def notice(look: str, *children: Child) -> Html:
     return element("div", *children, class_=f"notice {look}".rstrip(), role="note")
 
 
+def damage_notice(banner: str) -> Html | None:
+    """What a page about a damaged session begins with; nothing when it is sound."""
+    return notice("bad", element("p", banner)) if banner else None
+
+
 def empty(title: str, *children: Child) -> Html:
     """Nothing here, and what to do about it."""
     return element("div", element("h2", title), *children, class_="empty")

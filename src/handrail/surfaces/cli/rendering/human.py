@@ -29,6 +29,7 @@ _LOOKS: dict[str, Look] = {
     "session.list": sessions.list_lines,
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
+    "session.gaps": sessions.gaps_lines,
     "session.events": sessions.events_lines,
     "session.export": sessions.export_lines,
     "ledger.show": sessions.ledger_lines,

@@ -6,7 +6,7 @@ import itertools
 
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
-from handrail.contract.wording import count_work, format_count
+from handrail.contract.wording import MORE_WORK, count_work, format_count
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -23,6 +23,7 @@ from handrail.surfaces.cli.rendering.text import (
     repeat_line,
     size_text,
     spell_command,
+    text_of,
     wrap,
 )
 
@@ -90,7 +91,13 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
         for warning in item.get("warnings", []):
             lines += wrap(f"Warning: {one_line(warning['message'])}", page.width, INDENT)
         lines.append("")
-    return [*lines, f"{count_work(items)} found.", searched]
+    more = [MORE_WORK] if payload.get("truncated") else []
+    return [*lines, f"{count_work(items)} found.", *more, searched]
+
+
+def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What is missing, and where it was looked for: a damaged session may hold more."""
+    return [*text_of(payload, page), *([_searched(payload)] if payload["items"] else [])]
 
 
 def events_lines(payload: dict[str, Json], page: Page) -> list[str]:

@@ -281,7 +281,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "authorised_by": "",
         "sort": "",
         "params": (
-            {"name": "RUN", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Run id, any token of the run, or a session's id or token for its open run."},
+            {"name": "RUN", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Run id, any token of the run, or a session's id or token for its only open run."},
             {"name": "--state", "value": "TOKEN", "choices": (), "is_required": False, "environment": "", "text": "The same, as a stateToken."},
             {"name": "--reason", "value": "abandoned|done_elsewhere|superseded", "choices": ("abandoned", "done_elsewhere", "superseded"), "is_required": True, "environment": "", "text": "Why nobody will continue it."},
             {"name": "--note", "value": "TEXT", "choices": (), "is_required": False, "environment": "", "text": "What a reader should know, in a sentence."},
