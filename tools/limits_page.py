@@ -486,7 +486,7 @@ INSIDE = {
     "operations.kept_trees": ("MOST_LIST_BYTES",),
     "engine.judge.artifacts": ("MOST_GAPS_NAMED",),
     "engine.reply": ("MOST_GAPS_NAMED",),
-    "operations.runs.close_run": ("MOST_HOLDERS",),
+    "operations.runs.close_run": ("MOST_HOLDERS", "MOST_OPEN"),
     "operations.runs.confirm_run": ("MOST_QUESTIONS",),
     "host.terminal": ("LONGEST_ANSWER",),
     "surfaces.mcp.arguments": ("MOST_SLIPS",),
