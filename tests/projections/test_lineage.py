@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.engine.events import Artifact, NodeOutputAppended, PreferencesDelta, Scope
+from handrail.engine.history import not_run_at
 from handrail.engine.plans import plan_event
 from handrail.projections.run_graph import (
     capabilities_at,
@@ -14,7 +15,6 @@ from handrail.projections.run_graph import (
     loop_exits_at,
     open_gaps,
     run_graph,
-    skipped_at,
 )
 from handrail.workflows.compiled import Count, Loop
 from handrail.workflows.conditions import Compare
@@ -141,7 +141,7 @@ def test_divergences_skipped_steps_and_ended_loops_are_told_in_their_order() -> 
     second = log.report(log.start(), work(artifacts=[told]))
     end = log.walk(second, "one", "two")
 
-    assert [entry.step_id for entry in skipped_at(log.history, end.node_id)] == ["a", "c"]
+    assert [part.part_id for part in not_run_at(log.history, end.node_id).parts] == ["a", "c"]
     assert [(entry.loop_id, entry.iterations) for entry in loop_exits_at(log.history, end.node_id)] == [
         ("twice", 2)
     ]

@@ -309,6 +309,8 @@ class DecisionTraceAppended(Fact, frozen=True, kw_only=True):
     entries: tuple[TraceEntry, ...]
     omitted: int = 0
     """Entries left out in the middle, so that at most 25 stand here."""
+    passed_omitted: int | None = None
+    """Of those, steps and loops that did not run. None: nothing was left out, or nobody counted them."""
 
 
 class RunClosed(Fact, frozen=True, kw_only=True):

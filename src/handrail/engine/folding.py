@@ -242,8 +242,8 @@ class _Folding:
                 self._add(scope.node_id, "gaps", gap)
             case DivergenceRecorded() as divergence:
                 self._add(scope.node_id, "divergences", divergence)
-            case DecisionTraceAppended(entries=entries):
-                self._attach(_present(scope.node_id), trace=entries)
+            case DecisionTraceAppended() as traced:
+                self._trace(traced, _present(scope.node_id))
             case RunClosed() as closed:
                 self._close(closed, _present(scope.run_id), body.at, record.index)
             case ConfirmationRecorded() as said:
@@ -336,6 +336,10 @@ class _Folding:
     def _attach(self, node_id: NodeId, **fields: Any) -> None:
         held = self._attached.get(node_id, NOTHING_ATTACHED)
         self._attached[node_id] = msgspec.structs.replace(held, **fields)
+
+    def _trace(self, traced: DecisionTraceAppended, node_id: NodeId) -> None:
+        omitted, passed = traced.omitted, traced.passed_omitted
+        self._attach(node_id, trace=traced.entries, trace_omitted=omitted, passed_omitted=passed)
 
     def _start_run(self, started: RunStarted, run_id: RunId, at: str, index: int) -> None:
         self._runs[run_id] = Run(

@@ -21,9 +21,11 @@ from handrail.contract.ids import (
     WorkflowHash,
     WorkflowId,
 )
+from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import (
     MOST_RECEIPTS,
+    MOST_TRACE_ENTRIES,
     Artifact,
     Blocked,
     CapabilityObserved,
@@ -41,7 +43,7 @@ from handrail.engine.events import (
     TreeRecorded,
     ValidationPerformed,
 )
-from handrail.engine.navigate import LoopFrame, State, TraceEntry
+from handrail.engine.navigate import LoopFrame, PassedBy, State, TraceEntry, list_passed
 from handrail.engine.receipts import (
     PinnedCheck,
 )
@@ -191,6 +193,23 @@ class Attached(msgspec.Struct, frozen=True, kw_only=True):
     validations: tuple[ValidationPerformed, ...] = ()
     """Of a node: the checks made when its pending step was acknowledged."""
     trace: tuple[TraceEntry, ...] = ()
+    trace_omitted: int = 0
+    passed_omitted: int | None = None
+    """As in the event; `not_run_by_move` says what they mean."""
+
+
+class NotRun(msgspec.Struct, frozen=True, kw_only=True):
+    """Parts that did not run, once for every round that passed them by."""
+
+    parts: tuple[PassedBy, ...] = ()
+    unnamed: int = 0
+    """More, which the log only counts because one move passed so many."""
+    is_least: bool = False
+    """Whether there may be still more: an earlier program did not count what its log left out."""
+
+    @property
+    def total(self) -> int:
+        return len(self.parts) + self.unnamed
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
@@ -524,3 +543,38 @@ def list_receipts(history: History, run_id: RunId) -> list[Receipt]:
 def ledger_version(history: History, run_id: RunId, index: int) -> int:
     """How many accepted mutations of the run there are up to an event index."""
     return bisect_right(history.anchors.get(run_id, ()), index)
+
+
+# What did not run: every answer asks here
+
+
+def not_run_by_move(attached: Attached) -> NotRun:
+    """What the move to a node passed by."""
+    parts = list_passed(attached.trace)
+    counted = attached.passed_omitted
+    if counted is None:
+        is_cut = attached.trace_omitted > 0 and len(attached.trace) >= MOST_TRACE_ENTRIES
+        return NotRun(parts=parts, is_least=is_cut and bool(parts))
+    return NotRun(parts=parts, unnamed=max(0, min(counted, attached.trace_omitted)))
+
+
+def not_run_at(history: History, node_id: NodeId) -> NotRun:
+    """What did not run on the way from the start of the run to a node, in order."""
+    moves = [not_run_by_move(attached_to(history, node.node_id)) for node in path_to(history, node_id)]
+    return NotRun(
+        parts=tuple(part for move in moves for part in move.parts),
+        unnamed=sum(move.unnamed for move in moves),
+        is_least=any(move.is_least for move in moves),
+    )
+
+
+def count_not_run(not_run: NotRun) -> str:
+    """`3`, or `at least 24`."""
+    return f"at least {not_run.total}" if not_run.is_least else str(not_run.total)
+
+
+def describe_not_run(not_run: NotRun) -> str:
+    """`2 parts did not run`; empty when everything ran."""
+    if not not_run.total:
+        return ""
+    return f"{'at least ' if not_run.is_least else ''}{format_count(not_run.total, 'part')} did not run"

@@ -131,6 +131,39 @@ TraceEntry: TypeAlias = (
 )
 
 
+# What a move passed by
+
+
+class PassedBy(msgspec.Struct, frozen=True, kw_only=True):
+    """A step or loop that a move did not enter: its condition did not hold, or it had no round."""
+
+    part_id: str
+    reason: LoopExit = "condition_false"
+    condition_id: str = ""
+    """Of the part itself; empty for a loop that had no round."""
+
+
+NO_ROUND_WORDS: dict[LoopExit, str] = {
+    "condition_false": "its condition did not hold",
+    "items_exhausted": "it had nothing to go through",
+    "limit_reached": "it may have no round",
+    "items_missing": "nobody sent its list",
+    "decision_missing": "nobody decided about it",
+}
+"""Why a part was passed by, where the values of that moment are not at hand."""
+
+
+def list_passed(trace: Iterable[TraceEntry]) -> tuple[PassedBy, ...]:
+    """The parts that a move passed by, in its order."""
+    found = []
+    for entry in trace:
+        if isinstance(entry, SkippedStep):
+            found.append(PassedBy(part_id=entry.step_id, condition_id=entry.condition_id))
+        elif isinstance(entry, ExitedLoop) and entry.iterations == 0:
+            found.append(PassedBy(part_id=entry.loop_id, reason=entry.reason))
+    return tuple(found)
+
+
 class Move(msgspec.Struct, frozen=True, kw_only=True):
     """The new position and why the run is there."""
 

@@ -50,7 +50,14 @@ from handrail.engine.history import (
     steps_after,
 )
 from handrail.engine.judge.assess import Verdict
-from handrail.engine.navigate import DetectedNonTipAdvance, EnteredLoop, EvaluatedCondition, Move, TraceEntry
+from handrail.engine.navigate import (
+    DetectedNonTipAdvance,
+    EnteredLoop,
+    EvaluatedCondition,
+    Move,
+    TraceEntry,
+    list_passed,
+)
 from handrail.engine.reasons import (
     Block,
     Proceed,
@@ -143,7 +150,9 @@ def plan_trace(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEvent
     more = max(0, len(kept) - MOST_TRACE_ENTRIES)
     first = MOST_TRACE_ENTRIES // 2 if more else len(kept)
     kept = (*kept[:first], *kept[first + more :])
-    appended = DecisionTraceAppended(entries=kept, omitted=len(entries) - len(kept))
+    omitted = len(entries) - len(kept)
+    passed = len(list_passed(entries)) - len(list_passed(kept)) if omitted else None
+    appended = DecisionTraceAppended(entries=kept, omitted=omitted, passed_omitted=passed)
     return [plan_event(f"decision_trace_appended:{scope.node_id}", scope, appended)]
 
 

@@ -502,14 +502,22 @@ def _gap_warning(gap: GapRecorded) -> ReplyWarning:
 def _skipped_warnings(standing: Standing) -> list[ReplyWarning]:
     if not standing.skipped:
         return []
-    names = [part.step_id for part in standing.skipped]
-    more = f" and {len(names) - MOST_SKIPPED_SHOWN} more" if len(names) > MOST_SKIPPED_SHOWN else ""
+    shown = standing.skipped[:MOST_SKIPPED_SHOWN]
+    named = [f"{part.step_id} ({part.times} times)" if part.times > 1 else part.step_id for part in shown]
     message = (
-        f"Did not run: {', '.join(names[:MOST_SKIPPED_SHOWN])}{more}; why is in skipped. If one should "
+        f"Did not run: {', '.join(named)}{_more_skipped(standing)}; why is in skipped. If one should "
         f"run, {_way_to_send(standing)} with the value in context."
     )
-    details: dict[str, Any] = {"stepIds": names[:MOST_SKIPPED_SHOWN], "count": len(names)}
+    names = [part.step_id for part in shown]
+    details: dict[str, Any] = {"stepIds": names, "count": standing.not_run.total}
     return [ReplyWarning(code="STEPS_SKIPPED", message=message, details=details)]
+
+
+def _more_skipped(standing: Standing) -> str:
+    left = standing.not_run.total - sum(part.times for part in standing.skipped[:MOST_SKIPPED_SHOWN])
+    if standing.not_run.is_least:
+        return f" and at least {left} more" if left else " and perhaps more"
+    return f" and {left} more" if left else ""
 
 
 def _way_to_send(standing: Standing) -> str:

@@ -23,7 +23,15 @@ from handrail.engine.facts import (
     preferences_after,
     preferences_at,
 )
-from handrail.engine.history import History, Node, Run, attached_to, path_to
+from handrail.engine.history import (
+    History,
+    Node,
+    NotRun,
+    Run,
+    attached_to,
+    not_run_by_move,
+    path_to,
+)
 from handrail.engine.judge.arrival import (
     PassedPart,
     find_lasting_sections,
@@ -481,7 +489,9 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     stray: tuple[StrayArtifact, ...] = ()
     """Artifacts, recorded at this very node, that decide something which nobody asked."""
     skipped: tuple[PassedPart, ...] = ()
-    """What did not run on the way to this node."""
+    """What did not run on the way to this node, each part once."""
+    not_run: NotRun = NotRun()
+    """The same once for every round, with what the log only counts."""
     frame: dict[str, Any] = {}
     """What the report on the pending step brings, to be filled in."""
     contracts: dict[str, Contract] = {}
@@ -513,6 +523,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         misnamed=list_misnamings(workflow, (held.artifact for held in attached.artifacts)),
         stray=list_stray(workflow, before, (held.artifact for held in attached.artifacts)),
         skipped=list_passed_parts(workflow, attached.trace, known) if is_moved else (),
+        not_run=not_run_by_move(attached),
         progress=progress_at(workflow, node),
     )
     match node.state:

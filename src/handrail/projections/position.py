@@ -6,10 +6,17 @@ import msgspec
 
 from handrail.contract.ids import NodeId
 from handrail.contract.wording import format_count
-from handrail.engine.history import History, Node, path_to, steps_after
+from handrail.engine.history import (
+    History,
+    Node,
+    count_not_run,
+    not_run_at,
+    path_to,
+    steps_after,
+)
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.projections.evidence import describe_sum_at
-from handrail.projections.run_graph import RunStatus, completed_step, open_gaps, run_graph, skipped_at
+from handrail.projections.run_graph import RunStatus, completed_step, open_gaps, run_graph
 from handrail.workflows.compiled import CompiledWorkflow
 
 # A newer position than the one that a token names
@@ -66,11 +73,11 @@ def closing_line(history: History, node_id: NodeId) -> str:
     """How the run ended: what was done, what did not run, what is left."""
     run = history.runs[history.nodes[node_id].run_id]
     done = sum(1 for node in path_to(history, node_id) if node.kind == "step" and node.parent is not None)
-    passed = {entry.step_id for entry in skipped_at(history, node_id)}
+    not_run = not_run_at(history, node_id)
     gaps = open_gaps(history, node_id)
     parts = [
         f"{format_count(done, 'step')} done",
-        *([f"{len(passed)} skipped"] if passed else []),
+        *([f"{count_not_run(not_run)} skipped"] if not_run.total else []),
         *filter(None, [describe_sum_at(history, node_id)]),
         *([f"{format_count(len(gaps), 'open gap')}, the first: {gaps[0].summary}"] if gaps else []),
     ]

@@ -20,11 +20,18 @@ from handrail.engine.history import (
     confirmation_of,
     instance_of,
     kept_in_instance,
+    not_run_at,
     path_to,
     steps_after,
     way_to,
 )
-from handrail.engine.navigate import Running, leaves_of, step_key
+from handrail.engine.navigate import (
+    NO_ROUND_WORDS,
+    PassedBy,
+    Running,
+    leaves_of,
+    step_key,
+)
 from handrail.engine.reply import (
     BranchSummary,
     PersonSaid,
@@ -40,7 +47,6 @@ from handrail.projections.run_graph import (
     current_artifacts,
     preferred_tip_below,
     run_graph,
-    skipped_at,
     status_at,
 )
 from handrail.workflows.compiled import CompiledWorkflow, Leaf
@@ -308,11 +314,14 @@ def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], 
 
 def _skipped(history: History, node_id: NodeId) -> tuple[list[SkippedPart], int]:
     """The same for steps and loops that the run passed by."""
-    return take_newest_rows(
-        skipped_at(history, node_id),
-        lambda entry: SkippedPart(step_id=entry.step_id, condition_id=entry.condition_id),
-        SKIPPED_BUDGET_BYTES,
-    )
+    not_run = not_run_at(history, node_id)
+    rows, omitted = take_newest_rows(not_run.parts, _skipped_part, SKIPPED_BUDGET_BYTES)
+    return rows, omitted + not_run.unnamed
+
+
+def _skipped_part(part: PassedBy) -> SkippedPart:
+    why = "" if part.condition_id else NO_ROUND_WORDS[part.reason]
+    return SkippedPart(step_id=part.part_id, condition_id=part.condition_id, why=why)
 
 
 def _blocked_at(history: History, node: Node) -> Blocked | None:

@@ -20,10 +20,10 @@ from handrail.engine.history import (
     path_to,
     way_to,
 )
-from handrail.engine.navigate import Complete, ExitedLoop, Running, SkippedStep, step_key
+from handrail.engine.navigate import Complete, ExitedLoop, Running, step_key
 from handrail.projections.evidence import is_contradicted
 
-# What holds at a node besides its context: outputs, gaps, capabilities, skipped steps
+# What holds at a node besides its context: outputs, gaps, capabilities, ended loops
 #
 # All of it follows lineage: the newest fact on the way to the node wins, and a sibling's is never seen. What
 # was saved at a step belongs to every branch that left the step afterwards.
@@ -106,16 +106,6 @@ def divergences_at(history: History, node_id: NodeId) -> tuple[DivergenceRecorde
         told
         for node in list_tellers(history, node_id)
         for told in attached_to(history, node.node_id).divergences
-    )
-
-
-def skipped_at(history: History, node_id: NodeId) -> tuple[SkippedStep, ...]:
-    """The steps and loops that the run skipped, in order."""
-    return tuple(
-        entry
-        for node in path_to(history, node_id)
-        for entry in attached_to(history, node.node_id).trace
-        if isinstance(entry, SkippedStep)
     )
 
 

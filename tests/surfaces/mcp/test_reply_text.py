@@ -268,16 +268,12 @@ def test_artifacts_of_a_recap_are_fenced_as_data() -> None:
 
 
 def test_parts_that_were_passed_by_are_named_with_their_condition() -> None:
-    recap = {
-        "entries": [],
-        "skipped": [{"stepId": "a", "conditionId": "x"}, {"stepId": "b", "conditionId": "y"}],
-    }
+    empty = {"stepId": "b", "why": "it had nothing to go through"}
+    recap = {"entries": [], "skipped": [{"stepId": "a", "conditionId": "x"}, empty], "skippedOmitted": 3}
 
     text = reply_text(reply(recap=recap))
 
-    assert text.endswith(
-        "\n\nSkipped, because their condition did not hold: a (condition x), b (condition y)"
-    )
+    assert text.endswith("\n\nDid not run: a (condition x), b (it had nothing to go through) and 3 more")
 
 
 def test_an_artifact_that_imitates_our_lines_stays_inside_its_fence() -> None:

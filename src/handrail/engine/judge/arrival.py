@@ -6,6 +6,7 @@ A move passes parts by, cuts loops short, and may miss a list; all of that block
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, assert_never
 
@@ -15,15 +16,11 @@ from handrail.contract.ids import Autonomy
 from handrail.contract.wording import shorten
 from handrail.engine.events import Claim, GapRecorded
 from handrail.engine.navigate import (
-    DetectedNonTipAdvance,
-    EnteredLoop,
-    EvaluatedCondition,
     ExitedLoop,
     Move,
-    SelectedStep,
-    SkippedStep,
     TraceEntry,
     find_loop,
+    list_passed,
 )
 from handrail.engine.reasons import (
     Blocker,
@@ -80,6 +77,8 @@ class PassedPart(msgspec.Struct, frozen=True, kw_only=True):
     step_id: str
     why: str
     condition_id: str = ""
+    times: int = 1
+    """Rounds that passed it by."""
 
 
 class CutLoop(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,22 +94,18 @@ def list_passed_parts(
     workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
 ) -> tuple[PassedPart, ...]:
     """Every step and loop that a move did not enter, each once, in the order of the move."""
+    passed = list_passed(trace)
+    times = Counter(part.part_id for part in passed)
     found: dict[str, PassedPart] = {}
-    for entry in trace:
-        match entry:
-            case SkippedStep(step_id=step_id, condition_id=condition_id):
-                why = _explain_unmet(workflow, workflow.conditions[condition_id], facts)
-                passed = PassedPart(step_id=step_id, why=why, condition_id=condition_id)
-                found.setdefault(step_id, passed)
-            case ExitedLoop(loop_id=loop_id, iterations=0):
-                why = _no_round(workflow, find_loop(workflow, loop_id), facts)
-                found.setdefault(loop_id, PassedPart(step_id=loop_id, why=why))
-            case (
-                ExitedLoop() | EnteredLoop() | EvaluatedCondition() | SelectedStep() | DetectedNonTipAdvance()
-            ):
-                pass
-            case never:
-                assert_never(never)
+    for part in passed:
+        name, condition_id = part.part_id, part.condition_id
+        if name in found:
+            continue
+        if condition_id:
+            why = _explain_unmet(workflow, workflow.conditions[condition_id], facts)
+        else:
+            why = _no_round(workflow, find_loop(workflow, name), facts)
+        found[name] = PassedPart(step_id=name, why=why, condition_id=condition_id, times=times[name])
     return tuple(found.values())
 
 

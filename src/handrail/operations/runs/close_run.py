@@ -21,7 +21,14 @@ from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import quote
 from handrail.engine.decide import decide_close
 from handrail.engine.events import CloseReason
-from handrail.engine.history import Closing, History, closing_of, is_session_point
+from handrail.engine.history import (
+    Closing,
+    History,
+    closing_of,
+    describe_not_run,
+    is_session_point,
+    not_run_at,
+)
 from handrail.operations.finding import find_run
 from handrail.operations.handles import node_of, session_of
 from handrail.operations.stored_sessions import find_sessions_with_run
@@ -260,9 +267,11 @@ def _require_open(history: History, run_id: RunId) -> None:
     status = run_graph(history, run_id).status
     if status not in _FINISHED:
         return
+    told = describe_not_run(not_run_at(history, preferred_tip(history, run_id).node_id))
+    passed = f" ({told})" if told else ""
     raise Fault(
         VALIDATION_ERROR,
-        f"Run {quote(run_id)} is {status}: every step is done, so there is nothing to close.",
+        f"Run {quote(run_id)} is {status}: no step is left{passed}, so there is nothing to close.",
         details={"problems": [{"param": "run", "problem": f"is {status}", "expected": "an unfinished run"}]},
         next_call=NextCall(operation="session.show", params={"sessionId": history.session_id}),
     )

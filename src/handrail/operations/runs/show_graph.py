@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import NodeId, RunId, WorkflowHash
+from handrail.contract.ids import RunId, WorkflowHash
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
 from handrail.engine.history import (
@@ -21,9 +21,16 @@ from handrail.engine.history import (
     attached_to,
     claims_at,
     confirmation_of,
+    not_run_at,
+    not_run_by_move,
     path_to,
 )
-from handrail.engine.navigate import Running, SkippedStep, leaves_of, step_key
+from handrail.engine.navigate import (
+    NO_ROUND_WORDS,
+    Running,
+    leaves_of,
+    step_key,
+)
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.evidence import (
@@ -72,6 +79,8 @@ class PassedRow(Answer, frozen=True, kw_only=True):
     step_id: str
     title: str
     condition_id: str
+    """Of the part itself; empty for a loop that had no round."""
+    why: str
 
 
 class WaitingRow(Answer, frozen=True, kw_only=True):
@@ -116,6 +125,8 @@ class RailNode(Answer, frozen=True, kw_only=True):
     person: str
     """What a person answered about its report: `confirmed`, `declined`, or empty."""
     passed: list[PassedRow]
+    passed_omitted: int
+    """More, which the log only counts."""
 
 
 class AheadRow(Answer, frozen=True, kw_only=True):
@@ -234,7 +245,7 @@ def _list_ahead(history: History, graph: RunGraph, leaves: Mapping[str, Leaf]) -
         return []
     way = path_to(history, tip.node_id)
     seen = {state.step_id for node in way if isinstance(state := node.state, Running)}
-    seen |= {entry.step_id for node in way for entry in _passed(history, node.node_id)}
+    seen |= {part.part_id for part in not_run_at(history, tip.node_id).parts}
     rows = (AheadRow(step_id=key, title=leaf.title) for key, leaf in leaves.items() if key not in seen)
     return list(islice(rows, MOST_AHEAD))
 
@@ -271,6 +282,7 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
     attached = attached_to(history, node.node_id)
     claim = worst_claim(claims_at(history, node.node_id))
     said = answer_about(history, node)
+    passed = not_run_by_move(attached)
     return RailNode(
         id=node.node_id,
         parent=node.parent,
@@ -294,17 +306,15 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
         person="" if said is None else said.fact.answer,
         passed=[
             PassedRow(
-                step_id=entry.step_id,
-                title=leaves[entry.step_id].title if entry.step_id in leaves else entry.step_id,
-                condition_id=entry.condition_id,
+                step_id=part.part_id,
+                title=leaves[part.part_id].title if part.part_id in leaves else part.part_id,
+                condition_id=part.condition_id,
+                why=NO_ROUND_WORDS[part.reason],
             )
-            for entry in _passed(history, node.node_id)
+            for part in passed.parts
         ],
+        passed_omitted=passed.unnamed,
     )
-
-
-def _passed(history: History, node_id: NodeId) -> list[SkippedStep]:
-    return [entry for entry in attached_to(history, node_id).trace if isinstance(entry, SkippedStep)]
 
 
 def _name_run(history: History, graph: RunGraph) -> RunName:

@@ -41,7 +41,7 @@ from handrail.projections.evidence import (
     sum_evidence,
 )
 from handrail.projections.needs import resume_prompt
-from handrail.projections.report.phrases import describe_trace
+from handrail.projections.report.phrases import describe_way
 from handrail.projections.report.story import Moment, moment_at
 from handrail.projections.run_graph import RunGraph, open_gaps, preferred_tip_below, run_graph
 from handrail.runtime.operation import Input, Operation
@@ -375,7 +375,7 @@ def _placed(
             NodeValidation(contract_ref=one.contract_ref, result=one.result, issues=list(one.issues))
             for one in moment.validations
         ],
-        trace=[describe_trace(entry) for entry in moment.trace],
+        trace=describe_way(moment),
         preferences=msgspec.structs.asdict(preferences_at(history, node.node_id)),
         preferences_before=msgspec.structs.asdict(before) if changed and before is not None else None,
         context_keys=sorted(history.context.get(node.node_id, {})),

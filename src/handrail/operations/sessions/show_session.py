@@ -17,8 +17,23 @@ from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
 from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.facts import preferences_at
-from handrail.engine.history import Confirmation, History, Node, Notes, SessionNotes, attached_to, way_to
-from handrail.engine.navigate import ExitedLoop, Running, SkippedStep, leaves_of
+from handrail.engine.history import (
+    Confirmation,
+    History,
+    Node,
+    Notes,
+    SessionNotes,
+    attached_to,
+    describe_not_run,
+    not_run_at,
+    way_to,
+)
+from handrail.engine.navigate import (
+    ExitedLoop,
+    PassedBy,
+    Running,
+    leaves_of,
+)
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.evidence import (
@@ -50,7 +65,6 @@ from handrail.projections.run_graph import (
     loop_exits_at,
     open_gaps,
     run_graphs,
-    skipped_at,
 )
 from handrail.projections.timeline import TimelineEntry, timeline
 from handrail.runtime.operation import Input, Operation
@@ -156,6 +170,9 @@ class SkippedRow(Answer, frozen=True, kw_only=True):
 
     step_id: str
     condition_id: str
+    """Of the part itself; empty for a loop that had no round."""
+    reason: str
+    """The words of `loops`: `condition_false` for a part whose own condition did not hold."""
 
 
 class LoopRow(Answer, frozen=True, kw_only=True):
@@ -212,6 +229,9 @@ class RunRow(Answer, frozen=True, kw_only=True):
     """Of people, about steps of any branch."""
     divergences: list[DivergenceRow]
     skipped: list[SkippedRow]
+    """Once for every round that passed the part by; `omitted` also counts those without a name in the log."""
+    not_run_told: str = ""
+    """How many that are, in words; empty: everything ran."""
     loops: list[LoopRow]
     notes: list[StepNoteRow]
     """The newest, oldest first."""
@@ -220,7 +240,7 @@ class RunRow(Answer, frozen=True, kw_only=True):
     nodes_omitted: int = 0
     graph: list[str]
     omitted: dict[str, int] = {}
-    """By the name of a list: how many of its older items are left out."""
+    """By the name of a list: how many of its items, mostly older ones, are left out."""
 
 
 class HealthRow(Answer, frozen=True, kw_only=True):
@@ -378,7 +398,8 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
     said.sort(key=lambda held: held.index)
     confirmations = take_newest_rows(said, partial(_confirmation_row, history), LIST_BYTES)
     divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
-    skipped = take_newest_rows(skipped_at(history, tip), _skipped_row, LIST_BYTES)
+    not_run = not_run_at(history, tip)
+    skipped = take_newest_rows(not_run.parts, _skipped_row, LIST_BYTES)
     loops = take_newest_rows(loop_exits_at(history, tip), _loop_row, LIST_BYTES)
     notes = take_newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
     nodes = take_newest_rows(run.graph.nodes, partial(_node_row, history, run), LIST_BYTES)
@@ -390,7 +411,7 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
         "claims": claims[1],
         "confirmations": confirmations[1],
         "divergences": divergences[1],
-        "skipped": skipped[1],
+        "skipped": skipped[1] + not_run.unnamed,
         "loops": loops[1],
         "graph": graph[1],
     }
@@ -417,6 +438,7 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
         confirmations=confirmations[0],
         divergences=divergences[0],
         skipped=skipped[0],
+        not_run_told=describe_not_run(not_run),
         loops=loops[0],
         notes=notes[0],
         notes_omitted=notes[1],
@@ -469,8 +491,8 @@ def _divergence_row(told: DivergenceRecorded) -> DivergenceRow:
     return DivergenceRow(reason=told.reason, step_id=told.related_step_id, summary=told.summary)
 
 
-def _skipped_row(entry: SkippedStep) -> SkippedRow:
-    return SkippedRow(step_id=entry.step_id, condition_id=entry.condition_id)
+def _skipped_row(part: PassedBy) -> SkippedRow:
+    return SkippedRow(step_id=part.part_id, condition_id=part.condition_id, reason=part.reason)
 
 
 def _loop_row(entry: ExitedLoop) -> LoopRow:

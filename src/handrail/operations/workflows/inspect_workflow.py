@@ -41,7 +41,7 @@ Part: TypeAlias = Literal["summary", "inputs", "steps", "source", "compiled", "d
 
 MOST_CHANGES = 100
 PART_BYTES = 24_576
-"""Of steps, or of the changes in a diff: the first that fit."""
+"""Of inputs, of steps, or of the changes in a diff: the first that fit."""
 LONGEST_VALUE_BYTES = 2_048
 """Of a value before or after a change; for a longer one only the place is shown."""
 
@@ -110,6 +110,8 @@ class WorkflowDetail(Payload, frozen=True, kw_only=True):
     workflow_hash: str
     step_count: int
     inputs: list[InputOutline] = []
+    """The first that fit, the required ones before the others then; the compiled form has all."""
+    inputs_omitted: int = 0
     capabilities: dict[str, str] = {}
     recommended: Recommended = Recommended()
     steps: list[StepOutline] = []
@@ -142,6 +144,7 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
     entry, source = find_workflow(catalog, request.workflow_id)
     pinned = pin(catalog, entry, source)
     compared = None if request.run is UNSET else find_run(rt, request.run)
+    inputs, inputs_omitted = _inputs(pinned) if part in ("summary", "inputs") else ([], 0)
     steps, steps_omitted = _steps(pinned) if part == "steps" else ([], 0)
     detail = WorkflowDetail(
         id=entry.id,
@@ -154,7 +157,8 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
         source_kind=entry.source_kind,
         workflow_hash=pinned.workflow_hash,
         step_count=_count(pinned.workflow.steps),
-        inputs=outline_steering_inputs(pinned.workflow) if part in ("summary", "inputs") else [],
+        inputs=inputs,
+        inputs_omitted=inputs_omitted,
         capabilities=dict(pinned.workflow.capabilities),
         recommended=pinned.workflow.recommended,
         steps=steps,
@@ -227,6 +231,14 @@ def _change(one: Difference) -> SourceChange:
 
 def _value(held: Any) -> Any:
     return held if encoded_size(held) <= LONGEST_VALUE_BYTES else UNSET
+
+
+def _inputs(pinned: Pinned) -> tuple[list[InputOutline], int]:
+    outlines = outline_steering_inputs(pinned.workflow)
+    shown, _ = take_first(outlines, PART_BYTES)
+    if len(shown) < len(outlines):  # a start without the required ones would be refused
+        shown, _ = take_first(sorted(outlines, key=lambda held: not held.required), PART_BYTES)
+    return shown, len(outlines) - len(shown)
 
 
 def _steps(pinned: Pinned) -> tuple[list[StepOutline], int]:

@@ -22,7 +22,7 @@ from handrail.projections.report.phrases import (
     describe_preferences,
     describe_receipt,
     describe_run,
-    describe_trace,
+    describe_way,
     is_quick,
     moment_time,
     provenance,
@@ -115,7 +115,7 @@ def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
     facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]
     if moment.preferences is not None:
         facts.append(f"Preferences from here: {describe_preferences(moment.preferences)}")
-    facts += [_inline(describe_trace(entry)) for entry in moment.trace]
+    facts += map(_inline, describe_way(moment))
     yield from (f"- {fact}" for fact in facts)
     if facts:
         yield ""

@@ -34,7 +34,7 @@ from handrail.projections.report.phrases import (
     describe_preferences,
     describe_receipt,
     describe_run,
-    describe_trace,
+    describe_way,
     is_quick,
     moment_time,
     provenance,
@@ -340,7 +340,7 @@ def _describe_events(moment: Moment) -> Child:
 
 
 def _trace(moment: Moment) -> Child:
-    lines = [element("li", describe_trace(entry)) for entry in moment.trace]
+    lines = [element("li", words) for words in describe_way(moment)]
     lines += [
         element("li", f"Shape compared with {one.contract_ref or 'the rules of the step'}: {one.result}.")
         for one in moment.validations

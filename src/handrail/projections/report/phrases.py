@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from handrail.contract.wording import format_count
 from handrail.engine.events import Artifact, Claim, Preferences
-from handrail.engine.history import Receipt
+from handrail.engine.history import (
+    Receipt,
+    describe_not_run,
+)
 from handrail.engine.navigate import (
+    NO_ROUND_WORDS,
     DetectedNonTipAdvance,
     EnteredLoop,
     EvaluatedCondition,
@@ -55,20 +60,25 @@ def describe_empty_session(story: Story) -> str:
 
 def describe_run(run: RunStory) -> str:
     """Where a run stands, in one sentence."""
+    told = _capitalised(describe_not_run(run.not_run))
     match run.status:
         case "in_progress":
             return f"Waiting at: {run.pending}.{_answered(run)}"
         case "blocked":
             return f"Blocked at: {run.pending}.{_answered(run)}"
         case "complete":
-            return "Every step was done."
+            return f"{told or 'Every step was done'}."
         case "complete_with_gaps":
             left = "1 open gap is" if len(run.open_gaps) == 1 else f"{len(run.open_gaps)} open gaps are"
-            return f"Every step was passed; {left} left to follow up."
+            return f"{told or 'Every step was passed'}; {left} left to follow up."
         case "closed":
             return describe_closing(run)
         case never:
             assert_never(never)
+
+
+def _capitalised(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _answered(run: RunStory) -> str:
@@ -192,6 +202,16 @@ def banners(story: Story) -> list[tuple[str, str]]:
     return found
 
 
+def describe_way(moment: Moment) -> list[str]:
+    """Why the run came to a node, and how much of that the log only counts."""
+    told = [describe_trace(entry) for entry in moment.trace]
+    if moment.trace_omitted:
+        what = "1 of them is a part" if moment.passed_omitted == 1 else f"{moment.passed_omitted} are parts"
+        passed = f"; {what} that did not run" if moment.passed_omitted else ""
+        told.append(f"{format_count(moment.trace_omitted, 'more decision')} left out{passed}.")
+    return told
+
+
 def describe_trace(entry: TraceEntry) -> str:
     match entry:
         case SelectedStep():
@@ -202,6 +222,8 @@ def describe_trace(entry: TraceEntry) -> str:
             return f"Skipped {entry.step_id}, because {entry.condition_id} did not hold."
         case EnteredLoop():
             return f"Entered loop {entry.loop_id}, iteration {entry.iteration + 1}."
+        case ExitedLoop(iterations=0):
+            return f"Passed loop {entry.loop_id} by, because {NO_ROUND_WORDS[entry.reason]}."
         case ExitedLoop():
             return f"Left loop {entry.loop_id} after {entry.iterations}, because {_EXITS[entry.reason]}."
         case DetectedNonTipAdvance():

@@ -28,6 +28,7 @@ from handrail.engine.history import (
     Imported,
     Node,
     Notes,
+    NotRun,
     Receipt,
     Recorded,
     Run,
@@ -37,6 +38,8 @@ from handrail.engine.history import (
     claims_at,
     confirmation_of,
     list_receipts,
+    not_run_at,
+    not_run_by_move,
     path_to,
 )
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
@@ -95,6 +98,10 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     preferences: Preferences | None = None
     """Set where they changed."""
     trace: tuple[TraceEntry, ...] = ()
+    trace_omitted: int = 0
+    """More, in the middle, which the log only counts."""
+    passed_omitted: int = 0
+    """Of those, parts that did not run."""
     branches: tuple[Branch, ...] = ()
     """What was tried from here and left."""
     branches_omitted: int = 0
@@ -129,6 +136,7 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     receipts: tuple[Receipt, ...] = ()
     """The newest programs that ran, oldest first."""
     receipts_omitted: int = 0
+    not_run: NotRun
     open_gaps: tuple[GapRecorded, ...]
     artifacts: tuple[CurrentArtifact, ...]
     capabilities: tuple[CapabilityObserved, ...]
@@ -268,6 +276,7 @@ class _Telling:
             evidence_told=describe_sum_at(self._history, tip.node_id),
             receipts=tuple(receipts[-MOST_RECEIPTS_TOLD:]),
             receipts_omitted=max(0, len(receipts) - MOST_RECEIPTS_TOLD),
+            not_run=not_run_at(self._history, tip.node_id),
             open_gaps=open_gaps(self._history, tip.node_id),
             artifacts=current_artifacts(self._history, tip.node_id),
             capabilities=tuple(capabilities_at(self._history, tip.node_id).values()),
@@ -307,6 +316,8 @@ class _Telling:
             answer=None if said is None else said.fact,
             preferences=attached.preferences,
             trace=attached.trace,
+            trace_omitted=attached.trace_omitted,
+            passed_omitted=not_run_by_move(attached).unnamed,
             branches=branches,
             branches_omitted=omitted,
         )

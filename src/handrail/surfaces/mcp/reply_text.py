@@ -241,12 +241,16 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
     yield from _artifacts(recap)
     yield from _inputs(recap)
     if recap.get("skipped"):
-        skipped = (f"{part['stepId']} (condition {part['conditionId']})" for part in recap["skipped"])
-        earlier = f" and {recap['skippedOmitted']} earlier" if "skippedOmitted" in recap else ""
-        yield f"\nSkipped, because their condition did not hold: {flatten_text(', '.join(skipped))}{earlier}"
+        skipped = (f"{part['stepId']} ({_why_skipped(part)})" for part in recap["skipped"])
+        more = f" and {recap['skippedOmitted']} more" if "skippedOmitted" in recap else ""
+        yield f"\nDid not run: {flatten_text(', '.join(skipped))}{more}"
     yield from _branches(recap)
     if recap.get("omitted"):
         yield f"Omitted {recap['omitted']} earlier entries, {recap['policy']}."
+
+
+def _why_skipped(part: dict[str, Any]) -> str:
+    return f"condition {part['conditionId']}" if "conditionId" in part else part.get("why", "")
 
 
 def _person_said(said: dict[str, Any]) -> str:

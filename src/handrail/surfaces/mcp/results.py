@@ -58,8 +58,10 @@ def workflow_text(inspected: dict[str, Any]) -> str:
     lines.extend(_mode(workflow))
     lines.extend(f"input {_input(held)}" for held in workflow.get("inputs", ()))
     lines.extend(_outline(workflow.get("steps", ())))
-    if "stepsOmitted" in workflow:
-        lines.append(f"{workflow['stepsOmitted']} more steps are left out to keep this short.")
+    for name in ("inputs", "steps"):
+        if left := workflow.get(f"{name}Omitted"):
+            whole = f"handrail workflow inspect {workflow['id']} --part compiled"
+            lines.append(f"{left} more {name} are left out to keep this short; all: {whole}")
     lines.append(f"Start it: {call_text('start_workflow', _start(workflow))}")
     if "project" in inspected:
         lines.append(f"Project {flatten_text(inspected['project'])}")

@@ -16,6 +16,16 @@ PROMISES: tuple[Promise, ...] = (
         "A reply that passed steps or a loop by says which and why.",
     ),
     Promise(
+        "truth.not-run-counted",
+        "truth, R6 and R15",
+        "What did not run is counted in full, rounds and loops included, at the end and in every view.",
+    ),
+    Promise(
+        "truth.inputs-cut",
+        "truth, R15",
+        "Inputs of a workflow that do not fit an answer are cut, counted, and the whole is named.",
+    ),
+    Promise(
         "truth.missing-list",
         "truth, R6",
         "A loop whose list nobody sent blocks, or leaves a gap; it never passes in silence.",

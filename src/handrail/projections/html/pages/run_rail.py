@@ -116,7 +116,7 @@ class _Listing:
         current: Payload | None = node
         while current is not None:
             rows.append(self._row(current))
-            rows += [_skipped(row) for row in current["passed"]]  # passed by after its step was done
+            rows += _skipped(current)  # passed by after its step was done
             below = self._children.get(current["id"], [])
             straight = next((child for child in below if child["lane"] == current["lane"]), None)
             rows += [self._aside(child, depth) for child in below if child is not straight]
@@ -217,10 +217,18 @@ def loop_words(step_id: str) -> str:
     return ", ".join(f"{name}, round {int(number) + 1}" for name, _, number in names)
 
 
-def _skipped(row: Payload) -> Html:
-    named = "" if row["condition_id"].startswith("inline-") else f" ({row['condition_id']})"
-    words = f"Skipped: {row['title']}; its condition{named} did not hold"
-    return element("li", words, class_="skip-note")
+def _skipped(node: Payload) -> list[Html]:
+    told = [f"Skipped: {row['title']}; {_why_skipped(row)}" for row in node["passed"]]
+    more = node["passed_omitted"]
+    told += [f"Skipped: {count(more, 'more part')}"] if more else []
+    return [element("li", words, class_="skip-note") for words in told]
+
+
+def _why_skipped(row: Payload) -> str:
+    condition_id: str = row["condition_id"]
+    if not condition_id or condition_id.startswith("inline-"):
+        return str(row["why"])
+    return f"its condition ({condition_id}) did not hold"
 
 
 def _describe_branch(inside: Sequence[Mapping[str, Any]]) -> str:

@@ -257,10 +257,12 @@ def _sentence(run: Payload, graph: Payload) -> str:
         closed = run["closed"]
         note = f" {closed['note']}" if closed["note"] else ""
         return f"Closed, {CLOSE_WORDS.get(closed['reason'], closed['reason'])}.{note}"
+    told = run["not_run_told"]
+    passed = f"{told[0].upper()}{told[1:]}." if told else ""
     if status == "complete_with_gaps":
         left = count(graph["open_gap_count"], "open gap is", "open gaps are")
-        return f"Done, with follow-ups: {left} left."
-    return "Every step was done."
+        return f"Done, with follow-ups: {left} left.{passed and f' {passed}'}"
+    return passed or "Every step was done."
 
 
 def _gaps(run: Payload) -> Child:

@@ -142,7 +142,7 @@ def overview(workflow: Payload, steps: Payload) -> Html:
         element(
             "div",
             panel("What it is for", element("p", workflow["description"], dir="auto")),
-            _inputs(workflow.get("inputs", [])),
+            _inputs(workflow.get("inputs", []), workflow.get("inputsOmitted", 0)),
             _steps(steps),
             class_="stack",
         ),
@@ -177,7 +177,7 @@ def overview(workflow: Payload, steps: Payload) -> Html:
     )
 
 
-def _inputs(inputs: Sequence[Payload]) -> Child:
+def _inputs(inputs: Sequence[Payload], omitted: int) -> Child:
     if not inputs:
         return None
     rows = [
@@ -194,6 +194,7 @@ def _inputs(inputs: Sequence[Payload]) -> Child:
         "section",
         element("h2", "Inputs"),
         table(("Input", "Type", "Needed", "What"), rows, "Inputs"),
+        element("p", f"{count(omitted, 'more input')}: the compiled form has all.") if omitted else None,
         class_="stack tight",
     )
 

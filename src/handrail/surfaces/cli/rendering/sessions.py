@@ -190,6 +190,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         ("Pending", one_line(run.get("pending_step") or "")),
         ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
         ("Forks", str(forks) if forks else ""),
+        ("Skipped", one_line(run.get("not_run_told") or "")),
         ("Evidence", ", ".join(filter(None, (_evidence(run.get("evidence", {})), caveat)))),
     ]
     lines += [INDENT + row for row in format_aligned([row for row in rows if row[1]])]

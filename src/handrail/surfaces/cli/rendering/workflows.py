@@ -62,9 +62,10 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
         if workflow.get(name):
             shown = _SHOWN[name](workflow[name], page) if name in _SHOWN else value_lines(workflow[name])
             lines += ["", f"{name.capitalize()}:", *(INDENT + line for line in shown)]
-    if workflow.get("stepsOmitted"):
-        omitted = format_count(workflow["stepsOmitted"], "more step")
-        lines.append(f"{INDENT}{omitted} left out; --part compiled has all.")
+    for name in ("input", "step"):
+        if left := workflow.get(f"{name}sOmitted"):
+            omitted = format_count(left, f"more {name}")
+            lines.append(f"{INDENT}{omitted} left out; --part compiled has all.")
     start = f"handrail run start {workflow_id} --request-id KEY --human"
     return [*lines, "", *format_aligned([("Start it", start)])]
 

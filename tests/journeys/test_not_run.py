@@ -1,0 +1,140 @@
+"""What did not run is told as long as anybody can ask: at the skip, at the end, and in every view."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+
+from handrail.projections.html.pages.session import session_page
+from handrail.runtime.runtime import Runtime
+from tests.journeys.conversation import advance, answer, refusal
+from tests.journeys.doors import command, events_of, of_kind, tool_call
+from tests.journeys.given_workflows import begin, equals, give, step
+from tests.journeys.test_telling import INPUTS, each, told
+from tests.surfaces.cli.here import run_here
+
+ALL_DONE = "Every step was done."
+NO_ROUND = {
+    "type": "loop",
+    "loopId": "again",
+    "while": equals("more", True),
+    "maxIterations": 3,
+    "body": [step("work")],
+}
+
+
+def views(runtime: Runtime, reply: dict[str, Any]) -> dict[str, str]:
+    """What everybody who reads the session later is shown, as words."""
+    session_id = reply["session"]["sessionId"]
+    graph = answer(runtime, "run.graph", sessionId=session_id)
+    shown = answer(runtime, "session.show", sessionId=session_id, run=graph["run_id"])
+    reports = {
+        form: answer(runtime, "session.export", **{"sessionId": session_id, "as": form})["content"]
+        for form in ("markdown", "html")
+    }
+    page = session_page(shown, graph).markup
+    return {name: unescape(re.sub(r"<[^>]*>", " ", text)) for name, text in {**reports, "page": page}.items()}
+
+
+@pytest.mark.promise("truth.not-run-counted")
+def test_loops_that_had_no_round_are_told_after_the_end_too(runtime: Runtime) -> None:
+    first = begin(runtime, step("one"), NO_ROUND, each(step("item")), step("end"), fields=INPUTS)
+
+    end = advance(runtime, advance(runtime, first, context={"files": []}))
+    (run,) = command(runtime, "session", "show", end["session"]["sessionId"])[1]["data"]["runs"]
+    human = run_here(runtime, ("session", "show", end["session"]["sessionId"], "--human")).out.decode()
+    closed = refusal(runtime, "run.close", run=end["session"]["sessionId"], reason="abandoned")
+
+    assert end["closing"].endswith(" is finished: 2 steps done; 2 skipped.")
+    assert [(row["step_id"], row["reason"]) for row in run["skipped"]] == [
+        ("again", "condition_false"),
+        ("each", "items_exhausted"),
+    ]
+    assert run["not_run_told"] == "2 parts did not run"
+    assert "2 parts did not run" in human
+    assert "no step is left (2 parts did not run)" in closed.message
+    for name, text in views(runtime, end).items():
+        assert "2 parts did not run." in text, name
+        assert ALL_DONE not in text, name
+        assert "it had nothing to go through" in text, name
+
+
+@pytest.mark.promise("truth.not-run-counted")
+def test_a_run_of_which_everything_ran_or_nothing_says_so(runtime: Runtime) -> None:
+    done = advance(runtime, begin(runtime, step("one"), fields=INPUTS))
+    nothing = begin(runtime, step("one", when=equals("severity", "high")), fields=INPUTS)
+
+    assert done["closing"].endswith(" is finished: 1 step done.")
+    assert nothing["closing"].endswith(" is finished: 0 steps done; 1 skipped.")
+    assert all(ALL_DONE in text for text in views(runtime, done).values())
+    assert all("1 part did not run." in text for text in views(runtime, nothing).values())
+
+
+@pytest.mark.promise("truth.not-run-counted")
+def test_a_step_counts_once_for_every_round_that_passed_it_by(runtime: Runtime) -> None:
+    body = (step("maybe", when=equals("file", "b")), step("always"))
+    reply = begin(runtime, step("one"), each(*body), fields=INPUTS)
+    reply = advance(runtime, reply, context={"files": ["a", "b", "c"]})
+    while "ackToken" in reply:
+        reply = advance(runtime, reply)
+    only = begin(runtime, step("one"), each(body[0]), step("end"), fields=INPUTS)
+
+    at_once = advance(runtime, only, context={"files": ["a", "c", "d"]})
+
+    assert reply["closing"].endswith(" is finished: 5 steps done; 2 skipped.")
+    assert told(at_once, "STEPS_SKIPPED")["message"].startswith("Did not run: maybe (3 times); ")
+    assert told(at_once, "STEPS_SKIPPED")["details"] == {"stepIds": ["maybe"], "count": 3}
+    assert [part["stepId"] for part in at_once["skipped"]] == ["maybe"]
+
+
+@pytest.mark.promise("truth.not-run-counted")
+def test_more_skipped_parts_than_the_log_names_are_counted_everywhere(runtime: Runtime) -> None:
+    parts = [step(f"s{number}", when=equals("severity", "high")) for number in range(40)]
+    workflow_id = give(runtime, step("one"), *parts, step("end"), **INPUTS)
+    first = tool_call(runtime, "start_workflow", workflowId=workflow_id).structured
+
+    second = tool_call(runtime, "continue_workflow", ackToken=first["ackToken"])
+    again = tool_call(runtime, "continue_workflow", ackToken=first["ackToken"])
+    read = tool_call(runtime, "continue_workflow", stateToken=second.structured["stateToken"])
+    end = advance(runtime, second.structured)
+    (run,) = answer(runtime, "session.show", sessionId=end["session"]["sessionId"])["runs"]
+
+    warning = told(second.structured, "STEPS_SKIPPED")
+    assert warning["message"].startswith("Did not run: s0, s1, s2, s3, s4, s5, s6, s7, s8, s9 and 30 more;")
+    assert warning["details"]["count"] == 40
+    assert (again.text, again.structured) == (second.text, second.structured)
+    assert read.structured["recap"]["skippedOmitted"] == 40 - len(read.structured["recap"]["skipped"])
+    assert end["closing"].endswith("; 40 skipped.")
+    assert (len(run["skipped"]), run["omitted"]) == (24, {"skipped": 16})
+    for name, text in views(runtime, end).items():
+        assert "40 parts did not run." in text, name
+        assert re.search(r"16 (more parts|are parts that did not run)", text), name
+    (trace,) = [
+        event["data"]
+        for event in of_kind(events_of(runtime, end), "decision_trace_appended")
+        if "omitted" in event["data"]
+    ]
+    assert (len(trace["entries"]), trace["omitted"], trace["passedOmitted"]) == (25, 56, 16)
+
+
+@pytest.mark.promise("truth.inputs-cut")
+def test_inputs_that_do_not_fit_are_cut_and_counted_and_the_required_ones_come_first(
+    runtime: Runtime,
+) -> None:
+    names = [f"k{number}" for number in range(50)]
+    inputs: dict[str, Any] = {name: {"type": "string", "description": "D" * 2_000} for name in names}
+    inputs["k49"]["required"] = True
+    prompt = " ".join(f"{{{{{name}}}}}" for name in names)
+    workflow_id = give(runtime, step("one", prompt=prompt), inputs=inputs)
+
+    looked = tool_call(runtime, "inspect_workflow", workflowId=workflow_id, part="inputs")
+
+    shown = looked.structured["workflow"]
+    assert shown["inputs"][0]["name"] == "k49"
+    assert len(shown["inputs"]) + shown["inputsOmitted"] == 50
+    assert len(looked.text.encode()) < 30_000
+    assert f"handrail workflow inspect {workflow_id} --part compiled" in looked.text
+    assert f"{shown['inputsOmitted']} more inputs are left out" in looked.text
