@@ -121,8 +121,9 @@ class WrittenLog:
         """Acknowledge the node with this report; a blocked attempt is a node too."""
         return self._node_of(decide_advance(self.history, self.workflow, node, self._fresh(), done))
 
-    def checkpoint(self, node: Node, notes: str = "") -> Node:
-        return self._node_of(decide_checkpoint(self.history, self.workflow, node, self._fresh(), work(notes)))
+    def checkpoint(self, node: Node, notes: str = "", artifacts: Sequence[dict[str, Any]] = ()) -> Node:
+        saved = work(notes, artifacts=artifacts)
+        return self._node_of(decide_checkpoint(self.history, self.workflow, node, self._fresh(), saved))
 
     def walk(self, node: Node, *notes: str) -> Node:
         """Advance once per text."""

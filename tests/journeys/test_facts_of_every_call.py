@@ -345,6 +345,21 @@ def test_a_checkpoint_that_saw_the_capability_work_lets_the_blocked_step_go_on(r
     assert shown(runtime, at_b)["capabilities"] == {"web_browsing": "available"}
 
 
+@pytest.mark.promise("truth.counts.capability-cured")
+def test_an_attempt_that_is_blocked_for_another_reason_settles_the_gap_about_a_capability(
+    runtime: Runtime,
+) -> None:
+    web = {"capabilities": {"web_browsing": "required"}}
+    first = begun(runtime, step("a", **WITH_DECISION), **web)
+    at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
+    half = saved(runtime, at_a, LOST).structured
+
+    blocked = sent(runtime, half["ackToken"], seen("web_browsing", "available"))
+
+    assert [told["code"] for told in blocked["blockers"]] == ["MISSING_REQUIRED_OUTPUT"]
+    assert [gap["is_open"] for gap in shown(runtime, blocked)["gaps"]] == [False, False]
+
+
 @pytest.mark.promise("truth.facts.known-gaps")
 def test_a_gap_that_nobody_recorded_cannot_be_resolved(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), step("c"), preferences=NEVER_STOP)

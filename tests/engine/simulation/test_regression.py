@@ -121,3 +121,18 @@ def test_a_run_that_is_not_finished_is_a_case_too() -> None:
 
     assert case.end == "b"
     assert replay(case, log.workflow).is_same
+
+
+def test_what_a_checkpoint_saw_of_a_required_capability_is_part_of_the_case() -> None:
+    workflow = flow(step("a"), step("z"), capabilities={"web_browsing": "required"})
+    sight = {"kind": "wr.capability_observation", "capability": "web_browsing", "summary": "Tried it."}
+    log = WrittenLog(workflow=workflow)
+    lost = log.checkpoint(log.start(), "half", [sight | {"status": "unavailable"}])
+    blocked = log.report(lost, work("did a"))
+    works = log.checkpoint(blocked, "again", [sight | {"status": "available"}])
+    end = log.advance(log.report(works, work()), "the end")
+
+    case = record(log.history, end.node_id)
+
+    assert [report.was_blocked for report in case.reports] == [True, False, False]
+    assert replay(case, workflow).difference == ""

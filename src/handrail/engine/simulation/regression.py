@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import digest
+from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
 from handrail.engine.events import Preferences
 from handrail.engine.facts import (
     NOTHING_KEPT,
@@ -19,7 +21,15 @@ from handrail.engine.facts import (
     preferences_at,
     update_kept,
 )
-from handrail.engine.history import History, Node, Recorded, attached_to, path_to
+from handrail.engine.history import (
+    History,
+    Node,
+    Recorded,
+    attached_to,
+    instance_of,
+    kept_in_instance,
+    path_to,
+)
 from handrail.engine.judge.artifacts import subject_of
 from handrail.engine.judge.assess import ShownState, answer_report, find_way, place_of
 from handrail.engine.navigate import Move, Running, State, first_move, leaf_at, step_key
@@ -166,12 +176,34 @@ def _report_to(history: History, node: Node) -> RecordedReport:
         step=_place(before.state),
         digest=digest({"context": context, "artifacts": list(artifacts), "notes": text}),
         context=context,
-        artifacts=artifacts,
+        artifacts=(*artifacts, *_seen_beside(history, node, artifacts)),
         notes=text,
         is_excerpt=notes is not None and notes.ref is not None,
         option_id=answer.option_id,
         was_blocked=answer.blocked is not None,
     )
+
+
+def _seen_beside(
+    history: History, node: Node, brought: tuple[dict[str, Any], ...]
+) -> tuple[dict[str, Any], ...]:
+    """The observations that a report was judged with, and that no report on its way brought."""
+    observed = {(seen.capability, seen.status) for seen in attached_to(history, node.node_id).capabilities}
+    if not observed or node.parent is None:
+        return ()
+    on_way = {one.node_id for one in path_to(history, node.node_id) if one.kind != "checkpoint"}
+    found: dict[Any, dict[str, Any]] = {}
+    for kept in kept_in_instance(history, instance_of(history, node.parent)):
+        bodies = [held.artifact.body for held in attached_to(history, kept.node_id).artifacts]
+        if kept.index < node.index and kept.node_id not in on_way:
+            found |= {body.get("capability"): body for body in bodies if _is_one_of(observed, body)}
+    answered = {body.get("capability") for body in brought if _is_one_of(observed, body)}
+    return tuple(body for capability, body in found.items() if capability not in answered)
+
+
+def _is_one_of(observed: Set[tuple[str, str]], body: dict[str, Any]) -> bool:
+    is_observation = body["kind"] == CAPABILITY_OBSERVATION
+    return is_observation and (body.get("capability"), body.get("status")) in observed
 
 
 def _answer_of(history: History, node: Node) -> Recorded:
