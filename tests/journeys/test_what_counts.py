@@ -270,6 +270,21 @@ def test_a_decision_that_nobody_asked_is_told_and_one_that_was_is_not(runtime: R
     assert done["pending"]["stepId"] == "end"
 
 
+@pytest.mark.promise("truth.nothing-lost")
+def test_a_value_too_long_for_a_prompt_comes_with_the_call_that_shows_it(runtime: Runtime) -> None:
+    each = {"type": "loop", "loopId": "each", "forEach": {"input": "items", "as": "it"}, "maxIterations": 2}
+    fields: dict[str, Any] = {"inputs": {"items": {"type": "array"}}}
+    first = begun(runtime, step("a"), each | {"body": [step("w", prompt="Work on {{it}}")]}, **fields)
+
+    after = sent(runtime, first["ackToken"], context={"items": ["y" * 5_000]})
+    _, _, line = after["pending"]["prompt"].partition("Read it whole: handrail ")
+    status, shown = command(runtime, *line.splitlines()[0].split())
+
+    assert status == 0
+    assert shown["data"]["items"][0]["data"]["context"]["items"] == ["y" * 5_000]
+    assert "Read it whole" not in first["pending"]["prompt"]
+
+
 @pytest.mark.promise("truth.counts.exec-names")
 def test_the_names_of_the_contract_are_taken_as_the_real_thing(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"))

@@ -29,6 +29,7 @@ from handrail.engine.history import (
     NotRun,
     Run,
     attached_to,
+    context_at,
     not_run_by_move,
     path_to,
 )
@@ -204,6 +205,7 @@ Occasion: TypeAlias = Literal["reply", "rehydrate"]
 """On a rehydrate the agent has lost its context and reads again what it was told before."""
 
 LONGEST_VALUE_BYTES = 4_096
+_TOO_LONG = "(too long to show: "
 RECAP_FUNCTIONS_BYTES = 4_096
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
@@ -230,6 +232,7 @@ def prompt_at(
     parts = [
         _render_rounds(workflow, node.state, facts),
         text,
+        _render_way_to_values(history, node, text),
         _render_note_rules(leaf),
         _render_checks(workflow, leaf, history.runs[node.run_id].checks),
         _render_asks(view.asks),
@@ -266,6 +269,14 @@ def _render_checks(workflow: CompiledWorkflow, leaf: Leaf, checks: tuple[PinnedC
     return f"Before you report, run: handrail check run {names[0]}{others}"
 
 
+def _render_way_to_values(history: History, node: Node, text: str) -> str:
+    """The call that shows values which are too long for the prompt; only what was sent is in the log."""
+    sent = context_at(history, node.node_id).values() if _TOO_LONG in text else ()
+    if not any(len(msgspec.json.encode(value)) > LONGEST_VALUE_BYTES for value in sent):
+        return ""
+    return f"Read it whole: handrail session events {history.session_id} --kinds context_set"
+
+
 class _Values:
     """The values of names as a sentence shows them; each is looked up once per text."""
 
@@ -294,7 +305,7 @@ class _Values:
         if value is MISSING:
             return None
         text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        return text if len(text.encode()) <= LONGEST_VALUE_BYTES else f"(too long to show: {name})"
+        return text if len(text.encode()) <= LONGEST_VALUE_BYTES else f"{_TOO_LONG}{name})"
 
     def _stands_for_itself(self, name: str, place: int) -> bool:
         """Inside code, braces around an undeclared name are code, such as an example of another template."""
