@@ -93,19 +93,19 @@ def test_a_value_in_a_function_counts() -> None:
 @pytest.mark.parametrize(
     ("sets", "told"),
     [
-        ({"x": "n"}, []),
-        ({"xy": "n"}, ["/steps/0/options/1/set/xy"]),
-        ({"q": "n"}, ["/steps/0/options/1/set/q"]),
-        ({"x": "n", "q": "n"}, []),
+        ({"sev": "n"}, []),
+        ({"sve": "n"}, ["/steps/0/options/1/set/sve"]),
+        ({"why": "n"}, []),
+        ({"sev": "n", "ves": "n"}, []),
     ],
 )
-def test_an_option_that_sets_another_name_than_its_neighbours_is_told_however_short_it_is(
+def test_swapped_letters_of_what_the_other_options_set_are_told_however_short_the_name_is(
     sets: dict[str, str], told: list[str]
 ) -> None:
-    """What nobody reads may be there for the record, beside what the other options set."""
-    options = [{"id": "o", "label": "O", "set": {"x": "y"}}, {"id": "p", "label": "P", "set": sets}]
+    """What nobody reads may be there for the record."""
+    options = [{"id": "o", "label": "O", "set": {"sev": "y"}}, {"id": "p", "label": "P", "set": sets}]
     asked = {"type": "choice", "id": "c", "title": "C", "prompt": "P", "options": options}
-    written = document(asked, step("a", when=IS_X), step("b"), inputs={"x": TEXT})
+    written = document(asked, step("a", when=IS_X | {"input": "sev"}), step("b"), inputs={"sev": TEXT})
 
     problems = read_checked(json.dumps(written).encode()).problems
 

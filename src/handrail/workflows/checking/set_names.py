@@ -55,7 +55,7 @@ def check_set_names(
         known = relied_on - one.beside
         sure, near = guess_surely(one.name, known), guess_name(one.name, known)
         if not sure and not _is_near(one.name, near):
-            near = min(one.instead & relied_on, default="")  # however it is spelt
+            near = _find_swapped(one.name, one.instead & relied_on)
         if not sure and not near:
             continue
         message = f"{quote_name(one.name)} is set here, and nothing reads it."
@@ -67,6 +67,11 @@ def check_set_names(
         else:
             edit = rename_key(one.pointer, sure) if one.is_key else replace_value(one.pointer, sure)
             found.report("undeclared_name", one.pointer, message, fix, edit)
+
+
+def _find_swapped(name: str, others: frozenset[str]) -> str:
+    """The name that has the same letters: a slip, however short it is, where the other options set that one."""
+    return min((other for other in others if sorted(other) == sorted(name)), default="")
 
 
 def _is_near(name: str, near: str) -> bool:
