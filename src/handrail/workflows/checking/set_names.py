@@ -70,7 +70,7 @@ def check_set_names(
 
 
 def _find_swapped(name: str, others: frozenset[str]) -> str:
-    """The name that has the same letters: a slip, however short it is, where the other options set that one."""
+    """The name with the same letters: a slip, however short it is, where the other options set that one."""
     return min((other for other in others if sorted(other) == sorted(name)), default="")
 
 
