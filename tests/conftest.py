@@ -33,7 +33,7 @@ from tests.readings import share_readings
 # `.ci/run referees` tries many.
 NO_HURRY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("every_run", NO_HURRY, max_examples=50)
-settings.register_profile("thorough", NO_HURRY, max_examples=500)
+settings.register_profile("thorough", NO_HURRY, max_examples=300)
 settings.load_profile("every_run")
 
 MEMORY_BYTES = 4 << 30

@@ -1,7 +1,7 @@
 """Runs tests that are too long, or need too much, for every run: `python -m tests.referees.asked_for NAME`.
 
 `console` is a real browser, with Chromium from the distribution if it can be had; `managers` are pip and
-pipx; `extras` are the libraries of the optional dependencies; `properties` tries ten times the examples of
+pipx; `extras` are the libraries of the optional dependencies; `properties` tries six times the examples of
 every run. What cannot be had, the tests name and skip.
 """
 
