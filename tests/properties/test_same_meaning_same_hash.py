@@ -9,13 +9,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handrail.contract.wording import explain_unseen
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.catalog import build_catalog
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.reading.reader import read_workflow
 
 characters = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
-texts = st.text(characters, min_size=1, max_size=30).filter(lambda text: text.strip())
+texts = st.text(characters, min_size=1, max_size=30).filter(lambda text: not explain_unseen(text))
 numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 values = st.recursive(
     st.none() | st.booleans() | numbers | texts,
