@@ -115,7 +115,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     divergences: tuple[DivergenceRecorded, ...] = ()
     gaps: tuple[ReportedGap, ...] = ()
     kept_gaps: tuple[ReportedGap, ...] = ()
-    """Those that an earlier attempt brought, and that were recorded with it since logs keep them."""
+    """Those that an earlier attempt brought; its own events have them, unless the log is an old one."""
     is_undecided: bool = False
     """The step had to decide about its loop and did not."""
     claims: tuple[Claim, ...] = ()
