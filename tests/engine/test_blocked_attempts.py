@@ -25,7 +25,7 @@ from handrail.engine.navigate import Running
 from handrail.workflows.compiled import Choice, ContainsRule, Option
 from handrail.workflows.conditions import AlwaysFalse
 from tests.engine.contracts import CONTRACTS, FINDING, PROBE, finding, seen
-from tests.engine.written_log import WrittenLog, attempt, step, work, workflow_of
+from tests.engine.written_log import WrittenLog, attempt, step, tried, work, workflow_of
 
 NEVER = PreferencesDelta(autonomy="full_auto_never_stop")
 
@@ -36,7 +36,7 @@ def asking(**fields: Any) -> WrittenLog:
 
 
 def plan_of(log: WrittenLog, node: Node, **report: Any) -> list[PlannedEvent]:
-    return decide_advance(log.history, log.workflow, node, attempt(77), work(**report))
+    return decide_advance(log.history, *tried(log.workflow, node, attempt(77), work(**report)))
 
 
 def kept_of(log: WrittenLog, node: Node) -> KeptWork:

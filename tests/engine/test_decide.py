@@ -26,7 +26,16 @@ from handrail.engine.facts import excerpt
 from handrail.engine.folding import fold
 from handrail.engine.history import Node
 from handrail.engine.navigate import Complete, Running
-from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog, attempt, compiled, start_facts, work
+from tests.engine.written_log import (
+    RUN_ID,
+    SESSION_ID,
+    WrittenLog,
+    attempt,
+    compiled,
+    start_facts,
+    tried,
+    work,
+)
 
 KEY = re.compile(r"[a-z0-9_:>-]{1,256}", re.ASCII)
 
@@ -58,7 +67,7 @@ def cause_of(plan: Sequence[PlannedEvent]) -> str:
 
 
 def advance_plan(log: WrittenLog, node: Node, number: int = 99, notes: str = "") -> list[PlannedEvent]:
-    return decide_advance(log.history, log.workflow, node, attempt(number), work(notes))
+    return decide_advance(log.history, *tried(log.workflow, node, attempt(number), work(notes)))
 
 
 def test_a_start_creates_session_run_and_first_node() -> None:
@@ -124,7 +133,7 @@ def test_an_advance_records_the_answer_first() -> None:
     first = log.start()
 
     plan = decide_advance(
-        log.history, log.workflow, first, attempt(7), work("did a", context={"found": True})
+        log.history, *tried(log.workflow, first, attempt(7), work("did a", context={"found": True}))
     )
 
     assert kinds(plan) == [
@@ -189,9 +198,9 @@ def test_another_salt_renames_the_new_node_and_keeps_the_anchor(use: str) -> Non
             case "start":
                 return decide_start(fold(SESSION_ID, ()), start_facts(log.workflow), salt)
             case "advance":
-                return decide_advance(log.history, log.workflow, first, attempt(1), work(), salt)
+                return decide_advance(log.history, *tried(log.workflow, first, attempt(1), work()), salt)
             case _:
-                return decide_checkpoint(log.history, log.workflow, first, attempt(1), work(), salt)
+                return decide_checkpoint(log.history, *tried(log.workflow, first, attempt(1), work()), salt)
 
     nodes = {
         planned.scope.node_id
@@ -239,7 +248,7 @@ def test_a_checkpoint_keeps_the_pending_step() -> None:
     log = WrittenLog()
     second = log.advance(log.start())
 
-    plan = decide_checkpoint(log.history, log.workflow, second, attempt(5), work("half of b"))
+    plan = decide_checkpoint(log.history, *tried(log.workflow, second, attempt(5), work("half of b")))
 
     assert kinds(plan) == ["NodeCreated", "EdgeCreated", "NodeOutputAppended"]
     assert plan[0].data == NodeCreated(
@@ -259,7 +268,7 @@ def test_an_advance_and_a_checkpoint_of_one_attempt_make_two_nodes() -> None:
     first = log.start()
 
     advanced = advance_plan(log, first, 1)
-    saved = decide_checkpoint(log.history, log.workflow, first, attempt(1), work())
+    saved = decide_checkpoint(log.history, *tried(log.workflow, first, attempt(1), work()))
 
     assert {planned.dedupe_key for planned in advanced}.isdisjoint(planned.dedupe_key for planned in saved)
 
@@ -291,8 +300,8 @@ def test_short_notes_stand_in_the_event_and_long_ones_by_reference() -> None:
     ref = BlobRef("sha256:" + "a" * 64)
     long = "é" * 3_000
 
-    short = decide_advance(log.history, log.workflow, first, attempt(1), work("seen"))
-    stored = decide_advance(log.history, log.workflow, first, attempt(2), work(long, ref=ref))
+    short = decide_advance(log.history, *tried(log.workflow, first, attempt(1), work("seen")))
+    stored = decide_advance(log.history, *tried(log.workflow, first, attempt(2), work(long, ref=ref)))
 
     (kept,) = data_of(short, NodeOutputAppended)
     (referred,) = data_of(stored, NodeOutputAppended)
@@ -324,7 +333,7 @@ def test_the_longest_names_still_fit_into_a_key() -> None:
 
     for plan in (
         advance_plan(log, first, notes="n"),
-        decide_checkpoint(log.history, log.workflow, first, attempt(1), work("n")),
+        decide_checkpoint(log.history, *tried(log.workflow, first, attempt(1), work("n"))),
     ):
         check_keys(plan)
         assert max(len(planned.dedupe_key) for planned in plan) < 128

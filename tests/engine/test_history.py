@@ -22,7 +22,7 @@ from handrail.engine.history import (
     steps_after,
 )
 from handrail.engine.navigate import Complete, Running
-from tests.engine.written_log import AT, RUN_ID, SESSION_ID, WrittenLog, attempt, start_facts, work
+from tests.engine.written_log import AT, RUN_ID, SESSION_ID, WrittenLog, attempt, start_facts, tried, work
 
 
 def test_no_records_tell_of_nothing() -> None:
@@ -181,7 +181,7 @@ def test_long_notes_are_known_by_excerpt_and_reference() -> None:
     log = WrittenLog()
     first = log.start()
     ref = BlobRef("sha256:" + "b" * 64)
-    log.take(decide_advance(log.history, log.workflow, first, attempt(1), work("x" * 5_000, ref=ref)))
+    log.take(decide_advance(log.history, *tried(log.workflow, first, attempt(1), work("x" * 5_000, ref=ref))))
 
     (notes,) = log.history.notes.values()
     assert notes == Notes(text="x" * 4_096, ref=ref, size_bytes=5_000)

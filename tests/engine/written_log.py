@@ -15,7 +15,14 @@ from handrail.contract.ids import (
     WorkflowId,
 )
 from handrail.contract.json.canonical import chain_digest
-from handrail.engine.decide import StartFacts, decide_advance, decide_checkpoint, decide_start
+from handrail.engine.decide import (
+    Attempt,
+    Gathered,
+    StartFacts,
+    decide_advance,
+    decide_checkpoint,
+    decide_start,
+)
 from handrail.engine.events import NodeCreated, PlannedEvent, PreferencesDelta, encode_event
 from handrail.engine.facts import WorkDone
 from handrail.engine.folding import extend, fold
@@ -95,6 +102,13 @@ def start_facts(
     )
 
 
+def tried(
+    workflow: CompiledWorkflow, node: Node, attempt_id: AttemptId, done: WorkDone
+) -> tuple[Attempt, Gathered]:
+    """A report at a node, and nothing seen around it."""
+    return Attempt(node=node, attempt_id=attempt_id), Gathered(workflow=workflow, work=done)
+
+
 class WrittenLog:
     """Plans go in, nodes come out; `records` and `history` are what a store would hold and tell."""
 
@@ -119,11 +133,13 @@ class WrittenLog:
 
     def report(self, node: Node, done: WorkDone) -> Node:
         """Acknowledge the node with this report; a blocked attempt is a node too."""
-        return self._node_of(decide_advance(self.history, self.workflow, node, self._fresh(), done))
+        return self._node_of(decide_advance(self.history, *tried(self.workflow, node, self._fresh(), done)))
 
     def checkpoint(self, node: Node, notes: str = "", artifacts: Sequence[dict[str, Any]] = ()) -> Node:
         saved = work(notes, artifacts=artifacts)
-        return self._node_of(decide_checkpoint(self.history, self.workflow, node, self._fresh(), saved))
+        return self._node_of(
+            decide_checkpoint(self.history, *tried(self.workflow, node, self._fresh(), saved))
+        )
 
     def walk(self, node: Node, *notes: str) -> Node:
         """Advance once per text."""

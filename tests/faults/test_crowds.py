@@ -32,7 +32,8 @@ from handrail.runtime import sessions
 
 text = inspect.getsource(handles.answer_attempt)
 second = text.rindex("            recorded = find_recorded_answer(session, claims, use)")
-checked = "            if recorded is not None:\\n                return session, recorded\\n"
+answered = "return Answer(session=session, recorded=recorded)"
+checked = f"            if recorded is not None:\\n                {answered}\\n"
 place = text.index(checked, second)
 exec(text[:second] + text[place + len(checked):], vars(handles))
 for module in (continue_run, checkpoint_run):

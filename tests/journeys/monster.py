@@ -20,6 +20,7 @@ from handrail.ports.log import Blob, Draft, Record
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from tests.conftest import memory_runtime
+from tests.engine.written_log import tried
 from tests.journeys.conversation import start
 from tests.journeys.given_workflows import NEVER_STOP, WITH_DECISION, give
 
@@ -104,11 +105,15 @@ def _grow(runtime: Runtime, session_id: Any) -> None:
 
     def advance(node: Node, notes: str) -> Node:
         work = read_report(Output(notes_markdown=notes), msgspec.UNSET)
-        return growing.take(decide_advance(growing.history, workflow, node, growing.attempt(), work), work)
+        return growing.take(
+            decide_advance(growing.history, *tried(workflow, node, growing.attempt(), work)), work
+        )
 
     def save(node: Node, notes: str) -> None:
         work = read_report(Output(notes_markdown=notes), msgspec.UNSET)
-        growing.take(decide_checkpoint(growing.history, workflow, node, growing.attempt(), work), work)
+        growing.take(
+            decide_checkpoint(growing.history, *tried(workflow, node, growing.attempt(), work)), work
+        )
 
     for number in range(STEPS):
         if number == FORK_AT:

@@ -12,7 +12,7 @@ from handrail.engine.reply import BranchSummary, Recap, RecapEntry
 from handrail.projections.recap import lost_branch, recap_at
 from handrail.workflows.conditions import AlwaysFalse
 from tests.engine.contracts import CONTRACTS, FINDING, finding
-from tests.engine.written_log import WrittenLog, attempt, step, work, workflow_of
+from tests.engine.written_log import WrittenLog, attempt, step, tried, work, workflow_of
 
 MANY = tuple(f"s{number}" for number in range(20))
 
@@ -75,7 +75,7 @@ def test_long_notes_are_told_in_part_and_say_so() -> None:
     log = WrittenLog()
     first = log.start()
     stored = work("y" * 5_000, ref=BlobRef("sha256:" + "c" * 64))
-    plan = decide_advance(log.history, log.workflow, first, attempt(1), stored)
+    plan = decide_advance(log.history, *tried(log.workflow, first, attempt(1), stored))
     log.take(plan)
     created = plan[1].scope.node_id
     assert created is not None

@@ -9,7 +9,7 @@ from handrail.engine.decide import decide_advance
 from handrail.engine.history import History, Node
 from handrail.engine.navigate import Running
 from handrail.projections.run_graph import preferred_tip, preferred_tip_below, run_graph
-from tests.engine.written_log import AT, RUN_ID, WrittenLog, attempt, work
+from tests.engine.written_log import AT, RUN_ID, WrittenLog, attempt, tried, work
 
 
 def drawn_history(nodes: Mapping[str, tuple[str | None, int, int]]) -> History:
@@ -79,7 +79,9 @@ def test_the_branch_with_the_latest_event_is_preferred() -> None:
 def test_the_clock_decides_nothing() -> None:
     log = WrittenLog()
     first = log.start()
-    plans = [decide_advance(log.history, log.workflow, first, attempt(number), work()) for number in (1, 2)]
+    plans = [
+        decide_advance(log.history, *tried(log.workflow, first, attempt(number), work())) for number in (1, 2)
+    ]
     log.take(plans[0], at="2099-01-01T00:00:00.000Z")
     log.take(plans[1], at="1999-01-01T00:00:00.000Z")
 

@@ -6,7 +6,7 @@ In every plan the ledger anchor (`run_started`, `advance_recorded`, a checkpoint
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,12 +25,8 @@ from handrail.contract.ids import (
     first_node_of,
     node_after,
 )
-from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault
-from handrail.engine.artifact_shapes import VERIFICATION_REPORT, find_contradictions
 from handrail.engine.events import (
-    Artifact,
-    CapabilityObserved,
     CloseReason,
     ConfirmationRecorded,
     ContextSet,
@@ -45,6 +41,7 @@ from handrail.engine.events import (
     RunStarted,
     Scope,
     SessionCreated,
+    TreeRecorded,
 )
 from handrail.engine.facts import (
     DEFAULT_PREFERENCES,
@@ -97,8 +94,12 @@ from handrail.engine.plans import (
     plan_observed_changes,
     plan_preferences,
     plan_trace,
+    plan_tree,
     plan_validations,
     plan_work,
+    settle_by_observation,
+    settle_by_verification,
+    unverified_gaps,
 )
 from handrail.engine.reasons import Block, ContextKey, Proceed, Reason, shorten_message
 from handrail.engine.receipts import PinnedCheck
@@ -178,37 +179,60 @@ def name_missing_lists(facts: StartFacts) -> list[str]:
     return [pointer.key for pointer in pointers if isinstance(pointer, ContextKey)]
 
 
-def decide_advance(
-    history: History,
-    workflow: CompiledWorkflow,
-    node: Node,
-    attempt_id: AttemptId,
-    work: WorkDone,
-    salt: int = 0,
-    *,
-    seen: Mapping[ObservationKey, str] = NOTHING_SEEN,
-    kept_notes: str = "",
-    sighting: Sighting | None = None,
-    confirmations: Confirmations = "claimed",
-    can_ask: bool = False,
-    troubles: tuple[Reason, ...] = (),
-) -> list[PlannedEvent]:
-    """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked.
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One chance to acknowledge a node, or to keep something at it."""
 
-    `kept_notes` are the whole notes of the blocked attempt before; `seen` is what can be observed around the
-    caller; without a `sighting` of the working tree no evidence is weighed; `confirmations` is whose word
-    counts; `can_ask`: whether the client can ask a person; `troubles`: why an action of ours did not run.
-    """
+    node: Node
+    attempt_id: AttemptId
+
+
+class Gathered(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a decision takes from outside the log, read before the session is held."""
+
+    workflow: CompiledWorkflow
+    work: WorkDone
+    seen: Mapping[ObservationKey, str] = NOTHING_SEEN
+    """What can be observed around the caller."""
+    kept_notes: str = ""
+    """The whole notes of the blocked attempt before."""
+    sighting: Sighting | None = None
+    """Of the working tree; None: no evidence is weighed."""
+    confirmations: Confirmations = "claimed"
+    """Whose word counts."""
+    can_ask: bool = False
+    """Whether the client can ask a person."""
+    troubles: tuple[Reason, ...] = ()
+    """Why an action of ours did not run."""
+    other_files: TreeRecorded | None = None
+    """The present files of a project that an older step is continued in, if they are not those it saw."""
+
+
+def decide_advance(
+    history: History, attempt: Attempt, gathered: Gathered, salt: int = 0
+) -> list[PlannedEvent]:
+    """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked."""
+    plan = _decide_report(history, attempt, gathered, salt)
+    other = gathered.other_files
+    return plan if other is None else [*plan, *(plan_tree(made, other) for made in _list_made(plan))]
+
+
+def _list_made(plan: Sequence[PlannedEvent]) -> list[Scope]:
+    """Where a plan makes nodes."""
+    return [event.scope for event in plan if isinstance(event.data, NodeCreated)]
+
+
+def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt: int) -> list[PlannedEvent]:
+    node, workflow, work = attempt.node, gathered.workflow, gathered.work
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
     place = place_of(workflow, node.state, leaf)
     _check_choice(leaf, work)
-    kept = _collect_kept(history, node, place, kept_notes)
+    kept = _collect_kept(history, node, place, gathered.kept_notes)
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
     said, saw = _last_word(history, node), _find_seen(history, node, work, kept, held)
-    word = replace(said, seen=saw, is_due=confirmations == "person", can_be_asked=can_ask)
-    known = _witness(history, workflow, node, word, sighting)
+    word = replace(said, seen=saw, is_due=gathered.confirmations == "person", can_be_asked=gathered.can_ask)
+    known = _witness(history, workflow, node, word, gathered.sighting)
     answer = answer_report(
         workflow,
         node.state,
@@ -223,16 +247,20 @@ def decide_advance(
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
         shown=ShownState(facts=held, blockers=list_blockers(history, node), word=word),
         known=known,
-        troubles=troubles,
+        troubles=gathered.troubles,
     )
     work, judged = replace(work, context=answer.context), answer.verdict
     settled = settle_by_observation(partial(_gaps_on_the_way, history, node), judged.observed)
     if isinstance(answer.outcome, Block):
-        return plan_blocked(history, node, attempt_id, work, judged, answer.outcome, settled, salt, sighting)
+        return plan_blocked(
+            history, node, attempt.attempt_id, work, judged, answer.outcome, settled, salt, gathered.sighting
+        )
     facts = facts_after(history, workflow, node, answer.context, judged.artifacts)
     way = find_way(workflow, node.state, judged, autonomy, facts)
     if isinstance(way.outcome, Block):
-        return plan_blocked(history, node, attempt_id, work, judged, way.outcome, settled, salt, sighting)
+        return plan_blocked(
+            history, node, attempt.attempt_id, work, judged, way.outcome, settled, salt, gathered.sighting
+        )
     before, after = (add_loop_values(workflow, node.state, one) for one in (held, facts))
     unasked = list_unasked_gaps(workflow, leaf, autonomy, before, after, word)
     verdict, ending = _judge_end(way.move, judged, facts, known)
@@ -243,7 +271,9 @@ def decide_advance(
         disclosed=(*unasked, *way.gaps, *settled, *verdict.disclosed, *ending),
         option_id=answer.option_id,
     )
-    return plan_advance(history, node, attempt_id, work, accepted, seen, salt, sighting)
+    return plan_advance(
+        history, node, attempt.attempt_id, work, accepted, gathered.seen, salt, gathered.sighting
+    )
 
 
 def _judge_end(
@@ -294,24 +324,17 @@ def plan_attempt_look(
 
 
 def decide_checkpoint(
-    history: History,
-    workflow: CompiledWorkflow,
-    node: Node,
-    attempt_id: AttemptId,
-    work: WorkDone,
-    salt: int = 0,
-    *,
-    seen: Mapping[ObservationKey, str] = NOTHING_SEEN,
-    sighting: Sighting | None = None,
+    history: History, attempt: Attempt, gathered: Gathered, salt: int = 0
 ) -> list[PlannedEvent]:
     """Keep notes at a node without moving the run: the pending step stays what it was.
 
     Raises Fault VALIDATION_ERROR when a gap, an observation or a divergence does not fit: a checkpoint
     is never blocked, so nothing is stored then.
     """
+    node, attempt_id, work = attempt.node, attempt.attempt_id, gathered.work
     to_node_id = node_after(node.node_id, attempt_id, "checkpoint", salt)
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
-    verdict = _progress(history, workflow, node, work, sighting)
+    verdict = _progress(history, node, gathered)
     is_over = isinstance(node.state, Complete)
     settled = settle_by_observation(partial(_gaps_on_the_way, history, node), verdict.observed)
     if is_over and not verdict.reasons:
@@ -327,11 +350,11 @@ def decide_checkpoint(
         plan_event(f"node_created:{to_node_id}", scope, created),
         plan_edge(node, to_node_id, "checkpoint", "checkpoint_created"),
         *plan_carried_preferences(history, node, scope),
-        *plan_observed_changes(history, node, scope, seen),
+        *plan_observed_changes(history, node, scope, gathered.seen),
         *plan_work(scope, work, verdict.artifacts),
         *plan_validations(scope, to_node_id, attempt_id, verdict),
         *plan_disclosures(history, node, scope, verdict, verdict.reasons, settled),
-        *plan_evidence(history, node, to_node_id, attempt_id, verdict, sighting),
+        *plan_evidence(history, node, to_node_id, attempt_id, verdict, gathered.sighting),
     ]
 
 
@@ -413,9 +436,8 @@ def _collect_kept(history: History, node: Node, place: Place, notes: str = "") -
     return collect_kept(history, node, partial(subject_of, place), notes, asked_kinds(place), needed)
 
 
-def _progress(
-    history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone, sighting: Sighting | None
-) -> Verdict:
+def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:
+    workflow, work = gathered.workflow, gathered.work
     if not work.artifacts:
         return Verdict()
     gaps = _gaps_before(history, node, work.artifacts)
@@ -424,7 +446,7 @@ def _progress(
         if isinstance(node.state, Running)
         else Place(workflow=workflow, gaps=gaps)
     )
-    known = _witness(history, workflow, node, _last_word(history, node), sighting)
+    known = _witness(history, workflow, node, _last_word(history, node), gathered.sighting)
     verdict = assess_progress(place, work.artifacts, known)
     if verdict.issues:
         raise _refuse_checkpoint(verdict)
@@ -505,91 +527,3 @@ def _first_baseline(facts: StartFacts) -> list[PlannedEvent]:
         effective=apply_delta(DEFAULT_PREFERENCES, facts.defaults),
     )
     return [plan_event(f"preferences_changed:{facts.session_id}", Scope(), change)]
-
-
-# Gaps of a run that ends unverified, and what settles a gap
-
-UNVERIFIED = "verification"
-"""How the id of such a gap ends, so that a later verification finds it."""
-PASSED = "passed"
-
-
-def unverified_gaps(facts: Facts, artifacts: Iterable[Artifact]) -> list[GapRecorded]:
-    """The gap of a run that ends here although its last verification did not pass.
-
-    `facts` hold with the whole last report applied, whose `artifacts` are looked at one by one: where it
-    brings several verifications, each must have passed.
-    """
-    own = [artifact.body for artifact in artifacts if _is_verification(artifact)]
-    last = facts.artifacts.get(VERIFICATION_REPORT)
-    reports = own or ([dict(last)] if last is not None else [])
-    failing = [report for report in reports if not _is_passed(report)]
-    if not failing:
-        return []
-    verdict = "incomplete" if all(report.get("verdict") == "incomplete" for report in failing) else "failed"
-    return [
-        GapRecorded(
-            gap_id=UNVERIFIED,
-            severity="critical" if verdict == "failed" else "warning",
-            reason="reported",
-            summary=f"The run ends although its last verification report says {verdict}.",
-            evidence_refs=tuple(digest(report) for report in failing),
-        )
-    ]
-
-
-def settle_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
-    """The gaps on the branch that a verification settles if it passed after the end."""
-    reports = [artifact for artifact in artifacts if _is_verification(artifact)]
-    if not reports or not all(_is_passed(report.body) for report in reports):
-        return []
-    evidence = tuple(report.digest for report in reports)
-    return _settle_gaps(gaps, {UNVERIFIED: "A later verification passed."}, evidence)
-
-
-def settle_by_observation(
-    gaps: Callable[[], Iterable[GapRecorded]], observed: Iterable[CapabilityObserved]
-) -> list[GapRecorded]:
-    """The gaps on the branch that an observed capability settles; a claim settles none."""
-    works: dict[str, str] = {
-        seen.capability: f"{seen.capability} was tried and works."
-        for seen in observed
-        if seen.status == "available" and seen.provenance != "manual_claim"
-    }
-    return _settle_gaps(gaps(), works) if works else []
-
-
-def _settle_gaps(
-    gaps: Iterable[GapRecorded], by_name: Mapping[str, str], evidence: tuple[str, ...] = ()
-) -> list[GapRecorded]:
-    """Settle the open gaps whose id ends in one of these names, with the summary beside the name."""
-    told = list(gaps)
-    settled = {gap.resolves_gap_id for gap in told}
-    return [
-        GapRecorded(
-            gap_id="",
-            severity="info",
-            reason="reported",
-            summary=summary,
-            resolves_gap_id=gap.gap_id,
-            evidence_refs=evidence,
-        )
-        for gap in told
-        for name, summary in by_name.items()
-        if gap.gap_id.endswith(f"_{name}") and gap.gap_id not in settled
-    ]
-
-
-def is_ending_gap(gap: GapRecorded) -> bool:
-    """Whether the gap says how its run ended."""
-    return gap.gap_id.endswith(f"_{UNVERIFIED}")
-
-
-def _is_verification(artifact: Artifact) -> bool:
-    """Only what was found valid counts."""
-    return artifact.kind == VERIFICATION_REPORT and bool(artifact.contract_ref)
-
-
-def _is_passed(report: dict[str, Any]) -> bool:
-    """Whether a report passed and does not contradict itself; an older log may hold one that does."""
-    return report.get("verdict") == PASSED and not find_contradictions(VERIFICATION_REPORT, report)

@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from handrail.contract.ids import AttemptId, NodeId, ObservationKey, SessionId, node_after
-from handrail.engine.artifact_shapes import ReportedGap
+from handrail.contract.json.canonical import digest
+from handrail.engine.artifact_shapes import VERIFICATION_REPORT, ReportedGap, find_contradictions
 from handrail.engine.events import (
     MOST_TRACE_ENTRIES,
     Advanced,
     AdvanceRecorded,
     Artifact,
     Blocked,
+    CapabilityObserved,
     ContextSet,
     DecisionTraceAppended,
     EdgeCause,
@@ -37,6 +39,7 @@ from handrail.engine.events import (
     ReceiptRecorded,
     Scope,
     SessionCreated,
+    TreeRecorded,
     ValidationPerformed,
 )
 from handrail.engine.facts import WorkDone, change_since, excerpt
@@ -67,6 +70,7 @@ from handrail.engine.reasons import (
     shorten_issues,
     shorten_message,
 )
+from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
     from handrail.engine.judge.run_claims import Sighting
@@ -81,6 +85,16 @@ OBSERVED_ON_THE_WAY: Final[tuple[ObservationKey, ...]] = ("git_branch", "git_hea
 
 def plan_event(dedupe_key: str, scope: Scope, data: Event) -> PlannedEvent:
     return PlannedEvent(dedupe_key=dedupe_key, scope=scope, data=data)
+
+
+def plan_tree(at: Scope, fact: TreeRecorded) -> PlannedEvent:
+    """The files of the project at a node, which may be only planned; the same tree there again is dropped."""
+    assert at.node_id is not None, "a tree is that of a node"
+    return plan_event(
+        f"tree_recorded:{at.node_id}:{fact.tree_id}",
+        Scope(run_id=at.run_id),
+        msgspec.structs.replace(fact, node_id=at.node_id),
+    )
 
 
 def plan_edge(node: Node, to_node_id: NodeId, kind: EdgeKind, cause: EdgeCause) -> PlannedEvent:
@@ -420,3 +434,91 @@ def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
         output_id=output_id, channel="recap", notes=make_notes(work), input_digest=work.input_digest
     )
     return [plan_event(f"node_output_appended:{output_id}", Scope(), appended)]
+
+
+# The gap of a run that ends unverified, and what settles a gap
+
+UNVERIFIED = "verification"
+"""How the id of such a gap ends, so that a later verification finds it."""
+PASSED = "passed"
+
+
+def unverified_gaps(facts: Facts, artifacts: Iterable[Artifact]) -> list[GapRecorded]:
+    """The gap of a run that ends here although its last verification did not pass.
+
+    `facts` hold with the whole last report applied, whose `artifacts` are looked at one by one: where it
+    brings several verifications, each must have passed.
+    """
+    own = [artifact.body for artifact in artifacts if _is_verification(artifact)]
+    last = facts.artifacts.get(VERIFICATION_REPORT)
+    reports = own or ([dict(last)] if last is not None else [])
+    failing = [report for report in reports if not _is_passed(report)]
+    if not failing:
+        return []
+    verdict = "incomplete" if all(report.get("verdict") == "incomplete" for report in failing) else "failed"
+    return [
+        GapRecorded(
+            gap_id=UNVERIFIED,
+            severity="critical" if verdict == "failed" else "warning",
+            reason="reported",
+            summary=f"The run ends although its last verification report says {verdict}.",
+            evidence_refs=tuple(digest(report) for report in failing),
+        )
+    ]
+
+
+def settle_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
+    """The gaps on the branch that a verification settles if it passed after the end."""
+    reports = [artifact for artifact in artifacts if _is_verification(artifact)]
+    if not reports or not all(_is_passed(report.body) for report in reports):
+        return []
+    evidence = tuple(report.digest for report in reports)
+    return _settle_gaps(gaps, {UNVERIFIED: "A later verification passed."}, evidence)
+
+
+def settle_by_observation(
+    gaps: Callable[[], Iterable[GapRecorded]], observed: Iterable[CapabilityObserved]
+) -> list[GapRecorded]:
+    """The gaps on the branch that an observed capability settles; a claim settles none."""
+    works: dict[str, str] = {
+        seen.capability: f"{seen.capability} was tried and works."
+        for seen in observed
+        if seen.status == "available" and seen.provenance != "manual_claim"
+    }
+    return _settle_gaps(gaps(), works) if works else []
+
+
+def _settle_gaps(
+    gaps: Iterable[GapRecorded], by_name: Mapping[str, str], evidence: tuple[str, ...] = ()
+) -> list[GapRecorded]:
+    """Settle the open gaps whose id ends in one of these names, with the summary beside the name."""
+    told = list(gaps)
+    settled = {gap.resolves_gap_id for gap in told}
+    return [
+        GapRecorded(
+            gap_id="",
+            severity="info",
+            reason="reported",
+            summary=summary,
+            resolves_gap_id=gap.gap_id,
+            evidence_refs=evidence,
+        )
+        for gap in told
+        for name, summary in by_name.items()
+        if gap.gap_id.endswith(f"_{name}") and gap.gap_id not in settled
+    ]
+
+
+def is_ending_gap(gap: GapRecorded) -> bool:
+    """Whether the gap says how its run ended."""
+    return gap.gap_id.endswith(f"_{UNVERIFIED}")
+
+
+def _is_verification(artifact: Artifact) -> bool:
+    """Only what was found valid counts."""
+    return artifact.kind == VERIFICATION_REPORT and bool(artifact.contract_ref)
+
+
+def _is_passed(report: dict[str, Any]) -> bool:
+    """Whether a report passed and does not contradict itself; an older log may hold one that does."""
+    return report.get("verdict") == PASSED and not find_contradictions(VERIFICATION_REPORT, report)

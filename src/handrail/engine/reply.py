@@ -13,12 +13,12 @@ import msgspec
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Payload
 from handrail.contract.wording import format_count, quote, shorten
-from handrail.engine.decide import is_ending_gap
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.navigate import Running, step_key
+from handrail.engine.plans import is_ending_gap
 from handrail.engine.reasons import Blocker, Issue
 from handrail.engine.standing import (
     INTENTS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Generic, Literal, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar, assert_never
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -24,6 +24,7 @@ from handrail.contract.tokens.workflow import (
     choice_attempt,
     mint,
 )
+from handrail.engine.decide import Attempt, Gathered
 from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded, PlannedEvent
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
 from handrail.engine.history import History, Node, Recorded, is_session_point, node_at
@@ -45,6 +46,9 @@ from handrail.runtime.sessions import (
     require_healthy,
 )
 from handrail.workflows.compiled import Choice, Leaf
+
+if TYPE_CHECKING:
+    from handrail.ports.worktree import Tree
 
 # Reading and minting tokens
 
@@ -214,43 +218,61 @@ def _tokens(
     return Tokens(state=state, ack=mint(key, ack), checkpoint=checkpoint)
 
 
-# Answering an attempt, exactly once: look without the lock, then gate, decide and commit under it
+# Answering an attempt, exactly once: gather without the lock, then gate, decide and commit under it
 #
 # A server that saw the attempt open a moment ago takes the lock at once; only what it finds there counts.
 
 
-def answer_attempt(
-    rt: Runtime,
-    claims: AttemptClaims,
-    use: AttemptUse,
-    decide: Callable[[Session, Node, int], Sequence[PlannedEvent]],
-    blobs: Sequence[Blob],
-    look: Callable[[Session, Node], None],
-) -> tuple[Session, Recorded]:
-    """The recorded answer of the attempt, made now if it had none.
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """What a decision takes, and what its commit and the tree after it need beside that."""
 
-    `decide(session, node, salt)` plans it, after `look(session, node)` has looked at the files without the
-    lock; neither is called for a replay.
-    """
+    gathered: Gathered
+    blobs: tuple[Blob, ...]
+    project: str | None
+    """That of the run; None: it is not at hand."""
+    tree: Tree | None = None
+    """All files, where a contract asks about them."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The recorded answer of an attempt."""
+
+    session: Session
+    recorded: Recorded
+    prepared: Prepared | None = None
+    """What it was decided by; None: it was answered before."""
+
+
+Gather: TypeAlias = Callable[[Session, Node], Prepared]
+"""Reads everything that the decision needs; no lock is held, and nobody calls it for a replay."""
+Decide: TypeAlias = Callable[[History, Attempt, Gathered, int], Sequence[PlannedEvent]]
+"""Plans the answer from what was gathered; pure, because it runs under the lock."""
+
+
+def answer_attempt(
+    rt: Runtime, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
+) -> Answer:
+    """The recorded answer of the attempt, made now if it had none."""
     session = load_last_seen(rt.log, claims.session_id)
     if session is None or not _is_open(session, claims, use):
         session = session_of(rt.log, claims)
         recorded = find_recorded_answer(session, claims, use)
         if recorded is not None:  # committed answers never change: a replay needs no lock
-            return session, recorded
-    look(session, node_of(session.history, claims))
+            return Answer(session=session, recorded=recorded)
+    prepared = gather(session, node_of(session.history, claims))
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=True) as (current, witness):
             session = current
             recorded = find_recorded_answer(session, claims, use)
             if recorded is not None:
-                return session, recorded
-            node = node_of(current.history, claims)
-            committed = commit(rt, witness, current, partial(decide, current, node), blobs)
+                return Answer(session=session, recorded=recorded)
+            attempt = Attempt(node=node_of(current.history, claims), attempt_id=claims.attempt_id)
+            plan_with = partial(decide, current.history, attempt, prepared.gathered)
+            committed = commit(rt, witness, current, plan_with, prepared.blobs)
         if committed is not None:
             recorded = find_recorded_answer(committed, claims, use)
             assert recorded is not None, "a committed answer is in the history"
-            return committed, recorded
+            return Answer(session=committed, recorded=recorded, prepared=prepared)
     raise Fault(
         INVARIANT_VIOLATION,
         "The log kept changing during this call.",
@@ -285,11 +307,7 @@ def find_recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUs
 
 
 def predict_outcome(
-    rt: Runtime,
-    claims: AttemptClaims,
-    use: AttemptUse,
-    decide: Callable[[Session, Node, int], Sequence[PlannedEvent]],
-    look: Callable[[Session, Node], None],
+    rt: Runtime, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
 ) -> AckVerdict:
     """Decide as the real call would, from the log as it stands, and throw the plan away."""
     session = session_of(rt.reading().reader, claims)
@@ -299,8 +317,8 @@ def predict_outcome(
     if recorded is not None:
         return _verdict("already_answered", step_id, recorded.blocked)
     require_healthy(session)
-    look(session, node)
-    plan = decide(session, node, 0)
+    attempt = Attempt(node=node, attempt_id=claims.attempt_id)
+    plan = decide(session.history, attempt, gather(session, node).gathered, 0)
     gaps = [event.data.summary for event in plan if isinstance(event.data, GapRecorded)]
     return msgspec.structs.replace(_foretell(plan, step_id), gaps=gaps)
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from handrail.contract.catalogue import STORE_CORRUPT
-from handrail.contract.ids import BlobRef, NodeId, RunId, blob_ref
+from handrail.contract.ids import BlobRef, NodeId, blob_ref
 from handrail.contract.outcome import Fault
 from handrail.engine.code_trees import (
     LONGEST_CHAIN,
@@ -22,9 +22,10 @@ from handrail.engine.code_trees import (
     list_chain,
     list_refs,
 )
-from handrail.engine.events import PlannedEvent, Scope, TreeCause, TreeRecorded
+from handrail.engine.events import Scope, TreeCause, TreeRecorded
 from handrail.engine.facts import encode_project
-from handrail.engine.history import History, Node, RecordedTree
+from handrail.engine.history import History, RecordedTree
+from handrail.engine.plans import plan_tree
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.worktree import MOST_FILES, MOST_PACK_BYTES, FileMode, Packed, Tree, TreeEntry, Unseen
 from handrail.runtime.runtime import Runtime, TreeDue, keeps_code, looks_at_code
@@ -118,20 +119,6 @@ def prepare_tree(tree: Tree, packed: Packed, base: KnownTree | None, cause: Tree
     )
     return PreparedTree(
         fact=fact, blobs=tuple(blob for blob in (listed, pack) if blob is not None), stored=stored
-    )
-
-
-def plan_tree(node: Node, prepared: PreparedTree) -> PlannedEvent:
-    """The event of a prepared tree at this node; the same tree there again is dropped."""
-    return plan_tree_at(node.run_id, node.node_id, prepared)
-
-
-def plan_tree_at(run_id: RunId, node_id: NodeId, prepared: PreparedTree) -> PlannedEvent:
-    """The same for a node that is only planned."""
-    return PlannedEvent(
-        dedupe_key=f"tree_recorded:{node_id}:{prepared.fact.tree_id}",
-        scope=Scope(run_id=run_id),
-        data=msgspec.structs.replace(prepared.fact, node_id=node_id),
     )
 
 
@@ -284,8 +271,8 @@ def record_tree(
     if session is None:
         return "the session is gone"
     with healthy_session(rt, session, by_token=False) as (current, witness):
-        node = current.history.nodes[node_id]
-        commit(rt, witness, current, lambda _: [plan_tree(node, prepared)], prepared.blobs)
+        at_node = Scope(run_id=current.history.nodes[node_id].run_id, node_id=node_id)
+        commit(rt, witness, current, lambda _: [plan_tree(at_node, prepared.fact)], prepared.blobs)
     return ""
 
 
@@ -300,7 +287,7 @@ def prepare_node_tree(
 ) -> PreparedTree:
     """Everything that recording a tree at a node, or at one that follows it, needs; no lock is held.
 
-    `stored_trees.plan_tree` makes the event; its blobs go into the same commit. Contents are kept only
+    `plan_tree` makes the event; its blobs go into the same commit. Contents are kept only
     where snapshots are on: without, the list of paths and digests is all that is stored.
     """
     base = load_known_tree(rt.log, history, find_latest_tree(history, node_id))

@@ -6,20 +6,18 @@ with it, so that its replay tells the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
 
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import format_count
 from handrail.engine.code_trees import find_nearest_tree
-from handrail.engine.events import NodeCreated, PlannedEvent
 from handrail.engine.history import History, Node
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.kept_trees import (
     PreparedTree,
     load_tree,
-    plan_tree_at,
     prepare_node_tree,
 )
 from handrail.ports.log import EventReader
@@ -52,17 +50,6 @@ def look_at_present(rt: Runtime, history: History, node: Node, project: str | No
     prepared = prepare_node_tree(rt, history, node.node_id, found.project, found.tree, "look")
     fact = msgspec.structs.replace(prepared.fact, differs_from=found.seen_at, differing=found.count)
     return msgspec.structs.replace(prepared, fact=fact)
-
-
-def plan_other_files(plan: Sequence[PlannedEvent], prepared: PreparedTree) -> list[PlannedEvent]:
-    """The event for the node that a plan makes."""
-    return [
-        plan_tree_at(event.scope.run_id, event.scope.node_id, prepared)
-        for event in plan
-        if isinstance(event.data, NodeCreated)
-        and event.scope.run_id is not None
-        and event.scope.node_id is not None
-    ]
 
 
 def warn_of_recorded(history: History, node: Node) -> tuple[ReplyWarning, ...]:

@@ -4,7 +4,7 @@ Also what comes with a report: the project of its run, the surroundings of the c
 tokens of one call come from one reply.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -15,7 +15,7 @@ from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, Claims, StateClaims
 from handrail.contract.wording import quote, shorten
-from handrail.engine.decide import plan_attempt_look
+from handrail.engine.decide import Gathered, plan_attempt_look
 from handrail.engine.events import Project
 from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, encode_project, find_long_notes
 from handrail.engine.history import History, Node, Run, context_at, merge_context, node_at, steps_after
@@ -23,7 +23,7 @@ from handrail.engine.judge.artifacts import InputProblem, check_context_change
 from handrail.engine.judge.report_frame import find_marks
 from handrail.engine.navigate import Running, leaf_at, leaves_of
 from handrail.engine.reply import ReplyWarning
-from handrail.operations.handles import AttemptClaims, Handle, mint_state_token_for
+from handrail.operations.handles import AttemptClaims, Handle, Prepared, mint_state_token_for
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
@@ -32,10 +32,6 @@ from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.compiled import Action, CompiledWorkflow, Step
-
-if TYPE_CHECKING:
-    from handrail.engine.judge.run_claims import Sighting
-    from handrail.ports.worktree import Tree
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 
@@ -100,45 +96,32 @@ def observe_surroundings(
         return {}
 
 
-# Looking at the files of the project, before the lock is taken
+# Gathering: everything that a decision needs is read before the session is held
 
 
-class Looked(msgspec.Struct, frozen=True, kw_only=True):
-    """The workflow that an attempt is judged by, and what was seen; None: there is nothing to weigh."""
-
-    workflow: CompiledWorkflow
-    sighting: "Sighting | None"
-    tree: "Tree | None" = None
-    """All files, where a contract asks about them."""
-    confirmations: Confirmations = "claimed"
-    project: str | None = None
-    """That of the run; None: it is not at hand."""
-
-
-def look_for_attempt(
-    rt: Runtime,
-    session: Session,
-    node: Node,
-    work: WorkDone,
-    project: str | UnsetType,
-) -> Looked:
+def gather(rt: Runtime, session: Session, node: Node, work: WorkDone, project: str | UnsetType) -> Prepared:
     """Load the workflow of an attempt, and look at what its report names."""
-    run = session.history.runs[node.run_id]
+    history = session.history
+    run = history.runs[node.run_id]
     workflow = load_pinned_workflow(rt.log, run.workflow_hash)
     own = find_own_project(rt.workspace, rt.places, run, project)
-    looked = Looked(
+    gathered = Gathered(
         workflow=workflow,
-        sighting=None,
+        work=work,
+        seen=observe_surroundings(rt, own, project),
+        kept_notes=_load_kept_notes(rt.log, history, node),
         confirmations=find_confirmations(rt, workflow, node, run, own),
-        project=own,
+        can_ask=rt.can_ask,
     )
-    wanted = plan_attempt_look(session.history, workflow, node, work.artifacts, work.context)
+    prepared = Prepared(gathered=gathered, blobs=blobs_of(work), project=own)
+    wanted = plan_attempt_look(history, workflow, node, work.artifacts, work.context)
     if wanted is None:
-        return looked
+        return prepared
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
 
-    seen = look(rt, session.history, node, wanted, own)
-    return msgspec.structs.replace(looked, sighting=seen.sighting, tree=seen.tree)
+    seen = look(rt, history, node, wanted, own)
+    gathered = msgspec.structs.replace(gathered, sighting=seen.sighting)
+    return msgspec.structs.replace(prepared, gathered=gathered, tree=seen.tree)
 
 
 def find_confirmations(
@@ -352,7 +335,7 @@ def blobs_of(work: WorkDone) -> tuple[Blob, ...]:
     return () if work.notes_ref is None else (Blob(ref=work.notes_ref, content=work.notes.encode()),)
 
 
-def load_kept_notes(reader: EventReader, history: History, node: Node) -> str:
+def _load_kept_notes(reader: EventReader, history: History, node: Node) -> str:
     """The notes of the blocked attempt that a retry here counts, if the event has only a part of them."""
     ref = find_long_notes(history, node)
     return "" if ref is None else reader.get_blob(ref).decode()

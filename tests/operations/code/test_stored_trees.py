@@ -15,14 +15,15 @@ from handrail.engine.code_trees import (
     list_refs,
     tree_refs,
 )
+from handrail.engine.events import Scope
 from handrail.engine.folding import fold
 from handrail.engine.history import MOST_TREES, Node
 from handrail.engine.history_cache import decode_history, encode_history
+from handrail.engine.plans import plan_tree
 from handrail.operations.kept_trees import (
     KnownTree,
     PreparedTree,
     known_digests,
-    plan_tree,
     prepare_tree,
     restore_list,
 )
@@ -51,7 +52,7 @@ class Kept:
 
     def record(self, node: Node, prepared: PreparedTree) -> None:
         self.blobs.update({blob.ref: blob.content for blob in prepared.blobs})
-        self.log.take([plan_tree(node, prepared)])
+        self.log.take([plan_tree(Scope(run_id=node.run_id, node_id=node.node_id), prepared.fact)])
 
     def add(self, node: Node, taken: Tree, packed: Packed = NOTHING) -> PreparedTree:
         prepared = prepare_tree(taken, packed, self.latest(node.node_id), "advance")

@@ -19,6 +19,7 @@ from handrail.engine.history import Node, SessionNotes, is_session_point
 from handrail.engine.plans import plan_session_notes
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.handles import (
+    Prepared,
     TokenCall,
     answer_attempt,
     predict_outcome,
@@ -29,11 +30,9 @@ from handrail.operations.position import warn_of_other_notes
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer
 from handrail.operations.session_replies import reply_to_notes
 from handrail.operations.work import (
-    Looked,
     Output,
     blobs_of,
-    look_for_attempt,
-    observe_surroundings,
+    gather,
     read_report,
     require_one_reply,
     warn_of_other_project,
@@ -138,31 +137,16 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
             return predict_session_notes(session, handle.claims, work)
         return keep_session_notes(rt, session, sent, handle.claims, work, handle.warnings)
 
-    looked: Looked | None = None
-
-    def look(session: Session, node: Node) -> None:
-        nonlocal looked
-        looked = look_for_attempt(rt, session, node, work, request.project)
-
-    def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
-        assert looked is not None, "the look comes before the decision"
-        return decide_checkpoint(
-            session.history,
-            looked.workflow,
-            node,
-            handle.claims.attempt_id,
-            work,
-            salt,
-            seen=observe_surroundings(rt, looked.project, request.project),
-            sighting=looked.sighting,
-        )
+    def gather_notes(session: Session, node: Node) -> Prepared:
+        return gather(rt, session, node, work, request.project)
 
     if request.dry_run is True:
-        return predict_outcome(rt, handle.claims, "checkpoint", decide, look)
-    session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work), look)
-    if looked is not None and looked.project is not None:
+        return predict_outcome(rt, handle.claims, "checkpoint", gather_notes, decide_checkpoint)
+    answer = answer_attempt(rt, handle.claims, "checkpoint", gather_notes, decide_checkpoint)
+    session, recorded, prepared = answer.session, answer.recorded, answer.prepared
+    if prepared is not None and prepared.project is not None:
         leave_tree(
-            rt, handle.claims.session_id, recorded.to_node_id, looked.project, "checkpoint", looked.tree
+            rt, handle.claims.session_id, recorded.to_node_id, prepared.project, "checkpoint", prepared.tree
         )
     run = session.history.runs[session.history.nodes[recorded.to_node_id].run_id]
     return reply_to_answer(
@@ -173,7 +157,7 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
         work.input_digest,
         warnings=(*handle.warnings, *warn_of_other_project(rt.workspace, run, request.project)),
         sent=sent,
-        workflow=None if looked is None else looked.workflow,
+        workflow=None if prepared is None else prepared.gathered.workflow,
     )
 
 

@@ -2,33 +2,27 @@
 
 # ruff: noqa: PLC0415 - reading again and dry runs load their own: an advance pays for neither
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
 from handrail.contract.catalogue import E_USAGE
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.tokens.workflow import ChoiceClaims
 from handrail.engine.decide import decide_advance
-from handrail.engine.events import PlannedEvent
 from handrail.engine.facts import WorkDone
 from handrail.engine.history import Node, Recorded, is_older, steps_after
 from handrail.engine.navigate import own_action_at
-from handrail.engine.reasons import Reason
 from handrail.engine.reply import Reply
-from handrail.operations.handles import TokenCall, answer_attempt, read_ack
+from handrail.operations.handles import Prepared, TokenCall, answer_attempt, read_ack
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.work import (
-    Looked,
     Output,
-    blobs_of,
     check_change,
     check_merged,
     find_own_project,
-    load_kept_notes,
-    look_for_attempt,
-    observe_surroundings,
+    gather,
     read_report,
     require_one_reply,
     warn_of_other_project,
@@ -38,9 +32,6 @@ from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
-
-if TYPE_CHECKING:
-    from handrail.operations.kept_trees import PreparedTree
 
 
 class ContinueRun(Input, frozen=True, kw_only=True):
@@ -87,55 +78,21 @@ def advance(
     require_one_reply(rt.log, rt.keys, handle, "run.continue", request)
     claims = handle.claims
     option = claims.option if isinstance(claims, ChoiceClaims) else None
-    sent = work = read_report(request.output, request.context, option)
-    troubles: tuple[Reason, ...] = ()
-    looked: Looked | None = None
-    blobs = [*blobs_of(work)]
-    other_files: PreparedTree | None = None
+    work = read_report(request.output, request.context, option)
 
-    def look(session: Session, node: Node) -> None:
-        nonlocal looked, other_files, work, troubles
-        looked = look_for_attempt(rt, session, node, work, request.project)
-        history = session.history
-        work, troubles = _run_pending_action(rt, session, looked, node, sent, request)
-        if history.trees and (steps_after(history, node.node_id) or is_older(history, node)):
-            from handrail.operations.other_files import look_at_present
-
-            other_files = look_at_present(rt, history, node, looked.project)
-            blobs.extend(() if other_files is None else other_files.blobs)
-
-    def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
-        assert looked is not None, "the look comes before the decision"
-        check_merged(session.history, node, work.context)
-        plan = decide_advance(
-            session.history,
-            looked.workflow,
-            node,
-            claims.attempt_id,
-            work,
-            salt,
-            seen=observe_surroundings(rt, looked.project, request.project),
-            kept_notes=load_kept_notes(rt.log, session.history, node),
-            sighting=looked.sighting,
-            confirmations=looked.confirmations,
-            can_ask=rt.can_ask,
-            troubles=troubles,
-        )
-        if other_files is None:
-            return plan
-        from handrail.operations.other_files import plan_other_files
-
-        return [*plan, *plan_other_files(plan, other_files)]
+    def gather_report(session: Session, node: Node) -> Prepared:
+        return _gather_report(rt, session, node, work, request)
 
     if request.dry_run is True:
         from handrail.operations.handles import predict_outcome
 
-        return predict_outcome(rt, claims, "advance", decide, look)
-    session, recorded = answer_attempt(rt, claims, "advance", decide, blobs, look)
-    if looked is not None and looked.project is not None:
-        leave_tree(rt, claims.session_id, recorded.to_node_id, looked.project, "advance", looked.tree)
+        return predict_outcome(rt, claims, "advance", gather_report, decide_advance)
+    answer = answer_attempt(rt, claims, "advance", gather_report, decide_advance)
+    session, recorded, prepared = answer.session, answer.recorded, answer.prepared
+    if prepared is not None and prepared.project is not None:
+        leave_tree(rt, claims.session_id, recorded.to_node_id, prepared.project, "advance", prepared.tree)
     run = session.history.runs[session.history.nodes[recorded.to_node_id].run_id]
-    known = None if looked is None else looked.workflow
+    known = None if prepared is None else prepared.gathered.workflow
     session = run_following_actions(rt, session, recorded, request.project, actions, known)
     return reply_to_answer(
         rt.log,
@@ -150,16 +107,33 @@ def advance(
     )
 
 
-def _run_pending_action(
-    rt: Runtime, session: Session, looked: Looked, node: Node, sent: WorkDone, request: ContinueRun
-) -> tuple[WorkDone, tuple[Reason, ...]]:
-    """The report, with the result of the pending step if that is an action of ours, or why there is none."""
-    check_change(looked.workflow, sent.context)
-    if own_action_at(looked.workflow, node.state) is None or request.dry_run is True:
-        return sent, ()
-    from handrail.operations.runs.own_actions import perform_action
+def _gather_report(
+    rt: Runtime, session: Session, node: Node, work: WorkDone, request: ContinueRun
+) -> Prepared:
+    """What decides a report: with the result of a pending action of ours, and files that an older step saw
+    differently.
+    """
+    prepared = gather(rt, session, node, work, request.project)
+    gathered, history = prepared.gathered, session.history
+    check_change(gathered.workflow, work.context)
+    if own_action_at(gathered.workflow, node.state) is not None and request.dry_run is not True:
+        from handrail.operations.runs.own_actions import perform_action
 
-    return perform_action(rt, session.history, looked.workflow, node, sent, looked.project)
+        done, troubles = perform_action(rt, history, gathered.workflow, node, work, prepared.project)
+        gathered = replace(gathered, work=done, troubles=troubles)
+    check_merged(history, node, gathered.work.context)
+    if not history.trees or not (steps_after(history, node.node_id) or is_older(history, node)):
+        return replace(prepared, gathered=gathered)
+    from handrail.operations.other_files import look_at_present
+
+    other = look_at_present(rt, history, node, prepared.project)
+    if other is None:
+        return replace(prepared, gathered=gathered)
+    return replace(
+        prepared,
+        gathered=replace(gathered, other_files=other.fact),
+        blobs=(*prepared.blobs, *other.blobs),
+    )
 
 
 def run_following_actions(

@@ -28,8 +28,7 @@ from handrail.contract.tokens.continuation import (
 )
 from handrail.contract.tokens.workflow import AckClaims
 from handrail.contract.wording import format_count, quote, shorten
-from handrail.engine.decide import decide_advance
-from handrail.engine.events import PlannedEvent
+from handrail.engine.decide import Gathered, decide_advance
 from handrail.engine.facts import WorkDone, add_loop_values, facts_after
 from handrail.engine.history import History, Node, Recorded, confirmation_of, steps_after
 from handrail.engine.judge.actions import (
@@ -45,7 +44,7 @@ from handrail.engine.reasons import FIX_BYTES, Reason, WorkflowStep, shorten_mes
 from handrail.operations.code.tools.code_answers import plain_fields
 from handrail.operations.code.tools.continuing import TokenDesk
 from handrail.operations.code.tools.project_source import ProjectSource, read_sources
-from handrail.operations.handles import answer_attempt
+from handrail.operations.handles import Prepared, answer_attempt
 from handrail.operations.looking import NOT_HERE
 from handrail.operations.work import check_merged, find_confirmations, observe_surroundings, read_report
 from handrail.runtime.hub import decode_input
@@ -99,32 +98,21 @@ def _run_one(
     rt: Runtime, session: Session, workflow: CompiledWorkflow, node: Node, project: str | None
 ) -> Session:
     """Run the pending action under the attempt that its reply would have minted."""
-    work = read_report(UNSET, UNSET)
-    troubles: tuple[Reason, ...] = ()
 
-    def look(session: Session, node: Node) -> None:
-        nonlocal work, troubles
-        work, troubles = perform_action(rt, session.history, workflow, node, work, project)
-
-    def decide(session: Session, node: Node, salt: int) -> list[PlannedEvent]:
-        return decide_advance(
-            session.history,
-            workflow,
-            node,
-            attempt_for_new(node.node_id),
-            work,
-            salt,
-            seen=observe_surroundings(rt, project, UNSET),
-            troubles=troubles,
+    def gather_result(session: Session, node: Node) -> Prepared:
+        nothing = read_report(UNSET, UNSET)
+        work, troubles = perform_action(rt, session.history, workflow, node, nothing, project)
+        gathered = Gathered(
+            workflow=workflow, work=work, seen=observe_surroundings(rt, project, UNSET), troubles=troubles
         )
+        return Prepared(gathered=gathered, blobs=(), project=project)
 
     claims = AckClaims(
         session_id=session.history.session_id,
         node_tag=node.tag,
         attempt_id=attempt_for_new(node.node_id),
     )
-    session, _ = answer_attempt(rt, claims, "advance", decide, (), look)
-    return session
+    return answer_attempt(rt, claims, "advance", gather_result, decide_advance).session
 
 
 def perform_action(
