@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -195,6 +197,40 @@ def test_reading_the_pending_step_again_gets_no_port_that_can_append(runtime: Ru
     assert {"log", "clock", "authored"} & set(Reading.__struct_fields__) == set()
     assert Reading.__annotations__["reader"] == "EventReader"
     assert refusal(reading, "run.continue", ackToken=first["ackToken"]).kind.code == "INTERNAL_ERROR"
+
+
+@pytest.mark.promise("store.witness")
+def test_nothing_is_read_from_outside_while_the_session_is_held(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kept notes, the workflow and git are read before: a pool of connections has one for a call."""
+    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
+    blocked = report(runtime, first["ackToken"], notes="long " * 2_000)
+    held: list[str] = []
+    read: list[str] = []
+    hold, get_blob, observe = MemoryLog.hold, MemoryLog.get_blob, GivenWorkspace.observations
+
+    @contextmanager
+    def holding(log: MemoryLog, session_id: Any, wait_ms: int) -> Iterator[Any]:
+        with hold(log, session_id, wait_ms) as one:
+            held.append(session_id)
+            yield one
+            held.clear()
+
+    def noting(name: str, call: Any) -> Any:
+        def reading(*given: Any) -> Any:
+            read.append(f"{name} under the hold" if held else name)
+            return call(*given)
+
+        return reading
+
+    monkeypatch.setattr(MemoryLog, "hold", holding)
+    monkeypatch.setattr(MemoryLog, "get_blob", noting("blob", get_blob))
+    monkeypatch.setattr(GivenWorkspace, "observations", noting("git", observe))
+    after = report(runtime, blocked["retryAckToken"], A_DECISION)
+    answer(runtime, "run.checkpoint", checkpointToken=after["checkpointToken"], output={"notesMarkdown": "x"})
+
+    assert {"blob", "git"} == set(read)
 
 
 @pytest.mark.promise("store.witness")
