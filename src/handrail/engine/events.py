@@ -26,7 +26,7 @@ from handrail.contract.ids import (
 )
 from handrail.contract.outcome import Fault
 from handrail.engine.navigate import State, TraceEntry
-from handrail.engine.reasons import Blocker, Issue, ReasonName, issue_of
+from handrail.engine.reasons import AskKind, Blocker, Issue, ReasonName, issue_of
 from handrail.engine.receipts import Counts, PinnedCheck, RunOutcome
 
 EVENT_VERSION = 1
@@ -88,6 +88,18 @@ class ObservationRecorded(Fact, frozen=True, kw_only=True):
     confidence: Literal["low", "med", "high"] = "high"
 
 
+class Parent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The step that handed out a run, and under which name."""
+
+    run_id: RunId
+    node_id: NodeId
+    child_id: str
+
+
+RULES = 2
+"""Of new runs: a name leads to one value, and every value that is not the agent's has an owner."""
+
+
 class RunStarted(Fact, frozen=True, kw_only=True):
     """A run began and is pinned to this compiled workflow for good."""
 
@@ -110,6 +122,12 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     """Whose word confirmed a step at that moment; `person` stays for the run."""
     confirmations_from: Literal["", "user", "project"] = ""
     """Whose settings said `person`; empty: nobody's."""
+    rules: int = 1
+    """By which rules its values are looked up and replaced; logs of older versions do not tell it."""
+    parent: Parent | None = None
+    """None: nobody handed it out."""
+    pins: tuple[WorkflowHash, ...] = ()
+    """The workflows that its steps may hand out, so that their blobs are kept."""
 
 
 class NodeCreated(Fact, frozen=True, kw_only=True):
@@ -132,11 +150,18 @@ class EdgeCreated(Fact, frozen=True, kw_only=True):
     cause: EdgeCause
 
 
+ValueOwner: TypeAlias = Literal["default", "goal", "agent", "parent", "action", "agent_option", "person"]
+"""Whose word a value is, weakest first: nobody's, the goal's, the agent's own, that of the run that handed
+this one out, that of a program or an action of ours, an option that the agent took, a person's."""
+
+
 class ContextSet(Fact, frozen=True, kw_only=True):
     """External facts that hold from this node on: a shallow merge in which null deletes."""
 
     context: dict[str, Any]
     source: Literal["initial", "agent_delta"]
+    owners: dict[str, ValueOwner] = {}
+    """Of each value that is not the agent's own; logs of older versions do not tell it."""
 
 
 class Advanced(
@@ -236,7 +261,8 @@ class NodeOutputAppended(Fact, frozen=True, kw_only=True):
     """
 
     output_id: str
-    channel: Literal["recap", "artifact"]
+    channel: Literal["recap", "artifact", "action"]
+    """`action`: what Handrail did, in its own words; notes of an agent never stand there."""
     notes: NotesKept | NotesStored | None = None
     artifact: Artifact | None = None
     supersedes_output_id: str = ""
@@ -278,9 +304,15 @@ class CapabilityObserved(Fact, frozen=True, kw_only=True):
     summary: str = ""
 
 
-GapReason: TypeAlias = ReasonName | Literal["reported", "loop_limit_reached"]
-"""Why there is a gap: a reason that would have stopped another mode, a report of the agent, or a loop that
-ended with work left."""
+ConfirmationDoor: TypeAlias = Literal["terminal", "elicitation", "console", "account"]
+"""Where a person was asked: none of them is held by the agent."""
+
+
+GapReason: TypeAlias = (
+    ReasonName | Literal["reported", "loop_limit_reached", "items_dropped", "settled_by_person"]
+)
+"""Why there is a gap: a reason that would have stopped another mode, a report of the agent, a loop that ended
+with work left, a list that lost items while a loop went through it; or who settled an earlier one."""
 
 
 class GapRecorded(Fact, frozen=True, kw_only=True):
@@ -293,6 +325,9 @@ class GapRecorded(Fact, frozen=True, kw_only=True):
     resolves_gap_id: str = ""
     """The earlier gap that this one settles; such a gap is itself no open one."""
     evidence_refs: tuple[str, ...] = ()
+    door: ConfirmationDoor | None = None
+    """Where a person settled the earlier one."""
+    who: str = ""
 
 
 class DivergenceRecorded(Fact, frozen=True, kw_only=True):
@@ -323,8 +358,6 @@ class RunClosed(Fact, frozen=True, kw_only=True):
     request_id: str = ""
 
 
-ConfirmationDoor: TypeAlias = Literal["terminal", "elicitation", "console"]
-"""Where a person was asked: none of them is held by the agent."""
 ConfirmationAnswer: TypeAlias = Literal["confirmed", "declined"]
 
 
@@ -340,7 +373,14 @@ class ConfirmationRecorded(Fact, frozen=True, kw_only=True):
     """Of what the person was shown."""
     answer: ConfirmationAnswer
     note: str = ""
-    option_id: str = ""  # of a choice: the one that the person took
+    option_id: str = ""
+    """Of a choice: the one that the person took."""
+    asked: AskKind | None = None
+    """What the person was asked for; logs of older versions do not tell it, nor what follows."""
+    subject: str = ""
+    """The digest of the report, preview, options or question alone: a yes is about that and nothing else."""
+    value: str = ""
+    """What the person gave."""
 
 
 EvidenceCheck: TypeAlias = Literal[
@@ -391,10 +431,10 @@ class EvidenceRecorded(Fact, frozen=True, kw_only=True):
     """Why the files, or what changed in them, could not be seen: what was seen before is unknown then."""
 
 
-ReceiptSource: TypeAlias = Literal["handrail", "client_hook"]
-"""Who saw it: a process that Handrail started, or the hook of an agent's client."""
+ReceiptSource: TypeAlias = Literal["handrail", "companion", "client_hook"]
+"""Who saw it: a process that Handrail started, here or elsewhere, or the hook of an agent's client."""
 
-MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "client_hook": 50}
+MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "companion": 200, "client_hook": 50}
 """Receipts of one node that a history keeps, by source; the log has all of them."""
 
 

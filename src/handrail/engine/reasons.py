@@ -88,11 +88,29 @@ class WorkflowStep(PointerShape, frozen=True, kw_only=True, tag="workflow_step")
 Pointer: TypeAlias = ContextKey | ContextBudget | OutputContract | CapabilityPointer | WorkflowStep
 
 
+AskKind: TypeAlias = Literal["confirm", "choose", "give", "allow_write"]
+"""What a person is asked for: a yes to a report, an option, a value, a yes to a write."""
+WaitKind: TypeAlias = (
+    AskKind | Literal["notes", "output", "assessment", "check", "context", "capability", "action"]
+)
+WaitState: TypeAlias = Literal["missing", "invalid", "unknown", "unavailable", "declined", "another_report"]
+
+
+class WaitsFor(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What would remove a reason, as data. Words are made from it, each for its reader; none is read back."""
+
+    kind: WaitKind
+    state: WaitState = "missing"
+    values: dict[str, str] = {}
+    """Names that the words need: of a step, a contract, a command, an option."""
+
+
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that stands in the way."""
 
     name: ReasonName
     pointer: Pointer
+    waits_for: WaitsFor
     message: str
     fix: str = ""
     is_retryable: bool = True
@@ -110,6 +128,8 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     pointer: Pointer
     message: str
     suggested_fix: str = ""
+    waits_for: WaitsFor | None = None
+    """Logs of older versions do not tell it."""
 
     def __post_init__(self) -> None:
         assert len(self.message.encode()) <= MESSAGE_BYTES, "a blocker's message has at most 512 bytes"
@@ -154,7 +174,30 @@ def blocker_of(reason: Reason) -> Blocker:
         pointer=reason.pointer,
         message=reason.message,
         suggested_fix=reason.fix,
+        waits_for=reason.waits_for,
     )
+
+
+_CONFIRM, _CHOOSE = WaitsFor(kind="confirm"), WaitsFor(kind="choose")
+_RECORDED_FIXES = {
+    "Ask the user to run `handrail run confirm` in a terminal, then make the call in nextCall "
+    "again.": _CONFIRM,
+    "Make the call in nextCall with nothing new in it, or ask the user to run `handrail run confirm` for "
+    "this report first.": WaitsFor(kind="confirm", state="another_report"),
+    "Show the user what you did and ask for the confirmation, then make the call in nextCall.": _CONFIRM,
+    "Ask the user yourself; if they agree, make the call in nextCall, which counts as your word.": _CONFIRM,
+    "Ask the user what to change, and change it; then make the call in nextCall. If it is refused again, the "
+    "user says yes with `handrail run confirm` in a terminal first.": WaitsFor(
+        kind="confirm", state="declined"
+    ),
+    "Ask the user yourself, then make the call of the option that they take.": _CHOOSE,
+}
+"""How logs of older versions tell that a person was asked: by these sentences, and nothing else does."""
+
+
+def wait_of(blocker: Blocker) -> WaitsFor | None:
+    """What a recorded blocker waits for; None: an older log does not tell, and nobody was asked."""
+    return blocker.waits_for or _RECORDED_FIXES.get(blocker.suggested_fix)
 
 
 def select_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
@@ -170,7 +213,10 @@ def list_hidden_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
     for reason in reasons[MOST_BLOCKERS:]:
         code = BLOCKER_CODES[reason.name]
         short = Blocker(
-            code=code, pointer=reason.pointer, message=shorten_message(reason.message, LEFT_OUT_BYTES)
+            code=code,
+            pointer=reason.pointer,
+            message=shorten_message(reason.message, LEFT_OUT_BYTES),
+            waits_for=reason.waits_for,
         )
         (repeats if (code, reason.pointer) in seen else firsts).append(short)
         seen.add((code, reason.pointer))

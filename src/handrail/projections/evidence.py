@@ -199,10 +199,11 @@ def describe_level(claim: Claim) -> str:
             assert_never(never)
 
 
-_DOORS: dict[ConfirmationDoor, str] = {
+DOORS: dict[ConfirmationDoor, str] = {
     "terminal": "at a terminal",
-    "elicitation": "in the form of the client",
-    "console": "in the console",
+    "elicitation": "in the client's form",
+    "console": "in the Console",
+    "account": "with their account",
 }
 
 
@@ -210,7 +211,7 @@ def describe_answer(said: ConfirmationRecorded) -> str:
     """What a person answered, where, and under which account."""
     what = f"chose {said.option_id}" if said.option_id else f"{said.answer} it"
     note = f": {said.note}" if said.note else ""
-    return f"A person {what} {_DOORS[said.door]}, as {said.who}{note}"
+    return f"A person {what} {DOORS[said.door]}, as {said.who}{note}"
 
 
 def _rank(claim: Claim) -> int:

@@ -23,10 +23,12 @@ from handrail.engine.navigate import (
     list_passed,
 )
 from handrail.engine.reasons import (
-    Blocker,
+    AskKind,
     ContextKey,
     Reason,
     ReasonName,
+    WaitsFor,
+    WaitState,
     WorkflowStep,
     shorten_message,
 )
@@ -278,6 +280,11 @@ def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> 
     return wanted if isinstance(wanted, bool) else holds(workflow.conditions[wanted], facts)
 
 
+def ask_of(leaf: Leaf) -> AskKind:
+    """What the yes of a person to this step is: to what it reports, or to what it writes."""
+    return "allow_write" if isinstance(leaf, Action) else "confirm"
+
+
 SeenReport: TypeAlias = Literal["this", "another", "none"]
 
 
@@ -313,18 +320,7 @@ _CHANGE_AND_ASK = (
     "Ask the user what to change, and change it; then make the call in nextCall. If it is refused again, the "
     "user says yes with `handrail run confirm` in a terminal first."
 )
-_CONFIRMING = frozenset({LET_CONFIRM, _SEND_AS_SHOWN, _SHOW_AND_ASK, _ASK_YOURSELF, _CHANGE_AND_ASK})
 _LET_CHOOSE = "Ask the user yourself, then make the call of the option that they take."
-
-
-def waits_for_confirmation(blocker: Blocker) -> bool:
-    """Whether the yes of a person is what stands in the way."""
-    return blocker.suggested_fix in _CONFIRMING
-
-
-def waits_for_choice(blocker: Blocker) -> bool:
-    """Whether it is the option that a person takes."""
-    return blocker.suggested_fix == _LET_CHOOSE
 
 
 def refuse_declined(leaf: Leaf) -> tuple[Claim, Reason]:
@@ -333,6 +329,7 @@ def refuse_declined(leaf: Leaf) -> tuple[Claim, Reason]:
     return claim, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
+        waits_for=WaitsFor(kind=ask_of(leaf), state="declined", values={"step": leaf.id}),
         message=f"The step {leaf.id} does not pass: {DECLINED}.",
         fix=_CHANGE_AND_ASK,
     )
@@ -355,11 +352,14 @@ def weigh_confirmation(
     claim = Claim(pointer=CONFIRMATION, check="person", verdict="missing", fact=why)
     if not word.is_due:
         return claim, None
+    is_other = word.is_given and word.seen == "another"
+    state: WaitState = "another_report" if is_other else "missing"
     return claim, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
+        waits_for=WaitsFor(kind=ask_of(leaf), state=state, values={"step": leaf.id}),
         message=f"A person must confirm {leaf.id}, and an agent's word does not count: {why}.",
-        fix=_SEND_AS_SHOWN if word.is_given and word.seen == "another" else LET_CONFIRM,
+        fix=_SEND_AS_SHOWN if is_other else LET_CONFIRM,
     )
 
 
@@ -383,6 +383,7 @@ def find_unasked_confirmation(
         Reason(
             name="user_only_dependency:needs_user_approval",
             pointer=WorkflowStep(step_id=leaf.id),
+            waits_for=WaitsFor(kind=ask_of(leaf), values={"step": leaf.id}),
             message=message,
             fix=fix,
         )
@@ -399,6 +400,9 @@ def weigh_choice(choice: Choice, option_id: str, word: PersonsWord) -> tuple[Cla
     return Claim(pointer=CHOSEN, check="person", verdict="contradicted", fact=fact), Reason(
         name="user_only_dependency:needs_user_choice",
         pointer=WorkflowStep(step_id=choice.id),
+        waits_for=WaitsFor(
+            kind="choose", state="invalid", values={"step": choice.id, "option": word.option_id}
+        ),
         message=shorten_message(f"This call takes {option_id} for {choice.id}, but {fact}."),
         fix=shorten_message(f"Make the call of the option {word.option_id}."),
     )
@@ -409,6 +413,7 @@ def find_unasked_choice(choice: Choice) -> Reason:
     return Reason(
         name="user_only_dependency:needs_user_choice",
         pointer=WorkflowStep(step_id=choice.id),
+        waits_for=WaitsFor(kind="choose", values={"step": choice.id}),
         message=f"The choice {choice.id} belongs to the user, who has not answered.",
         fix=_LET_CHOOSE,
     )
@@ -444,6 +449,7 @@ def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, 
         else Reason(
             name="user_only_dependency:needs_user_artifact",
             pointer=ContextKey(key=name),
+            waits_for=WaitsFor(kind="context", values={"name": name, "type": "list", "loop": loop_id}),
             message=shorten_message(
                 f"The loop {loop_id} goes through {name}, and no list of that name was sent."
             ),
@@ -487,6 +493,7 @@ def _miss_count(loop_id: str, name: str) -> Reason:
     return Reason(
         name="user_only_dependency:needs_user_artifact",
         pointer=ContextKey(key=name.partition(".")[0]),
+        waits_for=WaitsFor(kind="context", values={"name": name, "type": "number", "loop": loop_id}),
         message=shorten_message(
             f"The loop {loop_id} runs as often as {name} says, and no number of that name was sent."
         ),

@@ -79,6 +79,7 @@ from handrail.engine.reasons import (
     Issue,
     Proceed,
     Reason,
+    WaitsFor,
     WorkflowStep,
     blocker_of,
     consequence,
@@ -231,6 +232,7 @@ def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Chec
     reason = Reason(
         name=INVALID if notes else MISSING,
         pointer=WorkflowStep(step_id=step.id),
+        waits_for=WaitsFor(kind="notes", state="invalid" if notes else "missing", values={"step": step.id}),
         message=shorten_message("The notes are not enough yet: " + "; ".join(said[:SHOWN_ISSUES])),
         fix="Write output.notesMarkdown so that every rule holds and make the call in nextCall again.",
     )
@@ -279,6 +281,7 @@ def _unknown_reason(seen: CapabilityObserved) -> Reason:
     return Reason(
         name="capability_missing:required_capability_unknown",
         pointer=CapabilityPointer(capability=seen.capability),
+        waits_for=WaitsFor(kind="capability", state="unknown", values={"capability": seen.capability}),
         message=f"Whether {seen.capability} works is still unknown, and this workflow needs it.",
         fix="Try it once and report available or unavailable, with provenance probe_step.",
         capability=seen.capability,
@@ -289,6 +292,7 @@ def _unavailable_reason(seen: CapabilityObserved) -> Reason:
     return Reason(
         name="capability_missing:required_capability_unavailable",
         pointer=CapabilityPointer(capability=seen.capability),
+        waits_for=WaitsFor(kind="capability", state="unavailable", values={"capability": seen.capability}),
         message=f"This workflow needs {seen.capability}, and it is not available here.",
         fix="Ask the user to enable it. Then make the call in nextCall, try it, and send what you see in the "
         "observation that its reply frames.",
@@ -489,6 +493,7 @@ def _choice_gaps(choice: Choice) -> tuple[Reason, ...]:
     reason = Reason(
         name="user_only_dependency:needs_user_choice",
         pointer=WorkflowStep(step_id=choice.id),
+        waits_for=WaitsFor(kind="choose", values={"step": choice.id}),
         message=f"The choice {choice.id} ({choice.non_assumable}) was made without the user.",
     )
     return (reason,)

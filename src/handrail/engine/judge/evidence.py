@@ -53,7 +53,7 @@ from handrail.engine.judge.standing import (
     find_unrun_check,
     weigh_step,
 )
-from handrail.engine.reasons import Issue, OutputContract, Reason, shorten_message
+from handrail.engine.reasons import Issue, OutputContract, Reason, WaitsFor, shorten_message
 from handrail.workflows.compiled import (
     ChangedInRun,
     Consistent,
@@ -418,10 +418,12 @@ class _Weighing:
         self.gaps.append(GapRecorded(gap_id="", severity="warning", reason="reported", summary=summary))
 
     def _miss(self, fact: str, result: RunResult) -> None:
+        values = {"contract": self._found.ref, "command": shorten_message(result.command)}
         self.reasons.append(
             Reason(
                 name=MISSING,
                 pointer=OutputContract(contract_ref=self._found.ref),
+                waits_for=WaitsFor(kind="check", values=values),
                 message=shorten_message(fact),
                 fix=shorten_message(
                     result.fix or f"Run {result.command} and make the call in nextCall again."
@@ -469,6 +471,7 @@ class _Weighing:
                 Reason(
                     name="user_only_dependency:needs_user_approval",
                     pointer=OutputContract(contract_ref=self._found.ref),
+                    waits_for=WaitsFor(kind="confirm", values={"contract": self._found.ref}),
                     message=f"A person must confirm this step: {NOT_CONFIRMED}.",
                     fix=LET_CONFIRM,
                 )

@@ -36,6 +36,7 @@ from handrail.engine.reasons import (
     OutputContract,
     Reason,
     ReasonName,
+    WaitsFor,
     WorkflowStep,
     shorten_message,
 )
@@ -382,6 +383,7 @@ def _missing_reason(
     return Reason(
         name=MISSING,
         pointer=OutputContract(contract_ref=ref),
+        waits_for=WaitsFor(kind="output", values={"contract": ref, "artifact": kind}),
         message=shorten_message(what + _describe_stray(kind, judged)),
         fix=_fix("Add it to output.artifacts and make the call in nextCall again.", contract),
         example=fit_example(place, contract),
@@ -421,6 +423,9 @@ def _invalid_reason(
     return Reason(
         name=INVALID,
         pointer=OutputContract(contract_ref=ref),
+        waits_for=WaitsFor(
+            kind="output", state="invalid", values={"contract": ref, "artifact": came.artifact.kind}
+        ),
         message=before + _join_faults([f"{issue.pointer}: {issue.message}" for issue in issues], before),
         fix=_fix(f"{advice} and make the call in nextCall again.", contract),
         example=None if contract is None else fit_example(place, contract),
@@ -489,6 +494,11 @@ def _gate_reason(ref: str, gate: Gate, name: ReasonName, message: str, fix: str)
     return Reason(
         name=name,
         pointer=OutputContract(contract_ref=ref),
+        waits_for=WaitsFor(
+            kind="assessment",
+            state="missing" if name == MISSING else "invalid",
+            values={"contract": ref, "assessment": gate.assessment_id},
+        ),
         message=shorten_message(message),
         fix=shorten_message(fix, FIX_BYTES),
         example=assessment_example(gate),
@@ -503,6 +513,12 @@ def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
     return Reason(
         name=USER_REASONS[needed.reason],
         pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=due.step_id),
+        waits_for=WaitsFor(
+            kind="give",
+            state="invalid" if wrong else "missing",
+            values={"step": due.step_id, "reason": needed.reason}
+            | ({"input": needed.input} if needed.input else {}),
+        ),
         message=shorten_message(f"{what} What came does not fit: {wrong}" if wrong else what),
         fix=f"Ask the user, then send the answer as {in_context}an artifact like the example.",
         example={"kind": USER_INPUT, "answer": USER_SAID, "givenBy": "user"},

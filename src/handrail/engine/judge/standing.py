@@ -32,7 +32,7 @@ from handrail.engine.judge.run_claims import (
     write_line,
 )
 from handrail.engine.navigate import Complete, Running, next_move
-from handrail.engine.reasons import Reason, WorkflowStep, shorten_message
+from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, StatusUnknown, describe_outcome, has_passed
 from handrail.workflows.compiled import ChangedInRun, CompiledWorkflow
 
@@ -324,6 +324,11 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
     reason = Reason(
         name=INVALID if result.verdict == "contradicted" else MISSING,
         pointer=WorkflowStep(step_id=step_id),
+        waits_for=WaitsFor(
+            kind="check",
+            state="invalid" if result.verdict == "contradicted" else "missing",
+            values={"step": step_id, "check": check, "command": shorten_message(result.command)},
+        ),
         message=shorten_message(message),
         fix=f"Run {result.command} and make the call in nextCall again.",
     )

@@ -16,9 +16,8 @@ from handrail.contract.redaction import Secrets
 from handrail.engine.events import ConfirmationAnswer
 from handrail.engine.facts import facts_at
 from handrail.engine.history import History, Node, Recorded, confirmation_of
-from handrail.engine.judge.arrival import waits_for_choice, waits_for_confirmation
 from handrail.engine.navigate import Running, leaf_at
-from handrail.engine.reasons import Blocker, ContextKey
+from handrail.engine.reasons import Blocker, ContextKey, WaitKind, wait_of
 from handrail.operations.handles import find_recorded_answer, node_of, read_ack, session_of
 from handrail.operations.pending_step import PendingStep
 from handrail.operations.replies import load_pinned_workflow
@@ -81,9 +80,8 @@ def find_needed_answer(reading: Reading, secrets: Secrets, retry_ack: str) -> Ne
     if leaf is None or asked is None:
         return None
     recorded = find_recorded_answer(session, claims, "advance")
-    is_confirmed, is_chosen = (
-        all(map(waits_for, asked.blockers)) for waits_for in (waits_for_confirmation, waits_for_choice)
-    )
+    kinds = {_asked_for(blocker) for blocker in asked.blockers}
+    is_confirmed, is_chosen = kinds <= {"confirm", "allow_write"}, kinds == {"choose"}
     if not (is_confirmed or is_chosen):
         return _needed_input(history, workflow, leaf, asked, recorded)
     said = history.confirmations.get(node.node_id)
@@ -98,6 +96,12 @@ def find_needed_answer(reading: Reading, secrets: Secrets, retry_ack: str) -> Ne
         taken = UNSET if given is None else given.option_id or None
         return NeededChoice(shown=shown, options=options, given=taken)
     return NeededConfirmation(shown=shown, given=UNSET if given is None else given.answer == "confirmed")
+
+
+def _asked_for(blocker: Blocker) -> WaitKind | None:
+    """What a person is asked for; nothing where they have taken another option already."""
+    wait = wait_of(blocker)
+    return None if wait is None or wait.state == "invalid" else wait.kind
 
 
 def record_persons_answer(

@@ -40,7 +40,7 @@ from handrail.engine.judge.actions import (
 )
 from handrail.engine.judge.arrival import LET_CONFIRM, NOT_CONFIRMED
 from handrail.engine.navigate import Running, own_action_at
-from handrail.engine.reasons import FIX_BYTES, Reason, WorkflowStep, shorten_message
+from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.operations.code.tools.code_answers import plain_fields
 from handrail.operations.code.tools.continuing import TokenDesk
 from handrail.operations.code.tools.project_source import ProjectSource, read_sources
@@ -286,6 +286,7 @@ def _ask_person(action: Action) -> Reason:
     return Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=action.id),
+        waits_for=WaitsFor(kind="allow_write", values={"step": action.id, "operation": action.operation}),
         message=f"A person must confirm {action.id}, which writes files: {NOT_CONFIRMED}.",
         fix=LET_CONFIRM,
     )
@@ -295,6 +296,7 @@ def _explain(action: Action, message: str, fix: str) -> Reason:
     return Reason(
         name="contract_violation:missing_required_output",
         pointer=WorkflowStep(step_id=action.id),
+        waits_for=WaitsFor(kind="action", values={"step": action.id, "operation": action.operation}),
         message=shorten_message(f"{action.operation} was not carried out: {message}"),
         fix=shorten_message(fix, FIX_BYTES),
     )

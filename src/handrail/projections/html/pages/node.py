@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.outcome import UNTRUSTED
+from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.html.pages.parts import (
     Payload,
@@ -487,14 +488,11 @@ def _side(node: Payload) -> Iterable[Child]:
     yield panel("Provenance", _origin(node))
 
 
-_DOORS = {"terminal": "at a terminal", "elicitation": "in the client's form", "console": "in the Console"}
-
-
 def _answer(person: Payload, node: Payload) -> Html:
     return facts(
         [
             ("Answer", person["option_id"] or person["answer"]),
-            ("Where", _DOORS[person["door"]]),
+            ("Where", DOORS[person["door"]]),
             ("Account", person["who"]),
             ("When", moment(person["at"])),
             ("Note", person["note"]),
