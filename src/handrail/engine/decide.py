@@ -72,7 +72,7 @@ from handrail.engine.history import (
     list_tellers,
 )
 from handrail.engine.judge.arrival import PersonsWord, SeenReport, find_missing_lists, list_unasked_gaps
-from handrail.engine.judge.artifacts import Place, subject_of
+from handrail.engine.judge.artifacts import InputProblem, Place, subject_of
 from handrail.engine.judge.assess import (
     ShownState,
     Verdict,
@@ -83,6 +83,7 @@ from handrail.engine.judge.assess import (
 )
 from handrail.engine.judge.requirements import asked_kinds
 from handrail.engine.navigate import Complete, Move, Running, first_move, leaf_at
+from handrail.engine.owners import find_refused, is_same, refuse_context
 from handrail.engine.plans import (
     Accepted,
     gap_of,
@@ -102,7 +103,7 @@ from handrail.engine.plans import (
 )
 from handrail.engine.reasons import Block, ContextKey, Proceed, Reason, shorten_message
 from handrail.engine.receipts import PinnedCheck
-from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf
+from handrail.workflows.compiled import Choice, CompiledWorkflow
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
@@ -202,7 +203,8 @@ def decide_advance(
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
     place = place_of(workflow, node.state, leaf)
-    _check_choice(leaf, work)
+    check_owners(history, workflow, node, work)
+    told = work.context | work.result
     kept = _collect_kept(history, node, place, kept_notes)
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
@@ -214,10 +216,10 @@ def decide_advance(
         node.state,
         leaf,
         autonomy,
-        facts_after(history, workflow, node, work.context, ()),
+        facts_after(history, workflow, node, told, ()),
         notes=work.notes,
         artifacts=work.artifacts,
-        context=work.context,
+        context=told,
         option=work.option,
         kept=kept,
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
@@ -229,7 +231,7 @@ def decide_advance(
     settled = settle_by_observation(partial(_gaps_on_the_way, history, node), judged.observed)
     if isinstance(answer.outcome, Block):
         return plan_blocked(history, node, attempt_id, work, judged, answer.outcome, settled, salt, sighting)
-    facts = facts_after(history, workflow, node, answer.context, judged.artifacts)
+    facts = facts_after(history, workflow, node, answer.context, judged.artifacts, answer.option)
     way = find_way(workflow, node.state, judged, autonomy, facts)
     if isinstance(way.outcome, Block):
         return plan_blocked(history, node, attempt_id, work, judged, way.outcome, settled, salt, sighting)
@@ -241,7 +243,7 @@ def decide_advance(
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=way.move,
         disclosed=(*unasked, *way.gaps, *settled, *verdict.disclosed, *ending),
-        option_id=answer.option_id,
+        option_id="" if answer.option is None else answer.option.id,
     )
     return plan_advance(history, node, attempt_id, work, accepted, seen, salt, sighting)
 
@@ -403,7 +405,7 @@ def _find_seen(history: History, node: Node, work: WorkDone, kept: KeptWork, hel
         said.fact.node_id != node.node_id
         or work.notes not in ("", kept.notes)
         or any(artifact not in kept.artifacts for artifact in work.artifacts)
-        or any(held.values.get(name) != value for name, value in work.context.items())
+        or any(not is_same(held.values.get(name), value) for name, value in work.context.items())
     )
     return "another" if is_new else "this"
 
@@ -431,29 +433,26 @@ def _progress(
     return verdict
 
 
-def _check_choice(leaf: Leaf, work: WorkDone) -> None:
-    """Refuse a context value that contradicts what the chosen option sets.
+def check_owners(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> None:
+    """Refuse a report that would replace the value of somebody whose word is stronger.
 
-    Raises Fault VALIDATION_ERROR.
+    Raises Fault VALIDATION_ERROR: in every mode, and nothing is stored.
     """
-    if not isinstance(leaf, Choice) or work.option is None:
-        return
-    chosen = leaf.options[work.option]
-    wrong = [
-        name for name, value in chosen.sets.items() if name in work.context and work.context[name] != value
-    ]
-    if not wrong:
-        return
-    problems = [
-        {
-            "param": f"context.{name}",
-            "problem": f"the option {chosen.id} sets it, to another value",
-            "expected": "nothing here, or the token of the option that sets it so",
-        }
-        for name in wrong
-    ]
-    message = f"context.{wrong[0]}: {problems[0]['problem']}; nothing was stored."
-    raise Fault(VALIDATION_ERROR, shorten_message(message), details={"problems": problems})
+    problems = find_refused_values(history, workflow, node, work)
+    if problems:
+        raise refuse_context(problems)
+
+
+def find_refused_values(
+    history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone
+) -> list[InputProblem]:
+    """The keys of a report that may not be set, with whose value stands in the way."""
+    leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
+    option = leaf.options[work.option] if isinstance(leaf, Choice) and work.option is not None else None
+    is_persons = option is not None and _last_word(history, node).option_id == option.id
+    return find_refused(
+        history, workflow, node, work.context, option, taken_by="person" if is_persons else "agent"
+    )
 
 
 def _refuse_checkpoint(verdict: Verdict) -> Fault:

@@ -106,7 +106,7 @@ def advance(
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
         assert looked is not None, "the look comes before the decision"
-        check_merged(session.history, node, work.context)
+        check_merged(session.history, node, work.context | work.result)
         plan = decide_advance(
             session.history,
             looked.workflow,
@@ -154,7 +154,7 @@ def _run_pending_action(
     rt: Runtime, session: Session, looked: Looked, node: Node, sent: WorkDone, request: ContinueRun
 ) -> tuple[WorkDone, tuple[Reason, ...]]:
     """The report, with the result of the pending step if that is an action of ours, or why there is none."""
-    check_change(looked.workflow, sent.context)
+    check_change(session.history, looked.workflow, node, sent)
     if own_action_at(looked.workflow, node.state) is None or request.dry_run is True:
         return sent, ()
     from handrail.operations.runs.own_actions import perform_action
