@@ -72,7 +72,7 @@ from handrail.engine.history import (
     list_tellers,
 )
 from handrail.engine.judge.arrival import PersonsWord, SeenReport, find_missing_lists, list_unasked_gaps
-from handrail.engine.judge.artifacts import InputProblem, Place, subject_of
+from handrail.engine.judge.artifacts import Place, subject_of
 from handrail.engine.judge.assess import (
     ShownState,
     Verdict,
@@ -101,7 +101,7 @@ from handrail.engine.plans import (
     plan_validations,
     plan_work,
 )
-from handrail.engine.reasons import Block, ContextKey, Proceed, Reason, shorten_message
+from handrail.engine.reasons import Block, ContextKey, InputProblem, Proceed, Reason, shorten_message
 from handrail.engine.receipts import PinnedCheck
 from handrail.workflows.compiled import Choice, CompiledWorkflow
 from handrail.workflows.conditions import Facts

@@ -24,9 +24,8 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import shorten
 from handrail.engine.history import History, Node, answer_about, path_to
-from handrail.engine.judge.artifacts import InputProblem
 from handrail.engine.navigate import Running, State, find_loop, frames_of, leaf_at, leaves_of, offered_names
-from handrail.engine.reasons import shorten_message
+from handrail.engine.reasons import InputProblem, shorten_message
 from handrail.workflows.compiled import (
     Action,
     Choice,

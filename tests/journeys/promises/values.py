@@ -8,7 +8,7 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "values.owners",
         source="trust, section 1",
-        says="No weaker word replaces a stronger one: context, result of an action, an agent's option, a person's.",
+        says="No weaker word replaces a stronger one: context, an action's result, an option, a person.",
     ),
     Promise(
         "values.one-name",

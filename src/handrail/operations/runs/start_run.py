@@ -48,9 +48,10 @@ from handrail.engine.facts import (
     run_place,
 )
 from handrail.engine.history import History, Recorded, Run, closing_of
-from handrail.engine.judge.artifacts import InputProblem, check_start_context, correct_context
+from handrail.engine.judge.artifacts import check_start_context, correct_context
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.owners import correct_names, describe_giver, find_refused_at_start, input_row
+from handrail.engine.reasons import InputProblem
 from handrail.engine.reply import Reply, ReplyWarning, ToolCall
 from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import find_requested
