@@ -108,9 +108,16 @@ def _tell_owner(
         return Held(owner="action", value=value, step_id=leaf.id)
     if leaf is None or option is None or key not in option.sets:
         return Held(value=value)
-    said = answer_about(history, node)
-    owner: Owner = "person" if said is not None and said.fact.option_id == option.id else "agent"
+    owner: Owner = "person" if _is_persons(history, node, option) else "agent"
     return Held(owner=owner, value=value, step_id=leaf.id, option_id=option.id)
+
+
+def _is_persons(history: History, node: Node, option: Option) -> bool:
+    """Whether a person took the option that led to a node; what they said elsewhere takes nothing here."""
+    said, imported = answer_about(history, node), history.imported
+    if said is None or said.fact.option_id != option.id:
+        return False
+    return imported is None or not said.index < imported.index < node.index
 
 
 def _leaf_before(history: History, workflow: CompiledWorkflow, node: Node) -> Leaf | None:
