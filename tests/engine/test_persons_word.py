@@ -123,7 +123,8 @@ def test_the_option_of_a_person_counts_and_no_other() -> None:
 
     taken, other = judge(WAY, right, option=1), judge(WAY, right, option=0)
 
-    assert (taken.option_id, [claim.level for claim in taken.verdict.claims]) == ("right", ["confirmed"])
+    assert taken.option is not None
+    assert (taken.option.id, [claim.level for claim in taken.verdict.claims]) == ("right", ["confirmed"])
     (blocker,) = blockers_of(other)
     assert blocker.message == "This call takes left for way, but a person chose right."
     assert blocker.waits_for is not None

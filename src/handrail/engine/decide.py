@@ -80,6 +80,7 @@ from handrail.engine.judge.assess import (
 )
 from handrail.engine.judge.requirements import asked_kinds
 from handrail.engine.navigate import Complete, Move, Running, first_move, leaf_at
+from handrail.engine.owners import find_refused, is_same, refuse_context
 from handrail.engine.plans import (
     Accepted,
     gap_of,
@@ -101,9 +102,9 @@ from handrail.engine.plans import (
     settle_by_verification,
     unverified_gaps,
 )
-from handrail.engine.reasons import Block, ContextKey, Proceed, Reason, shorten_message
+from handrail.engine.reasons import Block, ContextKey, InputProblem, Proceed, Reason, shorten_message
 from handrail.engine.receipts import PinnedCheck
-from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf
+from handrail.workflows.compiled import Choice, CompiledWorkflow
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
@@ -226,7 +227,8 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
     place = place_of(workflow, node.state, leaf)
-    _check_choice(leaf, work)
+    check_owners(history, workflow, node, work)
+    told = work.context | work.result
     kept = _collect_kept(history, node, place, gathered.kept_notes)
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
@@ -238,10 +240,10 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         node.state,
         leaf,
         autonomy,
-        facts_after(history, workflow, node, work.context, ()),
+        facts_after(history, workflow, node, told, ()),
         notes=work.notes,
         artifacts=work.artifacts,
-        context=work.context,
+        context=told,
         option=work.option,
         kept=kept,
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
@@ -255,7 +257,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         return plan_blocked(
             history, node, attempt.attempt_id, work, judged, answer.outcome, settled, salt, gathered.sighting
         )
-    facts = facts_after(history, workflow, node, answer.context, judged.artifacts)
+    facts = facts_after(history, workflow, node, answer.context, judged.artifacts, answer.option)
     way = find_way(workflow, node.state, judged, autonomy, facts)
     if isinstance(way.outcome, Block):
         return plan_blocked(
@@ -269,7 +271,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=way.move,
         disclosed=(*unasked, *way.gaps, *settled, *verdict.disclosed, *ending),
-        option_id=answer.option_id,
+        option_id="" if answer.option is None else answer.option.id,
     )
     return plan_advance(
         history, node, attempt.attempt_id, work, accepted, gathered.seen, salt, gathered.sighting
@@ -426,7 +428,7 @@ def _find_seen(history: History, node: Node, work: WorkDone, kept: KeptWork, hel
         said.fact.node_id != node.node_id
         or work.notes not in ("", kept.notes)
         or any(artifact not in kept.artifacts for artifact in work.artifacts)
-        or any(held.values.get(name) != value for name, value in work.context.items())
+        or any(not is_same(held.values.get(name), value) for name, value in work.context.items())
     )
     return "another" if is_new else "this"
 
@@ -453,29 +455,26 @@ def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:
     return verdict
 
 
-def _check_choice(leaf: Leaf, work: WorkDone) -> None:
-    """Refuse a context value that contradicts what the chosen option sets.
+def check_owners(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> None:
+    """Refuse a report that would replace the value of somebody whose word is stronger.
 
-    Raises Fault VALIDATION_ERROR.
+    Raises Fault VALIDATION_ERROR: in every mode, and nothing is stored.
     """
-    if not isinstance(leaf, Choice) or work.option is None:
-        return
-    chosen = leaf.options[work.option]
-    wrong = [
-        name for name, value in chosen.sets.items() if name in work.context and work.context[name] != value
-    ]
-    if not wrong:
-        return
-    problems = [
-        {
-            "param": f"context.{name}",
-            "problem": f"the option {chosen.id} sets it, to another value",
-            "expected": "nothing here, or the token of the option that sets it so",
-        }
-        for name in wrong
-    ]
-    message = f"context.{wrong[0]}: {problems[0]['problem']}; nothing was stored."
-    raise Fault(VALIDATION_ERROR, shorten_message(message), details={"problems": problems})
+    problems = find_refused_values(history, workflow, node, work)
+    if problems:
+        raise refuse_context(problems)
+
+
+def find_refused_values(
+    history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone
+) -> list[InputProblem]:
+    """The keys of a report that may not be set, with whose value stands in the way."""
+    leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
+    option = leaf.options[work.option] if isinstance(leaf, Choice) and work.option is not None else None
+    is_persons = option is not None and _last_word(history, node).option_id == option.id
+    return find_refused(
+        history, workflow, node, work.context, option, taken_by="person" if is_persons else "agent"
+    )
 
 
 def _refuse_checkpoint(verdict: Verdict) -> Fault:

@@ -27,11 +27,21 @@ from handrail.engine.history import (
     attached_to,
     instance_of,
     kept_in_instance,
+    path_to,
     steps_after,
 )
-from handrail.engine.navigate import LoopFrame, Running, State, deciding_loop, frames_of, loop_values
+from handrail.engine.navigate import (
+    LoopFrame,
+    Running,
+    State,
+    deciding_loop,
+    frames_of,
+    is_guarded,
+    loop_values,
+)
+from handrail.engine.owners import options_at
 from handrail.engine.reasons import Blocker
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import CompiledWorkflow, Option
 from handrail.workflows.conditions import Facts, named_value
 from handrail.workflows.limits import MAX_ITERATIONS
 
@@ -58,10 +68,12 @@ def facts_after(
     node: Node,
     context: dict[str, Any],
     artifacts: Iterable[Artifact],
+    option: Option | None = None,
 ) -> Facts:
     """What will hold once a report at this node is accepted; it decides where the run goes."""
     gathered = _held_at(history, workflow, node.node_id)
     gathered.take_context(context)
+    gathered.take_option(option)
     gathered.take_artifacts(artifacts, node.state)
     return gathered.facts()
 
@@ -72,10 +84,12 @@ def apply_report(
     state: Running,
     context: dict[str, Any],
     artifacts: Iterable[Artifact],
+    option: Option | None = None,
 ) -> Facts:
     """Apply a report to the facts of a position: `facts_after` for callers without a history."""
     gathered = _Gathered(workflow, state.loops, facts)
     gathered.take_context(context)
+    gathered.take_option(option)
     gathered.take_artifacts(artifacts, state)
     return gathered.facts()
 
@@ -89,13 +103,12 @@ def carry_facts(facts: Facts, before: Running, after: Running) -> Facts:
         same += 1
     current = {frame.loop_id for frame in after.loops[:same]}
     kept = {loop_id: told for loop_id, told in facts.loop_decisions.items() if loop_id in current}
-    return Facts(values=facts.values, artifacts=facts.artifacts, loop_decisions=kept)
+    return msgspec.structs.replace(facts, loop_decisions=kept)
 
 
 def add_loop_values(workflow: CompiledWorkflow, state: Running, facts: Facts) -> Facts:
     """The same facts with the items and indexes of the loops around a position."""
-    values = loop_values(workflow, state.loops, facts.values)
-    return Facts(values=values, artifacts=facts.artifacts, loop_decisions=facts.loop_decisions)
+    return msgspec.structs.replace(facts, values=loop_values(workflow, state.loops, facts.values))
 
 
 def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _Gathered:
@@ -108,6 +121,7 @@ def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _
         values={**_defaults(workflow), **dict(held.context.items())},
         artifacts=held.artifacts,
         loop_decisions=decisions,
+        chosen=options_at(history, workflow, path_to(history, node_id)) if is_guarded(workflow) else {},
     )
     return _Gathered(workflow, frames, begun)
 
@@ -145,6 +159,7 @@ class _Gathered:
         self._values = dict(begun.values)
         self._artifacts = dict(begun.artifacts)
         self._decisions = dict(begun.loop_decisions)
+        self._chosen = begun.chosen
         self._counted = {
             name
             for name, spec in workflow.inputs.items()
@@ -161,6 +176,10 @@ class _Gathered:
             else:
                 self._values.pop(key, None)
 
+    def take_option(self, option: Option | None) -> None:
+        if option is not None:
+            self._chosen = {**self._chosen, **option.sets}
+
     def take_artifacts(self, artifacts: Iterable[Artifact], reported_at: State) -> None:
         """Only what was found valid counts."""
         for artifact in artifacts:
@@ -176,7 +195,12 @@ class _Gathered:
         for name, spec in self._workflow.inputs.items():
             if spec.counted_by and (name not in self._values or name in self._counted):
                 self._count(name, named_value(self._values, spec.counted_by))
-        return Facts(values=self._values, artifacts=self._artifacts, loop_decisions=self._decisions)
+        return Facts(
+            values=self._values,
+            artifacts=self._artifacts,
+            loop_decisions=self._decisions,
+            chosen=self._chosen,
+        )
 
     def _count(self, name: str, most: Any) -> None:
         """Set the list of numbers up to a value; there is no list unless the value is a number."""
@@ -349,6 +373,8 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
     notes_ref: BlobRef | None = None
     """Where the whole notes are kept when they are longer than an event holds."""
     context: dict[str, Any] = {}
+    result: dict[str, Any] = {}
+    """What an action of ours saves: beside the context, because it is not the agent's word."""
     artifacts: tuple[dict[str, Any], ...] = ()
     option: int | None = None
     """Of a choice step: the place of the option whose token came."""

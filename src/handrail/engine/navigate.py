@@ -26,7 +26,17 @@ from handrail.workflows.compiled import (
     While,
     derive_once,
 )
-from handrail.workflows.conditions import And, ConditionId, Facts, LoopControl, Not, Or, holds, named_value
+from handrail.workflows.conditions import (
+    And,
+    ConditionId,
+    Facts,
+    LoopControl,
+    Not,
+    Or,
+    holds,
+    holds_by_options,
+    named_value,
+)
 from handrail.workflows.limits import MAX_MOVE_PLACES
 
 # The position of a run in its compiled workflow; there is no list of finished steps
@@ -222,6 +232,31 @@ def own_action_at(workflow: CompiledWorkflow, state: State) -> Action | None:
     return leaf if isinstance(leaf, Action) and leaf.is_own else None
 
 
+def is_guarded(workflow: CompiledWorkflow) -> bool:
+    """Whether options may speak for an action of ours."""
+    return bool(offered_names(workflow) and derive_once(workflow, _find_guarded))
+
+
+def _find_guarded(workflow: CompiledWorkflow) -> frozenset[str]:
+    """The actions that Handrail runs itself, and the loops around them."""
+    own = [(leaf, loops) for leaf, loops in _leaves(workflow.steps, ()) if _is_own(leaf)]
+    return frozenset(part.id for leaf, loops in own for part in (leaf, *loops))
+
+
+def _is_own(leaf: Leaf) -> bool:
+    return isinstance(leaf, Action) and leaf.is_own
+
+
+def offered_names(workflow: CompiledWorkflow) -> frozenset[str]:
+    """The values that options of the workflow set."""
+    return derive_once(workflow, _list_offered)
+
+
+def _list_offered(workflow: CompiledWorkflow) -> frozenset[str]:
+    choices = (leaf for leaf, _ in _leaves(workflow.steps, ()) if isinstance(leaf, Choice))
+    return frozenset(name for leaf in choices for option in leaf.options for name in option.sets)
+
+
 def leaves_of(workflow: CompiledWorkflow) -> dict[str, Leaf]:
     """Every leaf by its id, for callers that look up many."""
     return {leaf.id: leaf for leaf, _ in _leaves(workflow.steps, ())}
@@ -318,7 +353,7 @@ class _Walk:
     def enter(self, parts: tuple[Part, ...], loops: tuple[LoopFrame, ...], start: int = 0) -> Running | None:
         for part in parts[start:]:
             self._effort.spend()
-            if part.when and not self._holds(part.when, loops):
+            if part.when and not self._is_let_in(part, loops):
                 self._trace.append(SkippedStep(step_id=part.id, condition_id=part.when))
                 continue
             match part:
@@ -394,6 +429,16 @@ class _Walk:
         )
         result = holds(self._workflow.conditions[condition_id], facts, loop_id, self._effort)
         self._trace.append(EvaluatedCondition(condition_id=condition_id, holds=result))
+        return result
+
+    def _is_let_in(self, part: Part, loops: tuple[LoopFrame, ...]) -> bool:
+        """Whether the condition of a part holds; before an action of ours, only options speak for options."""
+        if part.id not in derive_once(self._workflow, _find_guarded):
+            return self._holds(part.when, loops)
+        facts = msgspec.structs.replace(self._facts, values=self._inside(loops))
+        condition, offered = self._workflow.conditions[part.when], offered_names(self._workflow)
+        result = holds_by_options(condition, facts, offered, self._effort)
+        self._trace.append(EvaluatedCondition(condition_id=part.when, holds=result))
         return result
 
     def _inside(self, loops: tuple[LoopFrame, ...]) -> Mapping[str, Any]:

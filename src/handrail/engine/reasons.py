@@ -146,6 +146,14 @@ class Issue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     message: str = ""
 
 
+class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """One key of a context that is refused: no report is judged then."""
+
+    key: str
+    problem: str
+    expected: str
+
+
 class Proceed(msgspec.Struct, frozen=True, kw_only=True):
     """The run goes on; every reason becomes a critical gap."""
 

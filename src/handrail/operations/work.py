@@ -15,13 +15,14 @@ from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, Claims, StateClaims
 from handrail.contract.wording import quote, shorten
-from handrail.engine.decide import Gathered, plan_attempt_look
+from handrail.engine.decide import Gathered, find_refused_values, plan_attempt_look
 from handrail.engine.events import Project
 from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, encode_project, find_long_notes
 from handrail.engine.history import History, Node, Run, context_at, merge_context, node_at, steps_after
-from handrail.engine.judge.artifacts import InputProblem, check_context_change
+from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.judge.report_frame import find_marks
-from handrail.engine.navigate import Running, leaf_at, leaves_of
+from handrail.engine.navigate import Running, leaf_at
+from handrail.engine.owners import refuse_context
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.handles import AttemptClaims, Handle, Prepared, mint_state_token_for
 from handrail.operations.replies import load_pinned_workflow
@@ -391,47 +392,15 @@ def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[s
         raise _refuse(problems)
 
 
-def check_change(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:
-    """A change of context against the declared inputs.
+def check_change(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> None:
+    """A change of context against the declared inputs, and against whose values are in force.
 
     Raises Fault VALIDATION_ERROR with every problem.
     """
-    problems = check_context_change(workflow.inputs, delta)
+    problems = find_refused_values(history, workflow, node, work)
+    problems += check_context_change(workflow.inputs, work.context)
     if problems:
-        raise _refuse([input_row(problem) for problem in problems])
-    check_unsaved(workflow, delta)
-
-
-def check_unsaved(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:
-    """What an action saves comes from the action alone: a plan that was approved is the plan that is applied.
-
-    Raises Fault VALIDATION_ERROR.
-    """
-    if not delta:
-        return
-    leaves = leaves_of(workflow).values()
-    saved = {leaf.save_as: leaf.id for leaf in leaves if isinstance(leaf, Action) and leaf.is_own}
-    taken = sorted(name for name in delta if name in saved)
-    if taken:
-        expected = "no value: Handrail sets it when it runs the action"
-        raise _refuse(
-            [
-                {
-                    "param": f"context.{name}",
-                    "problem": f"is what the action {saved[name]} saves",
-                    "expected": expected,
-                }
-                for name in taken
-            ]
-        )
-
-
-def input_row(problem: InputProblem) -> dict[str, Json]:
-    return {
-        "param": f"context.{problem.key}",
-        "problem": problem.problem,
-        "expected": problem.expected[:400],
-    }
+        raise refuse_context(problems)
 
 
 def _refuse(problems: list[dict[str, Json]]) -> Fault:

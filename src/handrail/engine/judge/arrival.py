@@ -22,6 +22,7 @@ from handrail.engine.navigate import (
     find_loop,
     list_passed,
 )
+from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import (
     AskKind,
     ContextKey,
@@ -54,6 +55,7 @@ from handrail.workflows.conditions import (
     describe_condition,
     holds,
     named_value,
+    nest_values,
 )
 from handrail.workflows.prompt_sections import (
     ASK_FOR_FILES,
@@ -261,6 +263,9 @@ def find_lasting_sections(prompt: str) -> dict[str, str]:
 
 # What a move runs into
 
+GO_BACK = "Read an earlier step again and go on from there, or close the run."
+"""What is left where no report can bring what is missing."""
+
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """Reasons stop the run or become gaps, by mode; gaps are disclosed in every mode."""
@@ -443,23 +448,36 @@ def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, 
         repeat = find_loop(workflow, loop_id).repeat
         assert isinstance(repeat, ForEach), "only a loop over items misses them"
         names.setdefault(repeat.input, loop_id)
-    return tuple(
-        _miss_count(loop_id, workflow.inputs[name].counted_by)
-        if name in workflow.inputs and workflow.inputs[name].counted_by
-        else Reason(
-            name="user_only_dependency:needs_user_artifact",
-            pointer=ContextKey(key=name),
-            waits_for=WaitsFor(kind="context", values={"name": name, "type": "list", "loop": loop_id}),
-            message=shorten_message(
-                f"The loop {loop_id} goes through {name}, and no list of that name was sent."
-            ),
-            fix=shorten_message(
-                f"Send context.{name} as a list, [] if there is nothing to go through. Ask the user for it "
-                "unless you know it from the work so far."
-            ),
+    return tuple(_miss_list(workflow, loop_id, name) for name, loop_id in names.items())
+
+
+def _miss_list(workflow: CompiledWorkflow, loop_id: str, listed: str) -> Reason:
+    """The reason of a loop that has no list, or no number of rounds, with who can give it."""
+    name = _counter(workflow, listed)
+    if name:
+        message = f"The loop {loop_id} runs as often as {name} says, and no number of that name was sent."
+        sent = f"Send the number in the context: {_show_nested(name, 0)} if the loop is not needed."
+    else:
+        name = listed
+        message = f"The loop {loop_id} goes through {name}, and no list of that name was sent."
+        sent = (
+            f"Send the list in the context: {_show_nested(name, [])} if there is nothing to go through. "
+            "Ask the user for it unless you know it from the work so far."
         )
-        for name, loop_id in names.items()
+    giver = describe_giver(workflow, name)
+    kind = "list" if name == listed else "number"
+    return Reason(
+        name="user_only_dependency:needs_user_artifact",
+        pointer=ContextKey(key=name),
+        waits_for=WaitsFor(kind="context", values={"name": name, "type": kind, "loop": loop_id}),
+        message=shorten_message(message),
+        fix=shorten_message(f"Here {giver}. {GO_BACK}" if giver else sent),
+        is_retryable=not giver,
     )
+
+
+def _show_nested(name: str, value: Any) -> str:
+    return msgspec.json.encode(nest_values({name: value})).decode()
 
 
 def list_unasked_gaps(
@@ -486,16 +504,4 @@ def list_unasked_gaps(
         gaps.append(("user_only_dependency:needs_user_artifact", summary))
     return tuple(
         GapRecorded(gap_id="", severity="warning", reason=reason, summary=summary) for reason, summary in gaps
-    )
-
-
-def _miss_count(loop_id: str, name: str) -> Reason:
-    return Reason(
-        name="user_only_dependency:needs_user_artifact",
-        pointer=ContextKey(key=name.partition(".")[0]),
-        waits_for=WaitsFor(kind="context", values={"name": name, "type": "number", "loop": loop_id}),
-        message=shorten_message(
-            f"The loop {loop_id} runs as often as {name} says, and no number of that name was sent."
-        ),
-        fix=shorten_message(f"Send context.{name} as a number, 0 if the loop is not needed."),
     )

@@ -33,7 +33,7 @@ from handrail.engine.artifact_shapes import (
 from handrail.engine.events import Artifact
 from handrail.engine.judge.report_frame import TO_FILL_IN, find_misfits, gate_of
 from handrail.engine.navigate import Complete, LoopFrame, Running, deciding_loop, leaf_at, open_loops
-from handrail.engine.reasons import Issue, shorten_message
+from handrail.engine.reasons import InputProblem, Issue, shorten_message
 from handrail.workflows.compiled import CompiledWorkflow, Contract, InputSpec, InputType, Step
 
 # ruff: noqa: PLC0415 - contracts are loaded only when an artifact needs one
@@ -42,14 +42,6 @@ from handrail.workflows.compiled import CompiledWorkflow, Contract, InputSpec, I
 
 _SHORT, _LONG = 4, 8
 """Characters from which on one slip, or two, still name the same thing."""
-
-
-class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One input that does not fit its declaration."""
-
-    key: str
-    problem: str
-    expected: str
 
 
 def is_blank_answer(value: Any) -> bool:

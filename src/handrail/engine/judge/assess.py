@@ -85,7 +85,7 @@ from handrail.engine.reasons import (
     consequence,
     shorten_message,
 )
-from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Step
+from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Option, Step
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
@@ -324,7 +324,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: Verdict
     outcome: Proceed | Block
-    option_id: str = ""
+    option: Option | None = None
+    """What an accepted report took."""
     context: dict[str, Any] = {}
     """The change of context, with what a chosen option sets."""
 
@@ -373,7 +374,7 @@ def answer_report(
             return Answer(
                 verdict=verdict,
                 outcome=Proceed(gaps=(*outcome.gaps, *unasked)),
-                option_id=chosen.id,
+                option=chosen,
                 context=context | chosen.sets,
             )
         case never:
@@ -404,7 +405,7 @@ def _judge_word(
         case Step() if leaf.require_confirmation is not False:
             after = apply_report(workflow, facts, state, {}, verdict.artifacts)
             claims, due, once = _judge_confirmation(workflow, state, leaf, autonomy, shown, after)
-        case Choice() if leaf.non_assumable is not None and option is not None:
+        case Choice() if option is not None:
             claims, due, once = _judge_choice(leaf, leaf.options[option].id, autonomy, shown.word)
         case Step() | Choice() | Action():
             pass
@@ -420,8 +421,8 @@ def _judge_choice(
 ) -> tuple[list[Claim], list[Reason], list[Reason]]:
     """Whether a person took this option; the last reasons block once."""
     claim, reason = weigh_choice(choice, option_id, word)
-    is_asked = word.can_be_asked and not word.option_id and autonomy != "full_auto_never_stop"
-    once = [find_unasked_choice(choice)] if is_asked else []
+    is_users = choice.non_assumable is not None and autonomy != "full_auto_never_stop"
+    once = [find_unasked_choice(choice)] if is_users and word.can_be_asked and not word.option_id else []
     return [] if claim is None else [claim], [] if reason is None else [reason], once
 
 

@@ -50,7 +50,7 @@ from handrail.workflows.compiled import (
     names_set_inside,
     resolve_ref,
 )
-from handrail.workflows.conditions import Compare, Facts, LoopControl, comparisons
+from handrail.workflows.conditions import Compare, Facts, LoopControl, comparisons, nest_values
 from handrail.workflows.prompt_sections import USER_SAID
 
 # Assessment gates: levels that a step must report, some of which demand a follow-up first
@@ -447,7 +447,7 @@ def make_retry_frame(
     if artifacts:
         wanted["artifacts"] = artifacts
     found = add_observations({"output": wanted} if wanted else {}, blocked.every_blocker)
-    return found | ({"context": dict.fromkeys(sorted(keys), TO_FILL_IN)} if keys else {})
+    return found | ({"context": nest_values(dict.fromkeys(keys, TO_FILL_IN))} if keys else {})
 
 
 def add_observations(frame: dict[str, Any], blockers: Sequence[Blocker]) -> dict[str, Any]:

@@ -151,12 +151,12 @@ def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuest
 
 
 def _question(rt: Runtime, pending: PendingStep) -> tuple[str, list[OptionRow]]:
-    """What a person is shown, and the options of a choice that is theirs."""
+    """What a person is shown, and the options of a choice, whoever it belongs to."""
     workflow = load_pinned_workflow(rt.log, pending.run.workflow_hash)
     shown = rt.secrets.redact_text(show_to_person(pending.session.history, workflow, pending.node))
     assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
     leaf = leaf_at(workflow, pending.node.state)
-    if not isinstance(leaf, Choice) or leaf.non_assumable is None:
+    if not isinstance(leaf, Choice):
         return shown, []
     return shown, [OptionRow(id=one.id, label=rt.secrets.redact_text(one.label)) for one in leaf.options]
 

@@ -38,8 +38,10 @@ from handrail.engine.judge.actions import (
     follow_actions,
     runs_unasked,
 )
-from handrail.engine.judge.arrival import LET_CONFIRM, NOT_CONFIRMED
+from handrail.engine.judge.arrival import GO_BACK, LET_CONFIRM, NOT_CONFIRMED
+from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.navigate import Running, own_action_at
+from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.operations.code.tools.code_answers import plain_fields
 from handrail.operations.code.tools.continuing import TokenDesk
@@ -52,6 +54,7 @@ from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Action, CompiledWorkflow
+from handrail.workflows.conditions import nest_values
 
 MOST_RESULT_BYTES = 100_000
 """Of one result that a run keeps."""
@@ -132,9 +135,7 @@ def perform_action(
     facts = facts_after(history, workflow, node, report.context, ())
     params, missing = fill_params(action, add_loop_values(workflow, node.state, facts))
     if missing:
-        named = ", ".join(dict.fromkeys(missing))
-        message = f"It needs {named}, and nothing gives it a value."
-        return report, (_explain(action, message, "Send it as context."),)
+        return report, (_explain_missing(workflow, action, list(dict.fromkeys(missing))),)
     saved = _preview_of(facts.values.get(find_preview(workflow, action)))
     run = history.runs[node.run_id]
     if project is None or run.project is None:
@@ -150,18 +151,18 @@ def perform_action(
         if saved is not None:  # nothing may stand in the way of recording what is written
             check_merged(history, node, {**report.context, action.save_as: _tell_applied(saved)})
         result = calling.call() if saved is None else calling.apply(saved)
-        context = {action.save_as: result} if action.save_as else {}
+        saved_as = {action.save_as: result} if action.save_as else {}
         size = len(canonical_bytes(result))
-        if context and size > MOST_RESULT_BYTES:
+        if saved_as and size > MOST_RESULT_BYTES:
             message = f"Its result has {size} bytes, {MOST_RESULT_BYTES} at most."
             return report, (_explain(action, message, "Narrow what it asks for: limit, scope or depth."),)
-        check_merged(history, node, {**report.context, **context})
+        check_merged(history, node, {**report.context, **saved_as})
     except Fault as fault:
         return report, (
             _explain(action, f"{fault.kind.code}: {fault.message}", fault.hint or fault.kind.hint),
         )
     notes = report.notes or _describe(action, params, result)
-    return msgspec.structs.replace(report, context={**report.context, **context}, notes=notes), ()
+    return msgspec.structs.replace(report, result=saved_as, notes=notes), ()
 
 
 class _PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -300,6 +301,17 @@ def _explain(action: Action, message: str, fix: str) -> Reason:
         message=shorten_message(f"{action.operation} was not carried out: {message}"),
         fix=shorten_message(fix, FIX_BYTES),
     )
+
+
+def _explain_missing(workflow: CompiledWorkflow, action: Action, names: list[str]) -> Reason:
+    """Why an action lacks values, and how to give them: by whoever can."""
+    message = f"It needs {', '.join(names)}, and nothing gives it a value."
+    givers = list(filter(None, (describe_giver(workflow, name) for name in names)))
+    if not givers:
+        sent = msgspec.json.encode(nest_values(dict.fromkeys(names, TO_FILL_IN))).decode()
+        return _explain(action, message, f"Send the context {sent}, with values of yours.")
+    reason = _explain(action, message, f"Here {'; '.join(givers)}. {GO_BACK}")
+    return msgspec.structs.replace(reason, is_retryable=False)
 
 
 def _describe(action: Action, params: Mapping[str, Any], result: Mapping[str, Any]) -> str:

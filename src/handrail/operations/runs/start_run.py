@@ -48,8 +48,10 @@ from handrail.engine.facts import (
     run_place,
 )
 from handrail.engine.history import History, Recorded, Run, closing_of
-from handrail.engine.judge.artifacts import InputProblem, check_start_context, correct_context
+from handrail.engine.judge.artifacts import check_start_context, correct_context
 from handrail.engine.judge.report_frame import TO_FILL_IN
+from handrail.engine.owners import correct_names, describe_giver, find_refused_at_start, input_row
+from handrail.engine.reasons import InputProblem
 from handrail.engine.reply import Reply, ReplyWarning, ToolCall
 from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import find_requested
@@ -61,8 +63,6 @@ from handrail.operations.work import (
     REQUEST_ID_PATTERN,
     check_context,
     check_filled_in,
-    check_unsaved,
-    input_row,
 )
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.ports.log import Blob, EventReader
@@ -81,6 +81,7 @@ from handrail.runtime.sessions import (
 from handrail.runtime.write_permission import GATE_FIELDS, Change, DryRun, GatedInput, Plan, preview_or_write
 from handrail.workflows.catalog import CatalogEntry, suggest_id
 from handrail.workflows.compiled import Pinned
+from handrail.workflows.conditions import nest_values
 from handrail.workflows.limits import MOST_ACTIONS, id_status
 
 # Warnings beside the first step; none of them stops a start
@@ -493,10 +494,10 @@ def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
     Raises Fault VALIDATION_ERROR.
     """
     inputs = pinned.workflow.inputs
-    check_unsaved(pinned.workflow, asked.context)
-    problems = check_start_context(inputs, asked.context)
+    meant = correct_names(pinned.workflow, asked.context)
+    problems = find_refused_at_start(pinned.workflow, asked.context) + check_start_context(inputs, meant)
     if problems:
-        raise _misfit(asked, problems, correct_context(inputs, asked.context, {one.key for one in problems}))
+        raise _misfit(asked, problems, correct_context(inputs, meant, {one.key for one in problems}))
 
 
 def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
@@ -508,9 +509,12 @@ def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
     if begun_with.autonomy == "full_auto_never_stop":
         return
     names = name_missing_lists(facts)
-    problems = [InputProblem(key=name, problem="missing", expected="a list") for name in names]
+    problems = [
+        InputProblem(key=name, problem="missing", expected=describe_giver(facts.workflow, name) or "a list")
+        for name in names
+    ]
     if problems:
-        raise _misfit(asked, problems, asked.context | dict.fromkeys(names, TO_FILL_IN))
+        raise _misfit(asked, problems, nest_values(asked.context | dict.fromkeys(names, TO_FILL_IN)))
 
 
 def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) -> Fault:
