@@ -322,7 +322,6 @@ WORK: Rows = (
 FILES: Rows = (
     ("ports.worktree", "MOST_PLACES", "Places in files that one call looks at."),
     ("ports.worktree", "MOST_PLACE_BYTES", "A file in which a line or a quote is looked for."),
-    ("ports.worktree", "QUOTE_REACH", "Lines above and below the named one where a quote may stand."),
     ("ports.worktree", "MOST_FILES", "Files of a project; of a larger one no tree is taken."),
     ("host.worktree.trees", "MOST_DIGESTED_BYTES", "A file that is read; a larger one is known by its size."),
     ("host.worktree.walking", "DEEPEST_FOLDER", "Folders inside each other in a project without git."),

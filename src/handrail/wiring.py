@@ -59,10 +59,10 @@ def build_runtime(
         clock=SystemClock(),
         randomness=randomness,
         library=cast(WorkflowLibrary, _Late(lambda: _library(place))),
-        workspace=LocalWorkspace(environment),
+        workspace=LocalWorkspace(environment, place),
         incidents=cast(Incidents, _Late(lambda: _incidents(place, known))),
         confirmed=cast(ConfirmedTokens, _Late(lambda: _confirmed(place))),
-        authored=cast(AuthoredFiles, _Late(_authored)),
+        authored=cast(AuthoredFiles, _Late(lambda: _authored(place))),
         settings=LocalSettings(place, environment),
         keeper=lambda: _keeper(place),
         proof=lambda: _proof(place),
@@ -185,10 +185,10 @@ def _confirmed(place: str) -> ConfirmedTokens:
     return ConfirmedTokenFiles(place)
 
 
-def _authored() -> AuthoredFiles:
+def _authored(place: str) -> AuthoredFiles:
     from handrail.host.authored_files import ProjectFiles
 
-    return ProjectFiles()
+    return ProjectFiles(place)
 
 
 def _installation(place: str, environment: Mapping[str, str]) -> Installation:

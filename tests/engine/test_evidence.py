@@ -139,7 +139,7 @@ def test_what_people_put_around_a_command_line_does_not_hide_its_receipt(written
 
 
 @pytest.mark.promise("evidence.ran")
-@pytest.mark.parametrize("line", ["pytest -q 2>&1 | tail -5", "cd sub && pytest -q", "make; pytest -q"])
+@pytest.mark.parametrize("line", ["pytest -q 2>&1 | tail -5", "cd sub && pytest -q | cat", "make; pytest -q"])
 def test_a_command_within_a_longer_line_ran_and_its_status_is_unknown(line: str) -> None:
     hooked = msgspec.structs.replace(receipt((line,)), by="client_hook", head="")
 
@@ -521,7 +521,13 @@ def test_a_command_line_is_found_however_a_shell_would_have_read_it(
     ("claimed", "told"),
     [
         ("pytest -q", "handrail check run --session ses_1 -- pytest -q"),
-        ("cd web && npm test", "handrail check run --session ses_1 -- sh -c 'cd web && npm test'"),
+        ("cd web && npm test", "handrail check run --session ses_1 --directory web -- npm test"),
+        ("pytest -q | tee log", "handrail check run --session ses_1 -- pytest -q"),
+        ("pytest -q || true", "handrail check run --session ses_1 -- pytest -q"),
+        ("sh -c 'cd web; npm test'", "handrail check run --session ses_1 -- npm test"),
+        ("$(cat line)", "handrail check run --session ses_1 -- cat line"),
+        ("`x", "handrail check run tests --session ses_1"),
+        ("pytest 'x", "handrail check run tests --session ses_1"),
         ("FOO=1 pytest", "handrail check run --session ses_1 -- sh -c 'FOO=1 pytest'"),
         ("tests", "handrail check run tests --session ses_1"),
         ("handrail check run tests", "handrail check run tests"),

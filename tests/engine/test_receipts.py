@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.ids import receipt_id_for
+from handrail.engine.command_lines import split_command
 from handrail.engine.events import (
     MOST_RECEIPTS,
     ReceiptRecorded,
@@ -24,7 +25,6 @@ from handrail.engine.receipts import (
     describe_outcome,
     digest_argv,
     has_passed,
-    split_command,
 )
 from handrail.projections.run_graph import preferred_tip
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog

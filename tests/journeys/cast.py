@@ -318,7 +318,7 @@ LIES: tuple[Lie, ...] = (
     Lie(
         name="false quotation",
         tells="a text is quoted that does not stand there",
-        fact=f"the quoted text does not stand in {EDITED} near line 2",
+        fact=f"the quoted text does not stand in {EDITED} at line 2",
         tell=misquote,
     ),
     Lie(

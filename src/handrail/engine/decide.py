@@ -382,26 +382,26 @@ def _witness(
     """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
     if sighting is None:
         return None
-    from handrail.engine.judge.run_claims import Witnessed  # noqa: PLC0415 - a simulation weighs nothing
+    from handrail.engine.judge.run_claims import Witnessed, hide_status  # noqa: PLC0415 - a simulation weighs nothing
     from handrail.engine.judge.standing import collect_standing  # noqa: PLC0415 - nor does it look back
 
     instance = instance_of(history, node.node_id)
     refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
     told = [claim for held in refused for claim in claims_at(history, held.node_id)]
-    receipts = list_receipts(history, node.run_id)
+    receipts, checks = list_receipts(history, node.run_id), history.runs[node.run_id].checks
     return Witnessed(
         session_id=history.session_id,
         standing=collect_standing(history, workflow, node),
         told_stale=frozenset(ref for claim in told if claim.verdict == "stale" for ref in claim.refs),
         told_facts=frozenset(claim.fact for claim in told if claim.verdict == "contradicted"),
         sighting=sighting,
-        receipts=tuple(receipt.fact for receipt in receipts),
+        receipts=tuple(hide_status(receipt.fact, checks) for receipt in receipts),
         imported=frozenset(
             one.fact.receipt_id
             for one in receipts
             if history.imported is not None and one.index < history.imported.index
         ),
-        checks=history.runs[node.run_id].checks,
+        checks=checks,
         named_before=frozenset(path for claim in told for path in claim.paths),
         is_confirmed=word.is_given and word.seen == "this",
         is_declined=word.is_declined,

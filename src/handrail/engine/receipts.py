@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.json.canonical import digest
+from handrail.engine.command_lines import read_words
 
 ELSEWHERE = "outside the project of the run"
 """In place of a receipt's directory: such a receipt counts for no claim."""
@@ -64,7 +65,7 @@ class NotStarted(_Ended, frozen=True, kw_only=True, tag="not_started"):
 
 
 class StatusUnknown(_Ended, frozen=True, kw_only=True, tag="unknown"):
-    """A client's hook told of the command, not of its status."""
+    """Nobody told the status of the program: a client's hook did not, or its line holds several."""
 
 
 RunOutcome: TypeAlias = Exited | Signalled | TimedOut | NotStarted | StatusUnknown
@@ -82,38 +83,6 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def digest_argv(argv: Sequence[str]) -> str:
     """Which command it is: the digest of its words as they were given."""
     return digest([word.encode("utf-8", "replace").decode() for word in argv])
-
-
-def split_command(line: str) -> tuple[str, ...]:
-    """The words of a command line, if a shell would start exactly one program with them.
-
-    A line with anything else that a shell reads (pipes, lists, variables, patterns) stays one word: the
-    status of such a line is not that of a program in it.
-    """
-    line = line.strip()
-    words: list[str] = []
-    word: str | None = None
-    quote = ""
-    for character in line:
-        if character == quote:
-            quote = ""
-        elif quote == "'" or (quote and character not in _READ_IN_QUOTES):
-            word = (word or "") + character
-        elif quote or character in _READ_BY_SHELLS:
-            return (line,)
-        elif character in "'\"":
-            quote, word = character, word or ""
-        elif character.isspace():
-            words += [] if word is None else [word]
-            word = None
-        else:
-            word = (word or "") + character
-    words += [] if word is None else [word]
-    return tuple(words) if words and not quote and "=" not in words[0] else (line,)
-
-
-_READ_IN_QUOTES = frozenset("$`\\")
-_READ_BY_SHELLS = frozenset("|&;<>()$`\\*?[]{}~#!\n")
 
 
 def describe_outcome(outcome: RunOutcome) -> str:
@@ -140,3 +109,12 @@ def has_passed(outcome: RunOutcome, counts: Counts | None, uncounted: str = "") 
     if counts is None:
         return True
     return counts.passed > 0 and counts.failed == 0 and counts.errors == 0
+
+
+def is_status_own(argv: Sequence[str], check: str = "") -> bool:
+    """Whether the status is that of the program that counts: of one program, or of what the project declares.
+
+    A line that was cut to be shown was read whole when it was recorded.
+    """
+    is_cut = len(argv) == 1 and argv[0].endswith("…")
+    return bool(check) or is_cut or not argv or read_words(argv).is_alone

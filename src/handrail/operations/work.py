@@ -54,7 +54,8 @@ def find_own_project(
         if project is not None and (begun is None or is_directory_of(begun, project)):
             return project
     kept = None if begun is None else places.find(begun.directory)
-    return kept if kept is not None and begun is not None and is_directory_of(begun, kept) else None
+    project = None if kept is None else _resolve(workspace, kept)
+    return project if project is not None and begun is not None and is_directory_of(begun, project) else None
 
 
 def is_directory_of(begun: Project, project: str) -> bool:

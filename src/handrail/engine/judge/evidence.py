@@ -276,9 +276,8 @@ class _Weighing:
                 self._claim(check, pointer, level="observed")
         elif seen.state == "quote_missing" and asked.is_doubtful and isinstance(rule, PlaceExists):
             self._claim(check, pointer, level="observed")
-            if not seen.note:
-                beside = _pointer((*spot[0][:-1], rule.quoted_in))
-                self._claim(check, beside, verdict="unknown", fact=_describe_place(seen))
+            beside = _pointer((*spot[0][:-1], rule.quoted_in))
+            self._claim(check, beside, verdict="unknown", fact=_describe_place(seen))
         elif seen.state == "missing" and self._was_deleted(asked.path):
             fact = f"{make_readable(asked.path)} was deleted in this run"
             self._claim(check, pointer, verdict="unknown", fact=fact)
@@ -588,9 +587,8 @@ def _describe_place(seen: SeenPlace) -> str:
         case "line_missing":
             return f"{path} has no line {seen.line}"
         case "quote_missing":
-            place = f"{path} near line {seen.line}" if seen.line else path
-            found = f": {seen.note}" if seen.note else "; quote what is there, or use your own words"
-            return f"the quoted text does not stand in {place}{found}"
+            place = f"{path} at line {seen.line}" if seen.line else path
+            return f"the quoted text does not stand in {place}; quote what is there, or use your own words"
         case "here" | "unreadable":
             return ""
         case never:

@@ -6,6 +6,7 @@ tree is stale, and no receipt at all is missing. What nobody saw is never called
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Mapping
@@ -14,6 +15,13 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.wording import make_readable
+from handrail.engine.command_lines import (
+    find_counting,
+    list_programs,
+    read_command,
+    read_words,
+    split_command,
+)
 from handrail.engine.events import (
     Claim,
     EvidenceVerdict,
@@ -32,7 +40,7 @@ from handrail.engine.receipts import (
     describe_outcome,
     digest_argv,
     has_passed,
-    split_command,
+    is_status_own,
 )
 
 MOST_PATHS_NAMED = 5
@@ -41,6 +49,10 @@ _SHELLS = ("sh", "bash")
 _NAME_THE_COMMAND = "Name the command line alone, as it ran, and make the call in nextCall again."
 _NOT_STARTED_BY_SHELL = (126, 127)
 
+_NOT_ITS_OWN = "it ran in a line of several programs, whose status is not its own: run it alone"
+
+Identity: TypeAlias = tuple[str, str]
+"""The digest of the words of a command, and the folder where it starts."""
 PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing", "quote_missing"]
 
 
@@ -199,7 +211,7 @@ def match_run(
         if not own:
             fact = f"this run has no receipt {make_readable(receipt_id)}"
             return RunResult(verdict="contradicted", fact=fact, command=command)
-        if own[0].argv_digest not in _digests(known, text):
+        if _identify(own[0]).isdisjoint(_find_asked(known, text)) and not _has_words(known, text, own[0]):
             fact = f"the receipt {own[0].receipt_id} is of another command: {_show_argv(own[0])}"
             return RunResult(verdict="contradicted", fact=fact, command=command)
         if own[0].directory in (ELSEWHERE, NOT_TOLD):
@@ -248,13 +260,10 @@ def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
 
 
 def _find_in_longer_line(known: Witnessed, text: str) -> ReceiptRecorded | None:
-    """The newest line of a client's shell that holds the command between others, such as `pytest | tail`."""
-    line = _read_line(text)
-    for one in reversed(known.receipts):
-        parts = re.split(r"\|\|?|&&|;|\n", one.argv[0]) if one.by == "client_hook" and one.argv else []
-        if any(_read_line(part) == line for part in parts):
-            return one
-    return None
+    """The newest line that holds the command between others, such as `pytest | tail`."""
+    words = read_command(_read_line(text)).words
+    held = (one for one in reversed(known.receipts) if words in list_programs(write_line(one)))
+    return next(held, None)
 
 
 def _is_sentence(text: str) -> bool:
@@ -288,16 +297,36 @@ def _name_folder(receipt: ReceiptRecorded) -> str:
 
 
 def _find_in_folders(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
-    digests = _digests(known, text)
-    return tuple(one for one in known.receipts if one.argv_digest in digests and one.directory != ".")
+    """The receipts of its words from another folder than the one that it means."""
+    own = _find_receipts(known, text)
+    return tuple(one for one in known.receipts if one not in own and _has_words(known, text, one))
 
 
 def _find_receipts(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
     """The receipts of a command line. One from a folder of its own says nothing about the project's."""
-    digests = _digests(known, text)
+    asked = _find_asked(known, text)
     return tuple(
-        one for one in known.receipts if one.argv_digest in digests and (one.check or one.directory == ".")
+        one
+        for one in known.receipts
+        if not asked.isdisjoint(_identify(one)) or (one.check and _has_words(known, text, one))
     )
+
+
+def _has_words(known: Witnessed, text: str, receipt: ReceiptRecorded) -> bool:
+    """Whether it is of these words, in whichever folder."""
+    digests = {digest for digest, _ in _find_asked(known, text)}
+    return any(digest in digests for digest, _ in _identify(receipt))
+
+
+def _identify(receipt: ReceiptRecorded) -> set[Identity]:
+    """What a receipt is of: its words where they were started, and what these start, where."""
+    found = {(receipt.argv_digest, receipt.directory)}
+    is_whole = digest_argv(receipt.argv) == receipt.argv_digest  # else it is redacted, cut, or a plain line
+    if is_whole and receipt.directory not in (ELSEWHERE, NOT_TOLD):
+        command = read_words(receipt.argv)
+        place = posixpath.normpath(posixpath.join(receipt.directory, command.directory))
+        found.add((digest_argv(command.words), place))
+    return found
 
 
 def find_check_receipts(known: Witnessed, pinned: PinnedCheck) -> tuple[ReceiptRecorded, ...]:
@@ -313,8 +342,8 @@ def find_check_receipts(known: Witnessed, pinned: PinnedCheck) -> tuple[ReceiptR
 
 def is_command_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
     """Whether both are of one command, in one folder."""
-    is_same_place = one.directory == other.directory or bool(one.check and one.check == other.check)
-    return one.argv_digest == other.argv_digest and is_same_place
+    is_same_check = bool(one.check and one.check == other.check and one.argv_digest == other.argv_digest)
+    return is_same_check or not _identify(one).isdisjoint(_identify(other))
 
 
 _DRESSED = re.compile(
@@ -329,26 +358,27 @@ def _read_line(text: str) -> str:
     return text.strip() if found is None or not found["line"] else found["line"].strip()
 
 
-def _digests(known: Witnessed, text: str) -> set[str]:
-    """The commands that a text may mean: its words, the same in a shell, or the declared check it names."""
-    return _digests_of(known, text.strip()) | _digests_of(known, _read_line(text))
+def _find_asked(known: Witnessed, text: str) -> set[Identity]:
+    """What a text may mean: its words, the same in a shell, or the declared check it names; and where."""
+    return _find_asked_by(known, text.strip()) | _find_asked_by(known, _read_line(text))
 
 
-def _digests_of(known: Witnessed, line: str) -> set[str]:
-    words = split_command(line)
-    found = {digest_argv(words), *(digest_argv((shell, "-c", line)) for shell in _SHELLS)}
-    found.add(digest_argv(_split_plainly(line)))
+def _find_asked_by(known: Witnessed, line: str) -> set[Identity]:
+    words, command = split_command(line), read_command(line)
+    found = {(digest_argv(command.words), command.directory)}
+    whole = [words, *((shell, "-c", line) for shell in _SHELLS), tuple(_split_plainly(line))]
     rest = words[len(_OWN_CHECK) :] if words[: len(_OWN_CHECK)] == _OWN_CHECK else words
     if rest[:1] == ("--",):
-        found.add(digest_argv(rest[1:]))
+        whole.append(rest[1:])
+    found |= {(digest_argv(one), ".") for one in whole}
     if len(rest) == 1:
-        found |= {one.argv_digest for one in known.checks if one.name == rest[0]}
+        found |= {(one.argv_digest, one.directory or ".") for one in known.checks if one.name == rest[0]}
     return found
 
 
 def names_check(known: Witnessed, text: str) -> bool:
     """Whether a command line is that of a check which the run is pinned to."""
-    digests = _digests(known, text)
+    digests = {digest for digest, _ in _find_asked(known, text)}
     return any(one.argv_digest in digests for one in known.checks)
 
 
@@ -366,16 +396,33 @@ def _split_plainly(line: str) -> list[str]:
 
 
 def suggest_command(known: Witnessed, text: str) -> str:
-    """The line that brings the receipt, fit to be pasted into a shell."""
+    """The line that brings the receipt, fit to be pasted into a shell; it starts one program.
+
+    Of a line with several it is the one that counts, or what the project declares.
+    """
     line = _read_line(text)
-    words = split_command(line)
+    words, command = split_command(line), read_command(line)
     session = ["--session", known.session_id] if known.session_id else []
     if words[: len(_OWN_CHECK)] == _OWN_CHECK:
         return line
     if len(words) == 1 and any(one.name == words[0] for one in known.checks):
         return " ".join([*_OWN_CHECK, words[0], *session])
-    is_plain = len(words) > 1 or words[0] == line.partition(" ")[0]
-    return " ".join([*_OWN_CHECK, *session, "--", line if is_plain else f"sh -c {shlex.quote(line)}"])
+    if not command.is_alone:
+        counting = find_counting(line)
+        if not counting and known.checks:
+            return " ".join([*_OWN_CHECK, known.checks[0].name, *session])
+        command = read_command(shlex.join(counting or ("PROGRAM",)))
+    where = [] if command.directory == "." else ["--directory", shlex.quote(command.directory)]
+    program = command.line if command.is_literal else f"sh -c {shlex.quote(command.line)}"
+    return " ".join([*_OWN_CHECK, *session, *where, "--", program])
+
+
+def hide_status(receipt: ReceiptRecorded, checks: tuple[PinnedCheck, ...]) -> ReceiptRecorded:
+    """The receipt without a status that is not that of a program, unless the project declares the line so."""
+    is_declared = any(one.argv_digest == receipt.argv_digest for one in checks)
+    if is_declared or is_status_own(receipt.argv, receipt.check):
+        return receipt
+    return msgspec.structs.replace(receipt, outcome=StatusUnknown())
 
 
 def judge_receipts(
@@ -398,7 +445,8 @@ def judge_receipts(
     newest = (current or own)[-1]
     refs = (newest.receipt_id,)
     if isinstance(newest.outcome, StatusUnknown):
-        fact = "it ran, and nobody told how it ended"
+        is_own = is_status_own(newest.argv, newest.check)
+        fact = "it ran, and nobody told how it ended" if is_own else _NOT_ITS_OWN
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     ended = describe_outcome(newest.outcome)
     is_older = bool(tree and newest.tree_after and not current)

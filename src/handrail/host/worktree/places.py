@@ -6,13 +6,13 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from functools import cached_property
 from typing import assert_never
 
 import msgspec
 
 from handrail.host.private_files import open_regular_file
-from handrail.host.worktree.quotations import QuotedFile, is_near
+from handrail.host.worktree.bounds import HIDDEN, Bounds
+from handrail.host.worktree.quotations import is_quoted
 from handrail.host.worktree.spelling import find_named
 from handrail.ports.worktree import (
     MOST_PLACE_BYTES,
@@ -24,21 +24,23 @@ from handrail.ports.worktree import (
 
 _TOO_MANY = f"only {MOST_PLACES} places are looked at in one call"
 _TOO_LARGE = f"the file is larger than {MOST_PLACE_BYTES:,} bytes".replace(",", " ")
+_NO_LINE = "a quotation is compared at the line that it names, and none is named"
 _BETWEEN_PATHS = re.compile(r"[\s,;:()@#]+")
 _A_PATH = re.compile(r"[/\\][^/\\]*\.\w+$")
 
 
-def see_places(project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
+def see_places(bounds: Bounds, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
     """One answer per place; each file is read once."""
-    root = os.path.realpath(project)
+    if bounds.trouble:
+        return tuple(_answer(place, "unreadable", bounds.trouble) for place in asked)
     read: dict[str, _Text | PlaceSeen] = {}
-    seen = [_see(root, place, read) for place in asked[:MOST_PLACES]]
+    seen = [_see(bounds, place, read) for place in asked[:MOST_PLACES]]
     seen += [_answer(place, "unreadable", _TOO_MANY) for place in asked[MOST_PLACES:]]
     return tuple(seen)
 
 
 class _Text:
-    """A file as lines; searched for quotations only if one is asked for."""
+    """A file as lines."""
 
     def __init__(self, content: bytes) -> None:
         self.is_whole, text = _decode(content)
@@ -47,15 +49,11 @@ class _Text:
         self.lines = text.removesuffix("\n").split("\n")
         """An empty file has one line, as editors show it."""
 
-    @cached_property
-    def quoted(self) -> QuotedFile:
-        return QuotedFile(self.lines)
 
-
-def _see(root: str, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) -> PlaceSeen:
-    if place.written and find_named(root, place.written).state == "there":
+def _see(bounds: Bounds, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) -> PlaceSeen:
+    if place.written and find_named(bounds, place.written).state == "there":
         place = msgspec.structs.replace(place, path=place.written, line=0, end=0, written="")
-    named = find_named(root, place.path)
+    named = find_named(bounds, place.path)
     match named.state:
         case "outside":
             return _answer(place, "outside")
@@ -64,14 +62,16 @@ def _see(root: str, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) -> Pl
         case "impossible":
             return _answer(place, "missing", "no file can have this name")
         case "absent":
-            return _see_loose_text(root, place)
+            return _see_loose_text(bounds, place)
         case "there":
-            return _see_file(named.real, place, read)
+            return _see_file(bounds, named.real, place, read)
+        case "hidden":
+            return _answer(place, "unreadable", HIDDEN)
         case never:
             assert_never(never)
 
 
-def _see_file(real: str, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) -> PlaceSeen:
+def _see_file(bounds: Bounds, real: str, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) -> PlaceSeen:
     try:
         found = os.stat(real)
     except (FileNotFoundError, NotADirectoryError):
@@ -84,6 +84,9 @@ def _see_file(real: str, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) 
         return _answer(place, "unreadable", "it is not a regular file")
     if place.line <= 0 and not place.quote:
         return _answer(place, "here")
+    closed = bounds.explain_closed(os.path.relpath(real, bounds.root), found)
+    if closed:
+        return _answer(place, "unreadable", closed)
     if found.st_size > MOST_PLACE_BYTES:
         return _answer(place, "unreadable", _TOO_LARGE)
     if real not in read:
@@ -109,15 +112,16 @@ def _see_text(place: PlaceAsked, text: _Text) -> PlaceSeen:
         return _answer(seen, "line_missing", _count_lines(len(text.lines)))
     if not place.quote.strip():
         return _answer(place, "here")
-    found = text.quoted.find(place.quote, place.line, last)
-    if not found and not text.is_whole:
-        return _answer(place, "unreadable", "its text is not UTF-8")
-    if found and (place.line <= 0 or is_near(found, place.line, last)):
+    if place.line <= 0:
+        return _answer(place, "unreadable", _NO_LINE)
+    if is_quoted(text.lines, place.path, place.quote, place.line, last):
         return _answer(place, "here")
-    return _answer(place, "quote_missing", f"it stands at line {found}" if found else "")
+    if not text.is_whole:
+        return _answer(place, "unreadable", "its text is not UTF-8")
+    return _answer(place, "quote_missing")
 
 
-def _see_loose_text(root: str, place: PlaceAsked) -> PlaceSeen:
+def _see_loose_text(bounds: Bounds, place: PlaceAsked) -> PlaceSeen:
     """A text that is no path: what it means is unknown, if the paths in it are there."""
     text = place.written or place.path
     if "://" in text:
@@ -125,7 +129,7 @@ def _see_loose_text(root: str, place: PlaceAsked) -> PlaceSeen:
     if any(mark in text for mark in "*?{"):
         return _answer(place, "unreadable", "it is a pattern, and not a path")
     words = [word for word in _BETWEEN_PATHS.split(text) if word]
-    there = [word for word in words if find_named(root, word).state == "there"]
+    there = [word for word in words if find_named(bounds, word).state == "there"]
     if len(words) > 1 and there and not any(_A_PATH.search(word) for word in words if word not in there):
         return _answer(place, "unreadable", f"only the path {there[0]} in it could be looked for")
     return _answer(place, "missing")

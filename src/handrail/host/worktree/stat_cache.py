@@ -33,7 +33,7 @@ COARSEST_CLOCK_NS = 2_000_000_000
 WORTH_SAVING = 64
 """Files read again that make writing the cache worth its price."""
 
-_VERSION = 3
+_VERSION = 4
 _COLUMNS = 5
 LARGEST = (1 << 63) - 1
 _LENGTHS = {"sha1": 20, "sha256": 32}

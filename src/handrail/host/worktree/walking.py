@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from handrail.host.private_files import open_regular_file
+from handrail.host.worktree.bounds import Bounds, is_of_git
 from handrail.host.worktree.by_products import is_by_product
 from handrail.host.worktree.ignore_rules import (
     FILE_NAMES,
@@ -18,8 +19,8 @@ from handrail.host.worktree.ignore_rules import (
 )
 from handrail.ports.worktree import MOST_FILES
 
-NEVER_ENTERED = frozenset({b".git", b".hg", b".svn", b".jj", b"node_modules", b"__pycache__"})
-"""Directories of version control, and those that tools fill with what can be made again."""
+NEVER_ENTERED = frozenset({b".hg", b".svn", b".jj", b"node_modules", b"__pycache__"})
+"""Directories of other version control, and those that tools fill with what can be made again."""
 DEEPEST_FOLDER = 64
 _MOST_FOLDERS = MOST_FILES
 
@@ -40,9 +41,9 @@ NOTHING_INSTEAD: Mapping[bytes, bytes] = {}
 _Rules = tuple[tuple[bytes, tuple[Rule, ...]], ...]
 
 
-def walk_files(project: str, check_time: Callable[[], None]) -> Walked | None:
+def walk_files(bounds: Bounds, check_time: Callable[[], None]) -> Walked | None:
     """Every file that no rule ignores; None when there are too many. Links are listed, never followed."""
-    root = os.fsencode(project)
+    root = os.fsencode(bounds.root)
     paths: list[bytes] = []
     repositories: list[bytes] = []
     skipped = folders = 0
@@ -61,6 +62,8 @@ def walk_files(project: str, check_time: Callable[[], None]) -> Walked | None:
         rules = (*rules, (folder, own)) if own else rules
         for entry in entries:
             path = folder + b"/" + entry.name if folder else entry.name
+            if bounds.is_hidden(path):
+                continue
             if entry.is_dir(follow_symlinks=False):
                 if entry.name in NEVER_ENTERED or _is_ignored(rules, path, is_directory=True):
                     continue
@@ -71,8 +74,7 @@ def walk_files(project: str, check_time: Callable[[], None]) -> Walked | None:
                     continue
                 waiting.append((path, rules, depth + 1))
             elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
-                is_own = entry.name != b".git" and not is_by_product(path)
-                if is_own and not _is_ignored(rules, path, is_directory=False):
+                if not is_by_product(path) and not _is_ignored(rules, path, is_directory=False):
                     paths.append(path)
             else:
                 skipped += 1
@@ -97,7 +99,8 @@ def is_ignored_below(project: str, path: bytes, instead: Mapping[bytes, bytes] =
         rules = (*rules, (folder, found)) if found else rules
         here = b"/".join(names[: depth + 1])
         is_folder = here != path or os.path.isdir(os.path.join(root, path))
-        if names[depth] in NEVER_ENTERED or _is_ignored(rules, here, is_directory=is_folder):
+        is_left = is_of_git(names[depth]) or names[depth] in NEVER_ENTERED
+        if is_left or _is_ignored(rules, here, is_directory=is_folder):
             return True
     return False
 

@@ -26,6 +26,7 @@ from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Paylo
 from handrail.contract.printed_text import PrintedText, strip_escapes
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import make_readable
+from handrail.engine.command_lines import find_counting
 from handrail.engine.events import (
     ReceiptRecorded,
 )
@@ -45,6 +46,7 @@ from handrail.engine.receipts import (
     describe_outcome,
     digest_argv,
     has_passed,
+    is_status_own,
 )
 from handrail.engine.reply import ToolCall
 from handrail.operations.checks.reports import UnreadableReport, count_tests
@@ -362,6 +364,11 @@ def _count(
 
 
 def _after(command: _Command, uncounted: str) -> list[Notice]:
+    if not is_status_own(command.argv, command.check):
+        counting = " ".join(find_counting(" ".join(command.argv[-1:])))
+        message = "Its line starts several programs, so its status is not that of one; "
+        message += f"run {counting} alone." if counting else "run the one that counts alone."
+        return [Notice(type="status_not_own", message=message[:500], severity="warning")]
     if not uncounted or command.report is None:
         return []
     message = f"Nothing was counted, so it has not passed: {uncounted} ({command.report.path})."
@@ -411,7 +418,8 @@ def _describe(rt: Runtime, session: Session, receipt: ReceiptRecorded) -> CheckR
         argv=receipt.argv,
         directory=receipt.directory,
         status=describe_outcome(receipt.outcome),
-        has_passed=has_passed(receipt.outcome, receipt.counts, receipt.uncounted),
+        has_passed=is_status_own(receipt.argv, receipt.check)
+        and has_passed(receipt.outcome, receipt.counts, receipt.uncounted),
         exit_status=_exit_status(receipt.outcome),
         duration_ms=receipt.duration_ms,
         output_bytes=receipt.output_bytes,

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_IO, E_NOT_FOUND
+from handrail.contract.credential_files import holds_credentials
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import shorten
@@ -107,11 +108,13 @@ def show_diff(rt: Runtime, request: ShowDiff) -> CodeDiff:
 
 def _digests(differing: tuple[Difference, ...], side: str) -> set[str]:
     entries: list[TreeEntry] = [one.before if side == "before" else one.after for one in differing]
-    return {entry.digest for entry in entries if entry.mode != "absent"}
+    return {one.digest for one in entries if one.mode != "absent" and not holds_credentials(one.path)}
 
 
 def _diff_file(one: Difference, contents: Mapping[str, bytes]) -> tuple[DiffedFile, str]:
     file = DiffedFile(path=one.path, change=describe_change(one), added=0, removed=0, note="")
+    if holds_credentials(one.path):  # two files may have one content, and so one digest
+        return _without(file, "it holds credentials, which are never shown"), ""
     sides = [b"" if side.mode == "absent" else contents.get(side.digest) for side in (one.before, one.after)]
     old, new = sides
     if old is None or new is None:

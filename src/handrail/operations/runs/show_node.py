@@ -27,7 +27,7 @@ from handrail.engine.history import (
     seen_at,
 )
 from handrail.engine.navigate import Running, leaves_of, step_key
-from handrail.engine.receipts import describe_outcome, has_passed
+from handrail.engine.receipts import describe_outcome, has_passed, is_status_own
 from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
@@ -485,7 +485,8 @@ def _receipt(held: Receipt) -> NodeReceipt:
         command=list(fact.argv),
         directory=fact.directory,
         outcome=describe_outcome(fact.outcome),
-        has_passed=has_passed(fact.outcome, fact.counts, fact.uncounted),
+        has_passed=is_status_own(fact.argv, fact.check)
+        and has_passed(fact.outcome, fact.counts, fact.uncounted),
         by=fact.by,
         at=held.at,
         duration_ms=fact.duration_ms,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
+from handrail.contract.credential_files import holds_credentials
+from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.packs import matches
 from handrail.host.worktree.trees import is_plain_path, read_path
 from handrail.ports.worktree import TreeEntry
@@ -20,15 +22,17 @@ _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW"
 
 
 def find_text(
-    project: str, files: Iterable[TreeEntry], needles: Sequence[bytes], most_bytes: int
+    bounds: Bounds, files: Iterable[TreeEntry], needles: Sequence[bytes], most_bytes: int
 ) -> Iterator[tuple[TreeEntry, bytes | None]]:
     """The files that hold one of the needles. Only those are digested: to look for text is cheaper."""
+    project = bounds.root
     folder, descriptor = "", os.open(project, _FOLDER)
     only = needles[0] if len(needles) == 1 else b""
     try:
         for entry in files:
             is_plain = entry.mode in ("file", "executable") and not entry.digest.startswith("size:")
-            if not is_plain or entry.size > most_bytes:
+            is_closed = holds_credentials(entry.path) or bounds.is_hidden(read_path(entry.path))
+            if not is_plain or is_closed or entry.size > most_bytes:
                 continue
             above, _, name = entry.path.rpartition("/")
             if above != folder or descriptor < 0:

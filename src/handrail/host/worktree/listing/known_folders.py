@@ -15,6 +15,7 @@ import os
 from array import array
 from collections.abc import Mapping
 
+from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.repository import Repository
 from handrail.host.worktree.stat_cache import (
     COARSEST_CLOCK_NS,
@@ -60,20 +61,20 @@ def holds(known: KnownFolders, project: str) -> bool:
 
 
 def remember(
-    project: str,
+    bounds: Bounds,
     repository: Repository,
     environment: Mapping[str, str],
     index: str,
     table: TrackedTable,
     printed: bytes,
-    excluded: bytes,
     asked_at: int,
 ) -> KnownFolders | None:
     """What git has just listed, with its conditions; None where they cannot be told, or have not settled."""
+    project = bounds.root
     deciding = _find_deciding(project, repository, environment)
     if deciding is None:
         return None
-    walked = _walk(project, repository, table, printed, excluded)
+    walked = _walk(bounds, repository, table, printed)
     if walked is None:
         return None
     folders, ignore_files = walked
@@ -127,12 +128,12 @@ def _find_deciding(
 
 
 def _walk(
-    project: str, repository: Repository, table: TrackedTable, printed: bytes, excluded: bytes
+    bounds: Bounds, repository: Repository, table: TrackedTable, printed: bytes
 ) -> tuple[list[bytes], list[bytes]] | None:
     """The folders that git looks into, and the ignore files in them."""
     listed = printed.split(b"\0")
     others = {path.rstrip(b"/") for path in (*table.submodules, *listed) if path[-1:] == b"/"}
-    others |= {*table.submodules, excluded}
+    others |= {*table.submodules}
     holding = set(find_folders(path for path in listed if path[-1:] != b"/"))
     watched: dict[bytes, None] = {}
     ignore_files: list[bytes] = []
@@ -143,13 +144,13 @@ def _walk(
             watched[folder] = None
             if folder in others:
                 continue
-            found = _scan(project, folder)
+            found = _scan(bounds, folder)
             if found is None:
                 return None
             below, has_ignore_file = found
             unknown |= below
             if has_ignore_file:
-                ignore_files.append(os.path.join(os.fsencode(project), folder, _IGNORE_FILE))
+                ignore_files.append(os.path.join(os.fsencode(bounds.root), folder, _IGNORE_FILE))
         unknown -= watched.keys()
         waiting = unknown & (holding | others)
         asked = unknown - waiting
@@ -157,23 +158,23 @@ def _walk(
         if ignored is None or len(watched) + len(unknown) > _MOST_FOLDERS:
             return None
         waiting |= asked - ignored
-        waiting.discard(excluded)
         if not waiting:
             return list(watched), ignore_files
     return None
 
 
-def _scan(project: str, folder: bytes) -> tuple[set[bytes], bool] | None:
+def _scan(bounds: Bounds, folder: bytes) -> tuple[set[bytes], bool] | None:
     """The folders in this one, and whether it has an ignore file."""
     below: set[bytes] = set()
     has_ignore_file = False
     try:
-        with os.scandir(os.path.join(os.fsencode(project), folder)) as entries:
+        with os.scandir(os.path.join(os.fsencode(bounds.root), folder)) as entries:
             for entry in entries:
+                path = entry.name if folder == b"." else folder + b"/" + entry.name
                 if entry.name == _IGNORE_FILE:
                     has_ignore_file = True
-                elif entry.name != b".git" and entry.is_dir(follow_symlinks=False):
-                    below.add(entry.name if folder == b"." else folder + b"/" + entry.name)
+                elif not bounds.is_hidden(path) and entry.is_dir(follow_symlinks=False):
+                    below.add(path)
     except OSError:
         return None
     return below, has_ignore_file

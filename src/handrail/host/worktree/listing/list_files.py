@@ -11,9 +11,8 @@ import stat
 from collections.abc import Mapping
 
 from handrail.host.git import RunningGit
-from handrail.host.worktree.by_products import is_by_product
 from handrail.host.worktree.listing import known_folders
-from handrail.host.worktree.repository import Repository, RepositoryFacts, is_inside
+from handrail.host.worktree.repository import Repository, RepositoryFacts
 from handrail.host.worktree.stat_cache import (
     COARSEST_CLOCK_NS,
     WORTH_SAVING,
@@ -26,7 +25,6 @@ from handrail.host.worktree.trees import (
     TOO_MANY,
     Look,
     find_tracked,
-    is_below,
     make_entries,
     make_entry,
     read_path,
@@ -39,12 +37,12 @@ _FILES_BETWEEN_CLOCKS = 256
 _NO_ENDING = os.fsencode(NO_ENDING)
 
 
-def list_without_git(look: Look, excluded: bytes, suffixes: tuple[bytes, ...]) -> FileList | Unseen:
+def list_without_git(look: Look, suffixes: tuple[bytes, ...]) -> FileList | Unseen:
     """Those of a walk."""
-    walked = walk_files(look.project, look.check_time)
+    walked = walk_files(look.bounds, look.check_time)
     if walked is None:
         return Unseen(reason=TOO_MANY)
-    wanted = [path for path in walked.paths if _is_asked(path, suffixes) and not is_below(path, excluded)]
+    wanted = [path for path in walked.paths if _is_asked(path, suffixes)]
     states = look.see_others(wanted)
     return FileList(
         files=make_entries(states, look.cache.algorithm),
@@ -59,7 +57,6 @@ def list_with_git(
     repository: Repository,
     facts: RepositoryFacts,
     untracked: RunningGit,
-    excluded: bytes,
     suffixes: tuple[bytes, ...],
     environment: Mapping[str, str],
 ) -> FileList | Unseen:
@@ -69,10 +66,10 @@ def list_with_git(
     printed = None if table is None else untracked.answer()
     if table is None or printed is None:
         return Unseen(reason=REFUSED)
-    listed = _list(look, table, printed, excluded, suffixes, look.find_linked(table.folders))
+    listed = _list(look, table, printed, suffixes, look.find_linked(table.folders))
     if table is older and isinstance(listed, FileList):  # a project that is asked about more than once
         known = known_folders.remember(
-            look.project, repository, environment, facts.index, table, printed, excluded, look.began_ns
+            look.bounds, repository, environment, facts.index, table, printed, look.began_ns
         )
         look.cache.unsaved += WORTH_SAVING if known != look.cache.folders else 0
         look.cache.folders = known
@@ -90,27 +87,22 @@ def can_list_known(cache: StatCache, project: str) -> bool:
     )
 
 
-def list_known(look: Look, excluded: bytes, suffixes: tuple[bytes, ...]) -> FileList | Unseen:
+def list_known(look: Look, suffixes: tuple[bytes, ...]) -> FileList | Unseen:
     """The same as with git, whose answer is known; no folder has become a link either."""
     known, table = look.cache.folders, look.cache.tracked
     assert known is not None, "checked by the caller"
     assert table is not None, "checked by the caller"
-    return _list(look, table, known.untracked, excluded, suffixes, frozenset())
+    return _list(look, table, known.untracked, suffixes, frozenset())
 
 
 def _list(
     look: Look,
     table: TrackedTable,
     printed: bytes,
-    excluded: bytes,
     suffixes: tuple[bytes, ...],
     linked: frozenset[bytes],
 ) -> FileList | Unseen:
-    new = [
-        path
-        for path in printed.split(b"\0")
-        if is_inside(path) and not is_below(path, excluded) and not is_by_product(path)
-    ]
+    new = look.keep_new(printed.split(b"\0"))
     if len(table.paths) + len(new) > MOST_FILES:
         return Unseen(reason=TOO_MANY)
     skipped, _ = look.split_skipped(table)
