@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.reading.parse import Parsed, Problem
     from handrail.surfaces.cli.run import CommandParts
-    from handrail.surfaces.http.app import McpApp
+    from handrail.surfaces.http.app import AnswerMcp
     from handrail.surfaces.http.calls import Served
     from handrail.surfaces.http.companions.agent_card import A2aCalls, InThread
     from handrail.surfaces.mcp.adapter import Adapter
@@ -345,7 +345,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
 
 
 def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
-    """`serve` and `console`. The MCP app is made here and handed over, so that no surface knows another."""
+    """`serve` and `console`. The MCP door is made here and handed over, so that no surface knows another."""
     from importlib.util import find_spec
 
     from msgspec.structs import replace
@@ -369,13 +369,14 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
     options = ServeOptions(command=path, opens_browser=opens, store=home_directory(environment), **given)
     mvi: Any = parsed.options.get("mvi", "standard")
 
-    def build_mcp(runtime: "Runtime", port: int) -> "McpApp":
+    def build_mcp(runtime: "Runtime") -> "AnswerMcp":
         from handrail.runtime.permission import announce_process
         from handrail.surfaces.mcp.adapter import Adapter
-        from handrail.surfaces.mcp.over_http import HttpApp, build_server, loopback_authorities
+        from handrail.surfaces.mcp.over_http import HttpDoor
 
-        announce_process(runtime, "http", tuple(Adapter(runtime).tools))
-        return HttpApp(build_server(runtime, mvi=mvi), loopback_authorities(port))
+        adapter = Adapter(runtime, mvi=mvi)
+        announce_process(runtime, "http", tuple(adapter.tools))
+        return HttpDoor(adapter).answer
 
     def build_a2a(served: "Served", in_thread: "InThread") -> "A2aCalls":
         from handrail.surfaces.http.companions.a2a_calls import Calls

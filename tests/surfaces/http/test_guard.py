@@ -87,7 +87,7 @@ def paths_of(app: App) -> Iterator[tuple[Route, str]]:
     """An address for every registered route, and one that no route knows."""
     for route in app.router.routes:
         yield route, route.pattern.replace("**", "x/y").replace("*", "x")
-    yield Route(pattern="/nothing", methods=METHODS), "/nothing"
+    yield Route(pattern="/nothing", methods=METHODS, handler=app.router.routes[0].handler), "/nothing"
 
 
 def answers(app: App, requests: list[tuple[str, str, Headers]]) -> list[Answered]:

@@ -6,9 +6,8 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote as percent_encode
 
 import msgspec
@@ -41,6 +40,7 @@ from handrail.surfaces.http.companions.lafs import (
 from handrail.surfaces.http.exchange import (
     HTML_TYPE,
     JSON_TYPE,
+    Headers,
     HttpRequest,
     Receive,
     Response,
@@ -66,12 +66,18 @@ SHELLS = ("/", "/sessions/**", "/workflows/**", "/builtins", "/gaps", "/import",
 """Addresses of the Console: each returns the same page without data."""
 
 
-class McpApp(Protocol):
-    """The MCP server as an ASGI app; it runs while `running` is entered."""
+class McpAnswer(Protocol):
+    """What the MCP server answers to one message: JSON, or nothing."""
 
-    def running(self) -> AbstractAsyncContextManager[None]: ...
+    @property
+    def status(self) -> int: ...
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+    @property
+    def body(self) -> bytes: ...
+
+
+AnswerMcp: TypeAlias = Callable[[Headers, bytes], McpAnswer]
+"""Answers one message from its headers and body, in a worker thread."""
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +85,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
     runtime: Runtime
     identity: Identity
-    mcp: McpApp
+    answer_mcp: AnswerMcp
     notices: Callable[[str], Sequence[Notice]] = lambda _: ()
     log: Callable[[str], None] | None = None
     """Where a line per request goes; None: nowhere."""
@@ -151,7 +157,7 @@ class App:
                 pattern="/mcp",
                 methods=("POST",),
                 serves="[MCP](mcp.md), stateless, in both eras.",
-                mounted=self._parts.mcp,
+                handler=self._call_mcp,
             ),
             Route(
                 pattern="/api/view/**",
@@ -213,6 +219,12 @@ class App:
             if self._a2a is None:
                 self._a2a = await self._in_thread(lambda: build(self._served, self._in_thread))
         return await self._a2a.answer(request, body)
+
+    async def _call_mcp(self, request: HttpRequest) -> Response:
+        body = await read_body(request)
+        told = await self._in_thread(lambda: self._parts.answer_mcp(request.headers, body))
+        headers = ((b"content-type", JSON_TYPE),) if told.body else ()
+        return Response(status=told.status, headers=headers, body=told.body)
 
     async def _ledger(self, request: HttpRequest) -> Response:
         return await self._in_thread(lambda: answer_ledger(self._served, request))
@@ -280,8 +292,6 @@ class App:
         match scope["type"]:
             case "http":
                 await self._answer(scope, receive, send)
-            case "lifespan":
-                await self._live_through(receive, send)
             case "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             case _:
@@ -301,17 +311,16 @@ class App:
         found = self.router.find(scope["path"])
         refusal = self._refusal(scope, found)
         if refusal is not None:
-            response: Response | None = problem(refusal, request_id)
+            response = problem(refusal, request_id)
         else:
             assert found is not None, "what no route fits is refused"
             weight = 0 if found.route.is_always_answered else 1
             self.load.requests += weight
             try:
-                response = await self._serve(found, scope, receive, send_guarded, request_id)
+                response = await self._serve(found, scope, receive, request_id)
             finally:
                 self.load.requests -= weight
-        if response is not None and not statuses:
-            await self._send(receive, send_guarded, response, scope)
+        await self._send(receive, send_guarded, response, scope)
         if self._parts.log is not None:
             took = int((time.monotonic() - started) * 1000)
             line = _log_line(scope, statuses, took, request_id)
@@ -344,15 +353,7 @@ class App:
             )
         return None
 
-    async def _serve(
-        self, found: Found, scope: Scope, receive: Receive, send: Send, request_id: str
-    ) -> Response | None:
-        """What is to be sent; None where a mounted app has sent it."""
-        route = found.route
-        if route.mounted is not None:
-            ended = await self._in_time(route.mounted(scope, receive, send))
-            return problem(ended, request_id) if isinstance(ended, Failure) else None
-        assert route.handler is not None, "a route has a handler or an app"
+    async def _serve(self, found: Found, scope: Scope, receive: Receive, request_id: str) -> Response:
         request = HttpRequest(
             id=request_id,
             method=scope["method"],
@@ -361,7 +362,7 @@ class App:
             headers=tuple(scope["headers"]),
             receive=receive,
         )
-        answered = await self._in_time(route.handler(request))
+        answered = await self._in_time(found.route.handler(request))
         return problem(answered, request_id) if isinstance(answered, Failure) else answered
 
     async def _send(self, receive: Receive, send: Send, response: Response, scope: Scope) -> None:
@@ -384,16 +385,6 @@ class App:
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-
-    # The life of the server
-
-    async def _live_through(self, receive: Receive, send: Send) -> None:
-        """Keep the MCP server running between the first and the last request."""
-        await receive()
-        async with self._parts.mcp.running():
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-        await send({"type": "lifespan.shutdown.complete"})
 
 
 _TOO_LATE = Failure(

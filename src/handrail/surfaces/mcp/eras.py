@@ -1,15 +1,17 @@
 """The two eras of the protocol: how a connection opens, the shape of requests, and what answers add.
 
 The client's first request decides: one with the 2026-07-28 envelope opens a stateless connection, any other
-one the older handshake. Both answer what the protocol library answers, byte for byte.
+one the older handshake; behind HTTP each request is a connection, and a header decides. Both answer what the
+protocol library answers, byte for byte.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
@@ -44,6 +46,7 @@ _ENVELOPE = "io.modelcontextprotocol/"
 _VERSION = _ENVELOPE + "protocolVersion"
 _CAPABILITIES = _ENVELOPE + "clientCapabilities"
 _LEVELS = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+_Era: TypeAlias = Literal["handshake", "stateless"]
 _Shaped = TypeVar("_Shaped")
 
 
@@ -231,12 +234,14 @@ _LIFETIMES_MS = {
 class Connection:
     """One connection: its era, and what its client said about itself. Only the reading thread uses it."""
 
-    def __init__(self, tool_set: ToolSet = WORKFLOW_SET) -> None:
+    def __init__(self, tool_set: ToolSet = WORKFLOW_SET, era: _Era | None = None) -> None:
+        """`era` is given for a connection of one request, which no handshake opens."""
         self._tool_set = tool_set
-        self._era: Literal["", "handshake", "stateless"] = ""
+        self._is_one_request = era is not None
+        self._era = era
         self._version = HANDSHAKE_VERSIONS[-1]
         self._asking: Asking = "never"
-        self._is_accepted = False
+        self._is_accepted = era is not None
 
     @property
     def takes_lists(self) -> bool:
@@ -250,7 +255,7 @@ class Connection:
     def answer(self, request: ClientRequest) -> ResultOrRefusal | Work:
         """The answer if it is known at once, else the work that finds it."""
         is_enveloped = request.method != "initialize" and _has_envelope(request.params)
-        if not self._era:
+        if self._era is None:
             self._era = "stateless" if is_enveloped else "handshake"
         if self._era == "stateless":
             return self._answer_stateless(request)
@@ -304,9 +309,8 @@ class Connection:
         return method not in _UNSERVED and capability in self._tool_set.capabilities
 
     def _answer_stateless(self, request: ClientRequest) -> ResultOrRefusal | Work:
-        refusal = (
-            _initialized_late(request) if request.method == "initialize" else _envelope_flaw(request.params)
-        )
+        is_late = request.method == "initialize" and not self._is_one_request
+        refusal = _initialized_late(request) if is_late else _envelope_flaw(request.params)
         if refusal is not None:
             return refusal
         shape = _STATELESS.get(request.method)
@@ -431,9 +435,17 @@ def _envelope_flaw(params: dict[str, Json]) -> Refusal | None:
     version = meta[_VERSION]
     if not isinstance(version, str):
         return Refusal(code=INVALID_PARAMS, message="the protocol-version envelope value must be a string")
-    if version not in STATELESS_VERSIONS:
-        return _unsupported("Unsupported protocol version", version)
-    return None
+    return None if version in STATELESS_VERSIONS else refuse_version(version)
+
+
+def named_version(params: dict[str, Json]) -> Json | UnsetType:
+    """The version that a whole envelope names; UNSET where the envelope is not whole."""
+    meta = params.get("_meta")
+    return meta.get(_VERSION, UNSET) if isinstance(meta, dict) and _CAPABILITIES in meta else UNSET
+
+
+def refuse_version(version: str) -> Refusal:
+    return _unsupported("Unsupported protocol version", version)
 
 
 def _initialized_late(request: ClientRequest) -> Refusal:
