@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tools.cli_reference import cli_reference
+from handrail.surfaces.cli.self_description.reference_data import cli_reference
 from tools.page_parts import page, table, type_text
 
 _NAMES = "#/$defs/"

@@ -14,10 +14,10 @@ from handrail.contract.conformance.cli_contract import EXITS
 from handrail.engine.events import Event, Fact
 from handrail.runtime.operation import operation
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
+from handrail.surfaces.cli.self_description import command_tables
+from handrail.surfaces.cli.self_description.reference_data import cli_reference
 from handrail.surfaces.mcp.code.tool_set import code_tools
 from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema
-from tools import cli_tables
-from tools.cli_reference import cli_reference
 from tools.page_parts import page, table, type_text
 
 _EFFECTS = {
@@ -45,8 +45,8 @@ _UNTOLD = {
 
 def cli_page() -> str:
     """docs/reference/cli.md"""
-    entries = cli_tables.command_help().values()
-    shared = ", ".join(_code_link(code) for code in cli_tables.SHARED_ERRORS)
+    entries = command_tables.command_help().values()
+    shared = ", ".join(_code_link(code) for code in command_tables.SHARED_ERRORS)
     return page(
         "# Command line",
         "Every command of `handrail`: its flags, its effect, its errors.\n"
@@ -64,7 +64,7 @@ def cli_page() -> str:
         *(_command_section(entry) for entry in entries),
         "## Global flags",
         "They stand anywhere on the line.\nA flag beats its environment variable.",
-        _params_table(cli_tables.global_help(), has_environment=True),
+        _params_table(command_tables.global_help(), has_environment=True),
         "## Parsing",
         "- Names are exact: no prefixes, no case folding.\n"
         "- `--a=b` is the same as `--a b`; `--` ends flags.\n"
@@ -82,8 +82,8 @@ def cli_page() -> str:
 
 def _flag_rows() -> list[list[str]]:
     """Every flag of every command once, sorted."""
-    shared = {one["name"]: one["environment"] for one in cli_tables.global_help()}
-    commands = cli_tables.commands()
+    shared = {one["name"]: one["environment"] for one in command_tables.global_help()}
+    commands = command_tables.commands()
     offered: dict[str, list[str]] = {}
     for path, command in commands.items():
         own = [param["flag"] for param in command["params"] if param["flag"]]
@@ -208,7 +208,7 @@ def _command_section(entry: CommandHelp) -> str:
         parts.append(_params_table(entry["params"], has_environment=False))
     parts.append("```sh\n" + "\n".join(entry["examples"]) + "\n```")
     parts.append(_answers(entry["path"]))
-    own = [code for code in entry["errors"] if code not in cli_tables.SHARED_ERRORS]
+    own = [code for code in entry["errors"] if code not in command_tables.SHARED_ERRORS]
     if own:
         parts.append("Errors: " + ", ".join(_code_link(code) for code in own) + ".")
     return "\n\n".join(parts)

@@ -18,7 +18,7 @@ from handrail.surfaces.cli.call import OWN_OPERATION_NAMES
 from handrail.surfaces.cli.commands.all import ROWS
 from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.self_description import _catalog
+from handrail.surfaces.cli.self_description import command_tables
 from tests.house.markdown import links
 from tests.house.tree import ROOT
 from tools.generate import generated_files, main, stale_files, write_files
@@ -99,7 +99,7 @@ def test_an_unknown_argument_is_refused(capsys: pytest.CaptureFixture[str]) -> N
     assert "Usage:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["reading/_table.py", "self_description/_catalog.py"])
+@pytest.mark.parametrize("name", ["reading/_table.py"])
 def test_the_tables_are_literals_and_import_nothing_at_run_time(contents: dict[str, str], name: str) -> None:
     tree = ast.parse(contents[f"src/handrail/surfaces/cli/{name}"])
 
@@ -141,8 +141,8 @@ def test_positions_are_numbered_from_one_and_only_the_last_is_plural() -> None:
 
 
 def test_every_command_is_described_with_an_example_and_its_flags() -> None:
-    assert list(_catalog.COMMANDS) == list(_table.COMMANDS) == [row.path for row in ROWS]
-    for path, entry in _catalog.COMMANDS.items():
+    assert list(command_tables.command_help()) == list(_table.COMMANDS) == [row.path for row in ROWS]
+    for path, entry in command_tables.command_help().items():
         assert entry["summary"].endswith("."), path
         assert entry["examples"], path
         assert all(example.startswith(f"handrail {path}") for example in entry["examples"])
