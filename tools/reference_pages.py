@@ -16,8 +16,8 @@ from handrail.runtime.operation import operation
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
-from handrail.surfaces.mcp.code.tool_set import code_tools
-from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema
+from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, code_tools
+from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema, tool_definitions
 from tools.page_parts import page, table, type_text
 
 _EFFECTS = {
@@ -165,22 +165,20 @@ def events_page() -> str:
     )
 
 
-def mcp_tools_page(definitions: Sequence[dict[str, Any]], code: Sequence[dict[str, Any]]) -> str:
+def mcp_tools_page() -> str:
     """docs/reference/mcp-tools.md"""
     return page(
         "# MCP tools",
         "Every tool of `handrail mcp`, in the order in which clients receive them.\n"
-        "The definitions as clients receive them are in `schemas/mcp-tools.json`.\n"
         "[The MCP server](mcp.md) tells what replies look like.\n"
         "[Build on the MCP server](../how-to/build-on-mcp.md) shows how to use them.",
-        *(_tool_section(definition) for definition in definitions),
+        *(_tool_section(definition) for definition in tool_definitions(start_session=True)),
         "## The code set\n\n"
         "`handrail mcp --set code` serves these five tools instead, for agents without a shell; "
         "one server serves one set.\n"
-        "Their definitions are in `schemas/mcp-code-tools.json`.\n"
         "[Code tools](../explanation/code-tools.md) tells what the answers mean.\n"
         "Each answer has tokens; pass one back as `continuation`, to the tool that `next_actions` names.",
-        *(_tool_section(_with_descriptions(definition)) for definition in code),
+        *(_tool_section(_with_descriptions(definition)) for definition in code_tool_definitions()),
     )
 
 
@@ -217,7 +215,7 @@ def _command_section(entry: CommandHelp) -> str:
 def _answers(path: str) -> str:
     told = _catalogue()[path]
     labels = dict.fromkeys(filter(None, (told["output_schema"], told["dry_run_output_schema"])))
-    links = [f"[{label}](answers.md#{label})" for label in labels]
+    links = [f"[{label}](answers.md)" for label in labels]
     return f"Answers: {', with `--dry-run` '.join(links)}."
 
 
