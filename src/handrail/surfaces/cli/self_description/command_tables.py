@@ -127,6 +127,7 @@ def command_of(path: str) -> Command:
     return Command(
         path=row.path,
         operation=row.operation,
+        tool="" if called is None else called.tool,
         summary=row.summary if called is None else called.summary,
         effect=_effect(row, called),
         params=tuple(_param(spelling, fields) for spelling in _spellings(row, fields)),

@@ -20,7 +20,6 @@ from handrail.surfaces.cli.self_description import command_tables
 
 DEEPEST_FIELD = 3
 DEFAULT_MVI_TOKENS = {"answer": 1_200, "item": 120}
-PAGE_FIELDS = ("items", "count", "next_cursor", "has_more")
 _PLACE = {
     "next_cursor": {"type": ["string", "null"]},
     "offset": {"type": "integer", "minimum": 0},
@@ -101,8 +100,9 @@ class _Schemas:
         refs = [self._refs[kind] for kind in kinds]
         schema = refs[0] if len(refs) == 1 else {"anyOf": refs}
         if called.item is not None:
-            fields = [*PAGE_FIELDS, *fields, *(f"items.{name}" for name in self._fields_of(called.item))]
             schema = _page_schema(schema, self._refs[called.item])
+            rows = [f"items.{name}" for name in self._fields_of(called.item)]
+            fields = [*schema["properties"], *fields, *rows]
         if called.shape.rows:
             fields = [*fields, *(key for key in PLACE_KEYS if key not in fields)]
             schema = {"type": "object", "allOf": [schema], "properties": _PLACE}
@@ -157,7 +157,7 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
         "type": {"read": "read", "server": "server"}.get(effect, "write" if called is not None else "read"),
         "effect": effect,
         "operation": row.operation or None,
-        "tool": (called.tool if called is not None else "") or None,
+        "tool": command["tool"] or None,
         "description": helped["summary"],
         "usage": helped["usage"],
         "params": [
