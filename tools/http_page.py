@@ -39,8 +39,8 @@ _INPUT = f"""## Input and answers
 
 Only what reads can be fetched: `GET {PREFIX}session.list?limit=5&status=blocked`.
 Each parameter is a field of the operation's input; a list repeats its name.
-Everything can be posted, as a JSON object with the same fields; [the \
-schemas](../../schemas/operations.json) describe them.
+Everything can be posted, as a JSON object with the same fields; in the \
+repository, `python tools/generate.py --schemas DIRECTORY` writes their JSON Schemas.
 Names that begin with an underscore say how to answer, in the query or in the body:
 
 | name | in a query | in a body |

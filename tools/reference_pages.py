@@ -14,10 +14,10 @@ from handrail.contract.conformance.cli_contract import EXITS
 from handrail.engine.events import Event, Fact
 from handrail.runtime.operation import operation
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
-from handrail.surfaces.mcp.code.tool_set import code_tools
-from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema
-from tools import cli_tables
-from tools.cli_reference import cli_reference
+from handrail.surfaces.cli.self_description import command_tables
+from handrail.surfaces.cli.self_description.reference_data import cli_reference
+from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, code_tools
+from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema, tool_definitions
 from tools.page_parts import page, table, type_text
 
 _EFFECTS = {
@@ -45,8 +45,8 @@ _UNTOLD = {
 
 def cli_page() -> str:
     """docs/reference/cli.md"""
-    entries = cli_tables.command_help().values()
-    shared = ", ".join(_code_link(code) for code in cli_tables.SHARED_ERRORS)
+    entries = command_tables.command_help().values()
+    shared = ", ".join(_code_link(code) for code in command_tables.SHARED_ERRORS)
     return page(
         "# Command line",
         "Every command of `handrail`: its flags, its effect, its errors.\n"
@@ -64,7 +64,7 @@ def cli_page() -> str:
         *(_command_section(entry) for entry in entries),
         "## Global flags",
         "They stand anywhere on the line.\nA flag beats its environment variable.",
-        _params_table(cli_tables.global_help(), has_environment=True),
+        _params_table(command_tables.global_help(), has_environment=True),
         "## Parsing",
         "- Names are exact: no prefixes, no case folding.\n"
         "- `--a=b` is the same as `--a b`; `--` ends flags.\n"
@@ -82,8 +82,8 @@ def cli_page() -> str:
 
 def _flag_rows() -> list[list[str]]:
     """Every flag of every command once, sorted."""
-    shared = {one["name"]: one["environment"] for one in cli_tables.global_help()}
-    commands = cli_tables.commands()
+    shared = {one["name"]: one["environment"] for one in command_tables.global_help()}
+    commands = command_tables.commands()
     offered: dict[str, list[str]] = {}
     for path, command in commands.items():
         own = [param["flag"] for param in command["params"] if param["flag"]]
@@ -165,22 +165,20 @@ def events_page() -> str:
     )
 
 
-def mcp_tools_page(definitions: Sequence[dict[str, Any]], code: Sequence[dict[str, Any]]) -> str:
+def mcp_tools_page() -> str:
     """docs/reference/mcp-tools.md"""
     return page(
         "# MCP tools",
         "Every tool of `handrail mcp`, in the order in which clients receive them.\n"
-        "The definitions as clients receive them are in `schemas/mcp-tools.json`.\n"
         "[The MCP server](mcp.md) tells what replies look like.\n"
         "[Build on the MCP server](../how-to/build-on-mcp.md) shows how to use them.",
-        *(_tool_section(definition) for definition in definitions),
+        *(_tool_section(definition) for definition in tool_definitions(start_session=True)),
         "## The code set\n\n"
         "`handrail mcp --set code` serves these five tools instead, for agents without a shell; "
         "one server serves one set.\n"
-        "Their definitions are in `schemas/mcp-code-tools.json`.\n"
         "[Code tools](../explanation/code-tools.md) tells what the answers mean.\n"
         "Each answer has tokens; pass one back as `continuation`, to the tool that `next_actions` names.",
-        *(_tool_section(_with_descriptions(definition)) for definition in code),
+        *(_tool_section(_with_descriptions(definition)) for definition in code_tool_definitions()),
     )
 
 
@@ -208,7 +206,7 @@ def _command_section(entry: CommandHelp) -> str:
         parts.append(_params_table(entry["params"], has_environment=False))
     parts.append("```sh\n" + "\n".join(entry["examples"]) + "\n```")
     parts.append(_answers(entry["path"]))
-    own = [code for code in entry["errors"] if code not in cli_tables.SHARED_ERRORS]
+    own = [code for code in entry["errors"] if code not in command_tables.SHARED_ERRORS]
     if own:
         parts.append("Errors: " + ", ".join(_code_link(code) for code in own) + ".")
     return "\n\n".join(parts)
@@ -217,7 +215,7 @@ def _command_section(entry: CommandHelp) -> str:
 def _answers(path: str) -> str:
     told = _catalogue()[path]
     labels = dict.fromkeys(filter(None, (told["output_schema"], told["dry_run_output_schema"])))
-    links = [f"[{label}](answers.md#{label})" for label in labels]
+    links = [f"[{label}](answers.md)" for label in labels]
     return f"Answers: {', with `--dry-run` '.join(links)}."
 
 

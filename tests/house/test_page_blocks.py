@@ -34,7 +34,7 @@ from tests.house.tree import Source, check, check_planted, is_generated, markdow
 RUN_ELSEWHERE = {
     "docs/reference/cli.md": "examples of the commands: tests/conformance/test_every_declaration.py",
     "skills/": "lines of the skill: tests/surfaces/cli/test_skill_lines.py",
-    "src/handrail/packed/": "a copy of the skill and the changelog",
+    "src/handrail/packed/": "links to the skill and the changelog, and the description of a release",
 }
 RUNNABLE = ("handrail", "js-tools", "echo", "for")
 """What a script of a page may begin with, after an assignment; anything else could touch the machine."""

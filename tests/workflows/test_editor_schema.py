@@ -196,10 +196,3 @@ def test_the_editor_says_what_a_builtin_is_for() -> None:
 
 def test_the_capabilities_of_the_language_are_those_of_the_registry() -> None:
     assert set(SCHEMA["$defs"]["capabilities"]["properties"]) == {one.id for one in all_capabilities()}
-
-
-def test_the_file_in_the_repository_is_current() -> None:
-    with open(os.path.join(ROOT, "schemas", "workflow.schema.json"), encoding="utf-8") as file:
-        written = file.read()
-
-    assert written == json.dumps(SCHEMA, indent=2, ensure_ascii=False) + "\n"

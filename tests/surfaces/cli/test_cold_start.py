@@ -106,7 +106,7 @@ def test_a_usage_error_loads_neither_help_nor_runtime(tool: Tool, line: list[str
     assert not any(
         name.startswith(("handrail.runtime", "handrail.host", "handrail.engine")) for name in modules
     )
-    assert "handrail.surfaces.cli.self_description._catalog" not in modules
+    assert "handrail.surfaces.cli.self_description.command_tables" not in modules
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from handrail.contract.catalogue import KINDS
 from handrail.contract.conformance.check import check
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.self_description import _catalog
+from handrail.surfaces.cli.self_description import command_tables
 from tests.conftest import THREE_STEPS
 from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document, strict_json
 
@@ -334,6 +334,6 @@ def test_every_command_has_a_success_and_a_failure_here() -> None:
 
 
 def test_errors_that_a_command_declares_are_in_the_catalogue() -> None:
-    declared = {code for entry in _catalog.COMMANDS.values() for code in entry["errors"]}
+    declared = {code for entry in command_tables.command_help().values() for code in entry["errors"]}
 
     assert declared - set(KINDS) == set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.self_description import _catalog
+from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.help import help_text
 
 
@@ -17,7 +17,7 @@ def test_help_names_every_flag_its_choices_and_its_variable(path: str) -> None:
     for param in command["params"]:
         assert (param["flag"] or param["value"]) in text
         assert param["kind"] == "choices" or all(choice in text for choice in param["choices"])
-    for flag in _catalog.GLOBALS:
+    for flag in command_tables.global_help():
         assert (f"  {flag['name']} " in text) is (flag["name"] in command["globals"])
         assert (
             not flag["environment"]

@@ -85,7 +85,7 @@ class ExamineInstallation(Input, frozen=True, kw_only=True):
 
     checks: (
         Annotated[
-            list[str],
+            list[Annotated[str, Meta(extra_json_schema={"enum": list(CHECK_NAMES)})]],
             Meta(
                 description="Only these checks; mcp_protocol, which starts a server, runs only when named.",
                 min_length=1,

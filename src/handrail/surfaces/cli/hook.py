@@ -38,7 +38,6 @@ AT_SESSION_START = frozenset({"SessionStart", "sessionStart"})
 AFTER_SHELL = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "afterShellExecution"})
 EVENTS = tuple(sorted(BEFORE_COMPACTION | AT_SESSION_START | AFTER_SHELL))
 """As the clients spell them: Claude Code and Codex, Gemini CLI, Cursor."""
-CLIENTS = ("claude-code", "codex", "cursor", "gemini")
 
 _NOTE_COMMAND = Operation(
     name="check.note",

@@ -58,12 +58,12 @@ from handrail.surfaces.http.guard import Identity, finish_headers, is_from_conso
 from handrail.surfaces.http.limits import Bounds, Load, refuse_size
 from handrail.surfaces.http.routes import Found, Handler, Route, Router
 from handrail.surfaces.http.shell import asset_response, shell_response
-from handrail.surfaces.http.views import render_view
+from handrail.surfaces.http.views import PAGES, render_view
 
 _T = TypeVar("_T")
 
-SHELLS = ("/", "/sessions/**", "/workflows/**", "/builtins", "/gaps", "/import", "/settings", "/compare/**")
-"""Addresses of the Console: each returns the same page without data."""
+SHELLS = ("/", *dict.fromkeys(f"/{page.pattern.split('/')[1]}/**" for page in PAGES))
+"""Addresses of the Console, by their first word: each returns the same page without data."""
 
 
 class McpAnswer(Protocol):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
+from handrail.contract.disclosure.fields import Level
 from handrail.surfaces.cli.commands.row import GlobalFlag
 
 GLOBAL_FLAGS = (
@@ -45,8 +48,8 @@ GLOBAL_FLAGS = (
     GlobalFlag(
         flag="--mvi",
         kind="choice",
-        value="minimal|standard|full",
-        choices=("minimal", "standard", "full"),
+        value="|".join(get_args(Level)),
+        choices=get_args(Level),
         text="How much detail to show, standard by default.",
         on="calls",
     ),

@@ -13,10 +13,8 @@ from handrail.contract.catalogue import (
     FORMAT_CONFLICT,
     INTERNAL_ERROR,
 )
-from handrail.program.doctor.examine_installation import CHECK_NAMES
 from handrail.program.setup.clients import CLIENTS
 from handrail.surfaces.cli.commands.row import Row, Spelling
-from handrail.surfaces.cli.hook import CLIENTS as HOOK_CLIENTS
 
 # Settings: preferences and keys
 
@@ -84,7 +82,7 @@ SELF_DESCRIPTION_ROWS = (
     Row(
         path="doctor",
         operation="self.doctor",
-        spellings=(Spelling(field="checks", kind="choices", choices=CHECK_NAMES),),
+        spellings=(Spelling(field="checks", kind="choices"),),
         examples=(
             "handrail doctor --compact",
             "handrail doctor --offline --checks store,keyring --compact",
@@ -286,7 +284,7 @@ CLIENT_ROWS = (
                 position=2,
                 kind="choice",
                 value="CLIENT",
-                choices=HOOK_CLIENTS,
+                choices=("claude-code", "codex", "cursor", "gemini"),
                 text="Whose hook it is: claude-code (default), codex, cursor or gemini.",
             ),
         ),

@@ -17,15 +17,7 @@ from handrail.surfaces.cli.reading.parse import OTHER_WORDS, commands_under, par
 if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
     from handrail.surfaces.cli.reading.rows import Command, Param
 
-_TOOLS = {
-    "list_workflows": "workflow list",
-    "inspect_workflow": "workflow inspect",
-    "start_workflow": "run start",
-    "continue_workflow": "run continue",
-    "checkpoint_workflow": "run checkpoint",
-    "resume_session": "session resume",
-    "start_session": "session start",
-}
+_TOOLS = {row["tool"]: path for path, row in _table.COMMANDS.items() if row["tool"]}
 _MEANT_FIRST = {"start": "run start", "show": "session show"}
 """Last words of several commands, and the one that is nearly always meant."""
 _TOKEN = r"(?i)(ak|ch|st|ck)[0-9][0-9a-z]{16,}"  # noqa: S105 - the form of a token, not a token

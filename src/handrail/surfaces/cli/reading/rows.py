@@ -53,6 +53,9 @@ class Command(TypedDict):
     """Its words without the tool name, joined by one space."""
     operation: str
     """Registry name; empty for a command that is not one operation (a server, the demo)."""
+    tool: str
+    """The MCP tool of the same operation; empty: none."""
+    summary: str
     effect: str
     params: tuple[Param, ...]
     globals: tuple[str, ...]

@@ -26,13 +26,6 @@ HELP = "cli.help"
 LINE = "cli.line"
 """Not an operation either: the command line of `params.arguments`."""
 
-OPERATION_OF_TOOL = {
-    "start_workflow": "run.start",
-    "continue_workflow": "run.continue",
-    "checkpoint_workflow": "run.checkpoint",
-    "resume_session": "session.resume",
-}
-"""A next call names the tool of an agent; these are the operations of the tools."""
 _WHEN = {
     "perform_pending_then_continue": "When the step is done",
     "await_user_confirmation": "When the user has answered",
@@ -65,9 +58,11 @@ def next_commands(success: Success) -> list[tuple[str, str]]:
     if not isinstance(held, dict):
         return []
     call = held.get("nextCall")
-    if not isinstance(call, dict) or call.get("tool") not in OPERATION_OF_TOOL:
+    if not isinstance(call, dict) or not call.get("tool"):
         return []
-    operation = OPERATION_OF_TOOL[call["tool"]]
+    operation = next(
+        (row["operation"] for row in _table.COMMANDS.values() if row["tool"] == call["tool"]), ""
+    )
     calls = [(f"To choose {one['id']}", one["params"]) for one in call.get("options", [])]
     if not calls:
         calls = [(_WHEN.get(str(held.get("nextIntent")), "To go on"), call["params"])]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import commands_under
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
 from handrail.surfaces.cli.rendering.text import USUAL_WIDTH, wrap
-from handrail.surfaces.cli.self_description import _catalog
+from handrail.surfaces.cli.self_description.command_tables import examples_of, global_help, help_of
 
 TOOL = "handrail"
 _MOST_ROOM = 34
@@ -16,13 +17,14 @@ _MOST_ROOM = 34
 
 def help_text(words: str, width: int = 0) -> str:
     """The help of a command, of a group, or of the tool; prose in lines of at most this width."""
-    entry = _catalog.COMMANDS.get(words)
     width = width or USUAL_WIDTH
-    return _command_text(entry, width) if entry is not None else _group_text(words, width)
+    if words in _table.COMMANDS:
+        return _command_text(help_of(words), width)
+    return _group_text(words, width)
 
 
 def _command_text(entry: CommandHelp, width: int) -> str:
-    flags = [flag for flag in _catalog.GLOBALS if flag["name"] in entry["globals"]]
+    flags = [flag for flag in global_help() if flag["name"] in entry["globals"]]
     lines = [f"Usage: {entry['usage']}", "", *wrap(entry["summary"], width)]
     lines += wrap(_effect(entry), width)
     if entry["sort"]:
@@ -46,12 +48,12 @@ def _group_text(words: str, width: int) -> str:
             *(
                 line
                 for path in paths
-                for line in _described(path, _catalog.COMMANDS[path]["summary"], room, width)
+                for line in _described(path, _table.COMMANDS[path]["summary"], room, width)
             ),
-            *_section("Global flags", _catalog.GLOBALS, width),
+            *_section("Global flags", global_help(), width),
             "",
             "Examples:",
-            *(f"  {_catalog.COMMANDS[path]['examples'][0]}" for path in paths),
+            *(f"  {examples_of(path)[0]}" for path in paths),
             "",
             f"`{TOOL} COMMAND --help` shows the flags of one command.",
             "",

@@ -17,12 +17,13 @@ from handrail.contract.wording import quote
 from handrail.program.doctor.program_checks import ReleaseReadiness, release_readiness
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.spelling import HELP
+from handrail.surfaces.cli.self_description.reference_data import cli_reference
 
 TOOL = "handrail"
 RISK_TIER = "T2"
 """As SECURITY.md states it."""
-CATALOGUE_NAME = "cli-reference.json"
 
 _Name = Annotated[str, Meta(min_length=1, max_length=128)]
 
@@ -182,7 +183,7 @@ def show_reference(rt: Runtime, request: ShowReference) -> Success:
             "At most one of --command, --domain and --schema can be asked for.",
             details={"usage": "handrail reference --command 'run start'"},
         )
-    catalogue = _catalogue(rt)
+    catalogue = cli_reference()
     head = {
         "tool": TOOL,
         "version": __version__,
@@ -199,16 +200,9 @@ def help_slice(rt: Runtime, words: str) -> Success:
     """What `--help --format json` says: the slice of a command or of a group, else the whole."""
     if not words:
         return show_reference(rt, ShowReference())
-    if any(one["path"] == words for one in _catalogue(rt)["commands"]):
+    if words in _table.COMMANDS:
         return show_reference(rt, ShowReference(command=words))
     return show_reference(rt, ShowReference(domain=words))
-
-
-def _catalogue(rt: Runtime) -> dict[str, Any]:
-    content = rt.installation().packed(CATALOGUE_NAME)
-    assert content is not None, "the catalogue is packed with the program; install it again"
-    found: dict[str, Any] = msgspec.json.decode(content)
-    return found
 
 
 def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:

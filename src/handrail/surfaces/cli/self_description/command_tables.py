@@ -1,4 +1,8 @@
-"""Rows of `surfaces/cli/commands/` merged with the operation registry, for parser, help and docs."""
+"""Rows of `surfaces/cli/commands/` merged with the operation registry, for parser, help and reference.
+
+The parser reads what `tools/generate.py` wrote of it into `reading/_table.py`, because merging a command
+imports its operation.
+"""
 
 from __future__ import annotations
 
@@ -59,15 +63,22 @@ GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous", "continueOnError"})
 NO_LIMIT = 10**18 - 1
 
 
-@cache
+_ROWS = {row.path: row for row in ROWS}
+
+
 def commands() -> dict[str, Command]:
     """What the parser knows, by path."""
-    return {row.path: _command(row) for row in ROWS}
+    return {path: command_of(path) for path in _ROWS}
 
 
 def command_help() -> dict[str, CommandHelp]:
     """What help and the reference page say, by path."""
-    return {row.path: _help(row) for row in ROWS}
+    return {path: help_of(path) for path in _ROWS}
+
+
+def examples_of(path: str) -> tuple[str, ...]:
+    """How a command is called; imports no operation."""
+    return _ROWS[path].examples
 
 
 def global_params() -> tuple[Param, ...]:
@@ -107,12 +118,17 @@ def called_of(row: Row) -> Operation | None:
     return operation_of(row.operation) if row.operation else None
 
 
-def _command(row: Row) -> Command:
+@cache
+def command_of(path: str) -> Command:
+    """What the parser knows of one command."""
+    row = _ROWS[path]
     called = called_of(row)
     fields = _fields(called)
     return Command(
         path=row.path,
         operation=row.operation,
+        tool="" if called is None else called.tool,
+        summary=row.summary if called is None else called.summary,
         effect=_effect(row, called),
         params=tuple(_param(spelling, fields) for spelling in _spellings(row, fields)),
         globals=tuple(flag.flag for flag in GLOBAL_FLAGS if _applies(flag, row, called)),
@@ -125,8 +141,9 @@ def _command(row: Row) -> Command:
     )
 
 
-def _help(row: Row) -> CommandHelp:
-    command = _command(row)
+def help_of(path: str) -> CommandHelp:
+    """What help says about one command."""
+    row, command = _ROWS[path], command_of(path)
     called = called_of(row)
     fields = _fields(called)
     texts = [spelling.text or _description(spelling, fields) for spelling in _spellings(row, fields)]
@@ -135,7 +152,7 @@ def _help(row: Row) -> CommandHelp:
     return CommandHelp(
         path=row.path,
         usage=_usage(command),
-        summary=row.summary if called is None else called.summary,
+        summary=command["summary"],
         operation=row.operation,
         effect=command["effect"],
         authorised_by=AUTHORISES.get(command["effect"], ""),
@@ -207,9 +224,12 @@ def _applies(flag: GlobalFlag, row: Row, called: Operation | None) -> bool:
 
 def _fields(called: Operation | None) -> dict[str, Any]:
     """The input's fields with their JSON Schemas, nested ones by dotted name; `required` is on each."""
-    if called is None:
-        return {}
-    (root,), parts = msgspec.json.schema_components([called.input], ref_template="{name}")
+    return {} if called is None else _fields_of(called.name)
+
+
+@cache
+def _fields_of(name: str) -> dict[str, Any]:
+    (root,), parts = msgspec.json.schema_components([operation_of(name).input], ref_template="{name}")
     return dict(_flattened(parts[root["$ref"]], parts, ""))
 
 
@@ -239,7 +259,7 @@ def _spellings(row: Row, fields: dict[str, Any]) -> list[Spelling]:
 
 def _param(spelling: Spelling, fields: dict[str, Any]) -> Param:
     schema = fields.get(spelling.field, {})
-    choices = spelling.choices or tuple(schema.get("enum", ()))
+    choices = spelling.choices or tuple(schema.get("enum") or schema.get("items", {}).get("enum", ()))
     kind = spelling.kind or _kind(schema)
     assert kind is not None, f"{spelling.field} needs a kind in its row"
     flag = "" if spelling.position else spelling.flag or "--" + _kebab(spelling.field)

@@ -1,4 +1,4 @@
-"""What `handrail reference` says of commands, flags and output types: `packed/cli-reference.json`."""
+"""What `handrail reference` says of commands, flags and output types, computed from rows and registry."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from handrail.surfaces.cli.commands.all import ROWS
 from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.commands.row import Row
 from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Param
-from tools import cli_tables
+from handrail.surfaces.cli.self_description import command_tables
 
 DEEPEST_FIELD = 3
 DEFAULT_MVI_TOKENS = {"answer": 1_200, "item": 120}
-PAGE_FIELDS = ("items", "count", "next_cursor", "has_more")
 _PLACE = {
     "next_cursor": {"type": ["string", "null"]},
     "offset": {"type": "integer", "minimum": 0},
@@ -61,17 +60,17 @@ _BLAST_RADIUS = {
 def cli_reference() -> dict[str, Any]:
     """Commands sorted by path, global flags, and the output types they name."""
     schemas = _Schemas()
-    helped = cli_tables.command_help()
-    commands = [_command(row, helped[row.path], schemas) for row in ROWS]
+    commands = [_command(row, command_tables.help_of(row.path), schemas) for row in ROWS]
     return {
         "global_flags": [_global_flag(flag.flag) for flag in GLOBAL_FLAGS],
         "commands": sorted(commands, key=lambda one: one["path"]),
         "schemas": dict(sorted(schemas.described.items())),
         "json_schemas": dict(sorted(schemas.json_schemas.items())),
-        "definitions": schemas.definitions(),
+        "definitions": dict(sorted(schemas.definitions.items())),
     }
 
 
+_NAMES = "#/$defs/"
 _CAMEL = (LedgerDocument,)
 """Documents of LAFS, which has its own way of writing keys."""
 
@@ -83,8 +82,12 @@ class _Schemas:
         self.described: dict[str, Any] = {}
         self.json_schemas: dict[str, Any] = {}
         self._sources: dict[str, Any] = {}
-        self._types: list[type[Any]] = []
-        self._always: dict[str, set[str]] = {}
+        called = [one for one in map(command_tables.called_of, ROWS) if one is not None]
+        kinds = [AckVerdict, DryRun, *dict.fromkeys(kind for one in called for kind in _kinds_of(one))]
+        refs, self.definitions = msgspec.json.schema_components(kinds, ref_template=_NAMES + "{name}")
+        self._refs = dict(zip(kinds, refs, strict=True))
+        for one in called:
+            self._note_levels(one)
 
     def label_of(self, called: Operation) -> str:
         """The label of what an operation answers with."""
@@ -92,18 +95,18 @@ class _Schemas:
         source = (called.output, called.item)
         assert self._sources.setdefault(label, source) == source, f"two output types are called {label}"
         kinds = (called.output, *called.variants)
-        fields = list(dict.fromkeys(name for kind in kinds for name in _fields_of(kind)))
+        fields = list(dict.fromkeys(name for kind in kinds for name in self._fields_of(kind)))
         untrusted = [_placed(called, name) for name in called.shape.untrusted]
-        refs = [self._ref(kind) for kind in kinds]
+        refs = [self._refs[kind] for kind in kinds]
         schema = refs[0] if len(refs) == 1 else {"anyOf": refs}
         if called.item is not None:
-            fields = [*PAGE_FIELDS, *fields, *(f"items.{name}" for name in _fields_of(called.item))]
-            schema = _page_schema(schema, self._ref(called.item))
+            schema = _page_schema(schema, self._refs[called.item])
+            rows = [f"items.{name}" for name in self._fields_of(called.item)]
+            fields = [*schema["properties"], *fields, *rows]
         if called.shape.rows:
             fields = [*fields, *(key for key in PLACE_KEYS if key not in fields)]
             schema = {"type": "object", "allOf": [schema], "properties": _PLACE}
         self._add(label, fields, untrusted, called.output, schema)
-        self._note_levels(called)
         return label
 
     def _note_levels(self, called: Operation) -> None:
@@ -113,12 +116,13 @@ class _Schemas:
         kind = called.item if select == "items" else called.output if select == "top" else None
         if shown and kind is not None:
             always = set.intersection(*({name.partition(".")[0] for name in names} for names in shown))
-            self._always[self._ref(kind)["$ref"].removeprefix("#/$defs/")] = always
+            described = self.definitions[self._refs[kind]["$ref"].removeprefix(_NAMES)]
+            described["required"] = [name for name in described.get("required", ()) if name in always]
 
     def plain(self, kind: type[Any]) -> str:
         """The label of a type that several operations answer with."""
         label = _snake(kind.__name__)
-        self._add(label, _fields_of(kind), [], kind, self._ref(kind))
+        self._add(label, self._fields_of(kind), [], kind, self._refs[kind])
         return label
 
     def listed(self, label: str, fields: tuple[str, ...]) -> str:
@@ -127,29 +131,25 @@ class _Schemas:
         self.json_schemas[label] = {"type": "object", "properties": {name: {} for name in fields}}
         return label
 
-    def definitions(self) -> dict[str, Any]:
-        found = dict(
-            sorted(msgspec.json.schema_components(self._types, ref_template="#/$defs/{name}")[1].items())
-        )
-        for name, always in self._always.items():
-            found[name]["required"] = [field for field in found[name].get("required", ()) if field in always]
-        return found
-
     def _add(self, label: str, fields: list[str], untrusted: list[str], kind: type[Any], schema: Any) -> None:
         is_camel = issubclass(kind, Payload) or kind in _CAMEL
         style = "camelCase" if is_camel else "snake_case"
         self.described[label] = _described(fields, untrusted, style)
         self.json_schemas[label] = schema
 
-    def _ref(self, kind: type[Any]) -> dict[str, Any]:
-        self._types.append(kind)
-        (ref,), _ = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-        return ref
+    def _fields_of(self, kind: type[Any]) -> list[str]:
+        """Every field by its dotted name, as `--fields` takes it, through lists and down to a sane depth."""
+        return list(dict.fromkeys(_names(self._refs[kind], self.definitions, "", 0)))
+
+
+def _kinds_of(called: Operation) -> tuple[type[Any], ...]:
+    """Every type that its answers are made of."""
+    return (called.output, *called.variants, *(() if called.item is None else (called.item,)))
 
 
 def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]:
-    command = cli_tables.commands()[row.path]
-    called = cli_tables.called_of(row)
+    command = command_tables.command_of(row.path)
+    called = command_tables.called_of(row)
     effect = command["effect"]
     is_previewed = "--dry-run" in command["globals"]
     return {
@@ -157,7 +157,7 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
         "type": {"read": "read", "server": "server"}.get(effect, "write" if called is not None else "read"),
         "effect": effect,
         "operation": row.operation or None,
-        "tool": (called.tool if called is not None else "") or None,
+        "tool": command["tool"] or None,
         "description": helped["summary"],
         "usage": helped["usage"],
         "params": [
@@ -218,7 +218,7 @@ def _param(param: Param, text: str) -> dict[str, Any]:
         "multiple": param["is_plural"],
         "values": values or None,
         "minimum": param["least"] if is_bounded else None,
-        "maximum": param["most"] if is_bounded and param["most"] != cli_tables.NO_LIMIT else None,
+        "maximum": param["most"] if is_bounded and param["most"] != command_tables.NO_LIMIT else None,
         "sensitive": param["kind"] == "token",
         "description": text,
     }
@@ -283,12 +283,6 @@ def _placed(called: Operation, name: str) -> str:
     return f"{select.removeprefix('entity:')}.{name}" if select.startswith("entity:") else name
 
 
-def _fields_of(kind: type[Any]) -> list[str]:
-    """Every field by its dotted name, as `--fields` takes it, through lists and down to a sane depth."""
-    (ref,), parts = msgspec.json.schema_components([kind], ref_template="{name}")
-    return list(dict.fromkeys(_names(ref, parts, "", 0)))
-
-
 def _names(schema: dict[str, Any], parts: dict[str, Any], prefix: str, depth: int) -> list[str]:
     if depth == DEEPEST_FIELD:
         return []
@@ -297,7 +291,7 @@ def _names(schema: dict[str, Any], parts: dict[str, Any], prefix: str, depth: in
         if part is not schema:
             found += _names(part, parts, prefix, depth)
         elif "$ref" in part:
-            found += _names(parts[part["$ref"]], parts, prefix, depth)
+            found += _names(parts[part["$ref"].removeprefix(_NAMES)], parts, prefix, depth)
         elif part.get("type") == "array" and isinstance(part.get("items"), dict):
             found += _names(part["items"], parts, prefix, depth)
         for name, field in part.get("properties", {}).items() if part is schema else ():
