@@ -516,6 +516,8 @@ INSIDE = {
     "store_proof.kills": ("LONGEST_SECONDS", "WAIT_MS"),
     "store_proof.power_failures": ("MOST_PROBLEMS",),
     "surfaces.cli.rendering.render": ("WIDEST_MS",),
+    "surfaces.cli.self_description.command_tables": ("NO_LIMIT",),
+    "surfaces.cli.self_description.reference_data": ("DEEPEST_FIELD",),
     "workflows.checking.linter": ("NEAR_BUDGET_BYTES",),
     "workflows.checking.reachability": ("MOST_TRIES",),
     "workflows.contracts.check": ("MAX_KEPT_SCHEMAS", "MAX_SPOILED", "MAX_SUGGESTIONS", "MAX_VARIANTS"),

@@ -10,9 +10,7 @@ import pytest
 
 from handrail.contract.outcome import Failure
 from handrail.runtime.hub import perform
-from handrail.runtime.operation import all_operations
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.reading.spelling import OPERATION_OF_TOOL
 from tests.journeys.doors import command
 from tests.journeys.given_workflows import WITH_DECISION, choice, give, step
 from tests.surfaces.cli.here import run_here
@@ -260,9 +258,3 @@ def test_a_time_and_a_wrong_type_come_back_together_at_the_tool_too(runtime: Run
 
     assert isinstance(failure, Failure)
     assert {one["param"] for one in failure.details["problems"]} == {"since", "limit", "until"}
-
-
-def test_every_tool_of_a_next_call_is_an_operation_of_the_command_line() -> None:
-    offered = {operation.tool: operation.name for operation in all_operations() if operation.tool}
-
-    assert OPERATION_OF_TOOL.items() <= offered.items()

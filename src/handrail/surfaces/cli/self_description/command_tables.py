@@ -13,6 +13,30 @@ from typing import Any, cast
 
 import msgspec
 
+from handrail.contract.catalogue import (
+    BUDGET_EXCEEDED,
+    E_CONFIG,
+    E_CONFIRMATION_REQUIRED,
+    E_CONFLICT,
+    E_FORBIDDEN,
+    E_INTERRUPTED,
+    E_IO,
+    E_NOT_FOUND,
+    E_TIMEOUT,
+    E_USAGE,
+    E_VALIDATION,
+    EXPAND_UNKNOWN,
+    FIELD_CONFLICT,
+    FIELD_UNKNOWN,
+    FORMAT_CONFLICT,
+    INTERNAL_ERROR,
+    KEYRING_INVALID,
+    REQUEST_TOO_LARGE,
+    STORE_IO_ERROR,
+    STORE_PERMISSION_DENIED,
+    VALIDATION_ERROR,
+    VERSION_UNSUPPORTED,
+)
 from handrail.runtime.operation import Operation
 from handrail.surfaces.cli.call import operation_of
 from handrail.surfaces.cli.commands.all import ROWS
@@ -21,36 +45,36 @@ from handrail.surfaces.cli.commands.row import GlobalFlag, Row, Spelling
 from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Kind, Param, ParamHelp
 
 SHARED_ERRORS = (
-    "E_USAGE",
-    "E_VALIDATION",
-    "VALIDATION_ERROR",
-    "FORMAT_CONFLICT",
-    "FIELD_CONFLICT",
-    "FIELD_UNKNOWN",
-    "EXPAND_UNKNOWN",
-    "BUDGET_EXCEEDED",
-    "VERSION_UNSUPPORTED",
-    "REQUEST_TOO_LARGE",
-    "E_NOT_FOUND",
-    "E_FORBIDDEN",
-    "E_CONFIG",
-    "E_IO",
-    "E_TIMEOUT",
-    "E_INTERRUPTED",
-    "INTERNAL_ERROR",
+    E_USAGE.code,
+    E_VALIDATION.code,
+    VALIDATION_ERROR.code,
+    FORMAT_CONFLICT.code,
+    FIELD_CONFLICT.code,
+    FIELD_UNKNOWN.code,
+    EXPAND_UNKNOWN.code,
+    BUDGET_EXCEEDED.code,
+    VERSION_UNSUPPORTED.code,
+    REQUEST_TOO_LARGE.code,
+    E_NOT_FOUND.code,
+    E_FORBIDDEN.code,
+    E_CONFIG.code,
+    E_IO.code,
+    E_TIMEOUT.code,
+    E_INTERRUPTED.code,
+    INTERNAL_ERROR.code,
 )
 """Codes that every operation can answer with on the command line: its line, a file that `--input` names, the
 settings of its output, a signal, a defect."""
-FLAG_ERRORS = {"BUDGET_EXCEEDED": "--budget", "EXPAND_UNKNOWN": "--expand"}
+FLAG_ERRORS = {BUDGET_EXCEEDED.code: "--budget", EXPAND_UNKNOWN.code: "--expand"}
 """Shared codes that only one flag brings."""
-STORE_ERRORS = ("STORE_IO_ERROR", "STORE_PERMISSION_DENIED")
+STORE_ERRORS = (STORE_IO_ERROR.code, STORE_PERMISSION_DENIED.code)
 STORE_ROOMS = ("run.", "session.", "store.", "ledger.")
 STORE_READERS = frozenset(
     {"workflow.inspect", "workflow.simulate", "preferences.show", "preferences.set", "check.run"}
 )
 """Operations that read the store though they are about something else: a run to compare or to record, a
 session with preferences of its own."""
-KEY_ERRORS = ("KEYRING_INVALID",)
+KEY_ERRORS = (KEYRING_INVALID.code,)
 SIGNED_EFFECTS = ("gated", "dangerous")
 AUTHORISES = {
     "create": "--request-id or --confirm",
@@ -147,8 +171,8 @@ def help_of(path: str) -> CommandHelp:
     called = called_of(row)
     fields = _fields(called)
     texts = [spelling.text or _description(spelling, fields) for spelling in _spellings(row, fields)]
-    create = ("E_CONFIRMATION_REQUIRED", "E_CONFLICT") if command["effect"] == "create" else ()
-    permission = () if command["effect"] == "read" else ("E_FORBIDDEN", "E_CONFIG")
+    create = (E_CONFIRMATION_REQUIRED.code, E_CONFLICT.code) if command["effect"] == "create" else ()
+    permission = () if command["effect"] == "read" else (E_FORBIDDEN.code, E_CONFIG.code)
     return CommandHelp(
         path=row.path,
         usage=_usage(command),
@@ -183,8 +207,8 @@ def _errors(called: Operation, create: tuple[str, ...], flags: Sequence[str]) ->
     is_signed = acts_on_a_run or has_tokens or called.effect in SIGNED_EFFECTS
     keys = KEY_ERRORS if is_signed else ()
     if called.name.startswith("self."):  # wrong settings and variables are told, never refused
-        shared.remove("E_CONFIG")
-    taken = ("E_CONFLICT",) if "--out" in flags else ()  # there is a file of that name already
+        shared.remove(E_CONFIG.code)
+    taken = (E_CONFLICT.code,) if "--out" in flags else ()  # there is a file of that name already
     return tuple(dict.fromkeys((*called.errors, *create, *taken, *kept, *keys, *shared)))
 
 
