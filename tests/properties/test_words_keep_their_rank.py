@@ -7,6 +7,8 @@ it made, and asks nothing of the code under test.
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import msgspec
@@ -24,6 +26,10 @@ from handrail.engine.navigate import Running, leaf_at
 from handrail.engine.owners import owners_at
 from handrail.workflows.compiled import Action, Choice, Count, InputSpec, Loop, Option
 from tests.engine.written_log import SESSION_ID, WrittenLog, step, work, workflow_of
+from tests.journeys.code_project import CodeProject
+from tests.journeys.doors import command, tool_call
+from tests.journeys.given_workflows import begin
+from tests.journeys.test_code_workflows import DECIDE, FIND, PREVIEW, WRITE
 
 RANKS = ("context", "action", "agent", "person")
 OPTIONS = (
@@ -174,7 +180,59 @@ def test_no_weaker_word_replaces_a_stronger_one(
             key: (RANKS[rank], value) for key, (rank, value) in said.items()
         }
         values = facts_at(log.history, WORKFLOW, node_id).values
-        in_force = {key: spell(value) for key, value in values.items() if key not in ("x",)}
-        assert in_force == {
-            key: value for key, (_, value) in said.items() if key not in ("x",) and value != "null"
-        }
+        in_force = {key: spell(value) for key, value in values.items() if key != "x"}
+        assert in_force == {key: value for key, (_, value) in said.items() if key != "x" and value != "null"}
+
+
+NOTES = [{"id": f"note-{place}", "title": "Note", "prompt": "Write it down."} for place in range(3)]
+SENT = st.dictionaries(
+    st.sampled_from(["apply", "shown", "found", "shown.edit_count", "found.first.id", "other"]),
+    st.sampled_from([True, False, None, "1 comment"]),
+    max_size=2,
+)
+
+
+@pytest.mark.promise("values.one-name")
+@given(st.lists(st.tuples(SENT, st.booleans()), min_size=3, max_size=3), st.sampled_from(["yes", "no"]))
+@settings(max_examples=8)
+def test_what_is_shown_is_what_is_done_whatever_is_sent_beside_it(
+    calls: list[tuple[dict[str, Any], bool]], option_id: str
+) -> None:
+    """Between search, preview, choice and write an agent sends what it likes, over MCP or as a command."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        code = CodeProject(Path(folder))
+        patched.chdir(code.root)
+        wanted = {"kind": "compare", "input": "apply", "op": "equals", "value": True}
+        steps = (FIND, NOTES[0], PREVIEW, NOTES[1], DECIDE, NOTES[2], WRITE | {"when": wanted})
+        source = code.text("src/app.js")
+        reply = begin(code.runtime, *steps, fields={})
+
+        for context, is_command in calls:
+            reply = noted(code, reply, context, is_command=is_command)
+            if reply["pending"] is not None and reply["pending"]["stepId"] == "decide":
+                assert reply["pending"]["prompt"].startswith("Edits: 7. Files: 3.")
+                (token,) = [one["token"] for one in reply["pending"]["choices"] if one["id"] == option_id]
+                reply = tool_call(code.runtime, "continue_workflow", ackToken=token).structured
+
+        assert reply["isComplete"] is True
+        assert (code.text("src/app.js") != source) is (option_id == "yes")
+        assert ("function fetchData(name)" in code.text("src/app.js")) is (option_id == "yes")
+
+
+def noted(code: CodeProject, reply: dict[str, Any], context: dict[str, Any], *, is_command: bool) -> Any:
+    """Report a step with a context, and, where that is refused, without it."""
+    ack = reply["ackToken"]
+    if is_command:
+        given = ("--notes", "Noted.", "--context", json.dumps(context))
+        status, document = command(code.runtime, "run", "continue", "--ack", ack, *given)
+        told = document["data"] if status == 0 else None
+    else:
+        sent = tool_call(
+            code.runtime,
+            "continue_workflow",
+            ackToken=ack,
+            context=context,
+            output={"notesMarkdown": "Noted."},
+        )
+        told = None if sent.is_error else sent.structured
+    return told if told is not None else noted(code, reply, {}, is_command=not is_command)
