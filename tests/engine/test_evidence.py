@@ -526,7 +526,7 @@ def test_a_command_line_is_found_however_a_shell_would_have_read_it(
         ("pytest -q || true", "handrail check run --session ses_1 -- pytest -q"),
         ("sh -c 'cd web; npm test'", "handrail check run --session ses_1 -- npm test"),
         ("$(cat line)", "handrail check run --session ses_1 -- cat line"),
-        ("`x", "handrail check run tests --session ses_1"),
+        ("`x`", "handrail check run --session ses_1 -- x"),
         ("pytest 'x", "handrail check run tests --session ses_1"),
         ("FOO=1 pytest", "handrail check run --session ses_1 -- sh -c 'FOO=1 pytest'"),
         ("tests", "handrail check run tests --session ses_1"),

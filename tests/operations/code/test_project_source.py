@@ -10,6 +10,7 @@ import pytest
 
 from handrail.code_tools.languages import reading
 from handrail.host.worktree import local_worktree
+from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.listing import contents, list_files
 from handrail.operations.code.tools import project_source
 from handrail.ports.worktree import TreeEntry
@@ -104,7 +105,7 @@ def test_a_name_is_looked_for_only_in_files_that_changed(
     read: list[str] = []
     find_text = contents.find_text
 
-    def note(project: str, files: Iterable[TreeEntry], *rest: Any) -> Any:
+    def note(project: Bounds, files: Iterable[TreeEntry], *rest: Any) -> Any:
         listed = list(files)
         read.extend(entry.path for entry in listed)
         return find_text(project, listed, *rest)
