@@ -88,6 +88,11 @@ class SessionToRemove(msgspec.Struct, frozen=True, kw_only=True):
     head_digest: str
     bytes: int
 
+    @property
+    def version(self) -> str:
+        """Another one after every change, also of a session whose events cannot be read."""
+        return f"{self.head_digest} {self.bytes}"
+
 
 class RemovalPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a collection would remove; nothing has happened yet."""
@@ -249,10 +254,11 @@ class StoreKeeper(Protocol):
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         """What the target lacks of these sessions, or of all; what cannot be copied says why."""
 
-    def copy_session(self, way: CopyWay, session_id: SessionId) -> SessionCopy:
-        """Bring the target up to date and compare it event by event; a repeat goes on where it stopped.
-        Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, SESSION_LOCKED, or STORE_TARGET_NOT_EMPTY
-        when the target holds other events under the same session id."""
+    def copy_session(self, way: CopyWay, session: SessionCopy) -> None:
+        """Bring the target up to date as planned and compare it event by event.
+        Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, SESSION_LOCKED, E_CONFLICT when the source or the
+        target is not as planned, or STORE_TARGET_NOT_EMPTY when the target holds other events under the same
+        session id."""
 
 
 class StoreProof(Protocol):

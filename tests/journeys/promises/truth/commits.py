@@ -73,6 +73,11 @@ PROMISES: tuple[Promise, ...] = (
         says="A lock that stays busy leaves the confirm token usable.",
     ),
     Promise(
+        "gate.what-was-checked",
+        source="trust, rule 22",
+        says="What changed between the check of a token and its write is refused, and nothing is done.",
+    ),
+    Promise(
         "gate.workspace",
         source="truth, R28",
         says="A confirm token belongs to a project where its operation does, and nowhere else.",
