@@ -33,6 +33,8 @@ class SessionCheck(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     bytes_read: int
     problems: tuple[StoreProblem, ...]
+    is_newer: bool = False
+    """A newer version wrote it: what is stored is sound, and this one cannot judge all of it."""
 
 
 class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +54,8 @@ class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that no collection removes, because they may be all that is left of a session."""
     half_removed: int = 0
     """Sessions that were removed, of which files are still there."""
+    newer: tuple[SessionId, ...] = ()
+    """Sessions that a newer version wrote."""
 
 
 class SessionUsage(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,16 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_VALIDATION, SESSION_NOT_FOUND
+from handrail.contract.catalogue import (
+    E_CONFIRMATION_REQUIRED,
+    E_CONFLICT,
+    E_NOT_FOUND,
+    E_VALIDATION,
+    SESSION_NOT_FOUND,
+)
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
-from handrail.contract.outcome import Fault, Success
+from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.wording import quote
 from handrail.operations.removing import Swept, remove_session, sweep, wait_for_sessions
 from handrail.ports.store import SessionToRemove
@@ -66,10 +72,16 @@ def _find(rt: Runtime, ids: tuple[str, ...]) -> _Found:
 
 
 def _plan(ids: tuple[str, ...], found: _Found) -> Plan[_Found]:
-    """What is there of these goes; where nothing is left of them, the preview says so of each."""
+    """What is there of these goes; where nothing is left of them, there is nothing to confirm."""
     changes = tuple(_change(one, found.get(one)) for one in ids)
     going = [change.id for change in changes if change.action == "delete"]
     size = sum(found[one].bytes for one in going)
+    unknown = Fault(
+        E_NOT_FOUND,
+        "None of these sessions is in this store.",
+        details={"resource": "session", "id": ", ".join(ids)[:200]},
+        next_call=NextCall(operation="session.list", params={}),
+    )
     return Plan(
         action="delete sessions",
         changes=changes,
@@ -78,6 +90,7 @@ def _plan(ids: tuple[str, ...], found: _Found) -> Plan[_Found]:
         found=found,
         blast_radius=f"Whole histories: {len(going)} of {len(ids)} named sessions, {size} bytes. "
         "This cannot be undone.",
+        obstacle=None if going else unknown,
     )
 
 
@@ -127,6 +140,7 @@ OPERATION = Operation(
     errors=(
         "VALIDATION_ERROR",
         E_VALIDATION.code,
+        E_NOT_FOUND.code,
         E_CONFIRMATION_REQUIRED.code,
         E_CONFLICT.code,
         "SESSION_LOCKED",

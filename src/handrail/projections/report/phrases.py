@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from handrail.contract.wording import format_count
-from handrail.engine.events import Artifact, Claim, Preferences
+from handrail.engine.events import Artifact, Claim, Preferences, is_newer
 from handrail.engine.history import (
     Receipt,
     describe_not_run,
@@ -180,10 +180,15 @@ def banners(story: Story) -> list[tuple[str, str]]:
     """What a reader must know before anything else: a word for its look, and the text."""
     found = []
     if story.health != "healthy":
+        trouble = (
+            "was written by a newer version of Handrail"
+            if is_newer(story.health)
+            else f"is damaged ({story.health})"
+        )
         found.append(
             (
                 "alarm",
-                f"This session is damaged ({story.health}). What follows is the part that is proven, "
+                f"This session {trouble}. What follows is the part that is proven, "
                 f"{story.event_count} events; it can be read, not continued. {story.health_detail}".rstrip(),
             )
         )

@@ -78,6 +78,11 @@ PROMISES: tuple[Promise, ...] = (
         says="What changed between the check of a token and its write is refused, and nothing is done.",
     ),
     Promise(
+        "store.newer",
+        source="trust, rule 24",
+        says="A session that a newer version wrote is told as such by every reader, and never as damaged.",
+    ),
+    Promise(
         "gate.workspace",
         source="truth, R28",
         says="A confirm token belongs to a project where its operation does, and nowhere else.",
