@@ -83,6 +83,16 @@ PROMISES: tuple[Promise, ...] = (
         says="A session that a newer version wrote is told as such by every reader, and never as damaged.",
     ),
     Promise(
+        "cli.stream-follow",
+        source="trust, rule 24",
+        says="A followed stream has no deadline unless one is given, and ends with the call that goes on.",
+    ),
+    Promise(
+        "door.repeated-key",
+        source="trust, rule 23",
+        says="JSON with a key twice in one object is refused on every door.",
+    ),
+    Promise(
         "gate.workspace",
         source="truth, R28",
         says="A confirm token belongs to a project where its operation does, and nowhere else.",
