@@ -150,7 +150,7 @@ def describe_outputs(*, is_validated: bool) -> str:
 def describe_delivery(artifact: Artifact, moment: Moment, run: RunStory) -> tuple[str, bool]:
     """What became of an artifact that came at a moment, and whether it is shown there."""
     if artifact.is_refused:
-        return f"{artifact.kind} did not fit and was not kept.", False
+        return f"{artifact.kind} did not fit and is stored only as refused.", False
     if any(held.body == artifact.body for held in run.artifacts):
         return f"Delivered {artifact.kind}, shown among the outputs.", False
     ids = [one.node_id for one in run.moments]
