@@ -166,7 +166,8 @@ READING: Rows = (
     ("projections.report.page", "LONG_NOTES", "Characters of notes that an HTML report shows unfolded."),
     ("projections.report.story", "MOST_MOMENTS", "Moments in a report."),
     ("projections.report.story", "MOST_BRANCHES", "Branches of one run in a report."),
-    ("projections.report.page", "MOST_MARKUP_CHARACTERS", "Notes in an HTML report laid out as Markdown."),
+    ("projections.report.page", "MOST_MARKUP_ON_PAGE", "Marks in the notes that an HTML report lays out."),
+    ("projections.html.elements", "MOST_MARKUP_WORK", "Marks in one note that is laid out as Markdown."),
     (
         "projections.html.elements",
         "MOST_INVENTED_CELLS",
@@ -441,7 +442,7 @@ INSIDE = {
     "host.workspace": ("MOST_PROJECTS",),
     "projections.html.pages.forms": ("LONGEST_NOTE",),
     "projections.html.pages.workflow": ("SHOWN_CHARACTERS",),
-    "projections.html.pages.node": ("MOST_MARKUP", "MOST_JSON", "LONGEST_NAME"),
+    "projections.html.pages.node": ("MOST_JSON", "LONGEST_NAME"),
     "projections.html.pages.parts": ("LONGEST_TITLE", "LONGEST_CRUMB"),
     "projections.html.pages.timeline": ("MOST_LANES",),
     "code_tools.edit.moving.entries": ("MAX_TARGETS",),

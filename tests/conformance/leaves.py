@@ -402,6 +402,7 @@ LEAVES: dict[str, Leaf] = {
         line=words("session delete --ids SESSION_ID,OTHER_ID"),
         dangerous=("--dangerous",),
         ways={
+            "E_NOT_FOUND": says(f"session delete --ids {NOWHERE} --dangerous --dry-run"),
             "SESSION_LOCKED": wrong(
                 damage.locked,
                 "session delete --ids SESSION_ID --dangerous --confirm CONFIRM_TOKEN",
@@ -461,6 +462,7 @@ LEAVES: dict[str, Leaf] = {
         further=(words("store verify --ids SESSION_ID,OTHER_ID --report-only"),),
         ways={
             "SESSION_NOT_FOUND": says(f"store verify --ids {NOWHERE}"),
+            "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event, "store verify --ids SESSION_ID"),
             "E_INTEGRITY": wrong(damage.changed_notes),
         },
     ),

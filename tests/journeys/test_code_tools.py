@@ -275,6 +275,22 @@ def test_an_expired_apply_token_is_never_refreshed(code: CodeProject) -> None:
     assert code.texts() == before
 
 
+@pytest.mark.promise("code.cont.expired-write")
+def test_an_apply_token_refused_as_expired_stays_refused_when_the_clock_is_set_back(
+    code: CodeProject,
+) -> None:
+    before = code.texts()
+    token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
+    code.clock.seconds += 3_600
+    code.line("js-edit --continuation T --fix", T=token)
+    code.clock.seconds -= 3_600
+
+    status, told = code.line("js-edit --continuation T --fix", T=token)
+
+    assert (status, told["code"]) == (6, "TOKEN_EXPIRED")
+    assert code.texts() == before
+
+
 @pytest.mark.promise("code.cont.stale-write")
 def test_a_write_is_refused_when_the_source_changed(code: CodeProject) -> None:
     token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]

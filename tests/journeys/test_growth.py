@@ -270,7 +270,7 @@ def test_a_table_that_invents_cells_stands_as_it_was_written() -> None:
 def test_a_page_lays_out_so_many_notes_and_shows_the_others_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(page, "MOST_MARKUP_CHARACTERS", 20)
+    monkeypatch.setattr(page, "MOST_MARKUP_ON_PAGE", 5)
     runtime = memory_runtime()
     reply = advance(runtime, start(runtime), "The *first* one.")
     advance(runtime, reply, "The *second* <b>one</b>.")

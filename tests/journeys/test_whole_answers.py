@@ -100,10 +100,10 @@ def test_what_does_not_fit_is_no_output_where_nothing_stops_the_run(runtime: Run
     read = tool_call(runtime, "continue_workflow", stateToken=reply.structured["stateToken"])
     report = report_of(runtime, first)
 
-    assert "was not kept" in reply.text
+    assert "is stored only as refused" in reply.text
     assert shown["data"]["runs"][0]["artifacts"] == []
     assert "artifacts" not in read.structured["recap"]
-    assert "did not fit and was not kept" in report.replace("\\", "")
+    assert "did not fit and is stored only as refused" in report.replace("\\", "")
     assert "no contract asks for it" not in report
     assert "Question: Which cache?" not in report
 
@@ -118,7 +118,7 @@ def test_a_report_says_what_became_of_each_artifact_of_a_blocked_attempt(runtime
     sent(runtime, blocked["retryAckToken"], A_DECISION)
     accepted = report_of(runtime, first).replace("\\", "")
 
-    assert "wr.decision did not fit and was not kept." in refused
+    assert "wr.decision did not fit and is stored only as refused." in refused
     assert "wr.gap, brought by the blocked attempt:" in refused
     assert "replaced later" not in refused + accepted
     assert "Delivered wr.decision, shown among the outputs." in accepted

@@ -3,6 +3,7 @@
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -591,9 +592,26 @@ def decode_event(body: bytes) -> EventBody:
     return event
 
 
+def is_newer(health: str) -> bool:
+    """Whether a session is whole, but written by a newer version: its state, or the code of its refusal."""
+    return health in ("unknown_version", STORE_UNSUPPORTED_VERSION.code)
+
+
+def count_known(bodies: Iterable[bytes]) -> int:
+    """How many of these events this version knows, up to the first that a newer one wrote."""
+    known = 0
+    for body in bodies:
+        try:
+            decode_event(body)
+        except Fault:
+            break
+        known += 1
+    return known
+
+
 def _written_by_newer(found: str) -> Fault:
     return Fault(
         STORE_UNSUPPORTED_VERSION,
-        "The log holds an event that this version does not know.",
+        "This session was written by a newer version of Handrail: an event in its log is unknown here.",
         details={"found": found[:200], "supported": EVENT_VERSION},
     )

@@ -7,13 +7,14 @@ The index is a cache and never truth: with it, without it, and with a broken one
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
+from handrail.engine.events import is_newer
 from handrail.engine.history_cache import FOLD_VERSION
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader, SessionStamp
@@ -147,12 +148,21 @@ def open_stored_sessions(rt: Runtime, *, with_index: bool = True) -> Iterator[Se
         sessions.keep()
 
 
-def describe_unsound(unsound: Sequence[SessionId], treated: str) -> str:
-    """What the scope of a search adds; silence would look as if the work had never been there."""
-    if not unsound:
-        return ""
-    those = f"{unsound[0]} is" if len(unsound) == 1 else f"{len(unsound)} are"
-    return f"; {those} damaged and {treated}, ask the user to run handrail store verify"
+def describe_unsound(unsound: Mapping[SessionId, str], treated: str) -> str:
+    """What the scope of a search adds; silence would look as if the work had never been there.
+
+    By session: its health.
+    """
+    newer = [session_id for session_id, health in unsound.items() if is_newer(health)]
+    damaged = [session_id for session_id in unsound if session_id not in newer]
+    told = ""
+    if damaged:
+        those = f"{damaged[0]} is" if len(damaged) == 1 else f"{len(damaged)} are"
+        told += f"; {those} damaged and {treated}, ask the user to run handrail store verify"
+    if newer:
+        those = f"{newer[0]} was" if len(newer) == 1 else f"{len(newer)} were"
+        told += f"; {those} written by a newer version and left out, ask the user to run handrail update"
+    return told
 
 
 def _entry(held: Indexed | None, summary: Summary) -> Entry | None:

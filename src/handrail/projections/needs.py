@@ -111,7 +111,7 @@ def reply_to_need(session_id: str, need: Need) -> str:
         case "gap":
             settle = "Settle it, and record what settles it."
             return f"{opening} A critical gap is open ({need.gap_id}): {need.why} {settle}"
-        case "damaged":
+        case "damaged" | "newer":
             return ""
         case never:
             assert_never(never)

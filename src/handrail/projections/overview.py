@@ -110,7 +110,7 @@ def pending_step(node: Node) -> str | None:
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
 
-NeedKind: TypeAlias = Literal["blocked", "person", "gap", "damaged"]
+NeedKind: TypeAlias = Literal["blocked", "person", "gap", "damaged", "newer"]
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

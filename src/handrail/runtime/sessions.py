@@ -38,13 +38,14 @@ from handrail.contract.catalogue import (
     SESSION_NOT_FOUND,
     SESSION_NOT_HEALTHY,
     STORE_HISTORY_LOST,
+    STORE_UNSUPPORTED_VERSION,
     TOKEN_SESSION_LOCKED,
     TOKEN_UNKNOWN_NODE,
 )
 from handrail.contract.ids import BlobRef, SessionId, WorkflowHash, node_tag
 from handrail.contract.json.canonical import chain_digest
 from handrail.contract.outcome import Fault, NextCall, Notice
-from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
+from handrail.engine.events import NodeCreated, PlannedEvent, encode_event, is_newer
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
 from handrail.engine.history_cache import decode_history, encode_history
@@ -470,6 +471,10 @@ def memory_of(reader: EventReader) -> HotLog | NoMemory:
 # A session whose log is not proven whole can be read and exported, but not continued.
 
 
+UPDATE = "Ask the user to update Handrail: handrail update."
+"""What helps with a session that a newer version wrote; nothing is wrong with it."""
+
+
 def is_sound(health: Health) -> bool:
     """Whether the whole log is proven; only then the session may go on."""
     return health.state == "healthy"
@@ -479,6 +484,11 @@ def describe_damage(session_id: SessionId, health: Health, event_count: int) -> 
     """One line for whoever reads the session; empty when it is sound."""
     if is_sound(health):
         return ""
+    if is_newer(health.state):
+        return (
+            "This session was written by a newer version of Handrail. Here its first "
+            f"{event_count} events can be read, and it cannot be continued. {UPDATE}"
+        )
     reason = f", {health.reason}" if health.reason else ""
     return (
         f"This session is damaged ({health.state}{reason}): its first {event_count} events are proven, "
@@ -503,7 +513,8 @@ def unsound_warnings(session_id: SessionId, health: Health, event_count: int) ->
     """The banner as a reply carries it; nothing when the session is sound."""
     if is_sound(health):
         return ()
-    details = {**_facts(session_id, health, event_count), "commands": list(list_repair_commands(session_id))}
+    commands = [] if is_newer(health.state) else list(list_repair_commands(session_id))
+    details = {**_facts(session_id, health, event_count), "commands": commands}
     message = describe_damage(session_id, health, event_count)
     return (ReplyWarning(code="SESSION_UNSOUND", message=message, details=details),)
 
@@ -519,6 +530,13 @@ def unsound_notices(session_id: SessionId, health: Health, event_count: int) -> 
 
 def refuse_unsound(session_id: SessionId, health: Health, event_count: int) -> Fault:
     """The refusal of whatever needs a session that is proven whole."""
+    if is_newer(health.state):
+        return Fault(
+            STORE_UNSUPPORTED_VERSION,
+            f"Session {session_id} was written by a newer version of Handrail.",
+            details={"found": health.detail},
+            hint=UPDATE,
+        )
     return Fault(
         SESSION_NOT_HEALTHY,
         f"Session {session_id} is readable only up to event {event_count}.",

@@ -417,7 +417,9 @@ def _invalid_reason(
 ) -> Reason:
     """One reason for all the artifacts under a contract; `came` is one of them."""
     ref = came.ref
-    before = f"The artifact {shorten_message(came.artifact.kind, 60)} does not fit and was not kept: "
+    before = (
+        f"The artifact {shorten_message(came.artifact.kind, 60)} does not fit and is stored only as refused: "
+    )
     is_due = place.step is not None and place.step.contract == ref
     advice = "Correct what is named" if is_due else "Correct what is named, or leave the artifact out,"
     return Reason(
@@ -476,7 +478,7 @@ def _judge_gate(
         fix = f"Judge each dimension and add the artifact: {list_levels(gate)}."
         return _gate_reason(ref, gate, MISSING, message, fix), _check(ref, "missing")
     if issues:
-        before = f"The assessment {shorten_message(named, 60)} does not fit and was not kept: "
+        before = f"The assessment {shorten_message(named, 60)} does not fit and is stored only as refused: "
         message = before + _join_faults([issue.message for issue in issues], before)
         fix = f"Give every dimension one of its levels: {list_levels(gate)}."
         return _gate_reason(ref, gate, INVALID, message, fix), _check(ref, "invalid", issues)

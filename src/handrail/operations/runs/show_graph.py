@@ -14,6 +14,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, WorkflowHash
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
+from handrail.engine.events import is_newer
 from handrail.engine.history import (
     History,
     Node,
@@ -47,7 +48,7 @@ from handrail.projections.overview import Graphs, choose_run
 from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import Session
+from handrail.runtime.sessions import Session, refuse_unsound
 from handrail.workflows.compiled import Leaf
 
 MOST_AHEAD = 100
@@ -253,10 +254,12 @@ def _list_ahead(history: History, graph: RunGraph, leaves: Mapping[str, Leaf]) -
 def find_graph(session: Session, graphs: Graphs, asked: str | UnsetType) -> RunGraph:
     """The run that is asked for, or the one that the session is about.
 
-    Raises Fault RUN_NOT_FOUND.
+    Raises Fault RUN_NOT_FOUND, and STORE_UNSUPPORTED_VERSION where a newer version may have written it.
     """
     history = session.history
     run_id = choose_run(history, graphs) if asked is UNSET else RunId(asked)
+    if run_id not in graphs and is_newer(session.health.state):
+        raise refuse_unsound(history.session_id, session.health, history.head)
     if run_id is None or run_id not in graphs:
         what = "has no run yet" if run_id is None else f"has no run {quote(run_id)}"
         raise Fault(

@@ -32,6 +32,7 @@ from handrail.contract.ids import (
 )
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, Success
+from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import quote
@@ -238,7 +239,7 @@ def start_run(rt: Runtime, request: StartRun) -> Success | DryRun:
         request,
         workspace=project,
         resolve=lambda: _preview(rt, request, project),
-        write=lambda _: begin_run(rt, request),
+        write=lambda found: _answer_start(rt, request, project, found, is_checked=True),
         wait=lambda: _wait(rt, request),
     )
 
@@ -258,20 +259,55 @@ def begin_run(
 ) -> Success:
     """Begin a run of a workflow of the library, or of the one that is given; then run its first actions."""
     project = project_of(rt, request.project)
+    found = _find_start(rt, request, project, given)
+    return _answer_start(rt, request, project, found, actions)
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """The workflow that a run is of, and where it came from."""
+
+    entry: CatalogEntry
+    pinned: Pinned
+
+
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A start, and what there is for it: the workflow, or the run that an earlier call began."""
+
+    asked: _Asked
+    session: Session
+    run_id: RunId
+    given: Given | Recorded
+
+
+def _find_start(rt: Runtime, request: StartRun, project: str, given: Given | None = None) -> _Found:
     asked = _asked(rt, request)
     session = _session(rt, request)
     run_id = run_id_for(session.history.session_id, asked.key)
-    recorded = _started(session, run_id)
+    # A replay answers even when the workflow's file is gone by now.
+    source = _started(session, run_id) or given or _find(rt, project, asked.workflow_id)
+    return _Found(asked=asked, session=session, run_id=run_id, given=source)
+
+
+def _answer_start(
+    rt: Runtime,
+    request: StartRun,
+    project: str,
+    found: _Found,
+    actions: int = MOST_ACTIONS,
+    *,
+    is_checked: bool = False,
+) -> Success:
+    """Begin the run, unless it is there; what a preview has checked must still be so."""
+    asked, session, recorded = found.asked, found.session, found.given
     warnings: tuple[ReplyWarning, ...] = ()
     rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
-    if recorded is None:  # a replay answers even when the workflow's file is gone by now
+    if isinstance(recorded, Given):
         seen = _seen(rt, asked, project)
         if request.request_id is UNSET:  # with one, a repeat meets its own run
             warnings = find_duplicate_start(
                 rt.log, rt.keys, session, asked.input_digest, place_of(project, seen)
             )
-        given = given or _find(rt, project, asked.workflow_id)
-        session, recorded = _begin(rt, session, run_id, asked, project, seen, given)
+        session, recorded = _begin(rt, found, recorded, project, seen, is_checked=is_checked)
         rt.places.keep(encode_project(project).directory, project)
         leave_tree(rt, session.history.session_id, recorded.to_node_id, project, "start")
     session = run_following_actions(rt, session, recorded, request.project, actions)
@@ -281,23 +317,22 @@ def begin_run(
         session,
         recorded,
         asked.input_digest,
-        warnings=(*warnings, *list_recorded_warnings(session.history.runs[run_id])),
+        warnings=(*warnings, *list_recorded_warnings(session.history.runs[found.run_id])),
         project=project,
         actions=actions,
     )
 
 
-def _preview(rt: Runtime, request: StartRun, project: str) -> Plan:
+def _preview(rt: Runtime, request: StartRun, project: str) -> Plan[_Found]:
     """What a start would make. Without a request id the names are only known afterwards."""
-    asked = _asked(rt, request)
-    session = _session(rt, request)
-    is_named = request.request_id is not UNSET
-    run_id = run_id_for(session.history.session_id, asked.key)
-    if is_named and _started(session, run_id) is not None:
+    found = _find_start(rt, request, project)
+    asked, session, run_id = found.asked, found.session, found.run_id
+    if isinstance(found.given, Recorded):
         changes: tuple[Change, ...] = (Change(action="none", resource="run", id=run_id),)
         version = session.history.runs[run_id].workflow_hash
     else:
-        pinned = _find(rt, project, asked.workflow_id).pinned
+        is_named = request.request_id is not UNSET
+        pinned = found.given.pinned
         _check_inputs(pinned, asked)
         version = pinned.workflow_hash
         session_id = session.history.session_id if is_named or request.session is not UNSET else "new"
@@ -313,14 +348,8 @@ def _preview(rt: Runtime, request: StartRun, project: str) -> Plan:
         targets=(asked.workflow_id,),
         versions={asked.workflow_id: version, "session": str(session.history.head)},
         blast_radius="One run is added to the store; nothing that exists is changed.",
+        found=found,
     )
-
-
-class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """The workflow that a run is of, and where it came from."""
-
-    entry: CatalogEntry
-    pinned: Pinned
 
 
 def _find(rt: Runtime, project: str, workflow_id: str) -> Given:
@@ -414,14 +443,14 @@ def _existing(rt: Runtime, asked: str) -> Session:
 
 def _begin(
     rt: Runtime,
-    session: Session,
-    run_id: RunId,
-    asked: _Asked,
+    found: _Found,
+    given: Given,
     project: str,
     seen: dict[ObservationKey, str],
-    given: Given,
+    *,
+    is_checked: bool,
 ) -> tuple[Session, Recorded]:
-    pinned = given.pinned
+    asked, session, run_id, pinned = found.asked, found.session, found.run_id, given.pinned
     _check_inputs(pinned, asked)
     settings = rt.settings.of(project)
     facts = msgspec.structs.replace(
@@ -435,6 +464,8 @@ def _begin(
     blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
+            if is_checked and current.history.head != found.session.history.head:
+                raise refusal("target_changed")
             session = current
             recorded = _started(session, run_id)
             if recorded is not None:

@@ -120,10 +120,10 @@ def _order(one: tuple[str, GapItem]) -> tuple[str, ...]:
 
 def _find(
     rt: Runtime, request: ListGaps, *, with_index: bool
-) -> tuple[list[tuple[str, GapItem]], list[SessionId]]:
+) -> tuple[list[tuple[str, GapItem]], dict[SessionId, str]]:
     """Every gap but those that the filters leave out, with the place of its session in the order.
 
-    And the sessions that are damaged.
+    And the sessions that cannot be read whole, with their health.
     """
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         asked = [stamp for stamp in sessions.stamps if request.session in (UNSET, stamp.session_id)]
@@ -134,7 +134,7 @@ def _find(
             for item in _items(session)
             if request.severity in (UNSET, item.severity) and request.workflow in (UNSET, item.workflow_id)
         ]
-    return found, [session_id for session_id, state in health.items() if state not in _NOT_DAMAGED]
+    return found, {session_id: state for session_id, state in health.items() if state not in _NOT_DAMAGED}
 
 
 def _with_gaps(

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer
+from handrail.engine.events import is_newer
 from handrail.operations.stored_sessions import open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.needs import reply_to_need
@@ -21,7 +22,7 @@ from handrail.runtime.sessions import list_repair_commands
 MOST_SESSIONS = 2_000
 """The latest ones are looked at."""
 MOST_SHOWN = 100
-_ORDER = ("person", "blocked", "damaged", "gap")
+_ORDER = ("person", "blocked", "damaged", "newer", "gap")
 
 
 class ListNeeds(Input, frozen=True, kw_only=True):
@@ -34,7 +35,8 @@ class NeedRow(Answer, frozen=True, kw_only=True):
     """One thing that waits for a person."""
 
     kind: str
-    """`person`: a step asks for one; `blocked`; `gap`: a critical one is open; `damaged`."""
+    """`person`: a step asks for one; `blocked`; `gap`: a critical one is open; `damaged`; `newer`: a
+    newer version wrote it."""
     session_id: str
     run_id: str
     node_id: str
@@ -103,6 +105,10 @@ def _rows(session_id: SessionId, facts: SessionFacts) -> Iterator[NeedRow]:
 
 
 def _damaged(session_id: SessionId, facts: SessionFacts) -> NeedRow:
+    if is_newer(facts.health):
+        why = "This session was written by a newer version of Handrail, which can read and continue it."
+        need = Need(kind="newer", why=why, run_id=facts.run_id)
+        return _row(session_id, facts, need, reply="", command="handrail update")
     look, _ = list_repair_commands(session_id)
     need = Need(kind="damaged", why=_describe(facts), run_id=facts.run_id)
     return _row(session_id, facts, need, reply="", command=look)

@@ -18,6 +18,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Payload, Success
 from handrail.contract.wording import format_count
+from handrail.engine.events import is_newer
 from handrail.engine.facts import Place, is_same_place, place_of, run_place
 from handrail.engine.history import Confirmation, confirmation_of
 from handrail.engine.reply import ReplyWarning, ToolCall
@@ -159,7 +160,11 @@ def _in_progress(rt: Runtime, project: str, here: Place, *, with_index: bool) ->
         ]
         return WorkHere(
             candidates=tuple(_candidates(rt, list_latest(mine, here), project, with_index=with_index)),
-            damaged=tuple(name for name in looked.unsound if _is_of(rt, name, here))[:MOST_FOUND],
+            damaged=tuple(
+                name
+                for name, health in looked.unsound.items()
+                if not is_newer(health) and _is_of(rt, name, here)
+            )[:MOST_FOUND],
         )
 
 
@@ -197,7 +202,8 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
     is_whole: bool
     """No session was left unread."""
-    unsound: tuple[SessionId, ...]
+    unsound: dict[SessionId, str]
+    """Sessions that cannot go on, with their health."""
 
     def all_of_them(self) -> Iterator[Subject]:
         for stamp, _ in self.chosen:
@@ -229,13 +235,13 @@ def _open_search(rt: Runtime, wanted: ResumeQuery, *, with_index: bool) -> Itera
 def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
     most = MOST_SESSIONS if wanted.is_asked else LATEST_SESSIONS
     chosen: list[tuple[SessionStamp, SessionFacts]] = []
-    unsound: list[SessionId] = []
+    unsound: dict[SessionId, str] = {}
     events = read = closed = 0
     for stamp in sessions.stamps[:most]:
         read += 1
         facts = sessions.facts(stamp.session_id)
         if not sessions.is_resumable(stamp.session_id):
-            unsound += [stamp.session_id] if facts.health != "missing" else []
+            unsound |= {stamp.session_id: facts.health} if facts.health != "missing" else {}
             continue
         chosen.append((stamp, facts))
         closed += sum(wanted.query not in (stamp.session_id, run_id) for run_id in facts.closed_run_ids)
@@ -253,7 +259,7 @@ def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
         chosen=tuple(chosen),
         scope=scope,
         is_whole=read == len(sessions.stamps),
-        unsound=tuple(unsound),
+        unsound=unsound,
     )
 
 

@@ -85,7 +85,7 @@ def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Hits:
     words = words_of(request.query)
     limit = MOST_HITS if request.limit is UNSET else request.limit
     found: list[HitRow] = []
-    unsound: list[SessionId] = []
+    unsound: dict[SessionId, str] = {}
     looked_at = 0
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         candidates = _candidates(sessions, words) if words else []
@@ -94,12 +94,12 @@ def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Hits:
             looked_at += 1
             try:
                 session = read_session(rt.log, stamp.session_id)
-            except Fault:  # it hides no other
-                unsound.append(stamp.session_id)
+            except Fault as fault:  # it hides no other
+                unsound[stamp.session_id] = fault.kind.code
                 continue
             if session is None:
                 continue
-            unsound += [] if session.is_sound else [stamp.session_id]
+            unsound |= {} if session.is_sound else {stamp.session_id: session.health.state}
             found += _hits(session, words)
             if len(found) > limit:
                 break

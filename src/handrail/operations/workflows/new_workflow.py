@@ -67,20 +67,19 @@ def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
     content = _content(template, request.workflow_id)
     directory = "" if request.to is UNSET else request.to
 
-    def resolve() -> Plan:
+    def resolve() -> Plan[FilePlace]:
         place = rt.authored.place(project, directory, f"{request.workflow_id}.json")
         return _plan(rt, project, request.workflow_id, place, content)
 
-    def write(plan: Plan) -> CreatedWorkflow:
-        path = plan.targets[0]
-        is_created = any(change.action == "create" for change in plan.changes)
+    def write(place: FilePlace) -> CreatedWorkflow:
+        is_created = place.content is None
         if is_created:
-            if not rt.authored.create(path, content):
+            if not rt.authored.create(place.path, content):
                 raise refusal("target_changed")
             rt.commits.note(dry_run_of(OPERATION, request))
         return CreatedWorkflow(
             workflow_id=request.workflow_id,
-            path=path,
+            path=place.path,
             template=template,
             size_bytes=len(content),
             is_created=is_created,
@@ -89,13 +88,14 @@ def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
     return preview_or_write(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
 
 
-def _plan(rt: Runtime, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan:
+def _plan(rt: Runtime, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan[FilePlace]:
     return Plan(
         action="create a workflow file",
         changes=_changes(place, content),
         targets=(place.path,),
         versions={place.path: "absent" if place.content is None else blob_ref(place.content)},
         blast_radius="One new file; no other file is changed.",
+        found=place,
         obstacle=_obstacle(rt, project, workflow_id, place, content),
     )
 

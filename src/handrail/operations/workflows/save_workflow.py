@@ -99,21 +99,17 @@ def save_workflow(rt: Runtime, request: SaveWorkflow) -> DryRun | Success:
     file = _find_file(catalog, examined.workflow_id) if request.file is UNSET else request.file
     content = request.document.text.encode("utf-8", "surrogateescape")
 
-    def resolve() -> Plan:
+    def resolve() -> Plan[FilePlace]:
         place = rt.authored.place(project, "", file)
         return _plan(load_catalog(rt, project), request, examined.workflow_id, file, place, content)
 
-    def write(plan: Plan) -> SavedWorkflow:
-        path = plan.targets[0]
-        before = rt.authored.place(project, "", file).content
-        if _version(before) != plan.versions[path]:
-            raise refusal("target_changed")
-        is_saved = before != content
+    def write(place: FilePlace) -> SavedWorkflow:
+        is_saved = place.content != content
         if is_saved:
             is_done = (
-                rt.authored.create(path, content)
-                if before is None
-                else rt.authored.replace(path, content, before)
+                rt.authored.create(place.path, content)
+                if place.content is None
+                else rt.authored.replace(place.path, content, place.content)
             )
             if not is_done:
                 raise refusal("target_changed")
@@ -121,7 +117,7 @@ def save_workflow(rt: Runtime, request: SaveWorkflow) -> DryRun | Success:
         return SavedWorkflow(
             workflow_id=examined.workflow_id,
             file=file,
-            path=path,
+            path=place.path,
             digest=blob_ref(content),
             size_bytes=len(content),
             is_saved=is_saved,
@@ -173,7 +169,7 @@ def _version(content: bytes | None) -> str:
 
 def _plan(
     catalog: Catalog, request: SaveWorkflow, workflow_id: str, file: str, place: FilePlace, content: bytes
-) -> Plan:
+) -> Plan[FilePlace]:
     is_new = place.content is None
     return Plan(
         action="create a workflow file" if is_new else "change a workflow file",
@@ -181,6 +177,7 @@ def _plan(
         targets=(place.path,),
         versions={place.path: _version(place.content)},
         blast_radius="One file of the project. Runs that are under way keep the workflow they began with.",
+        found=place,
         obstacle=_obstacle(catalog, request, workflow_id, file, place),
     )
 

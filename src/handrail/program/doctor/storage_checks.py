@@ -10,6 +10,7 @@ import msgspec
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.engine.events import is_newer
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog
 from handrail.ports.program import PlaceFacts
 from handrail.program.doctor.check import CheckInput, Finding, report_failure, report_pass, report_warning
@@ -44,10 +45,14 @@ def check_store(given: CheckInput) -> Finding:
         "looked_at": sum(states.values()),
         "health": dict(sorted(states.items())),
     }
-    unsound = sum(count for state, count in states.items() if state != "healthy")
+    newer = sum(count for state, count in states.items() if is_newer(state))
+    unsound = sum(count for state, count in states.items() if state != "healthy") - newer
     if unsound:
         told = "1 session is" if unsound == 1 else f"{unsound} sessions are"
         return report_failure(f"{told} not sound and can only be read.", "handrail store verify", **facts)
+    if newer:
+        told = "1 session was" if newer == 1 else f"{newer} sessions were"
+        return report_warning(f"{told} written by a newer version of Handrail.", "handrail update", **facts)
     home = given.rt.installation().place("")
     if home.mode is not None and home.mode & _OTHERS_WRITE:
         told = "Other users can put another store in its place."
@@ -136,7 +141,7 @@ def _health(given: CheckInput, session_id: SessionId) -> str:
     try:
         session = read_session(given.rt.log, session_id)
     except Fault as fault:  # one bad session never hides the others
-        return fault.kind.code.lower()
+        return "unknown_version" if is_newer(fault.kind.code) else fault.kind.code.lower()
     return "missing" if session is None else session.health.state
 
 

@@ -132,6 +132,8 @@ class _Target(msgspec.Struct, frozen=True, kw_only=True):
     before: bytes | None = None
     after: bytes | None = None
     commands: tuple[tuple[str, ...], ...] = ()
+    sets: tuple[ToolSet, ...] = ()
+    """Of the commands: whose entries they change."""
     snippet: str = ""
     trouble: Fault | None = None
     is_restored: bool = False
@@ -149,14 +151,10 @@ def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
     project = project_of(rt, request.project)
     files = rt.clients()
 
-    found: dict[str, _Target] = {}
+    def resolve() -> Plan[dict[str, _Target]]:
+        return _plan(request, _targets(rt, files, request, project))
 
-    def resolve() -> Plan:
-        targets = _targets(rt, files, request, project)
-        found.update({target.name: target for target in targets})
-        return _plan(request, targets)
-
-    def write(_: Plan) -> SetUp:
+    def write(found: dict[str, _Target]) -> SetUp:
         result = run_batch(
             rt,
             tuple(found),
@@ -310,10 +308,14 @@ def _of_skill(held: HeldSkill, places: ClientPlaces, users: str, *, is_removal: 
     if held.state == "foreign" and not is_removal:
         reason = "a directory of that name is not Handrail's"
         trouble = _skill_trouble(path, reason)
-    version = f"{held.version} {reason}"
+    version = _version_skill(held, reason)
     return _Target(
         name=SKILL, path=path, version=version, reason=reason, trouble=trouble, is_changed=not reason
     )
+
+
+def _version_skill(held: HeldSkill, reason: str) -> str:
+    return f"{held.version} {reason}"
 
 
 def _choose(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> Sequence[ClientName]:
@@ -384,9 +386,13 @@ def _of_client(
         commands = [build_add_command(name, scope, places, one) for one in wrong]
     if not all(commands):
         return target
-    # A running client rewrites its file all the time, so the version covers our own entries only.
-    version = sha256(canonical_bytes([held[one] for one in sets])).hexdigest()
-    return msgspec.structs.replace(target, commands=tuple(commands), version=version)
+    version = _version_entries(name, text, sets)
+    return msgspec.structs.replace(target, commands=tuple(commands), version=version, sets=tuple(sets))
+
+
+def _version_entries(name: ClientName, text: str, sets: Sequence[ToolSet]) -> str:
+    """Of our own entries only: a running client rewrites its file all the time."""
+    return sha256(canonical_bytes([read_entry(name, text, one) for one in sets])).hexdigest()
 
 
 def _edit_hooks(name: ClientName, text: str, places: ClientPlaces, *, is_removal: bool) -> str:
@@ -444,7 +450,7 @@ def _not_editable(path: str, why: str, snippet: str) -> Fault:
     )
 
 
-def _plan(request: SetUpClients, targets: list[_Target]) -> Plan:
+def _plan(request: SetUpClients, targets: list[_Target]) -> Plan[dict[str, _Target]]:
     is_removal = request.remove is True
     changes = tuple(_change(target, is_removal=is_removal) for target in targets)
     if request.continue_on_error is False:
@@ -459,6 +465,7 @@ def _plan(request: SetUpClients, targets: list[_Target]) -> Plan:
         versions={target.name: target.version for target in targets},
         blast_radius="Our own entry in each file; everything else in them stays as it is, byte for byte"
         f"{skill}.",
+        found={target.name: target for target in targets},
     )
 
 
@@ -504,8 +511,12 @@ def _apply(files: ClientFiles, target: _Target, request: SetUpClients, project: 
     if target.name == SKILL:
         if not target.is_changed:
             return
+        if _version_skill(files.held_skill(), target.reason) != target.version:
+            raise refusal("target_changed")
         _require_copied(files.remove_skill() if request.remove is True else files.sync_skill())
         return
+    if target.commands:
+        _require_same_entries(files, target)
     for command in target.commands:
         trouble = files.run(command, project)
         if trouble:
@@ -519,6 +530,13 @@ def _apply(files: ClientFiles, target: _Target, request: SetUpClients, project: 
         raise refusal("target_changed")
     if target.is_restored:
         files.forget(target.path)
+
+
+def _require_same_entries(files: ClientFiles, target: _Target) -> None:
+    """The client's own command compares nothing. Raises Fault E_CONFLICT."""
+    name = next(one for one in CLIENTS if one == target.name)
+    if _version_entries(name, decode_text(files.read(target.path)), target.sets) != target.version:
+        raise refusal("target_changed")
 
 
 def _require_copied(copy: SkillCopy) -> None:

@@ -13,6 +13,7 @@ from handrail.projections.evidence import describe_answer, is_verified
 from handrail.projections.html.elements import (
     Child,
     Html,
+    count_markup,
     document,
     element,
     join_html,
@@ -123,13 +124,13 @@ dd{margin-bottom:.5rem}.way{padding-left:1.35rem}.moment{padding:.6rem .75rem}.m
 
 
 LONG_NOTES = 3_000
-MOST_MARKUP_CHARACTERS = 1_000_000
-"""Notes of a page that are rendered as Markdown; the others are shown as plain text."""
+MOST_MARKUP_ON_PAGE = 400_000
+"""What laying out the notes of a page may cost, in marks; the others are shown as plain text."""
 
 
 def report_page(story: Story, *, exported_at: str, producer: str) -> str:
     """The whole page."""
-    room = Effort(MOST_MARKUP_CHARACTERS, "", "")
+    room = Effort(MOST_MARKUP_ON_PAGE, "", "")
     body = element(
         "main",
         _header(story),
@@ -298,7 +299,7 @@ def _cut() -> Html:
 
 def _quoted(notes: str, label: str, room: Effort) -> Html:
     """Notes may look like anything, so their author is named. Long ones scroll; the keyboard gets there."""
-    shown = notes_html(notes) if room.affords(len(notes)) else element("pre", notes)
+    shown = notes_html(notes) if room.affords(count_markup(notes)) else element("pre", notes)
     whose = element("p", "Notes, as the agent wrote them:", class_="whose")
     if len(notes) <= LONG_NOTES:
         return join_html(whose, element("div", shown, class_="notes", dir="auto"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from handrail.contract.wording import format_count
-from handrail.engine.events import Artifact, Claim, Preferences
+from handrail.engine.events import Artifact, Claim, Preferences, is_newer
 from handrail.engine.history import (
     Receipt,
     describe_not_run,
@@ -150,7 +150,7 @@ def describe_outputs(*, is_validated: bool) -> str:
 def describe_delivery(artifact: Artifact, moment: Moment, run: RunStory) -> tuple[str, bool]:
     """What became of an artifact that came at a moment, and whether it is shown there."""
     if artifact.is_refused:
-        return f"{artifact.kind} did not fit and was not kept.", False
+        return f"{artifact.kind} did not fit and is stored only as refused.", False
     if any(held.body == artifact.body for held in run.artifacts):
         return f"Delivered {artifact.kind}, shown among the outputs.", False
     ids = [one.node_id for one in run.moments]
@@ -180,10 +180,15 @@ def banners(story: Story) -> list[tuple[str, str]]:
     """What a reader must know before anything else: a word for its look, and the text."""
     found = []
     if story.health != "healthy":
+        trouble = (
+            "was written by a newer version of Handrail"
+            if is_newer(story.health)
+            else f"is damaged ({story.health})"
+        )
         found.append(
             (
                 "alarm",
-                f"This session is damaged ({story.health}). What follows is the part that is proven, "
+                f"This session {trouble}. What follows is the part that is proven, "
                 f"{story.event_count} events; it can be read, not continued. {story.health_detail}".rstrip(),
             )
         )

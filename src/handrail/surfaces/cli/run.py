@@ -23,6 +23,7 @@ from handrail.contract.outcome import (
     Failure,
     Fault,
     Json,
+    NextCall,
     Notice,
     Outcome,
     Success,
@@ -34,7 +35,13 @@ from handrail.contract.outcome import (
 )
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
 from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Problem, parse
-from handrail.surfaces.cli.reading.spelling import command_line, describe_stop, refusal
+from handrail.surfaces.cli.reading.spelling import (
+    command_line,
+    describe_stop,
+    go_on_from,
+    is_followed,
+    refusal,
+)
 from handrail.surfaces.cli.rendering.render import (
     Envelope,
     Output,
@@ -183,7 +190,9 @@ def _answer(
     # Only now: a line that is refused does not say which project's settings apply.
     output, _ = output_of(parsed, environment, parts.settings(parsed), caller.usual)
     caller.output = _set_page(output, arguments, environment)
-    process.start_deadline(timeout_of(parsed, environment))
+    seconds = timeout_of(parsed, environment)
+    if seconds:
+        process.start_deadline(seconds)
     if ask.budget is None:  # notices must not use up a budget
         caller.notices = parts.notices
     else:
@@ -192,7 +201,8 @@ def _answer(
     if effect != "read":
         prepare(caller.output)
     if "stream" in parsed.options:
-        return _deliver_stream(process, caller, parts.stream(process, parsed, ask))
+        goes_on = (lambda last: go_on_from(arguments, last)) if is_followed(parsed) else None
+        return _deliver_stream(process, caller, parts.stream(process, parsed, ask), goes_on)
     if caller.output.format == "raw" and parsed.command["out"]:
         return _end_raw(process, caller, parts.write_raw_field(process, parsed))
     outcome = parts.answer(process, parsed, ask, lambda success: _size(caller, success))
@@ -285,10 +295,17 @@ def _set_page(
 
 
 def _deliver_stream(
-    process: Process, caller: _Caller, lines: Iterator[StreamItem | Outcome]
+    process: Process,
+    caller: _Caller,
+    lines: Iterator[StreamItem | Outcome],
+    goes_on: Callable[[Json], NextCall] | None,
 ) -> Rendered | int:
-    """Write line by line. Returns the summary line, or an ordinary failure if no line was written."""
+    """Write line by line. Returns the summary line, or an ordinary failure if no line was written.
+
+    Where it can go on, a stream that broke off ends with the call for what comes after its last line.
+    """
     count = 0
+    last: Json = None
     outcome: Outcome | None = None
     try:
         for line in lines:
@@ -298,11 +315,14 @@ def _deliver_stream(
             with process.shielded():  # a written line is counted, even if a signal arrives
                 trouble = process.deliver_line(encode_line(stream_line(line.data)))
                 count += trouble is None
+                last = line.data
             if trouble is not None:
                 return process.end_stream(trouble, E_IO.exit_status)
     except Interrupted as stop:
         outcome = describe_stop(stop)
     assert outcome is not None, "a stream ends with its outcome"
+    if isinstance(outcome, Failure) and goes_on is not None and outcome.next_call is None:
+        outcome = msgspec.structs.replace(outcome, next_call=goes_on(last))
     if isinstance(outcome, Failure) and count == 0:
         return _render(caller, outcome)
     return summary_line(outcome, _finish_call(caller), count)

@@ -272,13 +272,16 @@ class App:
             )
         cursors = [value for name, value in parameters(request.query) if name == "cursor"]
         headers = ((b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"))
-        return Response(headers=headers, body=self._count_feed(self.feed.stream("".join(cursors[:1]))))
+        counted = self._count_feed(self.feed.stream("".join(cursors[:1])))
+        await anext(counted)  # nothing waits in between, so of many at once each sees the others
+        return Response(headers=headers, body=counted)
 
     async def _count_feed(self, events: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         observer = self._served.runtime.observer
         self.load.feeds += 1
         observer.note_feeds(1)
         try:
+            yield b""
             async for event in events:
                 yield event
         finally:

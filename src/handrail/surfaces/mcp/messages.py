@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from handrail import __version__
+from handrail.contract.json.strict import repeats_a_key
 from handrail.contract.outcome import Json
 
 # Messages
@@ -170,6 +171,15 @@ def _read_list(text: bytes) -> Message | list[Message]:
 
 
 def _read(text: bytes) -> Message:
+    """Which of two keys is meant is not guessed, on this door as on the others."""
+    message = _read_once(text)
+    if isinstance(message, Malformed) or not repeats_a_key(text.decode()):
+        return message
+    named = message.id if isinstance(message, ClientRequest) else None
+    return Malformed(refusal=_invalid("A key appears twice in one object."), id=named)
+
+
+def _read_once(text: bytes) -> Message:
     try:
         return _message(_frame.decode(text))
     except msgspec.ValidationError:

@@ -291,3 +291,15 @@ def test_a_stream_that_broke_off_counts_the_lines_that_came(product: Product) ->
     assert lines[-1]["type"] == "summary"
     assert lines[-1]["ok"] is False
     assert lines[-1]["error"]["details"]["count"] == len(lines) - 1
+
+
+@pytest.mark.promise("cli.stream-follow")
+def test_a_followed_stream_ends_with_the_call_that_goes_on(product: Product) -> None:
+    line = ("session", "events", long_history(product), "--stream", "--follow", "--after", "0")
+
+    _, came = broken_off(product, signal.SIGTERM, *line)
+
+    lines = parsed(came)
+    last = lines[-2]["data"]["eventIndex"]
+    following = " ".join(("handrail", *line[:-1], str(last)))
+    assert lines[-1]["error"]["details"]["next_command"] == following

@@ -202,7 +202,7 @@ def test_an_artifact_that_is_said_not_to_be_kept_is_no_output_of_the_run(product
         report = product.run(
             "session", "export", session_of(begun), "--as", "markdown", "--format", "raw"
         ).out
-    assert "was not kept" in reply.text
+    assert "is stored only as refused" in reply.text
     assert shown["artifacts"] == []
     assert "no contract asks for it" not in report
     assert "Verdict: perhaps" not in report

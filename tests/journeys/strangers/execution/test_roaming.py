@@ -202,7 +202,7 @@ def test_a_report_does_not_say_that_a_refused_artifact_was_replaced_when_nothing
         ack(server, begun, "n", FINDINGS | {"verdict": "perhaps"})
 
     report = product.run("session", "export", session_of(begun), "--as", "markdown", "--format", "raw").out
-    assert "was not kept" in report
+    assert "is stored only as refused" in report
     assert "replaced later" not in report
 
 

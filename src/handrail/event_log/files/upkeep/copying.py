@@ -11,6 +11,7 @@ from typing import Final
 from handrail.contract.catalogue import SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, STORE_TARGET_NOT_EMPTY
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
+from handrail.contract.tokens.confirm import refusal
 from handrail.event_log.files.disk import translate_os_errors
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.upkeep.usage import attested_in
@@ -25,20 +26,21 @@ def plan_copy(source: FileLog, target: EventLog, wanted: Sequence[SessionId] = (
     return tuple(_plan_or_explain(source, target, session_id) for session_id in _choose_order(source, wanted))
 
 
-def copy_session(source: FileLog, target: EventLog, session_id: SessionId) -> SessionCopy:
+def copy_session(source: FileLog, target: EventLog, session: SessionCopy) -> None:
     """Add what the target lacks, commit by commit, then compare.
 
-    Raises: Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, or STORE_TARGET_NOT_EMPTY when the target
-    has other events under the same session id.
+    Raises: Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, E_CONFLICT when one of the two is not as planned, or
+    STORE_TARGET_NOT_EMPTY when the target has other events under the same session id.
     """
+    session_id = session.session_id
     loaded = _load_healthy(source, session_id)
-    session = _plan(session_id, loaded, target)
+    if _plan(session_id, loaded, target) != session:
+        raise refusal("target_changed")
     with target.hold(session_id, _WAIT_MS) as hold:
         for drafts, blobs, head in _commits(source, session, loaded):
-            answer = hold.append(head, drafts, blobs)
-            assert isinstance(answer, Committed), "the target's session is held and at the planned head"
+            if not isinstance(hold.append(head, drafts, blobs), Committed):  # grown since: only the first can
+                raise refusal("target_changed")
     _compare(session_id, loaded, target)
-    return session
 
 
 def _choose_order(source: FileLog, wanted: Sequence[SessionId]) -> list[SessionId]:

@@ -78,9 +78,9 @@ class FileKeeper:
         source, target = self._open_both(way)
         return plan_copy(source, target, session_ids)
 
-    def copy_session(self, way: CopyWay, session_id: SessionId) -> SessionCopy:
+    def copy_session(self, way: CopyWay, session: SessionCopy) -> None:
         source, target = self._open_both(way)
-        return copy_session(source, target, session_id)
+        copy_session(source, target, session)
 
     def _open_both(self, way: CopyWay) -> tuple[FileLog, FileLog]:
         """The stores of two homes. Raises: Fault E_VALIDATION."""

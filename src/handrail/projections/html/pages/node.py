@@ -43,8 +43,6 @@ _KINDS = {
     "blocked_attempt": ("blocked attempt", "bad", "blocked"),
 }
 _TOLD_ELSEWHERE = ("wr.gap", "wr.workflow_divergence", "wr.loop_control", "wr.capability_observation")
-MOST_MARKUP = 40_000
-"""Characters of notes that are rendered as Markdown; longer ones are shown as plain text."""
 LONGEST_NAME = 40
 """Characters of what counts as the name of a member."""
 MOST_JSON = 20_000
@@ -213,11 +211,9 @@ def _pending(node: Payload) -> Child:
 def _notes(node: Payload) -> Html:
     if not node["notes"]:
         return panel("Notes", element("p", "No notes came with this node.", class_="soft small"))
-    is_long = len(node["notes"]) > MOST_MARKUP
-    shown = element("pre", node["notes"]) if is_long else notes_html(node["notes"])
     return panel(
         "Notes",
-        element("div", shown, class_="prose", dir="auto"),
+        element("div", notes_html(node["notes"]), class_="prose", dir="auto"),
         element(
             "p", "The rest of these notes is in an export, if the store still has it.", class_="small soft"
         )

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from handrail.engine.events import is_newer
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.plain_words import STATUS_WORDS
 
@@ -123,6 +124,13 @@ def folded(title: Child, *children: Child, is_open: bool = False, id_: str | Non
 def notice(look: str, *children: Child) -> Html:
     """A message about the whole page; `look` is good, warn or bad."""
     return element("div", *children, class_=f"notice {look}".rstrip(), role="note")
+
+
+def health_badge(health: str) -> Html:
+    """Of a session that cannot go on here: it is damaged, or a newer version wrote it."""
+    if is_newer(health):
+        return badge("newer version", "warn", "blocked")
+    return badge("damaged", "bad", "blocked")
 
 
 def damage_notice(banner: str) -> Html | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from handrail.engine.events import is_newer
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.html.pages.parts import (
     Payload,
@@ -17,6 +18,7 @@ from handrail.projections.html.pages.parts import (
     evidence_badges,
     facts,
     head,
+    health_badge,
     meta,
     moment,
     mono,
@@ -70,7 +72,7 @@ def session_page(
 
 def _status(shown: Payload, run: Payload | None) -> Html:
     if shown["health"]["banner"]:
-        return badge("damaged", "bad", "blocked")
+        return health_badge(shown["health"]["state"])
     if run is None:
         return status_badge(shown["status"])
     return status_badge(run["status"], run["evidence"], run["evidence_caveat"])
@@ -92,6 +94,8 @@ def _health(shown: Payload) -> Child:
     """A damaged session says so before anything else: what is proven, what can be done, what helps."""
     if not shown["health"]["banner"]:
         return None
+    if is_newer(shown["health"]["state"]):
+        return notice("warn", element("p", shown["health"]["banner"]))
     session_id = shown["session_id"]
     proven = count(shown["event_count"], "event is", "events are")
     return notice(

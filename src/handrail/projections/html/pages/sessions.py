@@ -17,6 +17,7 @@ from handrail.projections.html.pages.parts import (
     cut,
     empty,
     head,
+    health_badge,
     moment,
     node_path,
     page,
@@ -38,6 +39,7 @@ _NEED_WORDS = {
     "blocked": ("Blocked", "bad", "blocked"),
     "gap": ("Critical gap", "warn", "gap"),
     "damaged": ("Damaged", "bad", "blocked"),
+    "newer": ("Newer version", "warn", "blocked"),
 }
 
 
@@ -109,7 +111,7 @@ def _need(row: Payload) -> Html:
         element("h3", element("a", cut(title), href=_where(row)), dir="auto"),
         element("p", row["why"], more, class_="why", dir="auto"),
         element("p", row["fix"], dir="auto") if row["fix"] else None,
-        command_line(row["command"]) if row["command"] and row["kind"] == "damaged" else None,
+        command_line(row["command"]) if row["command"] and row["kind"] in ("damaged", "newer") else None,
         element("div", *actions, class_="cluster") if actions else None,
         class_=f"need {row['kind']}",
         data_key=f"{row['kind']} {row['session_id']} {row['node_id']}",
@@ -198,9 +200,7 @@ def _row(item: Payload) -> Html:
         "li",
         element(
             "span",
-            status_badge(item["status"])
-            if item["health"] == "healthy"
-            else badge("damaged", "bad", "blocked"),
+            status_badge(item["status"]) if item["health"] == "healthy" else health_badge(item["health"]),
         ),
         element(
             "span",

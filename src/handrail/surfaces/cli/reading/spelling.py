@@ -12,7 +12,7 @@ from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, E_USAGE, E_VAL
 from handrail.contract.outcome import MESSAGE_LIMIT, Failure, Fault, Json, NextCall, Success
 from handrail.surfaces.cli.process import Interrupted
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.reading.parse import Problem, commands_under
+from handrail.surfaces.cli.reading.parse import Parsed, Problem, commands_under
 
 if TYPE_CHECKING:
     from handrail.surfaces.cli.reading.rows import Command, Param
@@ -47,6 +47,24 @@ def command_line(call: NextCall) -> str | None:
     if words is None:
         words = ["--input", quote_for_shell(_json(call.params))]
     return " ".join(["handrail", command["path"], *words, "--compact"])
+
+
+def is_followed(parsed: Parsed) -> bool:
+    """Whether the call waits for what is still to come."""
+    return any(param["flag"] == "--follow" and value is True for param, value in parsed.values)
+
+
+def go_on_from(arguments: Sequence[str], last: Json) -> NextCall:
+    """The same line for what comes after an event; without one, the same line."""
+    index = last.get("eventIndex") if isinstance(last, dict) else None
+    if index is None:
+        return NextCall(operation=LINE, params={"arguments": list(arguments)})
+    kept = [
+        word
+        for at, word in enumerate(arguments)
+        if not word.startswith("--after=") and "--after" not in (word, arguments[at - 1] if at else "")
+    ]
+    return NextCall(operation=LINE, params={"arguments": [*kept, "--after", str(index)]})
 
 
 def next_commands(success: Success) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ from handrail.contract.envelopes.format import (
 )
 from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, show_briefly
-from handrail.surfaces.cli.reading.spelling import command_line, next_commands
+from handrail.surfaces.cli.reading.spelling import command_line, is_followed, next_commands
 
 if TYPE_CHECKING:
     from handrail.ports.workspace import Settings
@@ -252,12 +252,17 @@ def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
 
 
 def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
-    """Raises Fault E_CONFIG for a bad environment variable."""
+    """How long the call may take; 0 for as long as it likes, where it waits for what is still to come.
+
+    Raises Fault E_CONFIG for a bad environment variable.
+    """
     asked = parsed.options.get("timeout")
     if isinstance(asked, int):
         return asked
     text = environment.get("HANDRAIL_TIMEOUT", "")
     if not text:
+        if is_followed(parsed):
+            return 0
         usual = parsed.command["seconds"] if parsed.command is not None else 0
         return usual or TIMEOUT_SECONDS
     wrong = find_wrong_variables(environment)

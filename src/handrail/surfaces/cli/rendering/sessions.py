@@ -7,6 +7,7 @@ import itertools
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
+from handrail.engine.events import is_newer
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -59,7 +60,8 @@ def _listed(item: dict[str, Json]) -> dict[str, Json]:
     if "status" not in item:
         return item
     about = [item["status"]]
-    about += [item["health"]] if item.get("health", "") not in _SOUND else []
+    health = item.get("health", "")
+    about += [] if health in _SOUND else ["written by a newer version" if is_newer(health) else health]
     about += ["imported"] if item.get("imported_from") else []
     return item | {"status": ", ".join(about)}
 

@@ -35,7 +35,7 @@ def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
     if payload.get("leftover_blobs"):
         left = format_count(payload["leftover_blobs"], "blob")
         lines += [f"{left} that no session names; see them: handrail store gc --dangerous --dry-run"]
-    for left in payload.get("leftovers", []):
+    for left in (*payload.get("warnings", []), *payload.get("leftovers", [])):
         lines += wrap(one_line(left), page.width)
     for problem in payload["problems"]:
         first, *rest = value_lines(problem) or [""]
