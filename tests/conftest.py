@@ -49,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     What the store asks of a disk is shown by `tests/faults/` on disks that record, refuse and forget.
     """
     config.pluginmanager.register(quick_set)
+    os.umask(0o022)  # the usual one, which modes of files are told by; a test that needs another sets it
     memory = find_memory_directory("")
     if "TMPDIR" in os.environ or config.option.basetemp or not memory:  # a worker has both from its parent
         return

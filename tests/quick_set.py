@@ -82,13 +82,17 @@ def _place(path: Path, config: pytest.Config) -> str:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput[_LEFT_OUT] = dict(session.config.stash[_left_out])
+        left_out = session.config.stash[_left_out]
+        session.config.workeroutput[_LEFT_OUT] = left_out
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Each worker collects all; a worker that died has nothing to say."""
-    node.config.stash[_left_out].update(getattr(node, "workeroutput", {}).get(_LEFT_OUT, {}))
+    config: pytest.Config = node.config
+    told: dict[str, int] = getattr(node, "workeroutput", {}).get(_LEFT_OUT, {})
+    left_out = config.stash[_left_out]
+    left_out.update(told)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -36,6 +36,8 @@ from tests.journeys.conversation import advance, answer, refusal, rehydrate, sta
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import give, step
 
+pytestmark = pytest.mark.thorough
+
 SMALL, LARGE = 16, 32
 OFTEN = 130
 """Lines that run less often are not looked at."""

@@ -23,6 +23,8 @@ from tests.journeys.strangers.command_line.steps_a import (
 )
 from tests.journeys.strangers.product import PROGRAM, Product
 
+pytestmark = pytest.mark.thorough
+
 
 def on_a_terminal(product: Product, *line: str, **environment: str) -> tuple[int, bytes]:
     """Status and bytes of a call whose three streams are a terminal that nobody types on."""
