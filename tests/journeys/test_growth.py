@@ -36,8 +36,6 @@ from tests.journeys.conversation import advance, answer, refusal, rehydrate, sta
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import give, step
 
-pytestmark = pytest.mark.thorough
-
 SMALL, LARGE = 16, 32
 OFTEN = 130
 """Lines that run less often are not looked at."""
@@ -152,6 +150,7 @@ def counts(made: Made) -> dict[str, Counter[str]]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("budgets.stored-data")
 @pytest.mark.parametrize("make", [many_runs, many_closed_runs, branches_in_branches, many_forks, many_keys])
 def test_twice_as_much_is_at_most_twice_the_work(make: Callable[[int], Made]) -> None:

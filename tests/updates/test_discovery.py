@@ -13,6 +13,8 @@ from tests.surfaces.cli.tool import strict_json
 from tests.updates.answers import data, error
 from tests.updates.releases import HTML, HUGE, JSON, NEW, OLD, Index, Installation, wheel
 
+pytestmark = pytest.mark.thorough
+
 PRE, YANKED, FOREIGN = "7.2.0rc1", "7.3.0", "7.4.0"
 ELSEWHERE = "http://127.0.0.1:9/simple/handrail/"
 

@@ -14,6 +14,8 @@ import pytest
 from tests.updates.answers import data, error
 from tests.updates.releases import NEW, Index, Installation
 
+pytestmark = pytest.mark.thorough
+
 NOWHERE = "http://127.0.0.1:9/simple"
 UV_DEFAULTS = ("UV_DEFAULT_INDEX", "UV_NO_CONFIG")
 

@@ -15,6 +15,8 @@ from tests.surfaces.cli.tool import strict_json
 from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, Index, Installation, wheel
 
+pytestmark = pytest.mark.thorough
+
 NOWHERE = "http://127.0.0.1:9/simple"
 
 

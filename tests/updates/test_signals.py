@@ -14,6 +14,8 @@ from tests.surfaces.cli.tool import Ran, Tool
 from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, SECONDS, Index, Installation
 
+pytestmark = pytest.mark.thorough
+
 Stage = tuple[str, str, int]
 OURS = "handrail.host.program.updates:LocalUpdates"
 FACTS: Stage = (OURS, "facts", 0)

@@ -24,6 +24,7 @@ from tests.updates.releases import NEW, OLD, SECONDS, Installation
 from tests.updates.trust_world import TrustWorld
 
 pytestmark = [
+    pytest.mark.thorough,
     pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed"),
     pytest.mark.skipif(find_spec("sigstore") is None, reason="the extra `verify` is not installed"),
 ]

@@ -24,8 +24,6 @@ from tests.journeys.strangers.execution.flows_b import (
 )
 from tests.journeys.strangers.product import Product, Server
 
-pytestmark = pytest.mark.thorough
-
 
 @pytest.mark.promise("continue.fork")
 def test_a_fork_through_a_checkpoint_and_a_blocked_try_is_still_told_as_a_fork(product: Product) -> None:
