@@ -10,6 +10,8 @@ import pytest
 from tests.house.tree import python_files
 from tests.surfaces.cli.tool import Tool
 
+pytestmark = pytest.mark.thorough
+
 
 def uncalled(leaves: Sequence[str], tests: str) -> list[str]:
     assert leaves, "a reference without commands would make this rule pass by itself"

@@ -23,6 +23,8 @@ from tests.conformance.seeded import Seeded, spelt, state_of
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 from tools.readiness import NEEDS_A_PERSON
 
+pytestmark = pytest.mark.thorough
+
 SIDE_BY_SIDE = 8
 WRITES = sorted(path for path, row in _table.COMMANDS.items() if row["effect"] in ("gated", "dangerous"))
 

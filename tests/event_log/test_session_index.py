@@ -148,6 +148,7 @@ def act(store: Store, action: tuple[Any, ...]) -> None:
             raise AssertionError(action)
 
 
+@pytest.mark.thorough
 @given(actions)
 @settings(max_examples=15)
 def test_answers_are_the_same_with_and_without_the_index(given_actions: list[tuple[Any, ...]]) -> None:

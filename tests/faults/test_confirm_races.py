@@ -10,9 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.operations.asked import answered
+
+pytestmark = pytest.mark.thorough
 
 PROCESSES = 8
 TRIALS = 30

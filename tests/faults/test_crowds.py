@@ -17,6 +17,8 @@ from tests.faults import crowd
 from tests.faults.raw_history import Heard, RawSession, raw_sessions, trouble
 from tests.faults.test_run_kills import ROOT, seed_of_this_run
 
+pytestmark = pytest.mark.thorough
+
 PROCESSES = 8
 SECONDS = 120
 

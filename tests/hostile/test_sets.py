@@ -12,6 +12,8 @@ from tests.house.tree import ROOT, python_files
 from tests.journeys.promises.manifest import PROMISES
 from tools.attacks_page import attacks_page
 
+pytestmark = pytest.mark.thorough
+
 SETS = hostile_sets()
 HARMLESS = (
     "never imported",

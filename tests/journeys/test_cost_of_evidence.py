@@ -17,6 +17,8 @@ from handrail.contract.disclosure.estimate import estimate_tokens
 from tests.journeys.cast import Reply, play
 from tests.surfaces.mcp.test_scripted_agents import IDS
 
+pytestmark = pytest.mark.thorough
+
 
 def count(reply: Reply) -> int:
     session = reply["session"] | {"project": ""}

@@ -150,6 +150,7 @@ def counts(made: Made) -> dict[str, Counter[str]]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("budgets.stored-data")
 @pytest.mark.parametrize("make", [many_runs, many_closed_runs, branches_in_branches, many_forks, many_keys])
 def test_twice_as_much_is_at_most_twice_the_work(make: Callable[[int], Made]) -> None:

@@ -165,6 +165,7 @@ def test_several_edits_read_as_the_same_token_or_not_at_all(
         assert read.text == TOKENS[kind]
 
 
+@pytest.mark.thorough
 def test_of_a_million_mutations_none_is_accepted() -> None:
     seed = random.SystemRandom().getrandbits(32)
     chance = random.Random(seed)

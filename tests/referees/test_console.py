@@ -22,6 +22,8 @@ from tests.journeys.conversation import advance, answer
 from tests.referees.console_place import VISIT_SECONDS, Chromium, Place, Server
 from tests.referees.console_stores import advance_long, open_store, seed_busy, seed_long, to_release
 
+pytestmark = pytest.mark.thorough
+
 LONG = 60
 HUGE = 2_500
 APPENDED = 20

@@ -24,6 +24,8 @@ from handrail.surfaces.mcp.code.tool_set import code_tool_definitions
 from handrail.surfaces.mcp.tools import tool_definitions
 from tests.filled_in import make_named_files
 
+pytestmark = pytest.mark.thorough
+
 COMMAND = [sys.executable, "-m", "handrail.main", "mcp"]
 ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
 """How the client opens → the protocol that is spoken then."""

@@ -8,8 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import handrail
 from tests.referees.test_mcp_clients import connected, environment, place, run
+
+pytestmark = pytest.mark.thorough
 
 __all__ = ["place"]
 

@@ -31,6 +31,8 @@ from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS
 from tests.operations.asked import answered
 
+pytestmark = pytest.mark.thorough
+
 ENVIRONMENT = "canary-environment-7f3a/+x"
 TOKEN = "ct_canary-argv-91be77"
 SETTING = "canary-setting-55d0c1"

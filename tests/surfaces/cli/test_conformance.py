@@ -18,6 +18,8 @@ from handrail.surfaces.cli.self_description import command_tables
 from tests.conftest import THREE_STEPS
 from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document, strict_json
 
+pytestmark = pytest.mark.thorough
+
 BAD_TOKEN = "ak1" + "0" * 53
 CASES: list[tuple[list[str], str, str]] = [
     # line, native code ("" for success), domain code

@@ -15,6 +15,8 @@ from handrail.surfaces.cli.run import _Caller, _deliver_stream
 from tests.surfaces.cli.stages import Blocked
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
+pytestmark = pytest.mark.thorough
+
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 RESOLVE = ("handrail.operations.store.rotate_keys", "_plan", 0)
 CLAIM = ("handrail.host.confirmed_tokens:ConfirmedTokenFiles", "claim", 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -98,7 +99,7 @@ def on_small_disk(product: Product, limit: int, *line: str) -> Ran:
 
 
 def begun(product: Product, *line: str, **environment: str) -> subprocess.Popen[bytes]:
-    """The program, running in the project folder."""
+    """The program, running in the project folder; as a terminal starts it, whatever started the tests."""
     return subprocess.Popen(
         [PROGRAM, *line],
         cwd=product.project,
@@ -106,6 +107,7 @@ def begun(product: Product, *line: str, **environment: str) -> subprocess.Popen[
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
 
 

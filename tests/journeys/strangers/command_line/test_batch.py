@@ -22,6 +22,8 @@ from tests.journeys.strangers.command_line.tools_b import (
 )
 from tests.journeys.strangers.product import PROGRAM, Product, Ran
 
+pytestmark = pytest.mark.thorough
+
 ABSENT = "ses_aaaaaaaaaaaa"
 
 

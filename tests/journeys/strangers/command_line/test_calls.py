@@ -11,6 +11,8 @@ import pytest
 from tests.journeys.strangers.command_line.tools_b import session_ids, started, stored, tree
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.promise("start.request-id")
 def test_a_repeat_with_another_goal_and_context_starts_nothing_and_gives_the_same_run(

@@ -13,6 +13,8 @@ import pytest
 from tests.journeys.strangers.command_line.steps_a import objects, session_of, started
 from tests.journeys.strangers.product import Product, Ran
 
+pytestmark = pytest.mark.thorough
+
 CORE = {
     "E_USAGE": (2, False),
     "E_VALIDATION": (2, False),

@@ -12,6 +12,8 @@ import pytest
 from tests.journeys.strangers.command_line.tools_b import reference, skill_of, started, tree
 from tests.journeys.strangers.product import PROGRAM, Product
 
+pytestmark = pytest.mark.thorough
+
 CLIENT = {"name": "x", "version": "1"}
 CHANGELOG = """# Changelog
 

@@ -20,6 +20,8 @@ from tests.journeys.strangers.command_line.steps_a import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 
 def imported(product: Product, *flags: str) -> dict[str, Any]:
     """What the import of a session as a new one answers."""

@@ -17,6 +17,8 @@ from tests.journeys.strangers.command_line.tools_b import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 LOOKS_LIKE_A_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 ID_KEY = re.compile(r"(^|[a-z_])(id|Id)$")

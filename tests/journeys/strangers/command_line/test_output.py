@@ -311,6 +311,7 @@ def test_raw_is_the_bytes_themselves_and_its_trouble_leaves_stdout_empty(
     assert unfit.out == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.utf8")
 @pytest.mark.parametrize("coding", ["latin-1", "utf-16", "ascii"])
 def test_both_outputs_are_plain_utf8_whatever_the_locale_says(product: Product, coding: str) -> None:

@@ -22,6 +22,8 @@ from tests.journeys.strangers.command_line.tools_b import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 NOT_TRIED = (
     "handrail mcp",
     "handrail demo",

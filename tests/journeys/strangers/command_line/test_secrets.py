@@ -18,6 +18,8 @@ from tests.journeys.strangers.command_line.steps_a import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.promise("cli.secrets")
 def test_tokens_of_a_command_line_come_out_of_no_later_answer_and_not_of_the_audit(product: Product) -> None:

@@ -24,6 +24,8 @@ from tests.journeys.strangers.command_line.steps_a import (
 )
 from tests.journeys.strangers.product import Product, Ran
 
+pytestmark = pytest.mark.thorough
+
 NEW = ("workflow", "new", "project.mine")
 
 

@@ -22,6 +22,8 @@ from tests.journeys.strangers.command_line.steps_a import (
 )
 from tests.journeys.strangers.product import PROGRAM, Product
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.promise("cli.interrupted")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

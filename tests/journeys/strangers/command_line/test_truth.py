@@ -17,6 +17,8 @@ from tests.journeys.strangers.command_line.tools_b import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.promise("disclosure.every-flag")
 def test_the_reference_of_every_command_can_be_read_by_a_person(product: Product) -> None:

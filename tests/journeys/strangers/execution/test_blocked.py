@@ -25,6 +25,8 @@ from tests.journeys.strangers.execution.flows_b import (
 )
 from tests.journeys.strangers.product import Called, Product
 
+pytestmark = pytest.mark.thorough
+
 CODES = {
     "USER_ONLY_DEPENDENCY",
     "MISSING_REQUIRED_OUTPUT",

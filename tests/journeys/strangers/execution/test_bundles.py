@@ -25,6 +25,8 @@ from tests.journeys.strangers.execution.flows_b import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 
 def story(product: Product, session: str) -> object:
     """What a session tells, without what names its place."""

@@ -23,6 +23,8 @@ from tests.journeys.strangers.execution.flows_a import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 NEVER_STOP = {"autonomy": "full_auto_never_stop"}
 
 

@@ -24,6 +24,8 @@ from tests.journeys.strangers.execution.flows_b import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.promise("outputs.shape")
 def test_output_may_be_left_out_or_empty_where_notes_are_optional_and_takes_nothing_besides(

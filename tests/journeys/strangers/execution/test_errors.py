@@ -24,6 +24,8 @@ from tests.journeys.strangers.execution.flows_a import (
 )
 from tests.journeys.strangers.product import Called, Product, Server
 
+pytestmark = pytest.mark.thorough
+
 RETRY_KINDS = {"not_retryable", "retryable_immediate", "retryable_after_ms"}
 
 

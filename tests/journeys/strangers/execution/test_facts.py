@@ -27,6 +27,8 @@ from tests.journeys.strangers.execution.flows_a import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 NEVER_STOP = {"autonomy": "full_auto_never_stop"}
 STOP_ON_USER = {"autonomy": "full_auto_stop_on_user_deps"}
 GUIDED = {"autonomy": "guided", "riskPolicy": "conservative"}

@@ -23,6 +23,8 @@ from tests.journeys.strangers.execution.flows_b import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.promise("continue.fork")
 def test_a_checkpoint_at_an_old_node_of_a_closed_run_leaves_it_closed(product: Product) -> None:

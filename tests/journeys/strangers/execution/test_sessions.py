@@ -24,6 +24,8 @@ from tests.journeys.strangers.execution.flows_b import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 
 def git(folder: Path, *line: str) -> None:
     settings = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main")

@@ -26,6 +26,8 @@ from tests.journeys.strangers.execution.flows_a import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 
 def when(name: str, value: str) -> dict[str, Any]:
     return {"kind": "compare", "input": name, "op": "equals", "value": value}

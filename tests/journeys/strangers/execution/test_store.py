@@ -23,6 +23,8 @@ from tests.journeys.strangers.execution.flows_b import (
 )
 from tests.journeys.strangers.product import PROGRAM, Called, Product, Server
 
+pytestmark = pytest.mark.thorough
+
 
 def log(product: Product, session: str) -> Path:
     return product.home / "data" / "sessions" / session / "events-000001.jsonl"

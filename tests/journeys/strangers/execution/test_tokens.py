@@ -29,6 +29,8 @@ from tests.journeys.strangers.execution.flows_a import (
 )
 from tests.journeys.strangers.product import Called, Product, Server
 
+pytestmark = pytest.mark.thorough
+
 TOKEN_CODES = {
     "TOKEN_INVALID_FORMAT",
     "TOKEN_UNSUPPORTED_VERSION",

@@ -23,6 +23,8 @@ from tests.journeys.strangers.execution.flows_a import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 RISKY = {"kind": "compare", "input": "risky", "op": "equals", "value": True}
 LOOP_DECISION = {"contractRef": "wr.contracts.loop_control"}
 

@@ -24,6 +24,8 @@ from tests.journeys.strangers.execution.flows_b import (
 )
 from tests.journeys.strangers.product import Product
 
+pytestmark = pytest.mark.thorough
+
 
 def hash_of(product: Product, workflow: Document) -> str:
     found = product.data("workflow", "inspect", product.workflow(workflow))
