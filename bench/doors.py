@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 ROUNDS = 3
-CALLS = 50
+CALLS = 100
 WAIT = 60
 _TICKS = os.sysconf("SC_CLK_TCK")
-_LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_workflows"}}
+_CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "resume_session"}}
 _OPENING = {
     "jsonrpc": "2.0",
     "id": 0,
@@ -75,7 +75,7 @@ def measure_stdio(python: str, home: Path) -> dict[str, float]:
 
     try:
         ask(_OPENING)
-        return _measure_calls(process.pid, started, lambda: ask(_LIST))
+        return _measure_calls(process.pid, started, lambda: ask(_CALL))
     finally:
         process.communicate()
 
@@ -97,7 +97,7 @@ def measure_http(python: str, home: Path) -> dict[str, float]:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT)
 
         def ask() -> None:
-            connection.request("POST", "/mcp", json.dumps(_LIST), headers)
+            connection.request("POST", "/mcp", json.dumps(_CALL), headers)
             assert b'"result"' in connection.getresponse().read(), "the server refused"
 
         return _measure_calls(process.pid, started, ask)

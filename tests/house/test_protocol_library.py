@@ -1,4 +1,4 @@
-"""The web stack is imported where listed, and the protocol library nowhere: it only referees, in the tests."""
+"""The web stack is imported where listed, and the protocol library nowhere: it only referees in the tests."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
+from handrail.surfaces.mcp.messages import CODE_SET, WORKFLOW_SET
 from handrail.surfaces.mcp.over_http import HttpAnswer, HttpDoor
 from tests.surfaces.mcp.library_server import stateless_http
 
@@ -240,3 +241,10 @@ def test_every_request_is_answered_as_the_library_answers_it(runtime: Runtime) -
 
     differing = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
     assert differing == DIFFERENT
+
+
+def test_no_tool_wants_an_argument_repeated_in_a_header(runtime: Runtime) -> None:
+    """Then the door would have to compare it."""
+    for tool_set in (WORKFLOW_SET, CODE_SET):
+        listed = Adapter(runtime, tool_set=tool_set).list_tools(None)
+        assert "x-mcp-header" not in json.dumps(listed)
