@@ -105,4 +105,4 @@ def _leads_out(root: bytes, path: bytes) -> bool:
 
 
 def _open_itself(path: str, flags: int) -> int:
-    return open_regular_file(path, flags | getattr(os, "O_NOFOLLOW", 0))
+    return open_regular_file(path, flags | os.O_NOFOLLOW)
