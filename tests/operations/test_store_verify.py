@@ -13,8 +13,6 @@ import pytest
 from handrail.contract.outcome import Failure, Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.rendering.store import verify_lines
-from handrail.surfaces.cli.rendering.text import Page
 from handrail.wiring import build_runtime
 from tests.conftest import memory_runtime
 from tests.operations.asked import answered
@@ -203,18 +201,6 @@ def test_one_unknown_session_among_sound_ones_fails_alone(store: Runtime, home: 
     assert report["ok"] is True, "an id that is not there is no damage"
     assert report["summary"] == {"total": 2, "succeeded": 1, "failed": 1, "skipped": 0}
     assert report["items"][1]["error"]["code"] == "E_NOT_FOUND"
-
-
-def test_a_person_is_not_told_that_a_store_is_unsound_for_an_id_that_is_not_there(
-    store: Runtime, home: str
-) -> None:
-    one = files(home, "sessions/*")[0].name
-    payload = answered(store, "store.verify", ids=[one, "ses_zzzzzzzzzzzz"])
-
-    told = "\n".join(verify_lines(payload, Page()))
-
-    assert told.startswith("What was looked at is sound: 1 session,")
-    assert 'There is no session "ses_zzzzzzzzzzzz" in this store.' in told
 
 
 @pytest.mark.parametrize("ids", [["ses_zzzzzzzzzzzz"], ["../..", "nothing"]])

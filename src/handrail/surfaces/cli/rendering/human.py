@@ -6,50 +6,21 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.rendering import code, gate, installation, runs, sessions, store, workflows
-from handrail.surfaces.cli.rendering.text import Page, join_lines, text_of
+from handrail.contract.wording import format_count
+from handrail.surfaces.cli.rendering import gate, runs, sessions, workflows
+from handrail.surfaces.cli.rendering.text import (
+    Page,
+    join_lines,
+    one_line,
+    spell_for_people,
+    text_of,
+    width_of,
+    wrap,
+)
 
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
 
-_LOOKS: dict[str, Look] = {
-    "workflow.list": workflows.list_lines,
-    "workflow.inspect": workflows.workflow_lines,
-    "workflow.graph": workflows.drawing_lines,
-    "workflow.simulate": workflows.simulation_lines,
-    "workflow.schema": workflows.schema_lines,
-    "run.continue": runs.verdict_lines,
-    "run.checkpoint": runs.verdict_lines,
-    "run.close": runs.closed_lines,
-    "run.confirm": runs.confirmed_lines,
-    "check.run": runs.check_lines,
-    "code.status": code.status_lines,
-    "code.diff": code.diff_lines,
-    "code.restore": code.restored_lines,
-    "code.workflow": runs.file_lines,
-    "session.list": sessions.list_lines,
-    "session.resume": sessions.resume_lines,
-    "session.show": sessions.session_lines,
-    "session.gaps": sessions.gaps_lines,
-    "session.events": sessions.events_lines,
-    "session.export": sessions.export_lines,
-    "ledger.show": sessions.ledger_lines,
-    "store.verify": store.verify_lines,
-    "store.du": store.sizes_lines,
-    "store.selftest": store.selftest_lines,
-    "self.doctor": installation.doctor_lines,
-    "self.context": installation.context_lines,
-    "self.settings": installation.settings_lines,
-    "self.changelog": installation.changelog_lines,
-    "self.completion": installation.completion_lines,
-    "self.reference": installation.reference_lines,
-    "preferences.show": installation.preferences_lines,
-    "preferences.set": installation.preferences_lines,
-    "workflow.new": gate.made_file_lines,
-    "session.import": gate.imported_lines,
-    "keys.rotate": gate.rotated_lines,
-    "program.update": installation.update_lines,
-    "lafs.check": installation.lafs_lines,
-}
+_MARKS = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
 
 
 def human_text(payload: Json, page: Page, operation: str = "", *, is_selected: bool = False) -> str:
@@ -77,3 +48,43 @@ def _look(payload: Json, operation: str, *, is_selected: bool) -> Callable[[Json
     if gate.is_batch(payload):
         return gate.batch_lines
     return _LOOKS.get(operation, text_of)
+
+
+def _doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """One line per check; what is not as it should be comes with its fix."""
+    room = max((width_of(check["check"]) for check in payload["checks"]), default=0)
+    lines = []
+    for check in payload["checks"]:
+        head = f"{_MARKS.get(check['status'], check['status'])}  {check['check']:<{room}}  "
+        indent = " " * len(head)
+        first, *rest = wrap(one_line(check.get("message", "")), page.width - len(head))
+        lines += [head + first, *(indent + line for line in rest)]
+        if check.get("fix"):
+            lines += _fix(spell_for_people(one_line(check["fix"])), page, indent)
+    summary = payload["summary"]
+    told = [
+        f"{summary['pass']} ok",
+        *(f"{summary[name]} {name}" for name in ("warn", "fail") if summary[name]),
+    ]
+    return [*lines, "", f"{format_count(len(payload['checks']), 'check')}: {', '.join(told)}."]
+
+
+def _fix(fix: str, page: Page, indent: str) -> list[str]:
+    """A sentence fits the page; a command stays whole, so that it can be copied."""
+    return [f"{indent}Fix: {fix}"] if fix.startswith("handrail ") else wrap(f"Fix: {fix}", page.width, indent)
+
+
+_LOOKS: dict[str, Look] = {
+    "workflow.list": workflows.list_lines,
+    "workflow.inspect": workflows.workflow_lines,
+    "workflow.graph": workflows.drawing_lines,
+    "run.continue": runs.verdict_lines,
+    "run.checkpoint": runs.verdict_lines,
+    "run.confirm": runs.confirmed_lines,
+    "check.run": runs.check_lines,
+    "session.list": sessions.list_lines,
+    "session.resume": sessions.resume_lines,
+    "session.show": sessions.session_lines,
+    "self.doctor": _doctor_lines,
+}
+"""What people use most; everything else has the plain look."""

@@ -58,47 +58,6 @@ def saved_lines(reply: dict[str, Json], page: Page) -> list[str]:
     return [first, "", *(step_lines if "nextIntent" in reply else text_of)(reply, page)]
 
 
-def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """A step of a workflow file: what ran before it, its prompt as written, and a command for each way on."""
-    lines: list[str] = []
-    for warning in payload["warnings"]:
-        lines += wrap(f"Warning: {one_line(warning['message'])}", page.width)
-    for action in payload["ran"]:
-        lines += wrap(f"Handrail ran {one_line(action['step'])}: {one_line(action['result'])}", page.width)
-    lines += [""] if lines else []
-    if payload["current_step"] is None:
-        lines += ["The workflow is complete.", *wrap(one_line(payload["closing"]), page.width), ""]
-    else:
-        title, step_id = one_line(payload["title"]), one_line(payload["current_step"])
-        lines += [f"Step: {title} ({step_id})", "", *lines_of(payload["prompt"]), ""]
-    blocked = _blocked(payload, page)
-    lines += [*blocked, ""] if blocked else []
-    for way in payload["next_actions"]:
-        command = f"handrail tools --workflow-resume {one_line(payload['continuation_tokens'][way['id']])}"
-        lines += [f"{one_line(way['label'])}:", f"{INDENT}{command}{' --fix' if way['guard'] else ''}"]
-    named = [("Session", "session_id"), ("Run", "run_id"), ("Workflow", "workflow_id")]
-    return [*lines, *format_aligned([(label, one_line(payload[key])) for label, key in named])]
-
-
-def closed_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What came of closing a run."""
-    run, reason = one_line(payload["run_id"]), one_line(payload["reason"]).replace("_", " ")
-    when = "" if payload.get("is_new", True) else " before"
-    if payload["status"] != "closed":
-        first = f"Run {run} was closed before ({reason}) and went on since; nothing was recorded."
-    else:
-        first = f"Run {run} was closed{when} ({reason})."
-    session = one_line(payload["session_id"])
-    lines = [*wrap(first, page.width), f"To open it again: handrail session resume {session} --human"]
-    others = payload["still_open"]
-    if not others:
-        return lines
-    more = f" and {payload['still_open_omitted']} more" if payload["still_open_omitted"] else ""
-    told = f"Still open in this session: {', '.join(map(one_line, others))}{more}."
-    command = f"handrail run close {one_line(others[0])} --reason {one_line(payload['reason'])} --human"
-    return [*lines, *wrap(told, page.width), f"To close one: {command}"]
-
-
 def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """What a person answered, or what they would be asked."""
     if "shown" in payload:
