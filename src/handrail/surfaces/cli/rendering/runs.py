@@ -58,6 +58,28 @@ def saved_lines(reply: dict[str, Json], page: Page) -> list[str]:
     return [first, "", *(step_lines if "nextIntent" in reply else text_of)(reply, page)]
 
 
+def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """A step of a workflow file: what ran before it, its prompt as written, and a command for each way on."""
+    lines: list[str] = []
+    for warning in payload["warnings"]:
+        lines += wrap(f"Warning: {one_line(warning['message'])}", page.width)
+    for action in payload["ran"]:
+        lines += wrap(f"Handrail ran {one_line(action['step'])}: {one_line(action['result'])}", page.width)
+    lines += [""] if lines else []
+    if payload["current_step"] is None:
+        lines += ["The workflow is complete.", *wrap(one_line(payload["closing"]), page.width), ""]
+    else:
+        title, step_id = one_line(payload["title"]), one_line(payload["current_step"])
+        lines += [f"Step: {title} ({step_id})", "", *lines_of(payload["prompt"]), ""]
+    blocked = _blocked(payload, page)
+    lines += [*blocked, ""] if blocked else []
+    for way in payload["next_actions"]:
+        command = f"handrail tools --workflow-resume {one_line(payload['continuation_tokens'][way['id']])}"
+        lines += [f"{one_line(way['label'])}:", f"{INDENT}{command}{' --fix' if way['guard'] else ''}"]
+    named = [("Session", "session_id"), ("Run", "run_id"), ("Workflow", "workflow_id")]
+    return [*lines, *format_aligned([(label, one_line(payload[key])) for label, key in named])]
+
+
 def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """What a person answered, or what they would be asked."""
     if "shown" in payload:

@@ -18,6 +18,8 @@ from handrail.surfaces.cli.rendering.text import (
     lines_of,
     moment_text,
     one_line,
+    repeat_line,
+    size_text,
     spell_command,
     wrap,
 )
@@ -119,7 +121,7 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     if banner:
         return lines
     if session.get("status") in _FINISHED:
-        return [*lines, f"As a report: handrail session export {name} --as markdown --format raw"]
+        return [*lines, f"As a report: handrail session export {name} --as markdown --human"]
     return [*lines, f"Go on with it: handrail session resume {name} --human"]
 
 
@@ -198,3 +200,26 @@ def _closed(closing: dict[str, Json]) -> str:
         return ""
     note = f": {one_line(closing['note'])}" if closing.get("note") else ""
     return f"{one_line(closing['reason']).replace('_', ' ')}, {moment_text(closing['at'])}{note}"
+
+
+def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What was written where; without a file, the report itself, or how to get the bundle."""
+    session_id, form = one_line(payload["session_id"]), one_line(payload["as"])
+    if "path" in payload:
+        rows = [
+            ("File", one_line(payload["path"])),
+            ("Size", size_text(payload["bytes"])),
+            ("SHA-256", one_line(payload["sha256"])),
+            ("Events", str(payload["event_count"])),
+            ("Health", one_line(payload["health"])),
+        ]
+        following = f"handrail session import {one_line(payload['path'])} --dry-run --human"
+        after = ["", f"On another machine: {following}"] if form == "bundle" else []
+        return [f"Session {session_id} exported as {form}.", *format_aligned(rows), *after]
+    if form == "markdown" and isinstance(payload.get("content"), str):
+        return lines_of(payload["content"].rstrip("\n"))
+    size = format_count(payload["event_count"], "event")
+    return [
+        f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
+        f"Into a file: {repeat_line(page.typed, out='FILE')}",
+    ]
