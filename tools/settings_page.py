@@ -54,7 +54,6 @@ NOT_OURS = {
     "CODEX_HOME": "Where Codex keeps its file, for `setup`; `~/.codex` by default.",
     "XDG_CONFIG_HOME": "Where VS Code, Zed, uv and pip keep their files, for `setup` and `update`.",
     "XDG_CONFIG_DIRS": "Where uv and pip keep those of the machine, for `update`.",
-    "APPDATA": "The same on Windows.",
     "NETRC": "Where users and passwords of hosts are kept, for the index of `update`; `~/.netrc` by default.",
     "UV_*": "Of uv: which index `update` asks; [in which order](../how-to/update.md#which-index-is-asked).",
     "PIP_*": "Of pip: the same.",

@@ -66,7 +66,6 @@ def test_each_record_is_one_line_with_every_field(home: str) -> None:
     assert (first["code"], second["code"], second["exit"]) == (None, "E_CONFLICT", 6)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes")
 @pytest.mark.parametrize("umask", [0, 0o277])
 def test_folder_and_file_are_private_whatever_the_umask(home: str, umask: int) -> None:
     os.mkdir(home, 0o700)

@@ -13,8 +13,6 @@ import pytest
 from handrail.contract.outcome import Failure, Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.rendering.store import verify_lines
-from handrail.surfaces.cli.rendering.text import Page
 from handrail.wiring import build_runtime
 from tests.conftest import memory_runtime
 from tests.operations.asked import answered, refused
@@ -208,6 +206,7 @@ def test_the_verdict_is_about_every_session_that_was_asked_for(store: Runtime, h
     assert report["items"][1]["error"]["code"] == "E_NOT_FOUND"
 
 
+<<<<<<< HEAD
 def test_a_person_is_not_told_that_a_store_is_unsound_for_an_id_that_is_not_there(
     store: Runtime, home: str
 ) -> None:
@@ -220,6 +219,8 @@ def test_a_person_is_not_told_that_a_store_is_unsound_for_an_id_that_is_not_ther
     assert 'There is no session "ses_zzzzzzzzzzzz" in this store.' in told
 
 
+=======
+>>>>>>> w/cuts
 @pytest.mark.parametrize("ids", [["ses_zzzzzzzzzzzz"], ["../..", "nothing"]])
 def test_sessions_of_which_none_is_there_are_an_error(store: Runtime, ids: list[str]) -> None:
     outcome = perform(store, "store.verify", {"ids": ids})

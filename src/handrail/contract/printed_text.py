@@ -170,11 +170,6 @@ class PrintedText:
         """What followed the head, its last part."""
         return _cut_front(self._tail, TAIL_BYTES)
 
-    @property
-    def last_lines(self) -> str:
-        """The end of everything: the tail, or the head where there is no more."""
-        return self.tail or self._head
-
     def _add(self, part: bytes) -> None:
         room = _LINE_BYTES - len(self._line)
         self._line += part[:room]

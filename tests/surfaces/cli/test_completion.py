@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import tree_sitter
-import tree_sitter_powershell
 
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.self_description.completion import SHELLS
@@ -188,34 +186,6 @@ def test_zsh_lists_what_fits(zsh: Typist, line: str, expected: set[str]) -> None
 @pytest.mark.parametrize(("line", "expected"), LISTED)
 def test_fish_lists_what_fits(fish: dict[str, list[str]], line: str, expected: set[str]) -> None:
     assert expected == {one.rpartition("=")[2] for one in fish[line]}
-
-
-@pytest.mark.skipif(shutil.which("pwsh") is None, reason="PowerShell (pwsh) is not installed")
-@pytest.mark.parametrize(("line", "expected"), [case for case in CASES if "\\" not in case[0]][:18])
-def test_powershell_completes(scripts: dict[str, str], folder: str, line: str, expected: str) -> None:
-    asked = line.replace("'", "''")
-    command = (
-        f"(TabExpansion2 -inputScript '{asked}' -cursorColumn {len(line)}).CompletionMatches.CompletionText"
-    )
-    finished = subprocess.run(
-        ["pwsh", "-NoProfile", "-NonInteractive", "-Command", f"{scripts['powershell']}\n{command}"],
-        capture_output=True,
-        encoding="utf-8",
-        cwd=folder,
-        timeout=DEADLINE_SECONDS,
-        check=True,
-    )
-
-    assert finished.stdout.split("\n")[0].strip("'") == expected
-
-
-def test_powershell_can_read_the_script(scripts: dict[str, str]) -> None:
-    """By a grammar that others keep; it stands in where no PowerShell is."""
-    language = tree_sitter.Language(tree_sitter_powershell.language())
-
-    tree = tree_sitter.Parser(language).parse(scripts["powershell"].encode())
-
-    assert not tree.root_node.has_error
 
 
 @pytest.mark.parametrize("shell", SHELLS)

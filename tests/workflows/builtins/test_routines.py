@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from handrail.workflows.builtins.description import example_document
 from handrail.workflows.builtins.routines import (
     make_foreign_template,
     make_routine_template,
@@ -30,6 +29,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
 )
 from handrail.workflows.reading.reader import read_workflow
+from tests.workflows.builtins.examples import example_document
 
 INPUTS = {
     "subject": {"type": "string", "required": True, "description": "What is looked at."},

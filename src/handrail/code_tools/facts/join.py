@@ -78,16 +78,6 @@ class Project:
     def resolve_module(self, path: str, specifier: str) -> Resolved | External | Unresolved:
         return self.slots.resolve(path, specifier)
 
-    def find_definitions(self, name: str) -> list[Found]:
-        """Every definition of exactly this name, by path and place."""
-        found = []
-        for path in self.source.candidates(name):
-            facts = self.facts(path)
-            for index, definition in enumerate(facts.definitions if facts is not None else ()):
-                if definition.name == name:
-                    found.append(Found(path=path, index=index, definition=definition))
-        return found
-
     def symbol_of(self, path: str, index: int) -> Symbol | None:
         """The symbol of one definition; None for a method, a property or a key of an unknown object."""
         facts = self.facts(path)

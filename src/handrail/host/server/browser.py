@@ -12,7 +12,7 @@ _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 def has_browser(environment: Mapping[str, str]) -> bool:
     """Whether there is a screen; a browser that would take the terminal is never started."""
-    return sys.platform in ("darwin", "win32") or any(environment.get(name) for name in _SCREENS)
+    return sys.platform == "darwin" or any(environment.get(name) for name in _SCREENS)
 
 
 def open_in_browser(path: str) -> bool:

@@ -106,4 +106,4 @@ def _compress(contents: Mapping[str, bytes]) -> bytes:
 
 
 def _open_itself(path: str, flags: int) -> int:
-    return open_regular_file(path, flags | getattr(os, "O_NOFOLLOW", 0))
+    return open_regular_file(path, flags | os.O_NOFOLLOW)

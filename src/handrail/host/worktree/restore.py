@@ -39,8 +39,8 @@ from handrail.ports.worktree import READ_ONLY, FileWrite, LeftOut, TreeEntry, Wr
 
 MOST_JOURNAL_BYTES = 1_000_000_000
 
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 BEHIND_LINK = "a folder above it is a link, or no folder"
@@ -404,7 +404,7 @@ def _is_in_state(name: bytes, folder: int, mode: str, digest: str) -> bool:
         return digest == f"size:{found.st_size}"
     if found.st_size > MOST_DIGESTED_BYTES:
         return False
-    descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC, dir_fd=folder)
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     with os.fdopen(descriptor, "rb") as file:
         return matches(file.read(MOST_DIGESTED_BYTES + 1), digest)
 

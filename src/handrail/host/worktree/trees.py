@@ -251,7 +251,7 @@ class Look:
         return frozenset(folder for folder in folders if os.path.islink(self.root + b"/" + folder))
 
 
-_READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_READING = os.O_RDONLY | os.O_NOFOLLOW
 
 
 def digest_content(content: bytes, algorithm: str) -> bytes:

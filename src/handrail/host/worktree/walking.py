@@ -130,4 +130,4 @@ def _load(root: bytes, folder: bytes, name: bytes) -> tuple[Rule, ...]:
 
 def _open_rules(path: str, flags: int) -> int:
     # A link could make somebody else's file the rules of this project.
-    return open_regular_file(path, flags | getattr(os, "O_NOFOLLOW", 0))
+    return open_regular_file(path, flags | os.O_NOFOLLOW)

@@ -9,8 +9,7 @@ import msgspec
 
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault
-from handrail.workflows.checking.contract_texts import check_guidance
-from handrail.workflows.checking.names import check_names
+from handrail.workflows.checking.names import UNSURE, check_names, slots_in
 from handrail.workflows.checking.pattern_forms import check_schema_patterns
 from handrail.workflows.compiling.shelf import (
     ReadContract,
@@ -22,7 +21,7 @@ from handrail.workflows.compiling.shelf import (
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem
-from handrail.workflows.reading.findings import Findings
+from handrail.workflows.reading.findings import Findings, quote_name
 from handrail.workflows.reading.reader import Reading, read_workflow
 from handrail.workflows.sound_edits import keep_sound_edits
 
@@ -101,7 +100,7 @@ def _read_contract(content: bytes, file_name: str) -> ReadContract:
         found = Findings("error")
         check_schema_patterns(found, read.contract.schema, "/schema")
         key = guidance_key(decode_json(content, max_bytes=len(content)))
-        check_guidance(found, read.contract.guidance, f"/{key}")
+        _check_guidance(found, read.contract.guidance, f"/{key}")
         problems = found.problems
     is_sound = all(problem.severity != "error" for problem in problems)
     return ReadContract(
@@ -109,3 +108,21 @@ def _read_contract(content: bytes, file_name: str) -> ReadContract:
         contract=read.contract if is_sound else None,
         problems=add_places(content.decode(), problems) if problems else (),
     )
+
+
+def _check_guidance(found: Findings, guidance: str, pointer: str) -> None:
+    """Warn of each placeholder once. In a workflow that does not declare its name it is an error."""
+    told: set[str] = set()
+    for slot in slots_in(guidance, ()):
+        written = guidance[slot.start : slot.end]
+        if written in told:
+            continue
+        told.add(written)
+        if slot.kind == "name":
+            message = f"{quote_name(written)} is filled only where the workflow declares {slot.name}."
+            fix = f"Declare {slot.name} in each workflow that uses this contract, or say it in words."
+        else:
+            kind = "may be a tag of another language" if slot.kind in UNSURE else "is not a placeholder"
+            message = f"Nothing fills {quote_name(written)}: it {kind}."
+            fix = "Say it in words, or write a name in double braces."
+        found.warn("bad_placeholder", pointer, message, fix)

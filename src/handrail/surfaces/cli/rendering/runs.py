@@ -80,25 +80,6 @@ def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return [*lines, *format_aligned([(label, one_line(payload[key])) for label, key in named])]
 
 
-def closed_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What came of closing a run."""
-    run, reason = one_line(payload["run_id"]), one_line(payload["reason"]).replace("_", " ")
-    when = "" if payload.get("is_new", True) else " before"
-    if payload["status"] != "closed":
-        first = f"Run {run} was closed before ({reason}) and went on since; nothing was recorded."
-    else:
-        first = f"Run {run} was closed{when} ({reason})."
-    session = one_line(payload["session_id"])
-    lines = [*wrap(first, page.width), f"To open it again: handrail session resume {session} --human"]
-    others = payload["still_open"]
-    if not others:
-        return lines
-    more = f" and {payload['still_open_omitted']} more" if payload["still_open_omitted"] else ""
-    told = f"Still open in this session: {', '.join(map(one_line, others))}{more}."
-    command = f"handrail run close {one_line(others[0])} --reason {one_line(payload['reason'])} --human"
-    return [*lines, *wrap(told, page.width), f"To close one: {command}"]
-
-
 def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """What a person answered, or what they would be asked."""
     if "shown" in payload:

@@ -1,10 +1,8 @@
-"""A builtin as plain data, with a small workflow that uses it, for the catalog and the docs. Pure."""
+"""A small workflow that uses a builtin and nothing beside it."""
 
 from __future__ import annotations
 
 from typing import Any, assert_never
-
-import msgspec
 
 from handrail.workflows.builtins.placement import parse_placeholder
 from handrail.workflows.builtins.specs import (
@@ -15,10 +13,6 @@ from handrail.workflows.builtins.specs import (
     RefSpec,
     TemplateSpec,
 )
-from handrail.workflows.compiled import InputSpec
-from handrail.workflows.contracts.samples import describe_fields
-
-# A small workflow that uses a builtin
 
 _STEP: dict[str, Any] = {"id": "work", "title": "Do the work", "prompt": "Do the work and say how it went."}
 
@@ -83,50 +77,3 @@ def _inputs_of(template: TemplateSpec) -> dict[str, Any]:
 
 def _feature(feature: FeatureSpec) -> str | dict[str, Any]:
     return {"id": feature.id, "config": feature.example_config} if feature.example_config else feature.id
-
-
-# The data
-
-
-def describe_builtin(builtin: Builtin) -> dict[str, Any]:
-    """Kind, id, title and summary first; then what only this kind has; last a workflow that uses it."""
-    kind, more = _kind_and_more(builtin)
-    return {
-        "kind": kind,
-        "id": builtin.id,
-        "title": builtin.title,
-        "summary": builtin.summary,
-        **more,
-        "example": example_document(builtin),
-    }
-
-
-def _kind_and_more(builtin: Builtin) -> tuple[str, dict[str, Any]]:
-    match builtin:
-        case TemplateSpec(args=args):
-            return "template", {"args": _as_written(args)}
-        case FeatureSpec(config=config):
-            return "feature", {"config": _as_written(config)}
-        case ContractSpec():
-            return "contract", {
-                "artifactKind": builtin.artifact_kind,
-                "guidance": builtin.guidance,
-                "fields": describe_fields(builtin.schema),
-                "artifact": builtin.example,
-                "schema": builtin.schema,
-            }
-        case RefSpec(text=text):
-            return "ref", {"text": text}
-        case CapabilitySpec():
-            return "capability", {
-                "probe": builtin.probe,
-                "fallback": builtin.fallback,
-                "remedy": builtin.remedy,
-            }
-        case never:
-            assert_never(never)
-
-
-def _as_written(declared: dict[str, InputSpec]) -> Any:
-    """Declarations as JSON has them: lists instead of tuples, defaults left out."""
-    return msgspec.json.decode(msgspec.json.encode(declared))
