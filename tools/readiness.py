@@ -24,18 +24,10 @@ import msgspec  # noqa: E402 - the line above makes `tools` importable
 
 from handrail.host.program.installation import LocalInstallation  # noqa: E402 - as above
 from handrail.program.doctor.program_checks import RECORD_NAME, ReadinessRecord, Status, judge_readiness  # noqa: E402 - as above
-<<<<<<< HEAD
 from handrail.surfaces.cli.self_description.reference_data import cli_reference  # noqa: E402 - as above
-from tools.test_report import outcomes_below, read_report  # noqa: E402 - as above
-
-RECORD_PATH = os.path.join(ROOT, "src", "handrail", "packed", RECORD_NAME)
-REPORT = "report.xml"
-=======
 from tools.test_report import outcomes_below, read_reports  # noqa: E402 - as above
 
 RECORD_PATH = os.path.join(ROOT, "src", "handrail", "packed", RECORD_NAME)
-CATALOGUE = os.path.join(ROOT, "src", "handrail", "packed", "cli-reference.json")
->>>>>>> w/quick
 LIVE_SMOKE = "live_smoke.json"
 UPSTREAMS = {
     "a package index": ("tests/updates/", "tests/host/test_fetching.py"),

@@ -206,21 +206,6 @@ def test_the_verdict_is_about_every_session_that_was_asked_for(store: Runtime, h
     assert report["items"][1]["error"]["code"] == "E_NOT_FOUND"
 
 
-<<<<<<< HEAD
-def test_a_person_is_not_told_that_a_store_is_unsound_for_an_id_that_is_not_there(
-    store: Runtime, home: str
-) -> None:
-    one = files(home, "sessions/*")[0].name
-    payload = answered(store, "store.verify", ids=[one, "ses_zzzzzzzzzzzz"], reportOnly=True)
-
-    told = "\n".join(verify_lines(payload, Page()))
-
-    assert told.startswith("What was looked at is sound: 1 session,")
-    assert 'There is no session "ses_zzzzzzzzzzzz" in this store.' in told
-
-
-=======
->>>>>>> w/cuts
 @pytest.mark.parametrize("ids", [["ses_zzzzzzzzzzzz"], ["../..", "nothing"]])
 def test_sessions_of_which_none_is_there_are_an_error(store: Runtime, ids: list[str]) -> None:
     outcome = perform(store, "store.verify", {"ids": ids})

@@ -17,14 +17,9 @@ from handrail.ports.workspace import FilePlace
 
 _FILE_MODE = 0o644
 _MOST_BYTES = 1_000_000
-<<<<<<< HEAD
 _USER_DIRECTORY = "workflows"
 _OWN_DIRECTORY = os.path.join(".handrail", _USER_DIRECTORY)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-=======
-_OWN_DIRECTORY = os.path.join(".handrail", "workflows")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
->>>>>>> w/cuts
 _DENIED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
 

@@ -198,7 +198,7 @@ def test_a_signal_while_a_line_is_written_leaves_that_line_counted(
 
     monkeypatch.setattr("handrail.surfaces.cli.process._write_all", write)
     items = (StreamItem(data={"n": number}) for number in range(9))
-    last = _deliver_stream(process, _Caller(), items)
+    last = _deliver_stream(process, _Caller(), items, None)
 
     assert isinstance(last, Rendered)
     summary = json.loads(last.out)
