@@ -42,7 +42,7 @@ BUDGETS = {
     "files reached from `run continue`": Budget(47, 45),
     "lines reached from `run continue`": Budget(15_473, 12_000),
     "modules that know the foreign dialect": Budget(15, 0),
-    "modules in the largest folder": Budget(15, 15),
+    "modules in the largest folder": Budget(20, 12),
 }
 """Every figure that is held. Whoever has to raise one takes as much away somewhere else instead."""
 NEIGHBOURS = {

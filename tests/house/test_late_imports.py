@@ -24,6 +24,7 @@ ALLOWED = {
     "src/handrail/host/settings.py": "most homes have no settings file to read",
     "src/handrail/host/workflow_sources/settings.py": "most homes have no settings file to read",
     "src/handrail/runtime/runtime.py": "few calls look at the files of a project",
+    "src/handrail/runtime/sessions.py": "only a long session is kept folded",
     "src/handrail/runtime/hub.py": "only a defect needs a traceback, only a cut list a cursor",
     "src/handrail/operations/runs/continue_run.py": "few calls read again, dry-run, or run an action",
     "src/handrail/operations/runs/reread_run.py": "only an older step is compared with the present files",

@@ -252,3 +252,12 @@ def _read_tokens(line: str) -> list[_Token] | None:
     """None where a quotation does not end."""
     reader = _Reader(line)
     return reader.tokens if reader.read() else None
+
+
+def is_status_own(argv: Sequence[str], check: str = "") -> bool:
+    """Whether the status is that of the program that counts: of one program, or of what the project declares.
+
+    A line that was cut to be shown was read whole when it was recorded.
+    """
+    is_cut = len(argv) == 1 and argv[0].endswith("…")
+    return bool(check) or is_cut or not argv or read_words(argv).is_alone

@@ -97,8 +97,7 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     child_id: str
 
 
-RULES = 2
-"""Of new runs: a name leads to one value, and every value that is not the agent's has an owner."""
+RULES = 2  # of new runs: a name leads to one value, and a value that is not the agent's has an owner
 
 
 class RunStarted(Fact, frozen=True, kw_only=True):
@@ -124,11 +123,9 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     confirmations_from: Literal["", "user", "project"] = ""
     """Whose settings said `person`; empty: nobody's."""
     rules: int = 1
-    """By which rules its values are looked up and replaced; logs of older versions do not tell it."""
-    parent: Parent | None = None
-    """None: nobody handed it out."""
-    pins: tuple[WorkflowHash, ...] = ()
-    """The workflows that its steps may hand out, so that their blobs are kept."""
+    """By which rules its values are looked up and replaced."""
+    parent: Parent | None = None  # nobody handed it out
+    pins: tuple[WorkflowHash, ...] = ()  # the workflows that its steps may hand out
 
 
 class NodeCreated(Fact, frozen=True, kw_only=True):
@@ -152,8 +149,7 @@ class EdgeCreated(Fact, frozen=True, kw_only=True):
 
 
 ValueOwner: TypeAlias = Literal["default", "goal", "agent", "parent", "action", "agent_option", "person"]
-"""Whose word a value is, weakest first: nobody's, the goal's, the agent's own, that of the run that handed
-this one out, that of a program or an action of ours, an option that the agent took, a person's."""
+"""Whose word a value is, weakest first; `agent`: the context of a call."""
 
 
 class ContextSet(Fact, frozen=True, kw_only=True):
@@ -165,30 +161,20 @@ class ContextSet(Fact, frozen=True, kw_only=True):
     """Of each value that is not the agent's own; logs of older versions do not tell it."""
 
 
-class Advanced(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="advanced",
-    omit_defaults=True,
+class _Outcome(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True
 ):
+    """Shared options of what an attempt led to."""
+
+
+class Advanced(_Outcome, frozen=True, kw_only=True, tag="advanced"):
     """The attempt moved the run on; `option_id` is what a choice step was answered with."""
 
     to_node_id: NodeId
     option_id: str = ""
 
 
-class Blocked(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="blocked",
-    omit_defaults=True,
-):
+class Blocked(_Outcome, frozen=True, kw_only=True, tag="blocked"):
     """The attempt was not accepted; everything its reply says is kept here."""
 
     to_node_id: NodeId
@@ -229,9 +215,8 @@ class ValidationPerformed(Fact, frozen=True, kw_only=True):
 
 
 class NotesKept(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="inline"):
-    """Short notes, whole."""
-
     text: str
+    """Short notes, whole."""
 
 
 class NotesStored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="blob"):
@@ -326,8 +311,7 @@ class GapRecorded(Fact, frozen=True, kw_only=True):
     resolves_gap_id: str = ""
     """The earlier gap that this one settles; such a gap is itself no open one."""
     evidence_refs: tuple[str, ...] = ()
-    door: ConfirmationDoor | None = None
-    """Where a person settled the earlier one."""
+    door: ConfirmationDoor | None = None  # where a person settled the earlier one
     who: str = ""
 
 

@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.json.canonical import digest
-from handrail.engine.command_lines import read_words
 
 ELSEWHERE = "outside the project of the run"
 """In place of a receipt's directory: such a receipt counts for no claim."""
@@ -109,12 +108,3 @@ def has_passed(outcome: RunOutcome, counts: Counts | None, uncounted: str = "") 
     if counts is None:
         return True
     return counts.passed > 0 and counts.failed == 0 and counts.errors == 0
-
-
-def is_status_own(argv: Sequence[str], check: str = "") -> bool:
-    """Whether the status is that of the program that counts: of one program, or of what the project declares.
-
-    A line that was cut to be shown was read whole when it was recorded.
-    """
-    is_cut = len(argv) == 1 and argv[0].endswith("…")
-    return bool(check) or is_cut or not argv or read_words(argv).is_alone

@@ -48,7 +48,6 @@ from handrail.contract.outcome import Fault, NextCall, Notice
 from handrail.engine.events import NodeCreated, PlannedEvent, encode_event, is_newer
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
-from handrail.engine.history_cache import decode_history, encode_history
 from handrail.engine.reply import ReplyWarning, imported_warnings
 from handrail.ports.log import (
     Blob,
@@ -241,6 +240,8 @@ def commit(
             rt.commits.note(reads_back)
             grown = Session(history=extend(session.history, records), health=session.health)
             if _is_worth_remembering(session.history.head, grown.history.head):
+                from handrail.engine.history_cache import encode_history  # noqa: PLC0415 - only a long session
+
                 witness.hold.remember(encode_history(grown.history))
             return _keep_if_sound(rt.log, grown)
         case Conflict() | Replayed():
@@ -277,8 +278,12 @@ def _continues(history: History, tail: Loaded) -> bool:
 def _recall_history(reader: EventReader, session_id: SessionId) -> History | None:
     """What an earlier process folded, as far as the log still begins with it."""
     remembered = reader.recall(session_id)
-    history = None if remembered is None else decode_history(remembered.content)
-    if remembered is None or history is None or history.session_id != session_id:
+    if remembered is None:
+        return None
+    from handrail.engine.history_cache import decode_history  # noqa: PLC0415 - only a long session is kept
+
+    history = decode_history(remembered.content)
+    if history is None or history.session_id != session_id:
         return None
     is_same = (history.head, history.head_digest) == (remembered.head, remembered.digest)
     return history if is_same else None

@@ -12,7 +12,6 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.json.canonical import digest
-from handrail.contract.suggest import count_edits, find_nearest
 from handrail.contract.wording import explain_unseen
 from handrail.engine.artifact_shapes import (
     ASSESSMENT,
@@ -110,6 +109,8 @@ def find_mistyped_keys(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]
 
 def _is_nearly(key: str, name: str) -> bool:
     """Case, underscores and hyphens aside, one slip in a short name and two in a long one."""
+    from handrail.contract.suggest import count_edits
+
     given, known = (text.lower().replace("_", "").replace("-", "")[:64] for text in (key, name))
     allowed = 0 if len(known) < _SHORT else 1 if len(known) < _LONG else 2
     return abs(len(given) - len(known)) <= allowed and count_edits(given, known) <= allowed
@@ -183,6 +184,8 @@ def _same(left: Any, right: Any) -> bool:
 
 def _suggest_value(spec: InputSpec, given: Any) -> Any:
     """What was surely meant, or the default. Else the mark: a made-up value would be taken for an answer."""
+    from handrail.contract.suggest import find_nearest
+
     if spec.default is not msgspec.UNSET:
         return spec.default
     if spec.enum:
@@ -273,6 +276,8 @@ def guess_kind(kind: str, known: Iterable[str]) -> str:
     kind that has one is compared only with kinds of a namespace that differs by one letter at most. In the
     reserved one nobody has names of their own, so there one wrong letter is a misspelling of any name.
     """
+    from handrail.contract.suggest import count_edits
+
     space, _, bare = kind.rpartition(".")
     scored = []
     for candidate in known:

@@ -17,6 +17,7 @@ import msgspec
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import (
     find_counting,
+    is_status_own,
     list_programs,
     read_command,
     read_words,
@@ -40,7 +41,6 @@ from handrail.engine.receipts import (
     describe_outcome,
     digest_argv,
     has_passed,
-    is_status_own,
 )
 
 MOST_PATHS_NAMED = 5

@@ -26,7 +26,7 @@ from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Paylo
 from handrail.contract.printed_text import PrintedText, strip_escapes
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import make_readable
-from handrail.engine.command_lines import find_counting
+from handrail.engine.command_lines import find_counting, is_status_own
 from handrail.engine.events import (
     ReceiptRecorded,
 )
@@ -46,7 +46,6 @@ from handrail.engine.receipts import (
     describe_outcome,
     digest_argv,
     has_passed,
-    is_status_own,
 )
 from handrail.engine.reply import ToolCall
 from handrail.operations.checks.reports import UnreadableReport, count_tests

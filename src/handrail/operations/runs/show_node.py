@@ -14,6 +14,7 @@ from handrail.contract.ids import BlobRef, NodeId
 from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.contract.wording import quote
 from handrail.engine.code_trees import find_tree_of
+from handrail.engine.command_lines import is_status_own
 from handrail.engine.events import Artifact, Claim
 from handrail.engine.facts import excerpt, preferences_at
 from handrail.engine.history import (
@@ -27,7 +28,7 @@ from handrail.engine.history import (
     seen_at,
 )
 from handrail.engine.navigate import Running, leaves_of, step_key
-from handrail.engine.receipts import describe_outcome, has_passed, is_status_own
+from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
