@@ -360,8 +360,7 @@ class ConfirmationRecorded(Fact, frozen=True, kw_only=True):
     note: str = ""
     option_id: str = ""
     """Of a choice: the one that the person took."""
-    asked: AskKind | None = None
-    """What the person was asked for; logs of older versions do not tell it, nor what follows."""
+    asked: AskKind | None = None  # logs of older versions do not tell it, nor what follows
     subject: str = ""
     """The digest of the report, preview, options or question alone: a yes is about that and nothing else."""
     value: str = ""
