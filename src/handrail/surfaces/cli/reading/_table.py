@@ -951,7 +951,7 @@ COMMANDS: dict[str, Command] = {
         "operation": "self.completion",
         "effect": "read",
         "params": (
-            {"name": "shell", "flag": "--shell", "kind": "choice", "value": "bash|fish|powershell|zsh", "position": 0, "required": True, "choices": ("bash", "fish", "powershell", "zsh"), "least": 0, "most": 0, "is_plural": False},
+            {"name": "shell", "flag": "--shell", "kind": "choice", "value": "bash|fish|zsh", "position": 0, "required": True, "choices": ("bash", "fish", "zsh"), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "takes_project": False,

@@ -948,14 +948,14 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "completion": {
         "path": "completion",
-        "usage": "handrail completion --shell bash|fish|powershell|zsh [flags]",
+        "usage": "handrail completion --shell bash|fish|zsh [flags]",
         "summary": "Print a script that completes commands, flags and their choices in your shell.",
         "operation": "self.completion",
         "effect": "read",
         "authorised_by": "",
         "sort": "",
         "params": (
-            {"name": "--shell", "value": "bash|fish|powershell|zsh", "choices": ("bash", "fish", "powershell", "zsh"), "is_required": True, "environment": "", "text": "The shell that shall complete."},
+            {"name": "--shell", "value": "bash|fish|zsh", "choices": ("bash", "fish", "zsh"), "is_required": True, "environment": "", "text": "The shell that shall complete."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail completion --shell bash --format raw", "handrail completion --shell fish --compact"),
