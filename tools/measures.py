@@ -34,7 +34,7 @@ BUDGETS = {
     "lines of source": Budget(121_981, 121_981),
     "lines of handrail": Budget(94_583, 92_000),
     "lines of handrail_serve": Budget(9_000, 9_000),
-    "lines of handrail_code": Budget(17_181, 15_000),
+    "lines of handrail_code": Budget(17_093, 15_000),
     "lines of handrail_proof": Budget(2_500, 2_500),
     "source files of handrail": Budget(411, 340),
     "lines of tests": Budget(126_001, 105_000),
