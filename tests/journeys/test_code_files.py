@@ -96,8 +96,7 @@ def test_a_name_of_two_files_is_told_and_nothing_outside_is_found(code: CodeProj
 
     _, twice = code.line("js-edit --file a.js --locate here")
     outside = [
-        code.line(f"js-edit --file '{path}' --locate inner")[1]["code"]
-        for path in ("../../out.js", "/out.js")
+        code.line(f"js-edit --file {path} --locate inner")[1]["code"] for path in ("../../out.js", "/out.js")
     ]
 
     assert twice["details"]["valid"] == [str(code.root / "a.js"), str(code.root / "sub/a.js")]

@@ -128,11 +128,8 @@ def test_a_repository_with_an_address_is_not_fetched_but_told_how(home: str) -> 
     message, remedy = trouble(read_git_files(source, home, ENVIRONMENT))
 
     assert message.endswith("is not fetched yet; nothing is fetched unasked.")
-    place = clone_directory(home, source.url)
-    assert (
-        remedy
-        == f"""Fetch it: git clone --bare -- 'https://example.org/it'"'"'s/flows.git' {shlex.quote(place)}"""
-    )
+    place = shlex.quote(clone_directory(home, source.url))
+    assert remedy == f"""Fetch it: git clone --bare -- 'https://example.org/it'"'"'s/flows.git' {place}"""
     assert not os.path.exists(home)
 
 
