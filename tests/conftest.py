@@ -49,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     What the store asks of a disk is shown by `tests/faults/` on disks that record, refuse and forget.
     """
     config.pluginmanager.register(quick_set)
+    gc.disable()  # what is collected stays, so a fifth of the time of collecting would go for nothing
     os.umask(0o022)  # the usual one, which modes of files are told by; a test that needs another sets it
     memory = find_memory_directory("")
     if "TMPDIR" in os.environ or config.option.basetemp or not memory:  # a worker has both from its parent
@@ -353,6 +354,7 @@ def pytest_collection_finish() -> None:
     A test leaves little that refers to itself, so a look may be rarer than the interpreter's."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 20)
 
 

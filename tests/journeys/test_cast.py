@@ -83,6 +83,7 @@ def test_who_leaves_a_file_out_again_goes_on_with_a_gap(tmp_path: Path) -> None:
     assert "The report leaves out what changed: src/notes.txt" in run.end["closing"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.unproven-end")
 @pytest.mark.parametrize("mode", ["full_auto_stop_on_user_deps", NEVER_STOPS])
 @pytest.mark.parametrize("verdict", ["failed", "incomplete"])

@@ -168,12 +168,12 @@ def test_a_replacement_takes_its_text_from_a_file_and_names_what_nothing_declare
     located = code.told("js-edit --file src/util.js --locate helper --ai-mode")
 
     preview = code.told(
-        f"js-edit --continuation T --with-file {text}", T=located["continuation_tokens"]["replace_preview"]
+        f"js-edit --continuation T --with-file '{text}'", T=located["continuation_tokens"]["replace_preview"]
     )
     text.unlink()
     applied = code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
     write(code.root.parent, "new.js", "export function other() {}\n")
-    status, refused = code.line(f"js-edit --replace helper --with-file {text}")
+    status, refused = code.line(f"js-edit --replace helper --with-file '{text}'")
 
     assert preview["items"][0]["unresolved"] == ["greet"]
     assert applied["files_modified"] == ["src/util.js"]
@@ -203,7 +203,7 @@ def test_what_needs_each_other_is_moved_together(code: CodeProject) -> None:
     changes = write(code.root.parent, "changes.json", '[{"move": "odd", "toModule": "src/util.js"}]')
 
     _, refused = code.line("js-edit --extract odd")
-    _, in_batch = code.line(f"js-edit --changes {changes}")
+    _, in_batch = code.line(f"js-edit --changes '{changes}'")
     _, _, named = refused["recovery"]["suggestion"].rpartition("--names ")
     located = code.told(f"js-edit --names {named.rstrip('.')} --ai-mode")
     moved = code.told(
@@ -440,10 +440,10 @@ def test_parameters_that_do_not_fit_a_token_are_given_again(code: CodeProject) -
     changes = code.root.parent / "changes.json"
     changes.write_text(json.dumps(asked), encoding="utf-8")
 
-    preview = code.told(f"js-edit --changes {changes} --ai-mode")
+    preview = code.told(f"js-edit --changes '{changes}' --ai-mode")
     token = preview["continuation_tokens"]["apply"]
     refused = code.line("js-edit --continuation T --fix", T=token)
-    applied = code.told(f"js-edit --continuation T --fix --refetch --changes {changes}", T=token)
+    applied = code.told(f"js-edit --continuation T --fix --refetch --changes '{changes}'", T=token)
 
     assert len(preview["items"]) == 60
     assert len(token) <= LENGTH_LIMIT
