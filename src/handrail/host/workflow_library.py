@@ -21,6 +21,7 @@ from handrail.host.workflow_sources.settings import (
     read_user_settings,
 )
 from handrail.ports.workspace import WorkflowFile
+from handrail.workflows.limits import file_kind
 
 _BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled")
 
@@ -55,7 +56,7 @@ class DirectoryLibrary:
             return None
         path = os.path.join(directory, source_ref)
         root = project if source_kind == "project" else directory
-        return content_of(path) if path.endswith(".json") and not leads_outside(path, root) else b""
+        return content_of(path) if file_kind(path) and not leads_outside(path, root) else b""
 
     def named_files(self, directory: str, project: str) -> list[WorkflowFile]:
         return list_named_files(directory, self._roots(project))
