@@ -32,6 +32,8 @@ from handrail.workflows.spellings.markdown_text import (
 from handrail.workflows.spellings.strict_yaml import decode_yaml
 
 _STEP_LEVEL = 2
+_UNKNOWN = "?"
+"""Stands for a block that was reported; its text is not read."""
 _TEXT_FIX = "Text that has headings of its own stands in a fence `prompt`."
 
 
@@ -134,6 +136,7 @@ class _Reading:
             known = ", ".join(BLOCKS)
             fix = f"Did you mean {near}?" if near else f"Block headings are {known}. {_TEXT_FIX}"
             self._report(place, f"{quote(title)} is no block of a prompt.", fix)
+            holder.current = _UNKNOWN
         elif BLOCKS[title] in holder.texts:
             self._report(place, f"{title} is there twice in this step.", "Put both together.")
         else:
@@ -262,6 +265,7 @@ class _Reading:
 
     def _finish_texts(self, part: _Part) -> None:
         texts = {key: held for key, held in part.texts.items() if key or _is_there(held)}
+        texts.pop(_UNKNOWN, None)
         if not texts:
             return
         if "promptBlocks" in part.document:
