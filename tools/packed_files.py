@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 
+from handrail.workflows.limits import spelling_of
+from handrail.workflows.spellings.spelling import decode_document
+
 SKILL = "skills/handrail"
 PACKED = "src/handrail/packed"
+WORKFLOWS = "src/handrail/host/bundled"
 DESCRIPTION = f"{PACKED}/DESCRIPTION.md"
 """The long description of a release, which `pyproject.toml` names."""
 _PICTURE = re.compile(r"!\[[^\]]*\]\((?![a-z]+:)[^)]*\)\n?")
@@ -14,15 +20,28 @@ _LINK = re.compile(r"\[([^\]]*)\]\((?![a-z]+:)[^)]*\)")
 
 
 def copies(root: str) -> dict[str, str]:
-    """Path in the package → content: changelog, long description, the whole directory of the agent skill."""
+    """Path in the package → content: changelog, description, bundled workflows, the whole agent skill."""
     changelog = _text(root, "CHANGELOG.md")
     found = {
         f"{PACKED}/CHANGELOG.md": changelog,
         DESCRIPTION: description(_text(root, "README.md"), changelog),
+        f"{PACKED}/workflows.json": decoded_workflows(root),
     }
     for name in skill_files(root):
         found[f"{PACKED}/skill/{name}"] = _text(root, f"{SKILL}/{name}")
     return found
+
+
+def decoded_workflows(root: str) -> str:
+    """The documents of the bundled workflows by the digest of their Markdown, one in a line."""
+    rows = []
+    for name in sorted(os.listdir(os.path.join(root, *WORKFLOWS.split("/")))):
+        content = _text(root, f"{WORKFLOWS}/{name}").encode()
+        document = decode_document(content, spelling_of(name))
+        assert document is not None, f"{name} can be read"
+        digest = hashlib.sha256(content).hexdigest()
+        rows.append(f'"{digest}":{json.dumps(document, ensure_ascii=False, separators=(",", ":"))}')
+    return "{\n" + ",\n".join(sorted(rows)) + "\n}\n"
 
 
 def description(readme: str, changelog: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
+
+import msgspec
 
 from handrail.contract.ids import SourceKind
 from handrail.host.private_files import leads_outside
@@ -23,7 +26,11 @@ from handrail.host.workflow_sources.settings import (
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.limits import file_kind
 
-_BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled")
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_BUNDLED = os.path.join(_HERE, "bundled")
+_DECODED = os.path.join(os.path.dirname(_HERE), "packed", "workflows.json")
+"""The documents of the bundled workflows, by the digest of their content: reading Markdown anew is slow."""
+_DOCUMENTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class DirectoryLibrary:
@@ -36,7 +43,7 @@ class DirectoryLibrary:
     def files(self, project: str) -> list[WorkflowFile]:
         own = read_user_settings(self._home)
         found = [
-            *list_files(_BUNDLED, "bundled"),
+            *list_bundled_files(),
             *list_files(os.path.join(self._home, "workflows"), "user"),
             *_project_files(project),
             *self._git_files(own),
@@ -92,6 +99,17 @@ class DirectoryLibrary:
         from handrail.host.workflow_sources.git import read_git_files  # noqa: PLC0415 - see above
 
         return [file for source in own.git for file in read_git_files(source, self._home, self._environment)]
+
+
+def list_bundled_files() -> list[WorkflowFile]:
+    """The workflows that come with the program. One whose document is not packed is read from its text."""
+    documents = _DOCUMENTS.decode(content_of(_DECODED) or b"{}")
+    return [
+        msgspec.structs.replace(
+            file, decoded=bytes(documents.get(hashlib.sha256(file.content).hexdigest(), b""))
+        )
+        for file in list_files(_BUNDLED, "bundled")
+    ]
 
 
 def _project_files(project: str) -> list[WorkflowFile]:
