@@ -305,7 +305,7 @@ class _Reading:
             return [item.value for item in items]
         if key == "outputRequired":
             self._report(held.heading, "Deliver has no list.", "Write `- name: what it must hold`.")
-        elif not text:
+        elif not text and held.fence is None:
             self._report(held.heading, "This block has no text.", "Write it, or remove the heading.")
         return text if held.fence is not None else read_part(text)
 

@@ -19,7 +19,7 @@ _LONGEST_KEY = 100
 _NO_COMMENT = Comment()
 _ODD = r"\x00-\x08\x0b-\x1f\x7f-\xa0\u2028\u2029\ud800-\uffff"
 """Characters that are written as escapes."""
-_PLAIN = re.compile(rf"[A-Za-z0-9_/.(\u00a1-\ud7ff](?:[^\t\n{_ODD}]*[^\t\n :{_ODD}])?")
+_PLAIN = re.compile(rf"(?![{_ODD}])[A-Za-z0-9_/.(\u00a1-\ud7ff](?:[^\t\n{_ODD}]*[^\t\n :{_ODD}])?")
 _NOT_PLAIN = re.compile(r": |:\Z| #|\A(?:---|\.\.\.)(?:\s|\Z)")
 _OTHERWISE_ELSEWHERE = re.compile(r"(?i:y|n|yes|no|on|off)|[0-9]{4}-[0-9].*")
 """Words that older YAML takes for truth values or dates; quoted, they are texts to every reader."""
