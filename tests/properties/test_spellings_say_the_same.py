@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import permutations
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -149,8 +149,9 @@ def test_comments_stay_between_yaml_and_markdown_and_a_layout_does_not_change(
     page = written(read(first, "yaml"), "md", decode_spelled(first, "yaml").comments)
     again = written(read(page, "md"), "yaml", decode_spelled(page, "md").comments)
 
-    for text, spelling in ((page, "md"), (again, "yaml")):
-        kept = decode_spelled(text, spelling).comments  # type: ignore[arg-type]
+    texts: dict[Literal["md", "yaml"], bytes] = {"md": page, "yaml": again}
+    for spelling, text in texts.items():
+        kept = decode_spelled(text, spelling).comments
         assert (kept["/id"].before, kept["/id"].beside.strip()) == ((remark,), aside.strip())
         assert {"one", "end"} <= {words for one in kept.values() for words in one.before}
-        assert written(read(text, spelling), spelling, kept) == text  # type: ignore[arg-type]
+        assert written(read(text, spelling), spelling, kept) == text

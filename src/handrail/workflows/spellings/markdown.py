@@ -9,9 +9,9 @@ import re
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
+from handrail.contract.suggest import find_clearly_nearest, find_same_word
 from handrail.contract.wording import quote
 from handrail.workflows.limits import MAX_PROBLEMS, MAX_YAML_BYTES
-from handrail.workflows.reading.findings import guess_name
 from handrail.workflows.spellings.decoded import Decoded, Place, report
 from handrail.workflows.spellings.front_matter import RULE
 from handrail.workflows.spellings.markdown_text import (
@@ -132,7 +132,7 @@ class _Reading:
             fix = f"Write {'#' * holder.level} for a step, or `type: loop` in the fence `step` above it."
             self._report(place, message, fix)
         elif title not in BLOCKS:
-            near = guess_name(title, BLOCKS)
+            near = find_same_word(title, BLOCKS) or find_clearly_nearest(title, BLOCKS)
             known = ", ".join(BLOCKS)
             fix = f"Did you mean {near}?" if near else f"Block headings are {known}. {_TEXT_FIX}"
             self._report(place, f"{quote(title)} is no block of a prompt.", fix)
