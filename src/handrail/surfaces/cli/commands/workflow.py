@@ -116,7 +116,7 @@ WORKFLOW_ROWS = (
     Row(
         path="workflow convert",
         operation="workflow.convert",
-        spellings=(WORKFLOW, _OUT),
+        spellings=(WORKFLOW, Spelling(field="to"), _OUT),
         raw="text",
         examples=(
             "handrail workflow convert wr.small_change --to md --format raw",

@@ -183,8 +183,8 @@ COMMANDS: dict[str, Command] = {
         "effect": "gated",
         "params": (
             {"name": "workflowId", "flag": "", "kind": "source", "value": "ID|PATH", "position": 1, "required": True, "choices": (), "least": 0, "most": 0, "is_plural": False},
-            {"name": "out", "flag": "--out", "kind": "directory", "value": "FILE", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "to", "flag": "--to", "kind": "choice", "value": "json|md|yaml", "position": 0, "required": True, "choices": ("json", "md", "yaml"), "least": 0, "most": 0, "is_plural": False},
+            {"name": "out", "flag": "--out", "kind": "directory", "value": "FILE", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "takes_project": True,

@@ -179,7 +179,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "workflow convert": {
         "path": "workflow convert",
-        "usage": "handrail workflow convert ID|PATH [--out FILE] --to json|md|yaml [flags]",
+        "usage": "handrail workflow convert ID|PATH --to json|md|yaml [--out FILE] [flags]",
         "summary": "Write a workflow in another spelling: Markdown, YAML or JSON.",
         "operation": "workflow.convert",
         "effect": "gated",
@@ -187,8 +187,8 @@ COMMANDS: dict[str, CommandHelp] = {
         "sort": "",
         "params": (
             {"name": "ID|PATH", "value": "", "choices": (), "is_required": True, "environment": "", "text": "The id of the workflow, or a file; `-` is stdin."},
-            {"name": "--out", "value": "FILE", "choices": (), "is_required": False, "environment": "", "text": "File to write; default: the text is printed."},
             {"name": "--to", "value": "json|md|yaml", "choices": ("json", "md", "yaml"), "is_required": True, "environment": "", "text": "The spelling to write."},
+            {"name": "--out", "value": "FILE", "choices": (), "is_required": False, "environment": "", "text": "File to write; default: the text is printed."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail workflow convert wr.small_change --to md --format raw", "handrail workflow convert my_check.json --to md --out my_check.md --dry-run --compact"),
