@@ -160,7 +160,7 @@ def _read_file(path: str, source_kind: SourceKind, source_ref: str, holds: _Hold
         return describe_outside_link(source_kind, source_ref, held)
     content = content_of(path)
     why = "" if content else explain_unreadable(path)
-    trouble, remedy = explain_misnaming(source_ref) or ("", "")
+    trouble, remedy = explain_misnaming(os.path.abspath(path)) or ("", "")
     if why:
         trouble, remedy = f"{quote(source_ref)} {why}.", "Put a workflow file in its place, or remove it."
     return WorkflowFile(

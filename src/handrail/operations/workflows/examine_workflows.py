@@ -340,8 +340,7 @@ def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWork
 
 
 def _examine_contract(document: WorkflowText, read: ReadContract) -> Examined:
-    name = document.source.replace("\\", "/").rpartition("/")[2]
-    ending = () if document.trouble else _ending_advice(name)
+    ending = () if document.trouble else _ending_advice(document.source)
     return Examined(target=document.source, workflow_id=read.id, problems=(*ending, *read.problems))
 
 
