@@ -75,6 +75,7 @@ FILES: dict[str, Callable[[], str]] = {
     "schemas/contract-ext.json": lambda: _json(cli_contract_extension()) + "\n",
     "src/handrail/packed/settings.json": lambda: _json(packed_settings()) + "\n",
     packed_files.DESCRIPTION: lambda: packed_files.description_file(ROOT),
+    "src/handrail/packed/workflows.json": lambda: packed_files.decoded_workflows(ROOT),
 }
 """What is generated and checked in, and what makes it: people read it where the code is hosted, or the
 program cannot wait for it."""

@@ -255,6 +255,8 @@ COMMAND_LINE: Rows = (
 )
 WORKFLOWS: Rows = (
     ("workflows.limits", "MAX_SOURCE_BYTES", "A workflow file."),
+    ("workflows.limits", "MAX_YAML_BYTES", "Bytes of YAML in it, front matter and fences together."),
+    ("workflows.limits", "MAX_YAML_VALUES", "Values in one YAML text."),
     ("workflows.limits", "MAX_JSON_DEPTH", "Objects and lists inside each other in it."),
     ("workflows.limits", "MAX_PARTS", "Parts of a workflow, before and after templates are expanded."),
     ("workflows.limits", "MAX_LOOP_DEPTH", "Loops inside each other."),

@@ -5,12 +5,17 @@ The wheel carries the changelog and the skill as links in `src/handrail/packed/`
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 
 from handrail.program.update.notice import Release, read_releases
+from handrail.workflows.limits import spelling_of
+from handrail.workflows.spellings.spelling import decode_document
 
 SKILL = "skills/handrail"
+WORKFLOWS = "src/handrail/host/bundled"
 DESCRIPTION = "src/handrail/packed/DESCRIPTION.md"
 """The long description of a release, which `pyproject.toml` names."""
 _PICTURE = re.compile(r"!\[[^\]]*\]\((?![a-z]+:)[^)]*\)\n?")
@@ -20,6 +25,18 @@ _LINK = re.compile(r"\[([^\]]*)\]\((?![a-z]+:)[^)]*\)")
 def description_file(root: str) -> str:
     """The description of the release that these files would make."""
     return description(_text(root, "README.md"), _text(root, "CHANGELOG.md"))
+
+
+def decoded_workflows(root: str) -> str:
+    """The documents of the bundled workflows by the digest of their Markdown, one in a line."""
+    rows = []
+    for name in sorted(os.listdir(os.path.join(root, *WORKFLOWS.split("/")))):
+        content = _text(root, f"{WORKFLOWS}/{name}").encode()
+        document = decode_document(content, spelling_of(name))
+        assert document is not None, f"{name} can be read"
+        digest = hashlib.sha256(content).hexdigest()
+        rows.append(f'"{digest}":{json.dumps(document, ensure_ascii=False, separators=(",", ":"))}')
+    return "{\n" + ",\n".join(sorted(rows)) + "\n}\n"
 
 
 def description(readme: str, changelog: str) -> str:

@@ -90,6 +90,8 @@ LEAVES: dict[str, Leaf] = {
         ways=paged("workflow builtins"),
     ),
     "workflow schema": Leaf(line=words("workflow schema")),
+    "workflow convert": Leaf(line=words("workflow convert wr.small_change --to md")),
+    "workflow fmt": Leaf(line=words("workflow fmt wr.small_change")),
     "workflow new": Leaf(
         line=words("workflow new project.my_new"),
         further=(words("workflow new project.other --to drafts --template loop --dry-run"),),

@@ -109,7 +109,7 @@ def stray_blocks(sources: Sequence[Source]) -> list[str]:
                 block.language in FREE and first.startswith(("handrail ", "$ ")) and not is_generated(source)
             ):
                 problems.append(f"{source.path}:1: '{first}' is a command; call the block sh")
-            elif block.language not in (*FREE, "sh", "console", "json", "toml", "python"):
+            elif block.language not in (*FREE, "sh", "console", "json", "toml", "python", "markdown"):
                 problems.append(f"{source.path}:1: nothing reads {block.language}; use another language")
     return problems
 

@@ -43,13 +43,18 @@ class WorkflowFile(msgspec.Struct, frozen=True, kw_only=True):
     """What to do about the trouble."""
     summary: bytes = b""
     """What the language room said about this content earlier; empty when nothing is remembered."""
+    decoded: bytes = b""
+    """The document of this content as JSON, where it came with the file; empty where it is read from it."""
 
 
 class WorkflowLibrary(Protocol):
     """Workflow files of every source: bundled, user, project, git, plugin; sorted by name within one."""
 
     def files(self, project: str) -> Sequence[WorkflowFile]:
-        """Every `*.json` found. What cannot be read, YAML too, is given without content, never left out."""
+        """Every workflow file found, in any spelling; Markdown is one if its front matter has an id.
+
+        What cannot be read is given without content, never left out.
+        """
 
     def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
         """What the file of that name holds right now, empty when it is gone; reads one file, writes nothing.

@@ -172,6 +172,8 @@ MODULES = {
     "workflow.builtins": "handrail.operations.workflows.list_builtins",
     "workflow.schema": "handrail.operations.workflows.show_schema",
     "workflow.new": "handrail.operations.workflows.new_workflow",
+    "workflow.convert": "handrail.operations.workflows.convert_workflow",
+    "workflow.fmt": "handrail.operations.workflows.fmt_workflow",
     "workflow.save": "handrail.operations.workflows.save_workflow",
     "run.start": "handrail.operations.runs.start_run",
     "run.continue": "handrail.operations.runs.continue_run",

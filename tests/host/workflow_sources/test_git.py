@@ -81,7 +81,7 @@ def test_a_file_under_a_name_that_is_not_looked_for_is_told(repository: str, hom
     files = read_git_files(GitSource(path=repository, ref=commit, directory="more"), home, ENVIRONMENT)
 
     assert trouble(files) == (
-        '"plain.JSON" is not read: only names that end in .json are.',
+        '"plain.JSON" is not read: only names that end in .json, .yaml, .yml, .md are.',
         'Rename it to "plain.json".',
     )
 

@@ -28,6 +28,8 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.catalog import RESERVED_NAMESPACE, suggest_id
+from handrail.workflows.limits import Spelling
+from handrail.workflows.spellings.spelling import write_document
 from handrail.workflows.starters import Starter, starter_document
 
 _ID = re.compile(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*")
@@ -39,6 +41,9 @@ class NewWorkflow(GatedInput, frozen=True, kw_only=True):
 
     workflow_id: Annotated[str, Meta(description="Its id, namespace.name.", min_length=1, max_length=128)]
     template: Annotated[Starter, Meta(description="What to begin from; default linear.")] | UnsetType = UNSET
+    spelling: Annotated[Spelling, Meta(description="How the file is written; default json.")] | UnsetType = (
+        msgspec.field(default=UNSET, name="as")
+    )
     to: (
         Annotated[str, Meta(description="Directory; default .handrail/workflows of the project.")] | UnsetType
     ) = UNSET
@@ -64,11 +69,13 @@ def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
     _check_id(request.workflow_id)
     project = project_of(rt, request.project)
     template: Starter = "linear" if request.template is UNSET else request.template
-    content = _content(template, request.workflow_id)
+    spelling: Spelling = "json" if request.spelling is UNSET else request.spelling
+    document = starter_document(template, request.workflow_id)
+    content = write_document(document, spelling, {}).encode()
     directory = "" if request.to is UNSET else request.to
 
     def resolve() -> Plan[FilePlace]:
-        place = rt.authored.place(project, directory, f"{request.workflow_id}.json")
+        place = rt.authored.place(project, directory, f"{request.workflow_id}.{spelling}")
         return _plan(rt, project, request.workflow_id, place, content)
 
     def write(place: FilePlace) -> CreatedWorkflow:
@@ -137,10 +144,6 @@ def _obstacle(rt: Runtime, project: str, workflow_id: str, place: FilePlace, con
         details={"reason": "id_taken"},
         hint="Choose another id: nothing shadows another workflow.",
     )
-
-
-def _content(template: Starter, workflow_id: str) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(starter_document(template, workflow_id)), indent=2) + b"\n"
 
 
 def _check_id(workflow_id: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.json.strict import decode_json
-from handrail.contract.outcome import Fault
 from handrail.workflows.checking.names import UNSURE, check_names, slots_in
 from handrail.workflows.checking.pattern_forms import check_schema_patterns
 from handrail.workflows.compiling.shelf import (
@@ -18,20 +17,22 @@ from handrail.workflows.compiling.shelf import (
     is_contract,
     read_contract,
 )
-from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
+from handrail.workflows.limits import Spelling
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import Findings, quote_name
 from handrail.workflows.reading.reader import Reading, read_workflow
 from handrail.workflows.sound_edits import keep_sound_edits
+from handrail.workflows.spellings.spelling import decode_document
 
 
-def read_checked(content: bytes) -> Reading:
+def read_checked(content: bytes, spelling: Spelling = "json", decoded: bytes = b"") -> Reading:
     """The file with all its problems; without a workflow where one of them is an error."""
-    reading = _read(content)
+    reading = _read(content, spelling, decoded)
     if not reading.problems:
         return reading
-    problems = keep_sound_edits(content, reading.problems, _problems_of)
+    document = decode_document(content, spelling, decoded)
+    problems = keep_sound_edits(document, len(content), reading.problems, _problems_of)
     return msgspec.structs.replace(reading, problems=problems)
 
 
@@ -43,23 +44,16 @@ _MISPLACED = Problem(
 )
 
 
-def _holds_contract(content: bytes) -> bool:
-    try:
-        return is_contract(decode_json(content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH))
-    except Fault:
-        return False
-
-
 def _problems_of(content: bytes) -> tuple[Problem, ...]:
-    return _read(content).problems
+    return _read(content, "json", b"").problems
 
 
-def _read(content: bytes) -> Reading:
-    reading = read_workflow(content)
-    if reading.workflow is None and _holds_contract(content):
+def _read(content: bytes, spelling: Spelling, decoded: bytes) -> Reading:
+    reading = read_workflow(content, spelling, decoded)
+    if reading.workflow is None and is_contract(decode_document(content, spelling, decoded)):
         # Held against the rules of workflows, everything in it would be wrong.
-        problems = (_MISPLACED, *read_checked_contract(content, "").problems)
-        return Reading(workflow=None, problems=add_places(content.decode(), problems))
+        beside = read_checked_contract(content, "").problems if spelling == "json" else ()
+        return Reading(workflow=None, problems=add_places(content, (_MISPLACED, *beside), spelling))
     if reading.workflow is None or not isinstance(reading.document, dict):
         return reading
     found = Findings("warning" if reading.is_foreign else "error")
@@ -74,7 +68,7 @@ def _read(content: bytes) -> Reading:
         ]
     else:
         told = found.problems
-    problems = add_places(content.decode(), (*reading.problems, *told))
+    problems = add_places(content, (*reading.problems, *told), spelling)
     kept = None if found.has_errors else reading.workflow
     return msgspec.structs.replace(reading, workflow=kept, problems=problems)
 
@@ -88,7 +82,8 @@ def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
     def judge(edited: bytes) -> tuple[Problem, ...]:
         return _read_contract(edited, file_name).problems
 
-    return msgspec.structs.replace(read, problems=keep_sound_edits(content, read.problems, judge))
+    problems = keep_sound_edits(decode_document(content, "json"), len(content), read.problems, judge)
+    return msgspec.structs.replace(read, problems=problems)
 
 
 def _read_contract(content: bytes, file_name: str) -> ReadContract:
@@ -106,7 +101,7 @@ def _read_contract(content: bytes, file_name: str) -> ReadContract:
     return ReadContract(
         id=read.id,
         contract=read.contract if is_sound else None,
-        problems=add_places(content.decode(), problems) if problems else (),
+        problems=add_places(content, problems) if problems else (),
     )
 
 

@@ -467,8 +467,11 @@ def _options(reading: _Reading) -> dict[str, Value]:
     """Global flags. One that does not apply is still read, because it may set the format of the refusal."""
     options = {}
     applying = None if reading.command is None else reading.command["globals"]
+    own = () if reading.command is None else [param["flag"] for param in reading.command["params"]]
     for param in _table.GLOBALS:
         flag = param["flag"]
+        if flag in own:
+            continue  # the operation itself takes it, and gates what it writes
         if flag in reading.given and applying is not None and flag not in applying:
             problem = f"does not apply to `{' '.join(reading.words)}`"
             reading.problems.append(Problem(param=flag, problem=problem))
