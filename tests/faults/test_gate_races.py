@@ -71,6 +71,18 @@ def save_changed_workflow(world: World) -> Race:
     return Race(params, written(f"{world.project}/.handrail/workflows/three_steps.json", "{}"))
 
 
+def convert_over_file(world: World) -> Race:
+    out = f"{world.project}/three_steps.yaml"
+    params = confirmed(world, "workflow.convert", workflowId="project.three_steps", to="yaml", out=out)
+    return Race(params, written(out, "{}"))
+
+
+def lay_out_over_file(world: World) -> Race:
+    out = f"{world.project}/three_steps.json"
+    params = confirmed(world, "workflow.fmt", workflowId="project.three_steps", out=out)
+    return Race(params, written(out, "{}"))
+
+
 def start_changed_workflow(world: World) -> Race:
     params = confirmed(world, "run.start", workflowId="project.three_steps")
     changed = json.loads(THREE_STEPS)
@@ -168,6 +180,8 @@ def edit_changed_file(world: World) -> Race:
 
 RACES: dict[str, tuple[Callable[[World], Race], ...]] = {
     "workflow.new": (new_workflow,),
+    "workflow.convert": (convert_over_file,),
+    "workflow.fmt": (lay_out_over_file,),
     "workflow.save": (save_new_workflow, save_changed_workflow),
     "run.start": (start_in_grown_session, start_under_same_key),
     "session.start": (session_under_same_key,),
