@@ -7,6 +7,7 @@ pending when it began. A program that fails is a fact like any other: the call h
 from __future__ import annotations
 
 import os
+import shlex
 from signal import Signals
 from typing import Annotated, assert_never
 
@@ -364,7 +365,8 @@ def _count(
 
 def _after(command: _Command, uncounted: str) -> list[Notice]:
     if not is_status_own(command.argv, command.check):
-        counting = " ".join(find_counting(" ".join(command.argv[-1:])))
+        line = command.argv[0] if len(command.argv) == 1 else shlex.join(command.argv)
+        counting = shlex.join(find_counting(line))
         message = "Its line starts several programs, so its status is not that of one; "
         message += f"run {counting} alone." if counting else "run the one that counts alone."
         return [Notice(type="status_not_own", message=message[:500], severity="warning")]
