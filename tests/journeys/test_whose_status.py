@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from handrail.contract.outcome import Success
 from handrail.operations.checks.note_command import NoteCommand, note_command
+from handrail.runtime.hub import perform
 from tests.journeys.given_workflows import step
 from tests.journeys.test_until_the_end import CHANGE, RIGHT, Site, changed, site
 
@@ -79,3 +81,15 @@ def test_a_refusal_names_one_program_to_run(site: Site) -> None:
     text = json.dumps(refused["blockers"])
     assert "-- pytest -q" in text
     assert "sh -c" not in text
+
+
+def test_the_program_to_run_alone_is_found_before_what_a_shell_gets_beside_its_script(site: Site) -> None:
+    site.begin(step("change", **CHANGE), step("tell"))
+
+    params = {"argv": ["sh", "-c", "git status | cat", "--human"], "project": str(site.root)}
+    outcome = perform(site.runtime, "check.run", params)
+
+    assert isinstance(outcome, Success)
+    assert [one.message for one in outcome.notices if one.type == "status_not_own"] == [
+        "Its line starts several programs, so its status is not that of one; run git status alone."
+    ]
