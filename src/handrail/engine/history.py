@@ -42,6 +42,7 @@ from handrail.engine.events import (
     ReceiptRecorded,
     TreeRecorded,
     ValidationPerformed,
+    ValueOwner,
 )
 from handrail.engine.navigate import LoopFrame, PassedBy, State, TraceEntry, list_passed
 from handrail.engine.receipts import (
@@ -127,6 +128,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
     confirmations: Confirmations = "claimed"
+    rules: int = 1
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -316,6 +318,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Baseline | None = None
     context: Mapping[NodeId, dict[str, Any]] = {}
     """The change made at a node; what holds there is in `inherited`."""
+    owners: Mapping[NodeId, dict[str, ValueOwner]] = {}
+    """Of the values set at a node, those that are not the agent's own."""
     inherited: Mapping[NodeId, Inherited] = {}
     observations: Mapping[str, str] = {}
     """The newest of each key, wherever it was seen."""
@@ -328,8 +332,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
     evidence: Mapping[NodeId, EvidenceRecorded] = {}
     """By the node that the judged attempt led to."""
-    confirmations: Mapping[NodeId, Confirmation] = {}
-    """By the node that was pending, the newest of each; `confirmation_of` gives the one that counts."""
+    confirmations: Mapping[NodeId, tuple[Confirmation, ...]] = {}
+    """By the node that was pending, oldest first; `engine/ask.py` says what they are worth."""
     receipts: Mapping[NodeId, tuple[Receipt, ...]] = {}
     """By the node that was pending, oldest first; `list_receipts` gives those of a run."""
     trees: Mapping[NodeId, tuple[RecordedTree, ...]] = {}
@@ -505,9 +509,13 @@ def confirmation_of(history: History, node_id: NodeId) -> Confirmation | None:
     if not history.confirmations:
         return None
     instance = instance_of(history, node_id)
+    return max(list_answers(history, instance), key=lambda held: held.index, default=None)
+
+
+def list_answers(history: History, instance: Node) -> list[Confirmation]:
+    """Everything that people answered about a step instance."""
     nodes = (instance, *kept_in_instance(history, instance))
-    found = [held for node in nodes if (held := history.confirmations.get(node.node_id)) is not None]
-    return max(found, key=lambda held: held.index, default=None)
+    return [held for node in nodes for held in history.confirmations.get(node.node_id, ())]
 
 
 def answer_about(history: History, node: Node) -> Confirmation | None:
@@ -517,12 +525,10 @@ def answer_about(history: History, node: Node) -> Confirmation | None:
     yes to another report is not about this one.
     """
     if node.kind != "step":
-        return history.confirmations.get(node.node_id)
+        return next(reversed(history.confirmations.get(node.node_id, ())), None)
     if node.parent is None or not history.confirmations:
         return None
-    instance = instance_of(history, node.parent)
-    asked_at = (instance, *kept_in_instance(history, instance))
-    found = [held for asked in asked_at if (held := history.confirmations.get(asked.node_id)) is not None]
+    found = list_answers(history, instance_of(history, node.parent))
     claims = (claim for claim in claims_at(history, node.node_id) if claim.check == "person")
     if any(claim.verdict == "missing" for claim in claims):
         return None

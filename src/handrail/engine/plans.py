@@ -108,7 +108,7 @@ def plan_work(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> li
     assert node_id is not None, "work is recorded at a node"
     plan = []
     if work.context:
-        delta = ContextSet(context=work.context, source="agent_delta")
+        delta = ContextSet(context=work.context, source="agent_delta", owners=work.owners)
         plan.append(plan_event(f"context_set:{node_id}", scope, delta))
     if work.notes:
         output_id = output_name(node_id, "recap")

@@ -212,6 +212,8 @@ class PersonSaid(Payload, frozen=True, kw_only=True):
     note: str = ""
     option_id: str = ""
     """Of a choice: the option that they took."""
+    words: str = ""
+    """Who answered what."""
 
 
 class Recap(Payload, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, Claims, StateClaims
 from handrail.contract.wording import quote, shorten
+from handrail.engine.ask import may_ask
 from handrail.engine.decide import Gathered, find_refused_values, plan_attempt_look
 from handrail.engine.events import Project
 from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, encode_project, find_long_notes
@@ -32,7 +33,7 @@ from handrail.ports.workspace import ProjectPlaces, Workspace
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import Session, read_session
-from handrail.workflows.compiled import Action, CompiledWorkflow, Step
+from handrail.workflows.compiled import CompiledWorkflow
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 
@@ -135,8 +136,7 @@ def find_confirmations(
     cannot be read adds nothing to what its user set.
     """
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
-    is_asked = isinstance(leaf, Step) and leaf.require_confirmation is not False
-    if not is_asked and not (isinstance(leaf, Action) and leaf.is_guarded):
+    if leaf is None or not may_ask(leaf):
         return "claimed"
     if run.confirmations == "person":
         return "person"

@@ -12,6 +12,7 @@ import msgspec
 
 from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.redaction import redact_secrets, redact_shapes
+from handrail.engine.ask import changed_context
 from handrail.engine.facts import excerpt
 from handrail.engine.history import History, Node, attached_to, instance_of, kept_in_instance
 from handrail.engine.standing import standing_at
@@ -53,6 +54,10 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
     ]
     if isinstance(leaf, Choice):
         parts.append("\n".join(["The options:", *_options(leaf)]))
+    sets = changed_context(history, node)
+    if sets:
+        told = msgspec.json.encode(_redact(sets)).decode()
+        parts.append(fence_text(_cut(told, room.notes), "the values that it sets"))
     report = _last_report(history, node, room)
     parts.append(
         fence_text(report, "what the agent last reported for it")

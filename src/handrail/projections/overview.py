@@ -126,6 +126,10 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     gap_id: str = ""
     count: int = 1
     """Reasons, or gaps; the first one is told."""
+    asked: str = ""
+    """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`."""
+    is_answered: bool = False
+    """A person answered, and the agent has not taken it up yet."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -12,6 +12,7 @@ import msgspec
 
 from handrail.contract.disclosure.newest import FENCE_BYTES, encoded_size, take_newest, take_newest_rows
 from handrail.contract.ids import NodeId
+from handrail.engine.ask import describe_answer
 from handrail.engine.events import Blocked
 from handrail.engine.facts import facts_at
 from handrail.engine.history import (
@@ -142,6 +143,7 @@ def _said_at(history: History, node_id: NodeId) -> PersonSaid | None:
         at=said.at,
         note=fact.note,
         option_id=fact.option_id,
+        words=describe_answer(fact),
     )
 
 

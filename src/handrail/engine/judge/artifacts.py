@@ -333,6 +333,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     frames: tuple[LoopFrame, ...] = ()
     gaps: tuple[str, ...] | None = None
     """The gaps that were recorded on this branch; None where nobody knows them (a simulation)."""
+    is_given: bool = False
+    """A person gave what only the user can give."""
 
 
 class JudgedArtifact(msgspec.Struct, frozen=True, kw_only=True):

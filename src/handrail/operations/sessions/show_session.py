@@ -394,7 +394,8 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
     artifacts = take_newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
     evidence = sum_evidence(history, tip) or EvidenceSum()
     claims = take_newest_rows(list_claims(history, tip), partial(_claim_row, history), LIST_BYTES)
-    said = [held for held in history.confirmations.values() if _run_of(history, held) == run.run_id]
+    answers = (held for told in history.confirmations.values() for held in told)
+    said = [held for held in answers if _run_of(history, held) == run.run_id]
     said.sort(key=lambda held: held.index)
     confirmations = take_newest_rows(said, partial(_confirmation_row, history), LIST_BYTES)
     divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
