@@ -1,7 +1,7 @@
 """What happens next, as a plan of events. Pure: time, ids and digests are arguments.
 
 In every plan the ledger anchor (`run_started`, `advance_recorded`, a checkpoint's `node_created`,
-`run_closed`, `confirmation_recorded`) is the run's first event.
+`run_closed`, `confirmation_recorded`, a person's `gap_recorded`) is the run's first event.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.judge.actions import runs_unasked
 from handrail.engine.judge.arrival import PersonsWord, ask_of, find_missing_lists, list_unasked_gaps
-from handrail.engine.judge.artifacts import Place
+from handrail.engine.judge.artifacts import KnownGaps, Place
 from handrail.engine.judge.assess import (
     ShownState,
     Verdict,
@@ -84,6 +84,8 @@ from handrail.engine.owners import find_refused, refuse_context
 from handrail.engine.plans import (
     Accepted,
     gap_of,
+    is_evidence_gap,
+    name_evidence_gaps,
     plan_advance,
     plan_blocked,
     plan_carried_preferences,
@@ -271,7 +273,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         verdict=verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=way.move,
-        disclosed=(*unasked, *way.gaps, *settled, *verdict.disclosed, *ending),
+        disclosed=(*unasked, *way.gaps, *settled, *name_evidence_gaps((*verdict.disclosed, *ending))),
         option_id="" if answer.option is None else answer.option.id,
     )
     return plan_advance(
@@ -389,6 +391,14 @@ def decide_confirmation(history: History, said: ConfirmationRecorded) -> list[Pl
     return [plan_event(key, Scope(run_id=run_id), said)]
 
 
+def decide_settlement(history: History, told: GapRecorded) -> list[PlannedEvent]:
+    """Keep that a person settled a gap, once."""
+    assert told.node_id is not None, "a gap is recorded at a node"
+    run_id = history.nodes[told.node_id].run_id
+    gap = replace(told, gap_id=f"{told.resolves_gap_id}_settled")
+    return [plan_event(f"gap_recorded:settled:{told.resolves_gap_id}", Scope(run_id=run_id), gap)]
+
+
 def _witness(
     history: History, workflow: CompiledWorkflow, node: Node, word: PersonsWord, sighting: Sighting | None
 ) -> Witnessed | None:
@@ -496,11 +506,15 @@ def _refuse_checkpoint(verdict: Verdict) -> Fault:
     return Fault(VALIDATION_ERROR, shorten_message(message), details={"problems": problems})
 
 
-def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]]) -> KnownGaps:
     """The gaps that were recorded on the way to a node, where a report speaks of one: the way may be long."""
     if not any(body.get("resolvesGapId") for body in bodies):
-        return ()
-    return tuple(gap.gap_id for gap in _gaps_on_the_way(history, node))
+        return KnownGaps()
+    gaps = list(_gaps_on_the_way(history, node))
+    return KnownGaps(
+        ids=tuple(gap.gap_id for gap in gaps),
+        by_evidence=frozenset(gap.gap_id for gap in gaps if is_evidence_gap(gap)),
+    )
 
 
 def _gaps_on_the_way(history: History, node: Node) -> Iterator[GapRecorded]:

@@ -329,6 +329,8 @@ class GapRecorded(Fact, frozen=True, kw_only=True):
     door: ConfirmationDoor | None = None
     """Where a person settled the earlier one."""
     who: str = ""
+    node_id: NodeId | None = None
+    """Of what a person settled: where that gap was recorded; the event is of the run and moves no tip."""
 
 
 class DivergenceRecorded(Fact, frozen=True, kw_only=True):

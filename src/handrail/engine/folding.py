@@ -242,8 +242,11 @@ class _Folding:
                 self._add(scope.node_id, "validations", performed)
             case CapabilityObserved() as observed:
                 self._add(scope.node_id, "capabilities", observed)
-            case GapRecorded() as gap:
+            case GapRecorded(node_id=None) as gap:
                 self._add(scope.node_id, "gaps", gap)
+            case GapRecorded(node_id=settled_at) as gap:
+                self._add(settled_at, "gaps", gap)
+                self._new_anchors.setdefault(_present(scope.run_id), []).append(record.index)
             case DivergenceRecorded() as divergence:
                 self._add(scope.node_id, "divergences", divergence)
             case DecisionTraceAppended() as traced:

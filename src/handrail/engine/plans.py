@@ -438,6 +438,8 @@ def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
 
 # The gap of a run that ends unverified, and what settles a gap
 
+EVIDENCE = "evidence"
+"""How the ids of gaps begin that evidence opened; the agent's sentence settles none of them."""
 UNVERIFIED = "verification"
 """How the id of such a gap ends, so that a later verification finds it."""
 PASSED = "passed"
@@ -507,6 +509,19 @@ def _settle_gaps(
         for name, summary in by_name.items()
         if gap.gap_id.endswith(f"_{name}") and gap.gap_id not in settled
     ]
+
+
+def name_evidence_gaps(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
+    """Gaps that evidence opened, named as such."""
+    return [
+        msgspec.structs.replace(gap, gap_id=gap.gap_id or f"{EVIDENCE}{number}")
+        for number, gap in enumerate(gaps, 1)
+    ]
+
+
+def is_evidence_gap(gap: GapRecorded) -> bool:
+    """Whether only evidence or a person settles it."""
+    return gap.gap_id.rpartition("_")[2].startswith(EVIDENCE) or is_ending_gap(gap)
 
 
 def is_ending_gap(gap: GapRecorded) -> bool:

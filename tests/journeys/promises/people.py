@@ -86,6 +86,12 @@ PROMISES: tuple[Promise, ...] = (
         "counts for what was shown, reaches the agent, and what waits is listed until it is taken up.",
     ),
     Promise(
+        "gaps.settled",
+        source="trust, rule 18",
+        says="A person settles any gap with a word and a name; an agent's sentence settles no gap that "
+        "evidence opened.",
+    ),
+    Promise(
         "people.recorded",
         source=_LOG,
         says="Who answered, when, at which door and what they were shown is in the log and the ledger.",

@@ -64,7 +64,14 @@ from handrail.engine.judge.arrival import (
     weigh_choice,
     weigh_confirmation,
 )
-from handrail.engine.judge.artifacts import JudgedArtifact, Place, full_kind, judge_report, keep_unchecked
+from handrail.engine.judge.artifacts import (
+    JudgedArtifact,
+    KnownGaps,
+    Place,
+    full_kind,
+    judge_report,
+    keep_unchecked,
+)
 from handrail.engine.judge.requirements import (
     INVALID,
     MISSING,
@@ -348,7 +355,7 @@ def answer_report(
     context: dict[str, Any],
     option: int | None,
     kept: KeptWork = NOTHING_KEPT,
-    gaps: tuple[str, ...] | None = None,
+    gaps: KnownGaps | None = None,
     shown: ShownState | None = None,
     known: Witnessed | None = None,
     troubles: tuple[Reason, ...] = (),
@@ -488,9 +495,7 @@ def _judge_confirmation(
     return _Weighed(claims=_some(claim), once=tuple(once))
 
 
-def place_of(
-    workflow: CompiledWorkflow, state: Running, leaf: Leaf, gaps: tuple[str, ...] | None = None
-) -> Place:
+def place_of(workflow: CompiledWorkflow, state: Running, leaf: Leaf, gaps: KnownGaps | None = None) -> Place:
     """Where a report about this leaf is judged; only a step asks for something."""
     step = leaf if isinstance(leaf, Step) else None
     return Place(workflow=workflow, leaf_id=leaf.id, step=step, frames=state.loops, gaps=gaps)
