@@ -390,6 +390,8 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
     context: dict[str, Any] = {}
     result: dict[str, Any] = {}
     """What an action of ours saves: beside the context, because it is not the agent's word."""
+    action_line: str = ""
+    """What an action of ours did, or that it did not run."""
     owners: dict[str, ValueOwner] = {}
     """Of what the decision adds to the context: an action's result, what an option sets, a person's value."""
     artifacts: tuple[dict[str, Any], ...] = ()

@@ -314,7 +314,9 @@ class _Folding:
         self._new_anchors.setdefault(_present(run_id), []).append(index)
 
     def _output(self, output: NodeOutputAppended, node_id: NodeId, index: int) -> None:
-        if output.notes is not None:
+        if output.notes is not None and output.channel == "action":
+            self._attach(node_id, action_line=_notes_of(output.notes).text)
+        elif output.notes is not None:
             self._notes[node_id] = _notes_of(output.notes)
         if output.artifact is not None:
             kept = KeptArtifact(output_id=output.output_id, artifact=output.artifact)

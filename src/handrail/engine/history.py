@@ -198,6 +198,8 @@ class Attached(msgspec.Struct, frozen=True, kw_only=True):
     trace_omitted: int = 0
     passed_omitted: int | None = None
     """As in the event; `not_run_by_move` says what they mean."""
+    action_line: str = ""
+    """What an action of ours did on the way to this node, or that it did not run, in Handrail's own words."""
 
 
 class NotRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -383,6 +385,16 @@ def path_to(history: History, node_id: NodeId) -> list[Node]:
 def attached_to(history: History, node_id: NodeId) -> Attached:
     """What else was recorded at a node; NOTHING_ATTACHED if there is nothing."""
     return history.attached.get(node_id, NOTHING_ATTACHED)
+
+
+def told_at(history: History, node_id: NodeId) -> Notes | None:
+    """What a reader is told was done on the way to a node: the line of an action of ours, then the notes."""
+    line, notes = attached_to(history, node_id).action_line, history.notes.get(node_id)
+    if not line:
+        return notes
+    text = line if notes is None else f"{line}\n\n{notes.text}"
+    ref = None if notes is None else notes.ref
+    return Notes(text=text, ref=ref, size_bytes=len(text.encode()) if notes is None else notes.size_bytes)
 
 
 def context_at(history: History, node_id: NodeId) -> dict[str, Any]:

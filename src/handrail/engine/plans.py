@@ -110,6 +110,12 @@ def plan_work(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> li
     if work.context:
         delta = ContextSet(context=work.context, source="agent_delta", owners=work.owners)
         plan.append(plan_event(f"context_set:{node_id}", scope, delta))
+    if work.action_line:
+        output_id = output_name(node_id, "action")
+        told = NodeOutputAppended(
+            output_id=output_id, channel="action", notes=NotesKept(text=work.action_line)
+        )
+        plan.append(plan_event(f"node_output_appended:{output_id}", scope, told))
     if work.notes:
         output_id = output_name(node_id, "recap")
         appended = NodeOutputAppended(output_id=output_id, channel="recap", notes=make_notes(work))

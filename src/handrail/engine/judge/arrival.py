@@ -58,6 +58,7 @@ from handrail.workflows.conditions import (
     nest_values,
 )
 from handrail.workflows.prompt_sections import (
+    ASK_BEFORE_WRITE,
     ASK_FOR_FILES,
     ONCE_FOR_ALL,
     QUESTIONS,
@@ -233,6 +234,7 @@ write into the notes what you assumed. It is recorded as a gap."""
 _NOBODY_CHOOSES = """\
 Nobody is asked in this mode. Choose in the user's place, by what is easiest to undo, and keep the reason in \
 the notes; the choice is recorded as a gap. What the user would read:"""
+_WRITES_UNASKED = " It writes files; nobody is asked in this mode."
 _FIND_FILES = "Find the files that this step needs; nobody is asked in this mode."
 
 
@@ -247,7 +249,7 @@ def phrase_for_mode(text: str, leaf: Leaf, autonomy: Autonomy) -> str:
         text = text.replace(make_user_section(leaf.user_only), alone)
     if isinstance(leaf, Choice) and leaf.non_assumable is not None:
         text = f"{_NOBODY_CHOOSES}\n\n{text}"
-    return text.replace(ASK_FOR_FILES, _FIND_FILES)
+    return text.replace(ASK_FOR_FILES, _FIND_FILES).replace(ASK_BEFORE_WRITE, _WRITES_UNASKED)
 
 
 def asks_user_first(prompt: str) -> bool:

@@ -128,8 +128,25 @@ def perform_action(
     project: str | None,
 ) -> tuple[WorkDone, tuple[Reason, ...]]:
     """Call the operation of the action that is pending at a node: the report with its result, or why there
-    is none. Raises no Fault.
+    is none. Either is told in a line of ours, beside the notes of the agent. Raises no Fault.
     """
+    done, troubles = _perform(rt, history, workflow, node, report, project)
+    if not troubles:
+        return done, ()
+    action = own_action_at(workflow, node.state)
+    assert action is not None, "other operations are asked of the agent"
+    line = f"{action.operation} did not run: {troubles[0].message}"
+    return msgspec.structs.replace(report, action_line=shorten_message(line)), troubles
+
+
+def _perform(
+    rt: Runtime,
+    history: History,
+    workflow: CompiledWorkflow,
+    node: Node,
+    report: WorkDone,
+    project: str | None,
+) -> tuple[WorkDone, tuple[Reason, ...]]:
     action = own_action_at(workflow, node.state)
     assert isinstance(node.state, Running), "only a pending action can run"
     assert action is not None, "other operations are asked of the agent"
@@ -159,8 +176,8 @@ def perform_action(
         return report, (
             _explain(action, f"{fault.kind.code}: {fault.message}", fault.hint or fault.kind.hint),
         )
-    notes = report.notes or _describe(action, params, result)
-    return msgspec.structs.replace(report, result=saved_as, notes=notes), ()
+    line = _describe(action, params, result)
+    return msgspec.structs.replace(report, result=saved_as, action_line=line), ()
 
 
 class _PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -321,7 +338,7 @@ def _explain_missing(workflow: CompiledWorkflow, action: Action, names: list[str
 
 
 def _describe(action: Action, params: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """The notes of an action: what was done, in a line; below it the digest of its result."""
+    """The line of an action: what was done; below it the digest of its result."""
     match result:
         case {"files_modified": files}:
             named = ", ".join(map(shorten, files[:_MOST_NAMED]))

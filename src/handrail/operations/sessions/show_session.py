@@ -26,6 +26,7 @@ from handrail.engine.history import (
     attached_to,
     describe_not_run,
     not_run_at,
+    told_at,
     way_to,
 )
 from handrail.engine.navigate import (
@@ -371,7 +372,8 @@ def _note_row(held: SessionNotes) -> NoteRow:
 
 
 def _step_note_row(history: History, node: Node) -> StepNoteRow:
-    notes = history.notes[node.node_id]
+    notes = told_at(history, node.node_id)
+    assert notes is not None, "only nodes with notes are listed"
     return StepNoteRow(
         id=node.node_id,
         step_id=completed_step(history, node),
@@ -389,7 +391,7 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
     run = overview_of(history, drawn)
     workflow = load_pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
     tip = run.graph.preferred_tip
-    noted = [node for node in way_to(history, tip) if node.node_id in history.notes]
+    noted = [node for node in way_to(history, tip) if told_at(history, node.node_id) is not None]
     gaps = take_newest_rows(gaps_at(history, tip), partial(_gap_row, _open_ids(history, tip)), LIST_BYTES)
     artifacts = take_newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
     evidence = sum_evidence(history, tip) or EvidenceSum()
