@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.contract.ids import NodeId
-from handrail.engine.events import ContextSet, Scope
+from handrail.engine.events import ContextSet, PlannedEvent, RunStarted, Scope
 from handrail.engine.facts import facts_at
 from handrail.engine.history import Node
 from handrail.engine.judge.actions import runs_unasked
 from handrail.engine.navigate import Running
 from handrail.engine.owners import PLAIN_NAME, owners_at
 from handrail.engine.plans import plan_event
+from handrail.ports.log import Record
 from handrail.workflows.compiled import Action, Choice, Option
 from handrail.workflows.conditions import (
     And,
@@ -25,7 +28,7 @@ from handrail.workflows.conditions import (
     holds_by_options,
     named_value,
 )
-from tests.engine.written_log import RUN_ID, WrittenLog, step, work, workflow_of
+from tests.engine.written_log import AT, RUN_ID, WrittenLog, step, work, workflow_of
 
 YES, NO = 0, 1
 ASK = Choice(
@@ -43,7 +46,18 @@ URGENT = Compare(input="urgent", op="equals", value=True)
 
 
 class OldLog(WrittenLog):
-    """A log that also takes what an older version let in."""
+    """A log of an older version: no rules, no owners, and whatever it let in."""
+
+    def take(self, plan: Sequence[PlannedEvent], at: str = AT) -> list[Record]:
+        older = []
+        for planned in plan:
+            fact = planned.data
+            if isinstance(fact, RunStarted):
+                fact = msgspec.structs.replace(fact, rules=1)
+            elif isinstance(fact, ContextSet):
+                fact = msgspec.structs.replace(fact, owners={})
+            older.append(msgspec.structs.replace(planned, data=fact))
+        return super().take(older, at)
 
     def set_unchecked(self, node: Node, context: dict[str, Any]) -> None:
         scope = Scope(run_id=RUN_ID, node_id=NodeId(node.node_id))
@@ -71,7 +85,7 @@ def test_an_older_log_that_replaced_an_option_does_not_open_the_way_to_an_action
     led = log.advance(asked, "done")
 
     assert facts_at(log.history, log.workflow, asked.node_id).values["apply"] is (option != YES)
-    assert owners_at(log.history, log.workflow, asked.node_id)["apply"].owner == "context"
+    assert owners_at(log.history, log.workflow, asked.node_id)["apply"].owner == "agent"
     assert at(led) == reached
 
 

@@ -99,7 +99,7 @@ def test_a_no_blocks_every_time(leaf: Leaf, autonomy: Autonomy) -> None:
 
     again = judge(leaf, NO, autonomy, blockers=(blocker,))
 
-    assert asked_for(blocker) == "confirm"
+    assert asked_for(blocker) == ("choose" if leaf is WAY else "confirm")
     assert blockers_of(again) == (blocker,)
     assert [(claim.check, claim.verdict) for claim in first.verdict.claims] == [("person", "contradicted")]
 

@@ -292,7 +292,7 @@ def test_a_value_and_then_a_yes_are_asked_for_in_one_call(runtime: Runtime, era:
 
     done, again = reported(runtime, era, desk, call, call)
 
-    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 2)
     assert done == again
     assert [next(iter(form.requested_schema["properties"])) for form in desk.asked] == ["region", "confirm"]
 

@@ -31,7 +31,7 @@ from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import begin
 from tests.journeys.test_code_workflows import DECIDE, FIND, PREVIEW, WRITE
 
-RANKS = ("context", "action", "agent", "person")
+RANKS = ("agent", "action", "agent_option", "person")
 OPTIONS = (
     Option(id="one", label="One", sets={"x": 1, "y": True}),
     Option(id="two", label="Two", sets={"x": 2, "y": None}),

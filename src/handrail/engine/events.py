@@ -313,6 +313,8 @@ class GapRecorded(Fact, frozen=True, kw_only=True):
     evidence_refs: tuple[str, ...] = ()
     door: ConfirmationDoor | None = None  # where a person settled the earlier one
     who: str = ""
+    node_id: NodeId | None = None
+    """Of what a person settled: where that gap was recorded; the event is of the run and moves no tip."""
 
 
 class DivergenceRecorded(Fact, frozen=True, kw_only=True):

@@ -19,7 +19,15 @@ from handrail.contract.ids import (
     blob_ref,
 )
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION, LOOP_CONTROL, LoopDecision, read_as
-from handrail.engine.events import Artifact, Preferences, PreferencesChanged, PreferencesDelta, Project
+from handrail.engine.events import (
+    RULES,
+    Artifact,
+    Preferences,
+    PreferencesChanged,
+    PreferencesDelta,
+    Project,
+    ValueOwner,
+)
 from handrail.engine.history import (
     History,
     Node,
@@ -118,12 +126,19 @@ def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _
     for named, decided in sorted(held.decisions.items(), key=lambda told: told[1].index):
         _decide(decisions, workflow, frames, named, decided.decision, decided.frames)
     begun = Facts(
-        values={**_defaults(workflow), **dict(held.context.items())},
+        values={**_defaults(workflow), **_named_values(history, node_id)},
         artifacts=held.artifacts,
         loop_decisions=decisions,
         chosen=options_at(history, workflow, path_to(history, node_id)) if is_guarded(workflow) else {},
     )
     return _Gathered(workflow, frames, begun)
+
+
+def _named_values(history: History, node_id: NodeId) -> dict[str, Any]:
+    """The context by its names. A key with a dot is a name only in runs that began under older rules."""
+    held = history.inherited[node_id].context
+    is_plain = history.runs[history.nodes[node_id].run_id].rules >= RULES
+    return {name: value for name, value in held.items() if not (is_plain and "." in name)}
 
 
 def _defaults(workflow: CompiledWorkflow) -> dict[str, Any]:
@@ -375,6 +390,10 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
     context: dict[str, Any] = {}
     result: dict[str, Any] = {}
     """What an action of ours saves: beside the context, because it is not the agent's word."""
+    action_line: str = ""
+    """What an action of ours did, or that it did not run."""
+    owners: dict[str, ValueOwner] = {}
+    """Of what the decision adds to the context: an action's result, what an option sets, a person's value."""
     artifacts: tuple[dict[str, Any], ...] = ()
     option: int | None = None
     """Of a choice step: the place of the option whose token came."""

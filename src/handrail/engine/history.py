@@ -42,6 +42,7 @@ from handrail.engine.events import (
     ReceiptRecorded,
     TreeRecorded,
     ValidationPerformed,
+    ValueOwner,
 )
 from handrail.engine.navigate import LoopFrame, PassedBy, State, TraceEntry, list_passed
 from handrail.engine.receipts import (
@@ -127,6 +128,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
     confirmations: Confirmations = "claimed"
+    rules: int = 1
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,6 +198,8 @@ class Attached(msgspec.Struct, frozen=True, kw_only=True):
     trace_omitted: int = 0
     passed_omitted: int | None = None
     """As in the event; `not_run_by_move` says what they mean."""
+    action_line: str = ""
+    """What an action of ours did on the way to this node, or that it did not run, in Handrail's own words."""
 
 
 class NotRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -316,6 +320,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Baseline | None = None
     context: Mapping[NodeId, dict[str, Any]] = {}
     """The change made at a node; what holds there is in `inherited`."""
+    owners: Mapping[NodeId, dict[str, ValueOwner]] = {}
+    """Of the values set at a node, those that are not the agent's own."""
     inherited: Mapping[NodeId, Inherited] = {}
     observations: Mapping[str, str] = {}
     """The newest of each key, wherever it was seen."""
@@ -328,8 +334,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
     evidence: Mapping[NodeId, EvidenceRecorded] = {}
     """By the node that the judged attempt led to."""
-    confirmations: Mapping[NodeId, Confirmation] = {}
-    """By the node that was pending, the newest of each; `confirmation_of` gives the one that counts."""
+    confirmations: Mapping[NodeId, tuple[Confirmation, ...]] = {}
+    """By the node that was pending, oldest first; `engine/ask.py` says what they are worth."""
     receipts: Mapping[NodeId, tuple[Receipt, ...]] = {}
     """By the node that was pending, oldest first; `list_receipts` gives those of a run."""
     trees: Mapping[NodeId, tuple[RecordedTree, ...]] = {}
@@ -379,6 +385,16 @@ def path_to(history: History, node_id: NodeId) -> list[Node]:
 def attached_to(history: History, node_id: NodeId) -> Attached:
     """What else was recorded at a node; NOTHING_ATTACHED if there is nothing."""
     return history.attached.get(node_id, NOTHING_ATTACHED)
+
+
+def told_at(history: History, node_id: NodeId) -> Notes | None:
+    """What a reader is told was done on the way to a node: the line of an action of ours, then the notes."""
+    line, notes = attached_to(history, node_id).action_line, history.notes.get(node_id)
+    if not line:
+        return notes
+    text = line if notes is None else f"{line}\n\n{notes.text}"
+    ref = None if notes is None else notes.ref
+    return Notes(text=text, ref=ref, size_bytes=len(text.encode()) if notes is None else notes.size_bytes)
 
 
 def context_at(history: History, node_id: NodeId) -> dict[str, Any]:
@@ -505,9 +521,13 @@ def confirmation_of(history: History, node_id: NodeId) -> Confirmation | None:
     if not history.confirmations:
         return None
     instance = instance_of(history, node_id)
+    return max(list_answers(history, instance), key=lambda held: held.index, default=None)
+
+
+def list_answers(history: History, instance: Node) -> list[Confirmation]:
+    """Everything that people answered about a step instance."""
     nodes = (instance, *kept_in_instance(history, instance))
-    found = [held for node in nodes if (held := history.confirmations.get(node.node_id)) is not None]
-    return max(found, key=lambda held: held.index, default=None)
+    return [held for node in nodes for held in history.confirmations.get(node.node_id, ())]
 
 
 def answer_about(history: History, node: Node) -> Confirmation | None:
@@ -517,12 +537,10 @@ def answer_about(history: History, node: Node) -> Confirmation | None:
     yes to another report is not about this one.
     """
     if node.kind != "step":
-        return history.confirmations.get(node.node_id)
+        return next(reversed(history.confirmations.get(node.node_id, ())), None)
     if node.parent is None or not history.confirmations:
         return None
-    instance = instance_of(history, node.parent)
-    asked_at = (instance, *kept_in_instance(history, instance))
-    found = [held for asked in asked_at if (held := history.confirmations.get(asked.node_id)) is not None]
+    found = list_answers(history, instance_of(history, node.parent))
     claims = (claim for claim in claims_at(history, node.node_id) if claim.check == "person")
     if any(claim.verdict == "missing" for claim in claims):
         return None

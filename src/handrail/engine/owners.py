@@ -6,15 +6,15 @@ found, what an option set, or what a person decided.
 The idea: every value has an owner, and owners are ordered. A value is replaced by an owner of the same rank
 or a higher one. Deleting is replacing; the value that is already in force is no replacement.
 
-The log does not name owners. They follow from the events, the option taken and the pinned workflow:
-`owners_at` derives them along the lineage of a node, and is the only place that does.
+The log names the owner of each value that is not the agent's. Logs of older versions do not: there owners
+follow from the events, the option taken and the pinned workflow. `owners_at` is the only place that tells.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import msgspec
 
@@ -23,6 +23,7 @@ from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import shorten
+from handrail.engine.events import RULES, ValueOwner
 from handrail.engine.history import History, Node, answer_about, path_to
 from handrail.engine.navigate import Running, State, find_loop, frames_of, leaf_at, leaves_of, offered_names
 from handrail.engine.reasons import InputProblem, shorten_message
@@ -32,15 +33,13 @@ from handrail.workflows.compiled import (
     CompiledWorkflow,
     Leaf,
     Option,
+    Step,
     derive_once,
     loop_variables,
 )
 from handrail.workflows.conditions import nest_values
 
-Owner: TypeAlias = Literal["context", "action", "agent", "person"]
-"""Weakest first: context of a call, the result of an action of ours, an option that an agent took, an option
-that a person took. A default of the workflow is weaker than all of them and is nobody's word."""
-_RANK: dict[Owner, int] = {owner: rank for rank, owner in enumerate(get_args(Owner))}
+_RANK: dict[ValueOwner, int] = {owner: rank for rank, owner in enumerate(get_args(ValueOwner))}
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,127}", re.ASCII)
 """A key of the context. Whatever could be read as a path is no name."""
@@ -52,7 +51,7 @@ _MOST_EXPECTED = 400
 class Held(msgspec.Struct, frozen=True, kw_only=True):
     """A value in force and whose it is; None: its owner deleted it."""
 
-    owner: Owner = "context"
+    owner: ValueOwner = "agent"
     value: Any
     step_id: str = ""
     """The action or the choice that it came from."""
@@ -104,11 +103,15 @@ def _tell_owner(
     history: History, node: Node, leaf: Leaf | None, option: Option | None, key: str, value: Any
 ) -> Held:
     """Who set a key at a node, where this leaf was reported and this option taken."""
+    if history.runs[node.run_id].rules >= RULES:
+        owner = history.owners.get(node.node_id, {}).get(key, "agent")
+        step_id = "" if owner == "agent" or leaf is None else leaf.id
+        return Held(owner=owner, value=value, step_id=step_id, option_id="" if option is None else option.id)
     if isinstance(leaf, Action) and leaf.is_own and key == leaf.save_as:
         return Held(owner="action", value=value, step_id=leaf.id)
     if leaf is None or option is None or key not in option.sets:
         return Held(value=value)
-    owner: Owner = "person" if _is_persons(history, node, option) else "agent"
+    owner = "person" if _is_persons(history, node, option) else "agent_option"
     return Held(owner=owner, value=value, step_id=leaf.id, option_id=option.id)
 
 
@@ -141,16 +144,20 @@ def find_refused(
     context: Mapping[str, Any],
     option: Option | None = None,
     *,
-    taken_by: Owner = "agent",
+    taken_by: ValueOwner = "agent_option",
+    given: Mapping[str, Any] | None = None,
 ) -> list[InputProblem]:
     """What a report at a node may not set, with whose value stands in the way.
 
-    `option` is the one that the report takes, and `taken_by` who took it.
+    `option` is the one that the report takes, `taken_by` who took it, and `given` what a person gave for the
+    step.
     """
     names = {*context, *(option.sets if option is not None else ())}
     variables = _variables_at(workflow, node.state)
-    is_asked = any(not PLAIN_NAME.fullmatch(name) or name in _given_inside(workflow) for name in names)
+    inside = _given_inside(workflow)
+    is_asked = any(not PLAIN_NAME.fullmatch(name) or name in inside for name in names)
     held = owners_at(history, workflow, node.node_id) if is_asked else {}
+    held |= {key: Held(owner="person", value=value) for key, value in (given or {}).items()}
     found = _find_misnamed(workflow, context, held, variables)
     for key, value in context.items():
         if not PLAIN_NAME.fullmatch(key):
@@ -160,7 +167,7 @@ def find_refused(
         elif option is not None and key in option.sets:
             found += [] if is_same(value, option.sets[key]) else [_refuse_beside(key, option)]
         else:
-            found += _refuse_weaker(workflow, key, value, held.get(key), "context")
+            found += _refuse_weaker(workflow, key, value, held.get(key), "agent")
     for key, value in option.sets.items() if option is not None else ():
         found += _refuse_weaker(workflow, key, value, held.get(key), taken_by)
     return found
@@ -170,7 +177,7 @@ def find_refused_at_start(workflow: CompiledWorkflow, context: Mapping[str, Any]
     """What a start may not set: what is no name, and what only an action gives."""
     found = _find_misnamed(workflow, context, {}, {})
     for key, value in context.items():
-        found += _refuse_weaker(workflow, key, value, None, "context") if PLAIN_NAME.fullmatch(key) else []
+        found += _refuse_weaker(workflow, key, value, None, "agent") if PLAIN_NAME.fullmatch(key) else []
     return found
 
 
@@ -200,28 +207,33 @@ def input_row(problem: InputProblem) -> dict[str, Json]:
 
 
 def _refuse_weaker(
-    workflow: CompiledWorkflow, key: str, value: Any, held: Held | None, by: Owner
+    workflow: CompiledWorkflow, key: str, value: Any, held: Held | None, by: ValueOwner
 ) -> list[InputProblem]:
     """The refusal of a value that is weaker than the one in force, or that only an action gives."""
     action_id = saved_names(workflow).get(key, "")
     if held is not None and _RANK[by] < _RANK[held.owner] and not is_same(value, held.value):
         return [_refuse_for(key, held, by)]
-    is_forged = by == "context" and action_id and (held is None or held.owner == "context")
+    is_forged = by == "agent" and action_id and (held is None or held.owner == "agent")
     return [_refuse_for(key, Held(owner="action", value=None, step_id=action_id), by)] if is_forged else []
 
 
-def _refuse_for(key: str, held: Held, by: Owner) -> InputProblem:
+def _refuse_for(key: str, held: Held, by: ValueOwner) -> InputProblem:
     shown = shorten(msgspec.json.encode(held.value).decode())
     if held.owner == "action":
         problem = f"is what the action {held.step_id} saves"
         expected = "no value: Handrail sets it when it runs the action"
-    elif held.owner == "agent":
+    elif held.owner == "agent_option":
         problem = f"was set to {shown} by the option {held.option_id} of {held.step_id}"
         expected = f"no value: to change it, read the step {held.step_id} again and take another option"
+    elif held.owner == "person" and not held.option_id:
+        problem = f"was set to {shown} by a person"
+        expected = "no value: only a person changes what a person decided"
+    elif held.owner != "person":
+        problem, expected = f"was set to {shown} by the {held.owner}", "no value"
     else:
         problem = f"was set to {shown} when a person took the option {held.option_id} of {held.step_id}"
         expected = "no value: only a person changes what a person decided"
-        if by == "agent":
+        if by == "agent_option":
             expected = (
                 "an option that keeps it; or ask the user to run `handrail run confirm` in a terminal, and "
                 "then make the call of the option that they take"
@@ -271,11 +283,11 @@ def _refuse_name(
     owned = held.get(head)
     if head in variables:
         return _refuse_variable(key, variables[head])
-    if head in saved_names(workflow) and (owned is None or owned.owner == "context"):
+    if head in saved_names(workflow) and (owned is None or owned.owner == "agent"):
         owned = Held(owner="action", value=None, step_id=saved_names(workflow)[head])
     problem, expected = "is no plain name", "a letter or _, then letters, digits, _ and -; 128 at most"
-    if owned is not None and owned.owner != "context":
-        refusal = _refuse_for(head, owned, "context")
+    if owned is not None and owned.owner != "agent":
+        refusal = _refuse_for(head, owned, "agent")
         problem, expected = f"is no plain name, and {head} {refusal.problem}", refusal.expected
     elif path:
         before = {head: owned.value} if owned is not None and isinstance(owned.value, dict) else {}
@@ -312,7 +324,9 @@ def describe_giver(workflow: CompiledWorkflow, name: str) -> str:
 
 def _given_inside(workflow: CompiledWorkflow) -> Set[str]:
     """The values that somebody else than the agent's context may give."""
-    return offered_names(workflow) | saved_names(workflow).keys()
+    users = (leaf.user_only for leaf in leaves_of(workflow).values() if isinstance(leaf, Step))
+    asked = {needed.input for needed in users if needed is not None and needed.input}
+    return offered_names(workflow) | saved_names(workflow).keys() | asked
 
 
 def saved_names(workflow: CompiledWorkflow) -> dict[str, str]:

@@ -108,8 +108,14 @@ def plan_work(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> li
     assert node_id is not None, "work is recorded at a node"
     plan = []
     if work.context:
-        delta = ContextSet(context=work.context, source="agent_delta")
+        delta = ContextSet(context=work.context, source="agent_delta", owners=work.owners)
         plan.append(plan_event(f"context_set:{node_id}", scope, delta))
+    if work.action_line:
+        output_id = output_name(node_id, "action")
+        told = NodeOutputAppended(
+            output_id=output_id, channel="action", notes=NotesKept(text=work.action_line)
+        )
+        plan.append(plan_event(f"node_output_appended:{output_id}", scope, told))
     if work.notes:
         output_id = output_name(node_id, "recap")
         appended = NodeOutputAppended(output_id=output_id, channel="recap", notes=make_notes(work))
@@ -438,6 +444,8 @@ def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
 
 # The gap of a run that ends unverified, and what settles a gap
 
+EVIDENCE = "evidence"
+"""How the ids of gaps begin that evidence opened; the agent's sentence settles none of them."""
 UNVERIFIED = "verification"
 """How the id of such a gap ends, so that a later verification finds it."""
 PASSED = "passed"
@@ -507,6 +515,19 @@ def _settle_gaps(
         for name, summary in by_name.items()
         if gap.gap_id.endswith(f"_{name}") and gap.gap_id not in settled
     ]
+
+
+def name_evidence_gaps(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
+    """Gaps that evidence opened, named as such."""
+    return [
+        msgspec.structs.replace(gap, gap_id=gap.gap_id or f"{EVIDENCE}{number}")
+        for number, gap in enumerate(gaps, 1)
+    ]
+
+
+def is_evidence_gap(gap: GapRecorded) -> bool:
+    """Whether only evidence or a person settles it."""
+    return gap.gap_id.rpartition("_")[2].startswith(EVIDENCE) or is_ending_gap(gap)
 
 
 def is_ending_gap(gap: GapRecorded) -> bool:

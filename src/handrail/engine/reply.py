@@ -18,7 +18,7 @@ from handrail.engine.history import History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.navigate import Running, step_key
-from handrail.engine.plans import is_ending_gap
+from handrail.engine.plans import is_ending_gap, is_evidence_gap
 from handrail.engine.reasons import Blocker, Issue
 from handrail.engine.standing import (
     INTENTS,
@@ -212,6 +212,8 @@ class PersonSaid(Payload, frozen=True, kw_only=True):
     note: str = ""
     option_id: str = ""
     """Of a choice: the option that they took."""
+    words: str = ""
+    """Who answered what."""
 
 
 class Recap(Payload, frozen=True, kw_only=True):
@@ -488,7 +490,7 @@ def _gap_warning(gap: GapRecorded) -> ReplyWarning:
     if gap.reason.startswith("user_only_dependency:"):
         message = f"This mode asks nobody: {gap.summary} ({gap.reason}). {settle}"
         return ReplyWarning(code="NOT_ASKED", message=message, details=details)
-    if gap.reason == "reported" and not is_ending_gap(gap):
+    if gap.reason == "reported" and not is_evidence_gap(gap):
         message = (
             f"The gap {quote(gap.summary)} is kept as {gap.gap_id}: the resolvesGapId of the wr.gap that "
             "settles it."
@@ -561,6 +563,8 @@ def _warn_of_others(
 def _how_to_settle(gap: GapRecorded) -> str:
     if is_ending_gap(gap):  # which only a verification settles
         return "a checkpoint with a verification report that passed settles it."
+    if is_evidence_gap(gap):
+        return f"only evidence or a person settles it (`handrail session settle {gap.gap_id}`)."
     return (
         'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
         f'"resolvesGapId":"{gap.gap_id}"}}.'

@@ -59,7 +59,9 @@ RUN_SHAPE = Shape(
         "recap.downstream.notes",
         "recap.closed.note",
         "recap.personSaid.note",
+        "recap.personSaid.words",
         "recap.people.note",
+        "recap.people.words",
         "session.goal",
     ),
 )

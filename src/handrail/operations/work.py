@@ -14,6 +14,7 @@ from handrail.contract.ids import Confirmations, ObservationKey, blob_ref
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
+from handrail.engine.ask import may_ask
 from handrail.engine.decide import Gathered, find_refused_values, plan_attempt_look
 from handrail.engine.events import Project
 from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, encode_project, find_long_notes
@@ -30,7 +31,7 @@ from handrail.ports.workspace import ProjectPlaces, Workspace
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import Session
-from handrail.workflows.compiled import Action, CompiledWorkflow, Step
+from handrail.workflows.compiled import CompiledWorkflow
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 
@@ -133,8 +134,7 @@ def find_confirmations(
     cannot be read adds nothing to what its user set.
     """
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
-    is_asked = isinstance(leaf, Step) and leaf.require_confirmation is not False
-    if not is_asked and not (isinstance(leaf, Action) and leaf.is_guarded):
+    if leaf is None or not may_ask(leaf):
         return "claimed"
     if run.confirmations == "person":
         return "person"

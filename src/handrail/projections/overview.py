@@ -7,7 +7,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.facts import run_place, session_place
-from handrail.engine.history import History, Node, path_to, way_to
+from handrail.engine.history import History, Node, path_to, told_at, way_to
 from handrail.engine.navigate import Running, step_key
 from handrail.projections.run_graph import RunGraph, RunStatus, gaps_at, open_gaps, run_graph, run_graphs
 
@@ -98,7 +98,7 @@ def imported_from(history: History) -> str:
 
 def last_notes(history: History, node_id: NodeId) -> str:
     """The newest notes on the way to a node."""
-    told = (history.notes.get(node.node_id) for node in reversed(way_to(history, node_id)))
+    told = (told_at(history, node.node_id) for node in reversed(way_to(history, node_id)))
     return next((notes.text for notes in told if notes is not None), "")
 
 
@@ -126,6 +126,10 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     gap_id: str = ""
     count: int = 1
     """Reasons, or gaps; the first one is told."""
+    asked: str = ""
+    """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`."""
+    is_answered: bool = False
+    """A person answered, and the agent has not taken it up yet."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -17,7 +17,7 @@ import msgspec
 
 from handrail.contract.ids import RunId, SessionId
 from handrail.engine.facts import Place, excerpt, is_same_place, run_place, session_place
-from handrail.engine.history import History, attached_to
+from handrail.engine.history import History, attached_to, told_at
 from handrail.projections.overview import (
     SessionFacts,
     SessionStatus,
@@ -242,8 +242,9 @@ def _texts(history: History, run_id: RunId) -> Iterable[str]:
     for node in reversed(tuple(history.nodes.values())):
         if node.run_id != run_id:
             continue
-        if node.node_id in history.notes:
-            yield history.notes[node.node_id].text
+        told = told_at(history, node.node_id)
+        if told is not None:
+            yield told.text
         for held in attached_to(history, node.node_id).artifacts:
             yield msgspec.json.encode(held.artifact.body).decode()
     for kept in reversed(tuple(history.session_notes.values())):

@@ -199,6 +199,7 @@ MODULES = {
     "session.resume": "handrail.operations.sessions.resume_session",
     "session.start": "handrail.operations.sessions.start_session",
     "session.gaps": "handrail.operations.sessions.list_gaps",
+    "session.settle_gap": "handrail.operations.sessions.settle_gap",
     "session.delete": "handrail.operations.sessions.delete_sessions",
     "preferences.show": "handrail.operations.sessions.show_preferences",
     "preferences.set": "handrail.operations.sessions.set_preferences",

@@ -12,8 +12,9 @@ from typing import Any, TypeGuard
 from msgspec.structs import replace
 
 from handrail.contract.ids import attempt_for_new
+from handrail.engine.events import RULES
 from handrail.engine.facts import add_loop_values, facts_at
-from handrail.engine.history import History, Node, Recorded, path_to
+from handrail.engine.history import History, Node, Recorded, attached_to, path_to
 from handrail.engine.navigate import Running, leaf_at, offered_names, own_action_at, step_key
 from handrail.engine.owners import options_at, saved_names
 from handrail.workflows.compiled import Action, CompiledWorkflow, Leaf
@@ -62,8 +63,9 @@ def describe_ran(
         action = own_action_at(workflow, state) if made.kind == "step" and state is not None else None
         if action is None or not isinstance(state, Running):
             continue
-        notes = history.notes.get(made.node_id)
-        result = "" if notes is None else notes.text.partition("\n")[0]
+        result = attached_to(history, made.node_id).action_line.partition("\n")[0]
+        if history.runs[made.run_id].rules < RULES and made.node_id in history.notes:
+            result = history.notes[made.node_id].text.partition("\n")[0]
         yield step_key(state), action.operation, result
 
 

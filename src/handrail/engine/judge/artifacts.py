@@ -327,6 +327,13 @@ SUBJECTS = {LOOP_CONTROL: "loopId", CAPABILITY_OBSERVATION: "capability", ASSESS
 VERDICTS = {LOOP_CONTROL: "decision", CAPABILITY_OBSERVATION: "status", ASSESSMENT: "dimensions"}
 
 
+class KnownGaps(msgspec.Struct, frozen=True, kw_only=True):
+    """The gaps that were recorded on a branch, and which of them evidence opened."""
+
+    ids: tuple[str, ...] = ()
+    by_evidence: frozenset[str] = frozenset()
+
+
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """The place in a workflow where a report is judged."""
 
@@ -336,8 +343,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     step: Step | None = None
     """None at a choice, an action or a finished run: nothing is asked for there."""
     frames: tuple[LoopFrame, ...] = ()
-    gaps: tuple[str, ...] | None = None
-    """The gaps that were recorded on this branch; None where nobody knows them (a simulation)."""
+    gaps: KnownGaps | None = None
+    """Those of this branch; None where nobody knows them (a simulation)."""
+    is_given: bool = False
+    """A person gave what only the user can give."""
 
 
 class JudgedArtifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -518,9 +527,14 @@ def _wrong_loop(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _unknown_gap(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
     told = read_as(ReportedGap, body)
-    if told is None or not told.resolves_gap_id or place.gaps is None or told.resolves_gap_id in place.gaps:
+    if told is None or not told.resolves_gap_id or place.gaps is None:
         return []
-    known = ", ".join(place.gaps[-MOST_GAPS_NAMED:]) or "none"
+    named = told.resolves_gap_id
+    if named in place.gaps.by_evidence:
+        return [("/resolvesGapId", f"evidence opened {named}: only evidence or a person settles it")]
+    if named in place.gaps.ids:
+        return []
+    known = ", ".join(place.gaps.ids[-MOST_GAPS_NAMED:]) or "none"
     return [("/resolvesGapId", f"no such gap was recorded on this branch; recorded here: {known}")]
 
 

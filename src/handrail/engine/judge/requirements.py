@@ -332,8 +332,10 @@ def _judge_due(
         case AssessmentDue(ref=ref, gate=gate):
             return _judge_gate(ref, gate, aimed, issues, _describe_stray(ASSESSMENT, judged))
         case UserInputDue(needed=needed):
-            is_given = is_answered or (
-                bool(needed.input) and not is_blank_answer(facts.values.get(needed.input))
+            is_given = (
+                is_answered
+                or place.is_given
+                or (bool(needed.input) and not is_blank_answer(facts.values.get(needed.input)))
             )
             check = None if not aimed else _check(aimed[0].ref, "invalid" if issues else "valid", issues)
             if not is_given:
@@ -507,6 +509,22 @@ def _gate_reason(ref: str, gate: Gate, name: ReasonName, message: str, fix: str)
     )
 
 
+def let_give(needed: UserOnly, step_id: str) -> Reason:
+    """The reason of a step whose value a person must give themselves."""
+    return Reason(
+        name=USER_REASONS[needed.reason],
+        pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=step_id),
+        waits_for=WaitsFor(kind="give", values=_name_gift(needed, step_id)),
+        message=f"A person must answer {step_id} themselves, and an agent's word does not count: nobody has.",
+        fix="Ask the user to run `handrail run confirm` in a terminal and answer there, then make the call "
+        "in nextCall again.",
+    )
+
+
+def _name_gift(needed: UserOnly, step_id: str) -> dict[str, str]:
+    return {"step": step_id, "reason": needed.reason} | ({"input": needed.input} if needed.input else {})
+
+
 def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
     needed = due.needed
     wrong = "; ".join(f"{issue.pointer}: {issue.message}" for issue in issues[:SHOWN_ISSUES])
@@ -518,8 +536,7 @@ def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
         waits_for=WaitsFor(
             kind="give",
             state="invalid" if wrong else "missing",
-            values={"step": due.step_id, "reason": needed.reason}
-            | ({"input": needed.input} if needed.input else {}),
+            values=_name_gift(needed, due.step_id),
         ),
         message=shorten_message(f"{what} What came does not fit: {wrong}" if wrong else what),
         fix=f"Ask the user, then send the answer as {in_context}an artifact like the example.",

@@ -14,7 +14,7 @@ from handrail.contract.disclosure.newest import take_first
 from handrail.contract.outcome import Answer
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.facts import excerpt, preferences_at
-from handrail.engine.history import History, Node, attached_to, path_to
+from handrail.engine.history import History, Node, attached_to, path_to, told_at
 from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
@@ -194,7 +194,7 @@ class _Telling:
         )
 
     def _step(self, node: Node) -> ComparedStep:
-        notes = self._history.notes.get(node.node_id)
+        notes = told_at(self._history, node.node_id)
         text = "" if notes is None else excerpt(notes.text, NOTES_BYTES)
         attached = attached_to(self._history, node.node_id)
         return ComparedStep(

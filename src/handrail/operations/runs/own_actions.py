@@ -28,9 +28,10 @@ from handrail.contract.tokens.continuation import (
 )
 from handrail.contract.tokens.workflow import AckClaims
 from handrail.contract.wording import format_count, quote, shorten
+from handrail.engine.ask import weigh_answers
 from handrail.engine.decide import Gathered, decide_advance
-from handrail.engine.facts import WorkDone, add_loop_values, facts_after
-from handrail.engine.history import History, Node, Recorded, confirmation_of, steps_after
+from handrail.engine.facts import WorkDone, add_loop_values, facts_after, facts_at, preferences_after
+from handrail.engine.history import History, Node, Recorded, steps_after
 from handrail.engine.judge.actions import (
     PLAN,
     fill_params,
@@ -38,7 +39,7 @@ from handrail.engine.judge.actions import (
     follow_actions,
     runs_unasked,
 )
-from handrail.engine.judge.arrival import GO_BACK, LET_CONFIRM, NOT_CONFIRMED
+from handrail.engine.judge.arrival import GO_BACK, refuse_declined, weigh_confirmation
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.navigate import Running, own_action_at
 from handrail.engine.owners import describe_giver
@@ -127,8 +128,25 @@ def perform_action(
     project: str | None,
 ) -> tuple[WorkDone, tuple[Reason, ...]]:
     """Call the operation of the action that is pending at a node: the report with its result, or why there
-    is none. Raises no Fault.
+    is none. Either is told in a line of ours, beside the notes of the agent. Raises no Fault.
     """
+    done, troubles = _perform(rt, history, workflow, node, report, project)
+    if not troubles:
+        return done, ()
+    action = own_action_at(workflow, node.state)
+    assert action is not None, "other operations are asked of the agent"
+    line = f"{action.operation} did not run: {troubles[0].message}"
+    return msgspec.structs.replace(report, action_line=shorten_message(line)), troubles
+
+
+def _perform(
+    rt: Runtime,
+    history: History,
+    workflow: CompiledWorkflow,
+    node: Node,
+    report: WorkDone,
+    project: str | None,
+) -> tuple[WorkDone, tuple[Reason, ...]]:
     action = own_action_at(workflow, node.state)
     assert isinstance(node.state, Running), "only a pending action can run"
     assert action is not None, "other operations are asked of the agent"
@@ -140,12 +158,9 @@ def perform_action(
     run = history.runs[node.run_id]
     if project is None or run.project is None:
         return report, (_explain(action, f"{NOT_HERE}.", "Make the call in nextCall where it is."),)
-    if action.is_guarded:
-        said = confirmation_of(history, node.node_id)
-        if said is not None and said.fact.answer == "declined":
-            return report, ()  # which blocks, as at every other step
-        if said is None and find_confirmations(rt, workflow, node, run, project) == "person":
-            return report, (_ask_person(action),)
+    forbidden = _find_forbidden(rt, history, workflow, node, action, project) if action.is_guarded else None
+    if forbidden is not None:
+        return report, (forbidden,)
     try:
         calling = _Calling(rt, project, action, params)
         if saved is not None:  # nothing may stand in the way of recording what is written
@@ -161,8 +176,8 @@ def perform_action(
         return report, (
             _explain(action, f"{fault.kind.code}: {fault.message}", fault.hint or fault.kind.hint),
         )
-    notes = report.notes or _describe(action, params, result)
-    return msgspec.structs.replace(report, result=saved_as, notes=notes), ()
+    line = _describe(action, params, result)
+    return msgspec.structs.replace(report, result=saved_as, action_line=line), ()
 
 
 class _PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -283,14 +298,22 @@ def _read(token: str, given: Mapping[str, Json]) -> Continuation:
     return restore_parameters(held, dict(given)) or held
 
 
-def _ask_person(action: Action) -> Reason:
-    return Reason(
-        name="user_only_dependency:needs_user_approval",
-        pointer=WorkflowStep(step_id=action.id),
-        waits_for=WaitsFor(kind="allow_write", values={"step": action.id, "operation": action.operation}),
-        message=f"A person must confirm {action.id}, which writes files: {NOT_CONFIRMED}.",
-        fix=LET_CONFIRM,
-    )
+def _find_forbidden(
+    rt: Runtime, history: History, workflow: CompiledWorkflow, node: Node, action: Action, project: str
+) -> Reason | None:
+    """Why a write does not take place: a person declined it, or must allow this very preview and has not.
+
+    The judge finds the same reason, unless somebody answers in between.
+    """
+    word = weigh_answers(history, workflow, node, "allow_write")
+    if word.is_declined:
+        return refuse_declined(action, "allow_write")[1]
+    run = history.runs[node.run_id]
+    if word.is_given or find_confirmations(rt, workflow, node, run, project) != "person":
+        return None
+    facts, mode = facts_at(history, workflow, node.node_id), preferences_after(history, node.node_id).autonomy
+    due = msgspec.structs.replace(word, is_due=True)
+    return weigh_confirmation(workflow, action, mode, facts, facts, due)[1]
 
 
 def _explain(action: Action, message: str, fix: str) -> Reason:
@@ -315,7 +338,7 @@ def _explain_missing(workflow: CompiledWorkflow, action: Action, names: list[str
 
 
 def _describe(action: Action, params: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """The notes of an action: what was done, in a line; below it the digest of its result."""
+    """The line of an action: what was done; below it the digest of its result."""
     match result:
         case {"files_modified": files}:
             named = ", ".join(map(shorten, files[:_MOST_NAMED]))

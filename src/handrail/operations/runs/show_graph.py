@@ -25,6 +25,7 @@ from handrail.engine.history import (
     not_run_at,
     not_run_by_move,
     path_to,
+    told_at,
 )
 from handrail.engine.navigate import (
     NO_ROUND_WORDS,
@@ -299,7 +300,7 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
         is_on_path=place.is_preferred,
         is_tip=place.is_tip,
         is_fork=node.node_id in graph.forks,
-        has_notes=node.node_id in history.notes,
+        has_notes=told_at(history, node.node_id) is not None,
         artifact_count=len(attached.artifacts),
         gap_count=len(attached.gaps),
         verdict="" if claim is None else claim.verdict,

@@ -13,6 +13,7 @@ from handrail.contract.disclosure.newest import take_first, take_newest_rows
 from handrail.contract.ids import BlobRef, NodeId
 from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.contract.wording import quote
+from handrail.engine.ask import may_ask
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.command_lines import is_status_own
 from handrail.engine.events import Artifact, Claim
@@ -447,8 +448,7 @@ def _pending(history: History, workflow: CompiledWorkflow, node: Node) -> Pendin
         prompt=prompt,
         is_cut=prompt != standing.prompt,
         person=None if said is None else _answer(said),
-        needs_person=standing.needs_confirmation
-        or (isinstance(leaf, Choice) and leaf.non_assumable is not None),
+        needs_person=standing.needs_confirmation or (leaf is not None and may_ask(leaf)),
         options=[option.id for option in leaf.options] if isinstance(leaf, Choice) else [],
         done=standing.progress.done,
         at_least=standing.progress.at_least,

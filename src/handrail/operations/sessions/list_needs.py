@@ -48,6 +48,10 @@ class NeedRow(Answer, frozen=True, kw_only=True):
     fix: str
     gap_id: str
     count: int
+    asked: str
+    """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`; else empty."""
+    is_answered: bool
+    """A person answered, and the agent has not taken it up yet."""
     reply: str
     """What to paste into the chat of the agent."""
     command: str
@@ -94,7 +98,7 @@ def _rows(session_id: SessionId, facts: SessionFacts) -> Iterator[NeedRow]:
         yield _damaged(session_id, facts)
         return
     for need in facts.needs:
-        is_asked = need.kind == "person"
+        is_asked = need.kind == "person" and not need.is_answered
         yield _row(
             session_id,
             facts,
@@ -134,6 +138,8 @@ def _row(session_id: SessionId, facts: SessionFacts, need: Need, *, reply: str, 
         fix=need.fix,
         gap_id=need.gap_id,
         count=need.count,
+        asked=need.asked,
+        is_answered=need.is_answered,
         reply=reply,
         command=command,
         last_activity=facts.last_activity,

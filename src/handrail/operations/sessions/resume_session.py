@@ -18,6 +18,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Payload, Success
 from handrail.contract.wording import format_count
+from handrail.engine.ask import describe_answer
 from handrail.engine.events import is_newer
 from handrail.engine.facts import Place, is_same_place, place_of, run_place
 from handrail.engine.history import Confirmation, confirmation_of
@@ -309,7 +310,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         pending_title=title,
         why_matched=list(found.why),
         imported_from=imported_from(history),
-        person_said="" if said is None else said.fact.answer,
+        person_said="" if said is None else describe_answer(said.fact),
         snippet=found.snippet,
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),
@@ -329,7 +330,7 @@ OPERATION = Operation(
         levels={"minimal": ("sessionId", "status", "isHere", "nextCall"), "standard": None, "full": None},
         id_field="sessionId",
         select="items",
-        untrusted=("project", "goal", "snippet", "pendingTitle"),
+        untrusted=("project", "goal", "snippet", "pendingTitle", "personSaid"),
     ),
     default_sort=(
         "this project first, unfinished first, match, last activity (newest first), id; at most 5, no paging"

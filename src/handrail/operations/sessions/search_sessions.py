@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault
-from handrail.engine.history import History, Node, attached_to
+from handrail.engine.history import History, Node, attached_to, told_at
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,
@@ -147,8 +147,9 @@ def _hits(session: Session, words: frozenset[str]) -> list[HitRow]:
 def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str, str]]:
     """Where a text lies, what it is, what is searched, what is shown of it, and when it came."""
     for node in reversed(tuple(history.nodes.values())):
-        if node.node_id in history.notes:
-            text = history.notes[node.node_id].text
+        told = told_at(history, node.node_id)
+        if told is not None:
+            text = told.text
             yield node, "notes", text, text, node.at
         for held in attached_to(history, node.node_id).artifacts:
             body = held.artifact.body

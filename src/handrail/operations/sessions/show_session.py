@@ -26,6 +26,7 @@ from handrail.engine.history import (
     attached_to,
     describe_not_run,
     not_run_at,
+    told_at,
     way_to,
 )
 from handrail.engine.navigate import (
@@ -371,7 +372,8 @@ def _note_row(held: SessionNotes) -> NoteRow:
 
 
 def _step_note_row(history: History, node: Node) -> StepNoteRow:
-    notes = history.notes[node.node_id]
+    notes = told_at(history, node.node_id)
+    assert notes is not None, "only nodes with notes are listed"
     return StepNoteRow(
         id=node.node_id,
         step_id=completed_step(history, node),
@@ -389,12 +391,13 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
     run = overview_of(history, drawn)
     workflow = load_pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
     tip = run.graph.preferred_tip
-    noted = [node for node in way_to(history, tip) if node.node_id in history.notes]
+    noted = [node for node in way_to(history, tip) if told_at(history, node.node_id) is not None]
     gaps = take_newest_rows(gaps_at(history, tip), partial(_gap_row, _open_ids(history, tip)), LIST_BYTES)
     artifacts = take_newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
     evidence = sum_evidence(history, tip) or EvidenceSum()
     claims = take_newest_rows(list_claims(history, tip), partial(_claim_row, history), LIST_BYTES)
-    said = [held for held in history.confirmations.values() if _run_of(history, held) == run.run_id]
+    answers = (held for told in history.confirmations.values() for held in told)
+    said = [held for held in answers if _run_of(history, held) == run.run_id]
     said.sort(key=lambda held: held.index)
     confirmations = take_newest_rows(said, partial(_confirmation_row, history), LIST_BYTES)
     divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)

@@ -41,6 +41,7 @@ from handrail.engine.history import (
     not_run_at,
     not_run_by_move,
     path_to,
+    told_at,
 )
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
 from handrail.engine.reasons import Blocker
@@ -290,7 +291,7 @@ class _Telling:
         return self._moment(node, with_branches=False)
 
     def _moment(self, node: Node, *, with_branches: bool = True) -> Moment:
-        whole, is_cut = _read_notes(self._history.notes.get(node.node_id), self._whole_notes)
+        whole, is_cut = _read_notes(told_at(self._history, node.node_id), self._whole_notes)
         attached = attached_to(self._history, node.node_id)
         answer = self._answers.get(node.node_id)
         said = answer_about(self._history, node)

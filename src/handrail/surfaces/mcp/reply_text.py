@@ -261,8 +261,7 @@ def _person_said(said: dict[str, Any]) -> str:
 
 def _answered(said: dict[str, Any]) -> str:
     note = f' (data) "{flatten_text(said["note"])}"' if "note" in said else ""
-    what = f"answered with {said['optionId']}" if "optionId" in said else said["answer"]
-    return f"{what} by a person{note}"
+    return f"{said['answer']}, {flatten_text(said['words'])}{note}"
 
 
 def _branches(recap: dict[str, Any]) -> Iterator[str]:

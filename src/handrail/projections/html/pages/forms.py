@@ -14,6 +14,13 @@ _REASONS = (
     ("done_elsewhere", "The work was done elsewhere"),
 )
 LONGEST_NOTE = 500
+LONGEST_VALUE = 2_000
+_YES = {
+    "confirm": "Yes, I confirm it",
+    "allow_write": "Yes, write it",
+    "give": "Yes, it is done",
+    "choose": "Yes",
+}
 
 
 def confirm_form(question: Payload) -> Html:
@@ -27,10 +34,21 @@ def confirm_form(question: Payload) -> Html:
     answers: list[Child] = (
         [_answer(one["id"], f"Take {one['label']}", "main") for one in options]
         if options
-        else [_answer("yes", "Yes, I confirm it", "main")]
+        else [_answer("yes", _YES[question["asked"]], "main")]
     )
+    if question["takes_value"]:
+        typed = element(
+            "input",
+            type="text",
+            name="given.answer",
+            maxlength=LONGEST_VALUE,
+            required=True,
+            autocomplete="off",
+        )
+        label = element("label", "Your answer; never a secret", typed, class_="field")
+        answers = [label, element("button", "Send it", type="submit", class_="button main")]
     return panel(
-        "Your answer" if options else "Do you confirm this step?",
+        question["question"],
         _said(question),
         element("pre", question["shown"], class_="code tall", tabindex=0, dir="auto"),
         element(
@@ -44,7 +62,9 @@ def confirm_form(question: Payload) -> Html:
             element(
                 "div",
                 *answers,
-                _answer("no", "No, none of them" if options else "No, I decline it", "danger"),
+                None
+                if question["takes_value"]
+                else _answer("no", "No, none of them" if options else "No, I decline it", "danger"),
                 class_="cluster",
             ),
             class_="stack tight",

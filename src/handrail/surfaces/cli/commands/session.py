@@ -67,6 +67,16 @@ SESSION_ROWS = (
         ),
     ),
     Row(
+        path="session settle",
+        operation="session.settle_gap",
+        spellings=(
+            Spelling(field="gap", position=1, value="GAP"),
+            Spelling(field="note", kind="text", value="TEXT"),
+            Spelling(field="session", value="SESSION_ID"),
+        ),
+        examples=("handrail session settle GAP_ID --note 'Looked at it.' --compact",),
+    ),
+    Row(
         path="session needs",
         operation="session.needs",
         spellings=(Spelling(field="limit", value="N"),),

@@ -159,9 +159,8 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
         why = one_line(recap["closed"]["reason"]).replace("_", " ")
         lines += wrap(f"This run is closed ({why}). Continuing reopens it.", page.width)
     for said in [*recap.get("people", []), *filter(None, [recap.get("personSaid")])]:
-        option = f", {one_line(said['optionId'])}" if said.get("optionId") else ""
         note = f": {one_line(said['note'])}" if said.get("note") else ""
-        told = f"{one_line(said['stepId'])} was {one_line(said['answer'])}{option} by a person{note}"
+        told = f"{one_line(said['stepId'])} was {one_line(said['words'])}{note}"
         lines += wrap(told, page.width)
     if recap.get("readIn"):
         where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
