@@ -27,7 +27,7 @@ from handrail.contract.ids import (
 )
 from handrail.contract.outcome import Fault
 from handrail.engine.navigate import State, TraceEntry
-from handrail.engine.reasons import AskKind, Blocker, Issue, ReasonName, issue_of
+from handrail.engine.reasons import AskKind, Blocker, Issue, ReasonName, WaitsFor, issue_of
 from handrail.engine.receipts import Counts, PinnedCheck, RunOutcome
 
 EVENT_VERSION = 1
@@ -329,6 +329,8 @@ class GapRecorded(Fact, frozen=True, kw_only=True):
     door: ConfirmationDoor | None = None
     """Where a person settled the earlier one."""
     who: str = ""
+    waits_for: WaitsFor | None = None
+    """Where a reason that would block another mode became a gap: what it waited for."""
 
 
 class DivergenceRecorded(Fact, frozen=True, kw_only=True):

@@ -375,14 +375,18 @@ def _reported_gap(told: ReportedGap) -> GapRecorded:
 
 
 def _without_name(gap: GapRecorded) -> GapRecorded:
-    """The gap as it is told: its id only says where it was recorded."""
-    return msgspec.structs.replace(gap, gap_id="")
+    """The gap as it is told: its id only says where it was recorded, and its words say what it waits for."""
+    return msgspec.structs.replace(gap, gap_id="", waits_for=None)
 
 
 def gap_of(reason: Reason) -> GapRecorded:
     """A reason that did not stop the run."""
     return GapRecorded(
-        gap_id=reason.capability, severity="critical", reason=reason.name, summary=reason.message
+        gap_id=reason.capability,
+        severity="critical",
+        reason=reason.name,
+        summary=reason.message,
+        waits_for=reason.waits_for,
     )
 
 

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from handrail.engine.events import Blocked
 from handrail.engine.history import Confirmation, History, confirmation_of
+from handrail.engine.messages import TELL_AGENT, explain_gap, explain_to_person
 from handrail.engine.navigate import leaves_of
 from handrail.engine.standing import INTENTS, situation_of, standing_at
 from handrail.projections.overview import Graphs, Need
@@ -38,7 +39,7 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs
                     kind="gap",
                     run_id=graph.run_id,
                     node_id=graph.preferred_tip,
-                    why=critical[0].summary,
+                    why=explain_gap(critical[0]),
                     gap_id=critical[0].gap_id,
                     count=len(critical),
                 )
@@ -63,14 +64,18 @@ def _find_waiting(
     if row.kind != "blocked" and not is_asked:
         return None
     title = "" if standing.leaf is None else leaves_of(workflow)[standing.leaf.id].title
-    first = blocked.blockers[0] if blocked is not None and blocked.blockers else None
+    first = None
+    if blocked is not None and blocked.blockers:
+        first = explain_to_person(blocked.blockers[0], blocked.issues, title)
     return Need(
         kind="person" if is_asked else "blocked",
         run_id=graph.run_id,
         node_id=tip.node_id,
         title=title,
-        why="The step asks a person to confirm it." if first is None else first.message,
-        fix="" if first is None else first.suggested_fix,
+        why="The step asks a person to confirm it."
+        if first is None
+        else " ".join((first.why, *first.faults)),
+        fix="" if first is None else first.fix,
         count=1 if blocked is None else len(blocked.every_blocker),
     )
 
@@ -84,7 +89,7 @@ def _declined(graph: RunGraph, title: str, said: Confirmation) -> Need:
         node_id=graph.preferred_tip,
         title=title,
         why=f"A person declined it{note}.",
-        fix="Tell your agent what to change; it changes that and reports again.",
+        fix=TELL_AGENT,
     )
 
 
