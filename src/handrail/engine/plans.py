@@ -165,9 +165,13 @@ def plan_trace(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEvent
     first = MOST_TRACE_ENTRIES // 2 if more else len(kept)
     kept = (*kept[:first], *kept[first + more :])
     omitted = len(entries) - len(kept)
-    passed = len(list_passed(entries)) - len(list_passed(kept)) if omitted else None
+    passed = _count_skipped(entries) - _count_skipped(kept) if omitted else None
     appended = DecisionTraceAppended(entries=kept, omitted=omitted, passed_omitted=passed)
     return [plan_event(f"decision_trace_appended:{scope.node_id}", scope, appended)]
+
+
+def _count_skipped(entries: Sequence[TraceEntry]) -> int:
+    return sum(1 for part in list_passed(entries) if not part.not_needed)
 
 
 def plan_preferences(scope: Scope, change: PreferencesChanged) -> PlannedEvent:
