@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
+from tests.journeys.conversation import answer
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, step
 from tests.journeys.test_what_counts import begun, seen, sent
@@ -198,5 +199,6 @@ def test_a_prompt_whose_example_stands_beside_it_says_so(runtime: Runtime) -> No
     blocked = sent(runtime, first["ackToken"], notes="n")
 
     assert first["pending"]["prompt"].count("Give the answer as an artifact:\n\nExample:") == 1
-    assert "Give the answer as an artifact like the example." in blocked["pending"]["prompt"]
+    back = answer(runtime, "run.continue", stateToken=blocked["stateToken"])
+    assert "Give the answer as an artifact like the example." in back["pending"]["prompt"]
     assert blocked["example"]["kind"] == "wr.user_input"

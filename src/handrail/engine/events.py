@@ -27,7 +27,7 @@ from handrail.contract.ids import (
 )
 from handrail.contract.outcome import Fault
 from handrail.engine.navigate import State, TraceEntry
-from handrail.engine.reasons import AskKind, Blocker, Issue, ReasonName, issue_of
+from handrail.engine.reasons import AskKind, Blocker, Issue, ReasonName, WaitsFor, issue_of
 from handrail.engine.receipts import Counts, PinnedCheck, RunOutcome
 
 EVENT_VERSION = 1
@@ -315,6 +315,8 @@ class GapRecorded(Fact, frozen=True, kw_only=True):
     who: str = ""
     node_id: NodeId | None = None
     """Of what a person settled: where that gap was recorded; the event is of the run and moves no tip."""
+    waits_for: WaitsFor | None = None
+    """Where a reason that would block another mode became a gap: what it waited for."""
 
 
 class DivergenceRecorded(Fact, frozen=True, kw_only=True):

@@ -60,7 +60,8 @@ from handrail.workflows.limits import MAX_ITERATIONS
 
 def first_facts(workflow: CompiledWorkflow, context: dict[str, Any]) -> Facts:
     """Before the first node: defaults and what the start brought."""
-    gathered = _Gathered(workflow, (), Facts(values=_defaults(workflow)))
+    defaults = _defaults(workflow)
+    gathered = _Gathered(workflow, (), Facts(values=defaults, assumed=defaults.keys()))
     gathered.take_context(context)
     return gathered.facts()
 
@@ -125,8 +126,10 @@ def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _
     decisions: dict[str, str] = {}
     for named, decided in sorted(held.decisions.items(), key=lambda told: told[1].index):
         _decide(decisions, workflow, frames, named, decided.decision, decided.frames)
+    defaults, given = _defaults(workflow), _named_values(history, node_id)
     begun = Facts(
-        values={**_defaults(workflow), **_named_values(history, node_id)},
+        values={**defaults, **given},
+        assumed=defaults.keys() - given.keys(),
         artifacts=held.artifacts,
         loop_decisions=decisions,
         chosen=options_at(history, workflow, path_to(history, node_id)) if is_guarded(workflow) else {},
@@ -175,6 +178,7 @@ class _Gathered:
         self._artifacts = dict(begun.artifacts)
         self._decisions = dict(begun.loop_decisions)
         self._chosen = begun.chosen
+        self._assumed = set(begun.assumed)
         self._counted = {
             name
             for name, spec in workflow.inputs.items()
@@ -184,10 +188,12 @@ class _Gathered:
     def take_context(self, delta: dict[str, Any]) -> None:
         defaults = _defaults(self._workflow)
         for key, value in delta.items():
+            self._assumed.discard(key)
             if value is not None:
                 self._values[key] = value
             elif key in defaults:
                 self._values[key] = defaults[key]
+                self._assumed.add(key)
             else:
                 self._values.pop(key, None)
 
@@ -215,6 +221,7 @@ class _Gathered:
             artifacts=self._artifacts,
             loop_decisions=self._decisions,
             chosen=self._chosen,
+            assumed=frozenset(self._assumed),
         )
 
     def _count(self, name: str, most: Any) -> None:

@@ -206,6 +206,9 @@ class NotRun(msgspec.Struct, frozen=True, kw_only=True):
     """Parts that did not run, once for every round that passed them by."""
 
     parts: tuple[PassedBy, ...] = ()
+    """Those that were skipped: a value was missing, or is a default that nobody was asked for."""
+    not_needed: tuple[PassedBy, ...] = ()
+    """Those that what somebody gave made superfluous; they count for nothing."""
     unnamed: int = 0
     """More, which the log only counts because one move passed so many."""
     is_least: bool = False
@@ -568,12 +571,15 @@ def ledger_version(history: History, run_id: RunId, index: int) -> int:
 
 def not_run_by_move(attached: Attached) -> NotRun:
     """What the move to a node passed by."""
-    parts = list_passed(attached.trace)
+    passed = list_passed(attached.trace)
+    parts = tuple(part for part in passed if not part.not_needed)
+    not_needed = tuple(part for part in passed if part.not_needed)
     counted = attached.passed_omitted
     if counted is None:
         is_cut = attached.trace_omitted > 0 and len(attached.trace) >= MOST_TRACE_ENTRIES
-        return NotRun(parts=parts, is_least=is_cut and bool(parts))
-    return NotRun(parts=parts, unnamed=max(0, min(counted, attached.trace_omitted)))
+        return NotRun(parts=parts, not_needed=not_needed, is_least=is_cut and bool(parts))
+    unnamed = max(0, min(counted, attached.trace_omitted))
+    return NotRun(parts=parts, not_needed=not_needed, unnamed=unnamed)
 
 
 def not_run_at(history: History, node_id: NodeId) -> NotRun:
@@ -581,6 +587,7 @@ def not_run_at(history: History, node_id: NodeId) -> NotRun:
     moves = [not_run_by_move(attached_to(history, node.node_id)) for node in path_to(history, node_id)]
     return NotRun(
         parts=tuple(part for move in moves for part in move.parts),
+        not_needed=tuple(part for move in moves for part in move.not_needed),
         unnamed=sum(move.unnamed for move in moves),
         is_least=any(move.is_least for move in moves),
     )

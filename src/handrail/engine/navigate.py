@@ -35,6 +35,7 @@ from handrail.workflows.conditions import (
     Or,
     holds,
     holds_by_options,
+    is_ruled_out,
     named_value,
 )
 from handrail.workflows.limits import MAX_MOVE_PLACES
@@ -104,10 +105,18 @@ class EvaluatedCondition(
 
 
 class SkippedStep(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="skipped_step"
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    tag_field="kind",
+    tag="skipped_step",
+    omit_defaults=True,
 ):
     step_id: str
     condition_id: str
+    not_needed: bool = False
+    """Its condition fails by what somebody gave, not for want of a value."""
 
 
 class EnteredLoop(
@@ -118,11 +127,19 @@ class EnteredLoop(
 
 
 class ExitedLoop(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="exited_loop"
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    tag_field="kind",
+    tag="exited_loop",
+    omit_defaults=True,
 ):
     loop_id: str
     iterations: int
     reason: LoopExit
+    not_needed: bool = False
+    """It had no round, by what somebody gave."""
 
 
 class DetectedNonTipAdvance(
@@ -151,6 +168,8 @@ class PassedBy(msgspec.Struct, frozen=True, kw_only=True):
     reason: LoopExit = "condition_false"
     condition_id: str = ""
     """Of the part itself; empty for a loop that had no round."""
+    not_needed: bool = False
+    """By what somebody gave; nobody has to be told."""
 
 
 NO_ROUND_WORDS: dict[LoopExit, str] = {
@@ -168,9 +187,10 @@ def list_passed(trace: Iterable[TraceEntry]) -> tuple[PassedBy, ...]:
     found = []
     for entry in trace:
         if isinstance(entry, SkippedStep):
-            found.append(PassedBy(part_id=entry.step_id, condition_id=entry.condition_id))
+            condition_id, not_needed = entry.condition_id, entry.not_needed
+            found.append(PassedBy(part_id=entry.step_id, condition_id=condition_id, not_needed=not_needed))
         elif isinstance(entry, ExitedLoop) and entry.iterations == 0:
-            found.append(PassedBy(part_id=entry.loop_id, reason=entry.reason))
+            found.append(PassedBy(part_id=entry.loop_id, reason=entry.reason, not_needed=entry.not_needed))
     return tuple(found)
 
 
@@ -354,7 +374,10 @@ class _Walk:
         for part in parts[start:]:
             self._effort.spend()
             if part.when and not self._is_let_in(part, loops):
-                self._trace.append(SkippedStep(step_id=part.id, condition_id=part.when))
+                not_needed = self._is_ruled_out(part.when, loops)
+                self._trace.append(
+                    SkippedStep(step_id=part.id, condition_id=part.when, not_needed=not_needed)
+                )
                 continue
             match part:
                 case Loop():
@@ -388,7 +411,10 @@ class _Walk:
                 self._effort.where = f"the loop {loop.id}"
             reason = self._exit_reason(loop, loops, iteration)
             if reason is not None:
-                self._trace.append(ExitedLoop(loop_id=loop.id, iterations=iteration, reason=reason))
+                not_needed = iteration == 0 and self._is_round_ruled_out(loop, loops, reason)
+                self._trace.append(
+                    ExitedLoop(loop_id=loop.id, iterations=iteration, reason=reason, not_needed=not_needed)
+                )
                 return None
             self._decisions.pop(loop.id, None)
             self._trace.append(EnteredLoop(loop_id=loop.id, iteration=iteration))
@@ -421,12 +447,33 @@ class _Walk:
                 assert_never(never)
         return "limit_reached" if iteration >= loop.max_iterations else None
 
-    def _holds(self, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = "") -> bool:
-        facts = Facts(
+    def _facts_inside(self, loops: tuple[LoopFrame, ...]) -> Facts:
+        return Facts(
             values=self._inside(loops),
             artifacts=self._facts.artifacts,
             loop_decisions=self._decisions,
+            assumed=self._facts.assumed,
         )
+
+    def _is_ruled_out(
+        self, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = ""
+    ) -> bool:
+        return is_ruled_out(self._workflow.conditions[condition_id], self._facts_inside(loops), loop_id)
+
+    def _is_round_ruled_out(self, loop: Loop, loops: tuple[LoopFrame, ...], reason: LoopExit) -> bool:
+        """Whether a loop has no first round by what somebody gave: a condition, an empty list, a number."""
+        match loop.repeat:
+            case While(condition=condition):
+                return reason == "condition_false" and self._is_ruled_out(condition, loops, loop.id)
+            case ForEach(input=name):
+                return reason == "items_exhausted" and name.partition(".")[0] not in self._facts.assumed
+            case Until() | Count():
+                return reason == "items_exhausted"
+            case never:
+                assert_never(never)
+
+    def _holds(self, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = "") -> bool:
+        facts = self._facts_inside(loops)
         result = holds(self._workflow.conditions[condition_id], facts, loop_id, self._effort)
         self._trace.append(EvaluatedCondition(condition_id=condition_id, holds=result))
         return result

@@ -171,9 +171,13 @@ def plan_trace(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEvent
     first = MOST_TRACE_ENTRIES // 2 if more else len(kept)
     kept = (*kept[:first], *kept[first + more :])
     omitted = len(entries) - len(kept)
-    passed = len(list_passed(entries)) - len(list_passed(kept)) if omitted else None
+    passed = _count_skipped(entries) - _count_skipped(kept) if omitted else None
     appended = DecisionTraceAppended(entries=kept, omitted=omitted, passed_omitted=passed)
     return [plan_event(f"decision_trace_appended:{scope.node_id}", scope, appended)]
+
+
+def _count_skipped(entries: Sequence[TraceEntry]) -> int:
+    return sum(1 for part in list_passed(entries) if not part.not_needed)
 
 
 def plan_preferences(scope: Scope, change: PreferencesChanged) -> PlannedEvent:
@@ -381,14 +385,18 @@ def _reported_gap(told: ReportedGap) -> GapRecorded:
 
 
 def _without_name(gap: GapRecorded) -> GapRecorded:
-    """The gap as it is told: its id only says where it was recorded."""
-    return msgspec.structs.replace(gap, gap_id="")
+    """The gap as it is told: its id only says where it was recorded, and its words say what it waits for."""
+    return msgspec.structs.replace(gap, gap_id="", waits_for=None)
 
 
 def gap_of(reason: Reason) -> GapRecorded:
     """A reason that did not stop the run."""
     return GapRecorded(
-        gap_id=reason.capability, severity="critical", reason=reason.name, summary=reason.message
+        gap_id=reason.capability,
+        severity="critical",
+        reason=reason.name,
+        summary=reason.message,
+        waits_for=reason.waits_for,
     )
 
 

@@ -4,7 +4,6 @@ A blocking mode shows a reason as a blocker, `full_auto_never_stop` records it a
 `consequence` decides that, and nothing else does.
 """
 
-from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -93,7 +92,10 @@ AskKind: TypeAlias = Literal["confirm", "choose", "give", "allow_write"]
 WaitKind: TypeAlias = (
     AskKind | Literal["notes", "output", "assessment", "check", "context", "capability", "action"]
 )
-WaitState: TypeAlias = Literal["missing", "invalid", "unknown", "unavailable", "declined", "another_report"]
+WaitState: TypeAlias = Literal[
+    "missing", "invalid", "not_asked", "follow_up", "unknown", "unavailable", "declined", "another_report"
+]
+"""`not_asked`: what does not fit was not asked for. `follow_up`: it fits, and asks for work before."""
 
 
 class WaitsFor(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -243,12 +245,6 @@ def issue_of(blocker: Blocker) -> Issue:
     """A reason as a fault, if there is no room for it among the blockers."""
     ref = blocker.pointer.contract_ref if isinstance(blocker.pointer, OutputContract) else ""
     return Issue(contract_ref=ref, message=blocker.message)
-
-
-def are_issues_covered(issues: Iterable[Mapping[str, Any]], blockers: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether the messages of the blockers already say every fault; both as a reply shows them."""
-    said = [blocker["message"] for blocker in blockers]
-    return all("message" in issue and any(issue["message"] in one for one in said) for issue in issues)
 
 
 def shorten_message(text: str, limit: int = MESSAGE_BYTES) -> str:

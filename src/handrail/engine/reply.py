@@ -17,6 +17,7 @@ from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
+from handrail.engine.messages import Purpose, judged_words
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.plans import is_ending_gap, is_evidence_gap
 from handrail.engine.reasons import Blocker, Issue
@@ -87,7 +88,8 @@ class Pending(Payload, frozen=True, kw_only=True):
 
     step_id: str
     title: str
-    prompt: str
+    prompt: str = ""
+    """Left out of a blocked reply: the agent has read it, and `judged` says how to read it again."""
     require_confirmation: bool
     choices: list[PendingChoice] = []
 
@@ -115,6 +117,8 @@ class ReplyWarning(Payload, frozen=True, kw_only=True):
     details: dict[str, Any] = {}
     """The names and values that the message speaks of, for programs: under camelCase keys, plain JSON."""
     corrected_token: str = ""
+    purpose: Purpose | None = None
+    """What the call beside it is for."""
     next_call: ToolCall | None = None
     """Where the warning is about another place than this reply: the call that goes there."""
 
@@ -288,6 +292,8 @@ class Reply(Payload, frozen=True, kw_only=True):
     issues: list[Issue] = []
     """Every fault of a blocked report: ten in full, the others by their place."""
     retryable: bool | msgspec.UnsetType = msgspec.UNSET
+    judged: str = ""
+    """Of a blocked reply: that a repeat of the report changes nothing, and what does."""
     example: dict[str, Any] | None = None
     warnings: list[ReplyWarning] = []
     ran: list[RanAction] = []
@@ -300,7 +306,8 @@ class Reply(Payload, frozen=True, kw_only=True):
     closing: str = ""
     """At the end of a run: what to tell the user, in one line."""
     recap: Recap | None = None
-    session: SessionRef
+    session: SessionRef | None = None
+    """Which work this is; like the progress left out of a blocked reply, which moves nothing."""
     preferences: Preferences | None = None
     """Left out on an ordinary advance that changed nothing about them."""
     workflow: WorkflowRef | None = None
@@ -325,8 +332,11 @@ def reply_at(
     closing: str = "",
     evidence: dict[str, int] | None = None,
     ran: Sequence[RanAction] = (),
+    is_arrival: bool = False,
 ) -> Reply:
     """The reply that stands at a node; `blocked` is the recorded refusal that created it.
+
+    `is_arrival`: the refusal is at a step that this call has only reached, so nobody has read its prompt.
 
     A start, a rehydrate, a checkpoint, a fork and a change include the goal and the preferences. An ordinary
     advance leaves them out, because an earlier reply had them and an agent pays for every word.
@@ -335,8 +345,9 @@ def reply_at(
     tokens = tokens if is_healthy else Tokens(state=tokens.state)
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
     example = recap.example if recap is not None else blocked.example if blocked is not None else None
-    pending = _pending(standing, tokens, example)
     is_blocked = row.kind == "blocked" and blocked is not None
+    is_read = is_blocked and not (tells_all or is_arrival)
+    pending = _pending(standing, tokens, "" if is_read else _prompt(standing, example))
     if blocked is not None:
         frame = make_retry_frame(standing.contracts, standing.frame, blocked)
     else:
@@ -350,17 +361,18 @@ def reply_at(
         blockers=list(blocked.blockers) if is_blocked and blocked else [],
         issues=list(blocked.every_issue) if is_blocked and blocked else [],
         retryable=blocked.retryable if is_blocked and blocked else msgspec.UNSET,
+        judged=judged_words(is_retryable=blocked.retryable) if is_blocked and blocked else "",
         example=blocked.example if is_blocked and blocked else None,
         warnings=_bounded([*warnings, *_standing_warnings(standing)]),
         ran=list(ran),
         skipped=[
             SkippedPart(step_id=part.step_id, why=part.why) for part in standing.skipped[:MOST_SKIPPED_SHOWN]
         ],
-        progress=standing.progress,
+        progress=None if is_read else standing.progress,
         evidence=evidence,
         closing=closing,
         recap=recap,
-        session=session_ref(session_id, standing.run, with_goal=tells_all),
+        session=None if is_read else session_ref(session_id, standing.run, with_goal=tells_all),
         preferences=standing.preferences if tells_all else None,
         workflow=workflow,
         project=project,
@@ -394,7 +406,11 @@ def workflow_ref(run: Run) -> WorkflowRef:
     )
 
 
-def _pending(standing: Standing, tokens: Tokens, example: dict[str, Any] | None) -> Pending | None:
+def _prompt(standing: Standing, example: dict[str, Any] | None) -> str:
+    return standing.prompt if example is None else drop_example(standing.prompt, example)
+
+
+def _pending(standing: Standing, tokens: Tokens, prompt: str) -> Pending | None:
     leaf, state = standing.leaf, standing.node.state
     if leaf is None or not isinstance(state, Running):
         return None
@@ -402,7 +418,7 @@ def _pending(standing: Standing, tokens: Tokens, example: dict[str, Any] | None)
     return Pending(
         step_id=step_key(state),
         title=leaf.title,
-        prompt=standing.prompt if example is None else drop_example(standing.prompt, example),
+        prompt=prompt,
         require_confirmation=standing.needs_confirmation,
         choices=[
             PendingChoice(id=option.id, label=option.label, description=option.description, token=token)

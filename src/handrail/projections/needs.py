@@ -9,6 +9,7 @@ import msgspec
 
 from handrail.engine.ask import ask_about, blocked_at, describe_answer, weigh_answers
 from handrail.engine.history import History
+from handrail.engine.messages import TELL_AGENT, explain_gap, explain_to_person
 from handrail.engine.navigate import Running
 from handrail.engine.reasons import AskKind, wait_of
 from handrail.projections.overview import Graphs, Need
@@ -35,7 +36,7 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs
                     kind="gap",
                     run_id=graph.run_id,
                     node_id=graph.preferred_tip,
-                    why=critical[0].summary,
+                    why=explain_gap(critical[0]),
                     gap_id=critical[0].gap_id,
                     count=len(critical),
                 )
@@ -67,19 +68,19 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
             need,
             kind="blocked",
             why=f"A person declined it{note}.",
-            fix="Tell your agent what to change; it changes that and reports again.",
+            fix=TELL_AGENT,
         )
     if word.is_given and word.answered is not None:
         why = f"It is {describe_answer(word.answered.fact)}; the agent takes that up at its next call."
         return msgspec.structs.replace(need, why=why, is_answered=True)
     if blocked is None or not blocked.blockers:
         return need if is_asked else None
-    first = blocked.blockers[0]
+    first = explain_to_person(blocked.blockers[0], blocked.issues, ask.leaf.title)
     return msgspec.structs.replace(
         need,
         kind="person" if is_asked else "blocked",
-        why=first.message,
-        fix=first.suggested_fix,
+        why=" ".join((first.why, *first.faults)),
+        fix=first.fix,
         count=len(blocked.every_blocker),
     )
 

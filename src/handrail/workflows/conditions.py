@@ -87,6 +87,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """By loop id, what its current iteration decided: continue or stop. Absent while nothing was decided."""
     chosen: Mapping[str, Any] = {}
     """What the options set that were taken on the way, whatever holds by now."""
+    assumed: Set[str] = frozenset()
+    """Names whose value is a default: nobody gave one."""
 
 
 def holds(condition: Condition, facts: Facts, loop_id: str = "", effort: Effort | None = None) -> bool:
@@ -124,14 +126,29 @@ def holds_by_options(
     told = {**{name: value for name, value in facts.values.items() if "." not in name}, **facts.chosen}
     values = {name: value for name, value in told.items() if value is not None or name not in facts.chosen}
     known = Facts(values=values, artifacts=facts.artifacts, loop_decisions=facts.loop_decisions)
-    return holds(_settle(condition, offered - facts.chosen.keys(), AlwaysFalse()), known, "", effort)
+    open_names = offered - facts.chosen.keys()
+    settled = _settle(condition, lambda one: one.input.partition(".")[0] in open_names, AlwaysFalse())
+    return holds(settled, known, "", effort)
 
 
-def _settle(condition: Condition, undecided: Set[str], against: AlwaysTrue | AlwaysFalse) -> Condition:
-    """The condition with each undecided comparison replaced by what speaks against it."""
+def is_ruled_out(condition: Condition, facts: Facts, loop_id: str = "") -> bool:
+    """Whether a condition fails by what somebody gave: no missing value and no default could make it hold."""
+
+    def is_open(one: Compare) -> bool:
+        if one.artifact:
+            return one.artifact not in facts.artifacts
+        return one.input.partition(".")[0] in facts.assumed or value_of(one, facts) is MISSING
+
+    return not holds(_settle(condition, is_open, AlwaysTrue()), facts, loop_id)
+
+
+def _settle(
+    condition: Condition, undecided: Callable[[Compare], bool], against: AlwaysTrue | AlwaysFalse
+) -> Condition:
+    """The condition with each undecided comparison replaced by one answer, turned around under a `not`."""
     match condition:
-        case Compare(input=name):
-            return against if name.partition(".")[0] in undecided else condition
+        case Compare():
+            return against if undecided(condition) else condition
         case And(of=parts):
             return And(of=tuple(_settle(part, undecided, against) for part in parts))
         case Or(of=parts):

@@ -98,8 +98,8 @@ class CutLoop(msgspec.Struct, frozen=True, kw_only=True):
 def list_passed_parts(
     workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
 ) -> tuple[PassedPart, ...]:
-    """Every step and loop that a move did not enter, each once, in the order of the move."""
-    passed = list_passed(trace)
+    """Every step and loop that a move skipped, each once, in the order of the move; not what nobody needs."""
+    passed = [part for part in list_passed(trace) if not part.not_needed]
     times = Counter(part.part_id for part in passed)
     found: dict[str, PassedPart] = {}
     for part in passed:

@@ -82,6 +82,7 @@ from handrail.engine.judge.requirements import (
     let_give,
     list_broken_rules,
 )
+from handrail.engine.messages import write_fix
 from handrail.engine.navigate import Move, Running, deciding_loop, next_move
 from handrail.engine.reasons import (
     Block,
@@ -240,12 +241,13 @@ def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Chec
     said = lacking + list_broken_rules(step.rules, notes)
     if not said:
         return [], [Check(result="valid")], []
+    waits = WaitsFor(kind="notes", state="invalid" if notes else "missing")
     reason = Reason(
         name=INVALID if notes else MISSING,
         pointer=WorkflowStep(step_id=step.id),
-        waits_for=WaitsFor(kind="notes", state="invalid" if notes else "missing", values={"step": step.id}),
+        waits_for=waits,
         message=shorten_message("The notes are not enough yet: " + "; ".join(said[:SHOWN_ISSUES])),
-        fix="Write output.notesMarkdown so that every rule holds and make the call in nextCall again.",
+        fix=write_fix(waits),
     )
     check = Check(result="invalid" if notes else "missing", issues=tuple(said[:MOST_ISSUES]))
     return [reason], [check], [Issue(pointer=NOTES, message=shorten_message(message)) for message in said]
@@ -289,24 +291,25 @@ def _capability_reasons(place: Place, observed: tuple[CapabilityObserved, ...]) 
 
 
 def _unknown_reason(seen: CapabilityObserved) -> Reason:
+    waits = WaitsFor(kind="capability", state="unknown", values={"capability": seen.capability})
     return Reason(
         name="capability_missing:required_capability_unknown",
         pointer=CapabilityPointer(capability=seen.capability),
-        waits_for=WaitsFor(kind="capability", state="unknown", values={"capability": seen.capability}),
+        waits_for=waits,
         message=f"Whether {seen.capability} works is still unknown, and this workflow needs it.",
-        fix="Try it once and report available or unavailable, with provenance probe_step.",
+        fix=write_fix(waits),
         capability=seen.capability,
     )
 
 
 def _unavailable_reason(seen: CapabilityObserved) -> Reason:
+    waits = WaitsFor(kind="capability", state="unavailable", values={"capability": seen.capability})
     return Reason(
         name="capability_missing:required_capability_unavailable",
         pointer=CapabilityPointer(capability=seen.capability),
-        waits_for=WaitsFor(kind="capability", state="unavailable", values={"capability": seen.capability}),
+        waits_for=waits,
         message=f"This workflow needs {seen.capability}, and it is not available here.",
-        fix="Ask the user to enable it. Then make the call in nextCall, try it, and send what you see in the "
-        "observation that its reply frames.",
+        fix=write_fix(waits),
         is_retryable=False,
         capability=seen.capability,
     )

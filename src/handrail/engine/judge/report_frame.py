@@ -439,8 +439,12 @@ def make_retry_frame(
     if any(map(_is_about_notes, blocked.every_blocker)):
         wanted["notesMarkdown"] = TO_FILL_IN
     asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in blocked.every_blocker)
+    shown = (blocked.example or {}).get("kind")
     artifacts = [
-        held
+        # The example beside the call has the members; they are not said twice.
+        {"kind": shown, TO_FILL_IN: TO_FILL_IN}
+        if held["kind"] == shown and held["kind"] != ASSESSMENT
+        else held
         for held in output.get("artifacts", ())
         if held["kind"] in kinds or (asked_user and held["kind"] == USER_INPUT)
     ]

@@ -31,6 +31,7 @@ from handrail.engine.judge.run_claims import (
     suggest_command,
     write_line,
 )
+from handrail.engine.messages import write_fix
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, StatusUnknown, describe_outcome, has_passed
@@ -321,15 +322,16 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
     if result.verdict in ("holds", "unknown"):
         return claim, None
     message = f"This step needs the check {check} to pass on the present files: {result.fact}."
+    waits = WaitsFor(
+        kind="check",
+        state="invalid" if result.verdict == "contradicted" else "missing",
+        values={"step": step_id, "check": check, "command": shorten_message(result.command)},
+    )
     reason = Reason(
         name=INVALID if result.verdict == "contradicted" else MISSING,
         pointer=WorkflowStep(step_id=step_id),
-        waits_for=WaitsFor(
-            kind="check",
-            state="invalid" if result.verdict == "contradicted" else "missing",
-            values={"step": step_id, "check": check, "command": shorten_message(result.command)},
-        ),
+        waits_for=waits,
         message=shorten_message(message),
-        fix=f"Run {result.command} and make the call in nextCall again.",
+        fix=write_fix(waits),
     )
     return claim, reason

@@ -173,9 +173,7 @@ def _perform(
             return report, (_explain(action, message, "Narrow what it asks for: limit, scope or depth."),)
         check_merged(history, node, {**report.context, **saved_as})
     except Fault as fault:
-        return report, (
-            _explain(action, f"{fault.kind.code}: {fault.message}", fault.hint or fault.kind.hint),
-        )
+        return report, (_explain(action, fault.message, fault.hint or fault.kind.hint, fault.kind.code),)
     line = _describe(action, params, result)
     return msgspec.structs.replace(report, result=saved_as, action_line=line), ()
 
@@ -316,12 +314,15 @@ def _find_forbidden(
     return weigh_confirmation(workflow, action, mode, facts, facts, due)[1]
 
 
-def _explain(action: Action, message: str, fix: str) -> Reason:
+def _explain(action: Action, message: str, fix: str, code: str = "") -> Reason:
+    """Why an action was not carried out; `code` is of the trouble that it met."""
+    values = {"step": action.id, "operation": action.operation, "because": shorten_message(message, 200)}
+    said = f"{code}: {message}" if code else message
     return Reason(
         name="contract_violation:missing_required_output",
         pointer=WorkflowStep(step_id=action.id),
-        waits_for=WaitsFor(kind="action", values={"step": action.id, "operation": action.operation}),
-        message=shorten_message(f"{action.operation} was not carried out: {message}"),
+        waits_for=WaitsFor(kind="action", values=values | ({"code": code} if code else {})),
+        message=shorten_message(f"{action.operation} was not carried out: {said}"),
         fix=shorten_message(fix, FIX_BYTES),
     )
 

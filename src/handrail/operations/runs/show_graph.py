@@ -247,7 +247,8 @@ def _list_ahead(history: History, graph: RunGraph, leaves: Mapping[str, Leaf]) -
         return []
     way = path_to(history, tip.node_id)
     seen = {state.step_id for node in way if isinstance(state := node.state, Running)}
-    seen |= {part.part_id for part in not_run_at(history, tip.node_id).parts}
+    passed = not_run_at(history, tip.node_id)
+    seen |= {part.part_id for part in (*passed.parts, *passed.not_needed)}
     rows = (AheadRow(step_id=key, title=leaf.title) for key, leaf in leaves.items() if key not in seen)
     return list(islice(rows, MOST_AHEAD))
 

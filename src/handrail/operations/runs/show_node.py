@@ -28,6 +28,7 @@ from handrail.engine.history import (
     confirmation_of,
     seen_at,
 )
+from handrail.engine.messages import explain_gap, join_parts
 from handrail.engine.navigate import Running, leaves_of, step_key
 from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
@@ -362,9 +363,7 @@ def _placed(
         notes=notes,
         is_cut=moment.is_cut or notes != moment.notes,
         artifacts=[],
-        blockers=[
-            NodeBlocker(code=one.code, message=one.message, fix=one.suggested_fix) for one in moment.blockers
-        ],
+        blockers=[NodeBlocker(code=one.code, message=join_parts(one), fix=one.fix) for one in moment.refused],
         gaps=_gaps(history, graph, moment),
         claims=[],
         evidence=msgspec.structs.asdict(sum_evidence(history, node.node_id) or EvidenceSum()),
@@ -401,7 +400,7 @@ def _gaps(history: History, graph: RunGraph, moment: Moment) -> list[NodeGap]:
             id=gap.gap_id,
             severity=gap.severity,
             reason=gap.reason,
-            summary=gap.summary,
+            summary=explain_gap(gap, moment.title),
             resolves=gap.resolves_gap_id,
             is_open=gap.gap_id in still_open,
         )

@@ -88,10 +88,11 @@ def _duplicate(keys: Keys, history: History, run: Run) -> ReplyWarning:
         code="DUPLICATE_START",
         message=(
             f"The same start was made before and nobody has gone on with it: run {run.run_id} in session "
-            f"{history.session_id}. If you meant that one, leave this run alone and make the call in this "
-            "warning's nextCall. Close the one that nobody needs: handrail run close RUN_ID --reason "
-            "superseded. A requestId makes a repeated start return the same run."
+            f"{history.session_id}. If you meant that one, leave this run alone. Close the one that nobody "
+            "needs: handrail run close RUN_ID --reason superseded. A requestId makes a repeated start return "
+            "the same run."
         ),
+        purpose="other_run",
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
 

@@ -174,6 +174,8 @@ class SkippedRow(Answer, frozen=True, kw_only=True):
     """Of the part itself; empty for a loop that had no round."""
     reason: str
     """The words of `loops`: `condition_false` for a part whose own condition did not hold."""
+    not_needed: bool
+    """What somebody gave made it superfluous; otherwise a value was missing or only assumed."""
 
 
 class LoopRow(Answer, frozen=True, kw_only=True):
@@ -402,7 +404,7 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
     confirmations = take_newest_rows(said, partial(_confirmation_row, history), LIST_BYTES)
     divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
     not_run = not_run_at(history, tip)
-    skipped = take_newest_rows(not_run.parts, _skipped_row, LIST_BYTES)
+    skipped = take_newest_rows((*not_run.parts, *not_run.not_needed), _skipped_row, LIST_BYTES)
     loops = take_newest_rows(loop_exits_at(history, tip), _loop_row, LIST_BYTES)
     notes = take_newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
     nodes = take_newest_rows(run.graph.nodes, partial(_node_row, history, run), LIST_BYTES)
@@ -495,7 +497,12 @@ def _divergence_row(told: DivergenceRecorded) -> DivergenceRow:
 
 
 def _skipped_row(part: PassedBy) -> SkippedRow:
-    return SkippedRow(step_id=part.part_id, condition_id=part.condition_id, reason=part.reason)
+    return SkippedRow(
+        step_id=part.part_id,
+        condition_id=part.condition_id,
+        reason=part.reason,
+        not_needed=part.not_needed,
+    )
 
 
 def _loop_row(entry: ExitedLoop) -> LoopRow:

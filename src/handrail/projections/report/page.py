@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.engine.events import Artifact
+from handrail.engine.messages import explain_gap
 from handrail.projections.evidence import describe_answer, is_verified
 from handrail.projections.html.elements import (
     Child,
@@ -241,7 +242,7 @@ def _open_gaps(run: RunStory) -> Child:
     if not run.open_gaps:
         return None
     rows = [
-        element("li", element("strong", gap.severity), f": {gap.summary}", class_="gap")
+        element("li", element("strong", gap.severity), f": {explain_gap(gap)}", class_="gap")
         for gap in run.open_gaps
     ]
     return join_html(element("h3", "Open gaps"), element("ul", *rows, class_="facts"))
@@ -322,8 +323,12 @@ def _describe_events(moment: Moment) -> Child:
         rows.append(element("li", "Chosen: ", element("strong", moment.option_id)))
     if moment.is_fork:
         rows.append(element("li", "A fork: the run had already moved on from the step before."))
-    rows += [element("li", f"{one.code}: {one.message}", class_="stop") for one in moment.blockers]
-    rows += [element("li", f"Gap, {gap.severity}: {gap.summary}", class_="gap") for gap in moment.gaps]
+    for one in moment.refused:
+        rows += [element("li", said, class_="stop") for said in (one.why, *one.faults)]
+    rows += [
+        element("li", f"Gap, {gap.severity}: {explain_gap(gap, moment.title)}", class_="gap")
+        for gap in moment.gaps
+    ]
     rows += [
         element("li", f"Evidence: {describe_claim(claim)}", class_=_CLAIM_CLASSES.get(claim.verdict, ""))
         for claim in moment.claims

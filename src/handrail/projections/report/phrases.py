@@ -223,10 +223,14 @@ def describe_trace(entry: TraceEntry) -> str:
             return f"Went to {step_key(Running(step_id=entry.step_id, loops=entry.loops))}."
         case EvaluatedCondition():
             return f"Condition {entry.condition_id} {'held' if entry.holds else 'did not hold'}."
+        case SkippedStep(not_needed=True):
+            return f"Not needed: {entry.step_id}, because {entry.condition_id} did not hold."
         case SkippedStep():
             return f"Skipped {entry.step_id}, because {entry.condition_id} did not hold."
         case EnteredLoop():
             return f"Entered loop {entry.loop_id}, iteration {entry.iteration + 1}."
+        case ExitedLoop(iterations=0, not_needed=True):
+            return f"Not needed: loop {entry.loop_id}, because {NO_ROUND_WORDS[entry.reason]}."
         case ExitedLoop(iterations=0):
             return f"Passed loop {entry.loop_id} by, because {NO_ROUND_WORDS[entry.reason]}."
         case ExitedLoop():

@@ -43,8 +43,8 @@ from handrail.engine.history import (
     path_to,
     told_at,
 )
+from handrail.engine.messages import Parts, explain_to_person
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
-from handrail.engine.reasons import Blocker
 from handrail.projections.evidence import EvidenceSum, describe_sum_at, sum_evidence, worst_of_each_place
 from handrail.projections.overview import SessionStatus, session_status
 from handrail.projections.run_graph import (
@@ -87,7 +87,8 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     option_id: str = ""
     is_fork: bool = False
     artifacts: tuple[Artifact, ...] = ()
-    blockers: tuple[Blocker, ...] = ()
+    refused: tuple[Parts, ...] = ()
+    """Why its report was not accepted, in the words of people."""
     gaps: tuple[GapRecorded, ...] = ()
     divergences: tuple[DivergenceRecorded, ...] = ()
     capabilities: tuple[CapabilityObserved, ...] = ()
@@ -228,6 +229,13 @@ def _session_note(held: SessionNotes, whole_notes: WholeNotes) -> SessionNote:
     return SessionNote(output_id=held.output_id, at=held.at, notes=text, is_cut=is_cut)
 
 
+def _explain_refusal(answer: Recorded | None, title: str) -> tuple[Parts, ...]:
+    blocked = None if answer is None else answer.blocked
+    if blocked is None:
+        return ()
+    return tuple(explain_to_person(one, blocked.issues, title) for one in blocked.blockers)
+
+
 def _read_notes(notes: Notes | None, whole_notes: WholeNotes) -> tuple[str, bool]:
     """The whole of the notes, or what the log has of them and that they are cut."""
     if notes is None or notes.ref is None:
@@ -308,7 +316,7 @@ class _Telling:
             option_id="" if answer is None else answer.option_id,
             is_fork=node.node_id in self._graph.forks,
             artifacts=tuple(held.artifact for held in attached.artifacts),
-            blockers=answer.blocked.blockers if answer is not None and answer.blocked is not None else (),
+            refused=_explain_refusal(answer, self._done_title(node)),
             gaps=attached.gaps,
             divergences=attached.divergences,
             capabilities=attached.capabilities,

@@ -229,6 +229,7 @@ _BEFORE_WARNINGS = (
     "blockers",
     "issues",
     "retryable",
+    "judged",
     "example",
 )
 

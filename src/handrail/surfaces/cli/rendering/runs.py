@@ -6,7 +6,7 @@ import msgspec
 
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
-from handrail.engine.reasons import are_issues_covered
+from handrail.engine.messages import explain_all, judged_words, spell_purpose
 from handrail.engine.reply import SHOWN_FIRST
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
@@ -34,7 +34,8 @@ def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
     pending = reply.get("pending")
     if isinstance(pending, dict):
         title, step_id = one_line(pending["title"]), one_line(pending["stepId"])
-        lines += [f"Step: {title} ({step_id})", "", *lines_of(pending["prompt"]), ""]
+        lines += [f"Step: {title} ({step_id})", ""]
+        lines += [*lines_of(pending["prompt"]), ""] if pending.get("prompt") else []
     else:
         lines += ["The workflow is complete.", *wrap(one_line(reply.get("closing", "")), page.width), ""]
     for part in (_blocked(reply, page), _warnings(reply, page, is_first=False), _recap(reply, page)):
@@ -141,7 +142,8 @@ def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str
     for warning in reply.get("warnings", []):
         if (warning["code"] in SHOWN_FIRST) is not is_first:
             continue
-        lines += wrap(f"Warning: {one_line(warning['message'])}", page.width)
+        aim = spell_purpose(warning)
+        lines += wrap(f"Warning: {one_line(warning['message'])}{f' {aim}:' if aim else ''}", page.width)
         lines += [f"{INDENT}{spell_command(warning['nextCall'])}"] if warning.get("nextCall") else []
     for action in () if is_first else reply.get("ran", []):
         said = f"Handrail ran {one_line(action['stepId'])}: {one_line(action['result'])}"
@@ -190,26 +192,22 @@ def _session(session: dict[str, Json]) -> list[tuple[str, str]]:
 def _blocked(reply: dict[str, Json], page: Page) -> list[str]:
     """Why the step was not accepted, and an example of what would be."""
     lines = []
-    for blocker in reply.get("blockers", []):
-        lines += wrap(f"Blocked: {one_line(blocker['message'])}", page.width)
-        fix = blocker.get("suggestedFix")
-        lines += wrap(f"Fix: {_spoken(one_line(fix))}", page.width, INDENT) if fix else []
-    issues = reply.get("issues", [])
-    for issue in [] if are_issues_covered(issues, reply.get("blockers", [])) else issues:
-        said = f"{issue.get('pointer', '')} {issue.get('message', '')}".strip()
-        lines += wrap(f"Fault: {one_line(said)}", page.width, INDENT)
+    made, rest = explain_all(reply.get("blockers", []), reply.get("issues", []), "shell")
+    for _, parts in made:
+        lines += wrap(f"Blocked: {one_line(parts.why)}", page.width)
+        for fault in parts.faults:
+            lines += wrap(f"Fault: {one_line(fault)}", page.width, INDENT)
+        lines += wrap(f"Fix: {one_line(parts.fix)}", page.width, INDENT) if parts.fix else []
+    for fault in rest:
+        lines += wrap(f"Fault: {one_line(fault)}", page.width, INDENT)
+    if reply.get("kind") == "blocked":
+        lines += wrap(judged_words("shell", is_retryable=reply.get("retryable", True)), page.width)
     if reply.get("example"):
         lines += [
             "Example of an artifact that is accepted, for --artifacts '[…]':",
             *_shown(reply["example"]),
         ]
     return lines
-
-
-def _spoken(fix: str) -> str:
-    """A fix speaks of fields of the call; a person sees flags and lines."""
-    said = fix.replace("output.artifacts", "--artifacts").replace("output.notesMarkdown", "--notes")
-    return said.replace("make the call in nextCall again", "run the command below again")
 
 
 def _shown(example: Json) -> list[str]:
