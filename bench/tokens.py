@@ -41,8 +41,8 @@ ARTIFACT_BOUND = 60
 """What the frame of an artifact may add to each of them."""
 EVIDENCE_BOUND = 25
 """What evidence may add to a step of an honest agent."""
-EVIDENCE_END_BOUND = 40
-"""What its sum may add to the reply that ends a run."""
+EVIDENCE_END_BOUND = 120
+"""What its sum, and what rests on the agent's word alone, may add to the reply that ends a run."""
 OF_EVIDENCE = ("receiptId", "leftOut", "exitCode", "guard")
 """Members of builtin contracts that are there to be checked."""
 WORKFLOWS = {"a step": "wr.bug_investigation", "a step with an artifact": "wr.small_change"}
@@ -157,7 +157,9 @@ def forget_evidence(reply: dict[str, Any]) -> dict[str, Any]:
     """The reply without the sum of its evidence."""
     rest = {key: value for key, value in reply.items() if key != "evidence"}
     if "closing" in rest:
-        rest["closing"] = re.sub(r"; evidence: [^;.]*", "", rest["closing"])
+        rest["closing"] = re.sub(
+            r"; (?:evidence: |everything that can|only the agent's)[^;.]*", "", rest["closing"]
+        )
     return rest
 
 

@@ -462,7 +462,6 @@ INSIDE = {
     "code_tools.languages.python.walk": ("MAX_STACK",),
     "code_tools.languages.reading": ("MAX_TROUBLES",),
     "engine.judge.evidence": ("LEAST_WORDS",),
-    "engine.judge.named_places": ("LEAST_QUOTED_WORDS", "LEAST_QUOTED_LETTERS", "LEAST_CODE_LETTERS"),
     "engine.judge.standing": ("FACT_BYTES", "MOST_PATHS_KEPT"),
     "engine.judge.run_claims": ("MOST_PATHS_NAMED",),
     "engine.plans": ("MOST_CLAIMS",),

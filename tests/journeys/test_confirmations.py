@@ -24,7 +24,7 @@ from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON
 from tests.conftest import THREE_STEPS, GivenFiles, GivenSettings
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
-from tests.journeys.doors import command, events_of, of_kind, tool_call
+from tests.journeys.doors import command, events_of, of_kind, tool_call, worth
 from tests.journeys.given_workflows import begin, step
 from tests.journeys.rich_session import report
 from tests.journeys.strangers.product import PROGRAM
@@ -86,8 +86,8 @@ def test_a_report_after_a_yes_is_confirmed_and_one_without_is_a_claim(runtime: R
 
     confirmed, claimed = advance(runtime, asked), advance(runtime, unasked)
 
-    assert confirmed["evidence"] == {"verified": 1, "unverified": 0, "contradicted": 0, "stale": 0}
-    assert claimed["evidence"] == {"verified": 0, "unverified": 1, "contradicted": 0, "stale": 0}
+    assert worth(confirmed) == {"confirmed": 1}
+    assert worth(claimed) == {"claimed": 1}
     (held,) = claims_of(runtime, asked)
     assert (held["check"], held["level"]) == ("person", "confirmed")
     (lacking,) = claims_of(runtime, unasked)
@@ -152,7 +152,7 @@ def test_where_a_person_must_confirm_the_step_blocks_and_says_where(runtime: Run
     assert "did not see this report" in other["blockers"][0]["message"]
     answer(seat(runtime, Person("y")), "run.confirm", session=third["session"]["sessionId"])
     done = report(runtime, other["retryAckToken"], notes="I dropped the database.")
-    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
 @pytest.mark.promise("people.insisted-on")
@@ -170,7 +170,7 @@ def test_where_a_person_must_confirm_a_yes_before_the_report_is_not_enough(
 
     assert "did not see this report" in blocked["blockers"][0]["message"]
     assert "I dropped the database." in person.shown[0]
-    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
 @pytest.mark.promise("people.insisted-on")

@@ -16,6 +16,7 @@ belongs to, so that no reader looks again.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator
 from typing import Any, assert_never
 
@@ -27,8 +28,7 @@ from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
 from handrail.engine.judge.arrival import DECLINED, LET_CONFIRM, NOT_CONFIRMED
 from handrail.engine.judge.artifact_spots import Spot, find_spots
 from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
-from handrail.engine.judge.changed_claims import Comparison, find_named_files, read_listed, widen
-from handrail.engine.judge.counted_words import count_failed, find_unprinted
+from handrail.engine.judge.changed_claims import Comparison, find_named_files, locate, read_listed, widen
 from handrail.engine.judge.named_places import read_place
 from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
@@ -203,6 +203,9 @@ class _Weighing:
         self._body = found.artifact.body
         self._known = known
         self._issues: list[Issue] = []
+        self._repeated: set[str] = set()
+        """Places that name again what a place before them does, in another spelling."""
+        self._named: dict[tuple[object, ...], str] = {}
         if contract is None:
             return
         copied = find_copied(self._body, contract.example)
@@ -262,22 +265,15 @@ class _Weighing:
         check: EvidenceCheck = "path_exists" if isinstance(rule, PathExists) else "place_exists"
         pointer, asked = _pointer(spot[0]), read_place(rule, *spot[1:])
         seen = self._known.sighting.places.get(asked)
+        if self._is_repeated(check, pointer, (posixpath.normpath(asked.path), asked.line, asked.quote)):
+            return
         if isinstance(rule, PathExists) and self._is_in_tree(asked.path):
             self._claim(check, pointer, level="observed")
         elif seen is None or seen.state == "unreadable":
             why = self._known.sighting.trouble if seen is None else seen.note
             self._claim(check, pointer, verdict="unknown", fact=why)
         elif seen.state == "here":
-            if isinstance(rule, PathExists) and rule.is_told:
-                self._claim(
-                    check, pointer, verdict="unknown", fact="it is there; the rest is the agent's word"
-                )
-            else:
-                self._claim(check, pointer, level="observed")
-        elif seen.state == "quote_missing" and asked.is_doubtful and isinstance(rule, PlaceExists):
             self._claim(check, pointer, level="observed")
-            beside = _pointer((*spot[0][:-1], rule.quoted_in))
-            self._claim(check, beside, verdict="unknown", fact=_describe_place(seen))
         elif seen.state == "missing" and self._was_deleted(asked.path):
             fact = f"{make_readable(asked.path)} was deleted in this run"
             self._claim(check, pointer, verdict="unknown", fact=fact)
@@ -285,6 +281,12 @@ class _Weighing:
             self._claim(check, pointer, verdict="missing", fact=_describe_place(seen))
         else:
             self._refute(check, pointer, rule.demand, _describe_place(seen) + self._name_changes())
+
+    def _is_repeated(self, check: EvidenceCheck, pointer: str, thing: tuple[object, ...]) -> bool:
+        """One thing is one claim of a report, however often and however it is written."""
+        is_new = self._named.setdefault((check, *thing), pointer) == pointer
+        self._repeated |= set() if is_new else {pointer}
+        return not is_new
 
     def _is_in_tree(self, path: str) -> bool:
         """Whether the present tree has it as a change: a link counts as itself, wherever it leads."""
@@ -315,7 +317,12 @@ class _Weighing:
             return
         compared = Comparison(changes, sighting)
         for way, path, around in listed:
-            result = compared.judge(read_listed(rule, path, around))
+            file = read_listed(rule, path, around)
+            if self._is_repeated(
+                "changed_in_run", _pointer(way), (file.change, locate(sighting, path).paths or path)
+            ):
+                continue
+            result = compared.judge(file)
             if result.verdict == "contradicted":
                 fact = result.fact + self._name_changes()
                 self._refute("changed_in_run", _pointer(way), rule.demand, fact)
@@ -358,11 +365,8 @@ class _Weighing:
             case Ran():
                 expected = self._expected_status(rule, way, around)
                 receipt_id = around.get(rule.receipt) if rule.receipt else None
-                said = [value for value in around.values() if isinstance(value, str)]
-                result = match_run(self._known, text, expected, receipt_id, said)
+                result = match_run(self._known, text, expected, receipt_id)
                 check: EvidenceCheck = "ran"
-                if expected == 0:
-                    self._doubt_words(way, around, result)
             case RedThenGreen():
                 result = match_red_then_green(self._known, text)
                 check = "red_then_green"
@@ -430,24 +434,6 @@ class _Weighing:
             )
         )
 
-    def _doubt_words(self, way: tuple[str, ...], around: dict[str, Any], result: RunResult) -> None:
-        """Numbers beside a command that ended with 0, which nothing counted: they are the agent's word."""
-        own = [one for one in self._known.receipts if one.receipt_id in result.refs]
-        if result.verdict == "contradicted" or any(one.counts is not None for one in own):
-            return
-        printed = [text for one in own for text in (one.head, one.tail)]
-        for name, told in around.items():
-            if not isinstance(told, str) or name == way[-1]:
-                continue
-            failed, passed = count_failed(told), 0
-            if result.verdict == "holds":
-                passed = find_unprinted(told, printed)
-            if failed or passed:
-                fact = f"it says {passed} passed, and the program printed no such number"
-                if failed:
-                    fact = f"it says {failed} failed beside exit 0, and no receipt counts them"
-                self._claim("ran", _pointer((*way[:-1], name)), verdict="unknown", fact=fact)
-
     def _expected_status(self, rule: Ran, way: tuple[str, ...], around: dict[str, Any]) -> int | None:
         told = around.get(rule.status) if rule.status else None
         if isinstance(told, int) and not isinstance(told, bool):
@@ -478,7 +464,7 @@ class _Weighing:
 
     def _add_unchecked(self, rules: tuple[Evidence, ...]) -> None:
         """What no rule could look at is well-formed and unverified."""
-        told = {claim.pointer for claim in self.claims}
+        told = {claim.pointer for claim in self.claims} | self._repeated
         paths = {rule.at for rule in rules if isinstance(rule, PathExists | PlaceExists | Ran | RedThenGreen)}
         for path in sorted(paths):
             for way, value, _ in find_spots(self._body, path):

@@ -29,7 +29,6 @@ from handrail.engine.events import (
     ReceiptRecorded,
 )
 from handrail.engine.judge.artifacts import JudgedArtifact
-from handrail.engine.judge.counted_words import find_miscount
 from handrail.engine.reasons import Reason
 from handrail.engine.receipts import (
     ELSEWHERE,
@@ -64,8 +63,6 @@ class AskedPlace(msgspec.Struct, frozen=True, kw_only=True):
     end: int = 0
     """The last line, where several are named."""
     quote: str = ""
-    is_doubtful: bool = False
-    """The quotation may be none: where it is not found, nothing is refused."""
     written: str = ""
     """The text that path and line were read from, where it differs."""
 
@@ -201,10 +198,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """What to do instead of running it again."""
 
 
-def match_run(
-    known: Witnessed, text: str, expected: int | None, receipt_id: Any, said: list[str]
-) -> RunResult:
-    """The receipt of a command line; `said` are the texts beside it, which may count tests."""
+def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any) -> RunResult:
+    """The receipt of a command line."""
     command = suggest_command(known, text)
     if isinstance(receipt_id, str) and receipt_id.strip():
         own = tuple(one for one in known.receipts if one.receipt_id == receipt_id.strip())
@@ -221,11 +216,11 @@ def match_run(
         if expected and _has_ended(own[0], expected):  # a failure that is shown on purpose may be older
             fact = describe_outcome(own[0].outcome) + _name_folder(own[0])
             return RunResult(verdict="holds", fact=fact, refs=(own[0].receipt_id,))
-        result = judge_receipts(known, own, expected, said, command, make_readable(text.strip()))
+        result = judge_receipts(known, own, expected, command, make_readable(text.strip()))
         return msgspec.structs.replace(result, fact=result.fact + _name_folder(own[0]))
     own = _find_receipts(known, text)
     return (
-        judge_receipts(known, own, expected, said, command, make_readable(text.strip()))
+        judge_receipts(known, own, expected, command, make_readable(text.strip()))
         if own
         else _tell_folders(known, text, command)
     )
@@ -241,7 +236,7 @@ def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
         if longer is not None:
             fact = f"it ran within a longer line, whose status is not its own: {_show_argv(longer)}"
             return RunResult(verdict="unknown", fact=fact, refs=(longer.receipt_id,), command=command)
-        result = judge_receipts(known, (), None, [], command, name)
+        result = judge_receipts(known, (), None, command, name)
         return msgspec.structs.replace(result, fix=_NAME_THE_COMMAND) if _is_sentence(text) else result
     if not told:
         return _tell_unknown_folder(found[-1], command)
@@ -429,7 +424,6 @@ def judge_receipts(
     known: Witnessed,
     own: tuple[ReceiptRecorded, ...],
     expected: int | None,
-    said: list[str],
     command: str,
     name: str,
 ) -> RunResult:
@@ -453,7 +447,7 @@ def judge_receipts(
     if newest.uncounted and expected == 0 and not is_older and ended == "exit 0":
         fact = f"{name}: {make_readable(newest.uncounted)}, so nothing shows that a test ran"
         return RunResult(verdict="missing", fact=fact, refs=refs, command=command)
-    wrong = "" if is_older else _contradiction(newest, expected, said)
+    wrong = "" if is_older else _contradiction(newest, expected)
     if wrong:
         fact = f"{name}: {wrong} (receipt {newest.receipt_id})"
         return RunResult(verdict="contradicted", fact=fact, refs=refs, command=command)
@@ -472,14 +466,14 @@ def judge_receipts(
     return RunResult(verdict="holds", fact=ended + _name_unlooked(known), refs=refs, command=command)
 
 
-def _contradiction(newest: ReceiptRecorded, expected: int | None, said: list[str]) -> str:
+def _contradiction(newest: ReceiptRecorded, expected: int | None) -> str:
     if expected is not None:
         ended = newest.outcome
         if not isinstance(ended, Exited) or ended.status != expected:
             return f"it ended with {describe_outcome(ended)}, not exit {expected}; if that shows it, say so"
         if expected == 0 and not has_passed(ended, newest.counts):
             return "its report counts no test that passed, or one that failed"
-    return "" if newest.counts is None else find_miscount(said, newest.counts)
+    return ""
 
 
 def _has_ended(receipt: ReceiptRecorded, status: int) -> bool:
@@ -490,7 +484,7 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
     """A test guards something if it failed before and passes now."""
     own = _find_receipts(known, text) or _find_in_one_folder(known, text)
     name, command = make_readable(text.strip()), suggest_command(known, text)
-    green = judge_receipts(known, own, 0, [], command, name)
+    green = judge_receipts(known, own, 0, command, name)
     if green.verdict in ("contradicted", "unknown"):
         return green
     red = [one for one in own if _has_failed(one) and one.tree_after != known.sighting.tree]

@@ -145,7 +145,7 @@ def _judge_again(known: Witnessed, receipt: ReceiptRecorded) -> RunResult:
     command = suggest_command(known, line)
     if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
         command = command.replace(" --", f" --directory {receipt.directory} --", 1)
-    return judge_receipts(known, own, None, [], command, make_readable(line)[:120])
+    return judge_receipts(known, own, None, command, make_readable(line)[:120])
 
 
 def _find_unlisted(known: Witnessed) -> list[Outdated]:
@@ -266,7 +266,7 @@ def find_unrun_check(known: Witnessed) -> RunResult | None:
             one.argv_digest == pinned.argv_digest and one.directory == NOT_TOLD for one in known.receipts
         ):
             return None  # a client's shell ran it, nobody knows where
-        result = judge_receipts(known, own, None, [], command, f"the check {pinned.name}")
+        result = judge_receipts(known, own, None, command, f"the check {pinned.name}")
         if result.verdict not in ("missing", "stale"):
             return None
         first = first or result
@@ -309,7 +309,7 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
         fact = f"the project declared no check {check} when this run began"
         return Claim(pointer="/", check="ran", verdict="unknown", fact=fact), None
     own = find_check_receipts(known, pinned)
-    result = judge_receipts(known, own, 0, [], f"handrail check run {check}", check)
+    result = judge_receipts(known, own, 0, f"handrail check run {check}", check)
     claim = Claim(
         pointer="/",
         check="ran",

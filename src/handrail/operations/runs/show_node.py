@@ -38,6 +38,7 @@ from handrail.projections.evidence import (
     describe_level,
     describe_sum_at,
     is_from_elsewhere,
+    level_of,
     sum_evidence,
 )
 from handrail.projections.needs import resume_prompt
@@ -469,7 +470,7 @@ def _claim(claim: Claim, caveat: str) -> NodeClaim:
         contract_ref=claim.contract_ref,
         pointer=claim.pointer,
         check=claim.check,
-        level=claim.level,
+        level=level_of(claim),
         verdict=claim.verdict,
         told=", ".join(filter(None, (describe_level(claim), caveat))),
         refs=list(claim.refs),
