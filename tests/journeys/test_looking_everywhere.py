@@ -199,7 +199,7 @@ def test_checks_that_rewrite_each_others_files_are_told_the_cause_and_pass_as_un
 
 
 @pytest.mark.promise("receipt.rewritten-files")
-def test_who_does_not_run_a_stale_check_again_is_not_excused_by_another_that_writes(site: Site) -> None:
+def test_who_does_not_run_a_stale_check_again_goes_on_with_a_gap_and_no_excuse(site: Site) -> None:
     write_script(site, "two.py", "2")
     site.write("gen.txt", "0")
     commit(site.root)
@@ -210,7 +210,12 @@ def test_who_does_not_run_a_stale_check_again_is_not_excused_by_another_that_wri
     report = changed("src/bill.py", "gen.txt")
 
     assert site.send(report)["kind"] == "blocked"
-    assert site.send(report)["kind"] == "blocked"
+    went_on = site.send(report)
+
+    assert went_on["kind"] == "ok"
+    (gap,) = [one for one in went_on["warnings"] if one["code"] == "GAP_RECORDED"]
+    assert "rests on what did not pass on the present files" in gap["message"]
+    assert ("/checks/0/command", "stale") in [one[:2] for one in site.claims()]
 
 
 @pytest.mark.promise("evidence.code.by-products")

@@ -6,6 +6,7 @@ that the command was a good one.
 
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
+import posixpath
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, assert_never
 
@@ -13,6 +14,7 @@ import msgspec
 
 from handrail.contract.json.canonical import digest
 from handrail.engine.command_lines import read_words
+from handrail.ports.checks import ReportFormat
 
 ELSEWHERE = "outside the project of the run"
 """In place of a receipt's directory: such a receipt counts for no claim."""
@@ -32,7 +34,7 @@ class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """Relative to the project; empty: logs of older versions do not tell it, nor what follows."""
     timeout_seconds: int = 0
     report_path: str = ""
-    report_format: Literal["", "junit", "jest"] = ""
+    report_format: Literal["", ReportFormat] = ""
 
 
 class _Ended(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True):
@@ -109,6 +111,74 @@ def has_passed(outcome: RunOutcome, counts: Counts | None, uncounted: str = "") 
     if counts is None:
         return True
     return counts.passed > 0 and counts.failed == 0 and counts.errors == 0
+
+
+_RUNNERS = frozenset({"pytest", "py.test", "unittest", "jest", "vitest", "mocha", "cargo", "go"})
+_FOUND_NONE = {"pytest": 5, "py.test": 5, "unittest": 5}
+"""The status with which a runner says that it found no test."""
+_ONLY_TELLING = frozenset(
+    {
+        "--collect-only",
+        "--co",
+        "--setup-plan",
+        "--listTests",
+        "--list-tests",
+        "--no-run",
+        "--help",
+        "--version",
+    }
+)
+"""Words with which a runner runs no test."""
+NOT_STARTED_BY_SHELL = (126, 127)
+
+
+def explain_not_run(argv: Sequence[str], outcome: RunOutcome, counts: Counts | None) -> str:
+    """Why nothing ran, so that it has neither passed nor failed; empty: something did, as far as is known."""
+    words = read_words(argv).words if len(argv) == 1 else tuple(argv)
+    runners = [name for name in map(posixpath.basename, words) if name in _RUNNERS]
+    match outcome:
+        case NotStarted():
+            return describe_outcome(outcome)
+        case Exited(status=status) if status in NOT_STARTED_BY_SHELL:
+            return f"a shell found no such program, or could not start it (exit {status})"
+        case Exited(status=status) if any(_FOUND_NONE.get(name) == status for name in runners):
+            return f"no test was found, or all were deselected (exit {status})"
+        case Exited() if runners and not _ONLY_TELLING.isdisjoint(words):
+            return "it was asked to tell, not to run"
+        case Exited() if counts is not None and not counts.passed + counts.failed + counts.errors:
+            return (
+                f"all {counts.skipped} tests were skipped" if counts.skipped else "its report counts no test"
+            )
+        case Exited() | Signalled() | TimedOut() | StatusUnknown():
+            return ""
+        case never:
+            assert_never(never)
+
+
+_FAILED_TESTS = {"pytest": 1, "py.test": 1}
+"""The status with which a runner says that tests failed; others are errors of its own, or of its call."""
+
+
+def has_tests_failed(argv: Sequence[str], outcome: RunOutcome, counts: Counts | None) -> bool:
+    """Whether it is a test that failed: no syntax error, missing file or wrong call, as far as is known."""
+    if not isinstance(outcome, Exited) or outcome.status == 0 or explain_not_run(argv, outcome, counts):
+        return False
+    if counts is not None:
+        return counts.failed > 0
+    words = read_words(argv).words if len(argv) == 1 else tuple(argv)
+    named = [_FAILED_TESTS[one] for one in map(posixpath.basename, words) if one in _FAILED_TESTS]
+    return not named or outcome.status in named
+
+
+def compare_counts(first: Counts | None, last: Counts | None) -> str:
+    """Both numbers, where fewer tests ran than at the start or more were skipped; else empty."""
+    if first is None or last is None:
+        return ""
+    before, now = (one.passed + one.failed + one.errors for one in (first, last))
+    told = [f"{now} tests ran, {before} at the start of the run"] if now < before else []
+    if last.skipped > first.skipped:
+        told.append(f"{last.skipped} skipped, {first.skipped} at the start of the run")
+    return "; ".join(told)
 
 
 def is_status_own(argv: Sequence[str], check: str = "") -> bool:

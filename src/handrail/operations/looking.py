@@ -16,6 +16,7 @@ from handrail.engine.code_trees import find_baseline, find_nearest_tree, find_tr
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.run_claims import (
+    MOST_PATHS_SINCE,
     AskedPlace,
     ChangedPaths,
     LocatedPath,
@@ -23,6 +24,7 @@ from handrail.engine.judge.run_claims import (
     SeenPlace,
     Sighting,
 )
+from handrail.engine.receipts import has_tests_failed
 from handrail.operations.kept_trees import load_tree
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, Unseen, Worktree
 from handrail.runtime.runtime import Runtime
@@ -30,8 +32,6 @@ from handrail.runtime.runtime import Runtime
 MOST_BRANCHES = 20
 """Other branches whose files are looked at."""
 MOST_RECEIPT_TREES = 8
-MOST_PATHS_SINCE = 200
-"""Paths that changed since a command ran."""
 MOST_LISTED = 2_000
 """Texts that are located as files."""
 NOT_HERE = "the project of the run is not where it was begun, or not on this machine"
@@ -249,7 +249,13 @@ class _Files:
         """
         receipts = [held.fact for held in list_receipts(self._history, node.run_id)]
         last = {(one.argv_digest, one.directory): one for one in receipts}
+        failed = {
+            (one.argv_digest, one.directory): one
+            for one in receipts
+            if has_tests_failed(one.argv, one.outcome, one.counts)
+        }
         newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
+        newest += failed.values()
         trees = dict.fromkeys(one.tree_after for one in newest)
         found: dict[str, tuple[str, ...]] = {}
         for tree_id in [one for one in trees if one and one != self._tree.tree_id][:MOST_RECEIPT_TREES]:

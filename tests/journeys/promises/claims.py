@@ -73,6 +73,12 @@ PROMISES: tuple[Promise, ...] = (
         "confirmed by a person is shown as proof; the end of a run names what rests on the agent's word.",
     ),
     Promise(
+        "evidence.stale-once",
+        "trust, 14",
+        "A receipt of other files, or of nothing that ran, refuses a report once; then it is a gap. What a "
+        "report leaves out and what declared checks write as reports make nothing stale.",
+    ),
+    Promise(
         "evidence.nothing-ran",
         "trust, 10",
         "A check that ran no test has neither passed nor failed, and the reply says so.",

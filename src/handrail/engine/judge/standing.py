@@ -24,8 +24,10 @@ from handrail.engine.judge.run_claims import (
     RunResult,
     StandingClaims,
     Witnessed,
+    choose_strongest,
     find_check_receipts,
     is_command_of,
+    is_of_present_files,
     judge_receipts,
     list_paths,
     suggest_command,
@@ -33,7 +35,14 @@ from handrail.engine.judge.run_claims import (
 )
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
-from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, StatusUnknown, describe_outcome, has_passed
+from handrail.engine.receipts import (
+    ELSEWHERE,
+    NOT_TOLD,
+    StatusUnknown,
+    describe_outcome,
+    explain_not_run,
+    has_passed,
+)
 from handrail.workflows.compiled import ChangedInRun, CompiledWorkflow
 
 FACT_BYTES = 300
@@ -232,7 +241,6 @@ class FailingCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_failing(known: Witnessed) -> list[FailingCheck]:
     """The commands of the last list and the declared checks that fail on the present files."""
-    tree = known.sighting.tree
     by_id: dict[str, ReceiptRecorded] = {one.receipt_id: one for one in known.receipts}
     listed = [
         by_id[claim.refs[-1]]
@@ -243,10 +251,12 @@ def find_failing(known: Witnessed) -> list[FailingCheck]:
     groups += [find_check_receipts(known, pinned) for pinned in known.checks]
     found: dict[str, FailingCheck] = {}
     for own in groups:
-        here = [one for one in own if tree and one.tree_after == tree]
+        here = [one for one in own if is_of_present_files(known, one)]
         if not here or isinstance(here[-1].outcome, StatusUnknown):
             continue
-        last = here[-1]
+        last = choose_strongest(here)
+        if explain_not_run(last.argv, last.outcome, last.counts):
+            continue
         if not has_passed(last.outcome, last.counts, last.uncounted):
             name = last.check or make_readable(" ".join(last.argv))[:120]
             ended = describe_outcome(last.outcome)
@@ -282,7 +292,7 @@ def explain_rewriting(known: Witnessed, result: RunResult) -> str:
     if result.verdict != "stale" or not result.refs or result.refs[-1] not in order:
         return ""
     receipt = known.receipts[order[result.refs[-1]]]
-    refused = [known.receipts[order[ref]] for ref in known.told_stale if ref in order]
+    refused = [known.receipts[order[ref]] for ref in known.told_receipts if ref in order]
     if not any(_ran_after(known, one, order) for one in refused):
         return ""
     paths = {make_readable(path) for path in known.sighting.since.get(receipt.tree_after, ())}
@@ -318,7 +328,8 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
         fact=result.fact,
         refs=result.refs,
     )
-    if result.verdict in ("holds", "unknown"):
+    is_told = bool(result.refs) and result.refs[-1] in known.told_receipts
+    if result.verdict in ("holds", "unknown") or (is_told and result.verdict != "contradicted"):
         return claim, None
     message = f"This step needs the check {check} to pass on the present files: {result.fact}."
     reason = Reason(

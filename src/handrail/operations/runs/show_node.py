@@ -27,7 +27,7 @@ from handrail.engine.history import (
     seen_at,
 )
 from handrail.engine.navigate import Running, leaves_of, step_key
-from handrail.engine.receipts import describe_outcome, has_passed, is_status_own
+from handrail.engine.receipts import describe_outcome, explain_not_run, has_passed, is_status_own
 from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
@@ -487,7 +487,8 @@ def _receipt(held: Receipt) -> NodeReceipt:
         directory=fact.directory,
         outcome=describe_outcome(fact.outcome),
         has_passed=is_status_own(fact.argv, fact.check)
-        and has_passed(fact.outcome, fact.counts, fact.uncounted),
+        and has_passed(fact.outcome, fact.counts, fact.uncounted)
+        and not explain_not_run(fact.argv, fact.outcome, fact.counts),
         by=fact.by,
         at=held.at,
         duration_ms=fact.duration_ms,
