@@ -65,6 +65,20 @@ def test_the_closing_line_names_five_things_of_the_agents_word_and_what_would_sh
     assert spent <= 120 + 20  # twenty for what the line says without evidence
 
 
+@pytest.mark.promise("evidence.nothing-ran")
+def test_the_closing_line_tells_that_fewer_tests_ran_than_at_the_start(site: Site) -> None:
+    site.declare(tests={"command": ["cat", "said"], "report": {"path": "-", "format": "tap"}})
+    site.write("said", "1..2\nok 1\nok 2\n")
+    site.begin(step("change", **CHANGE))
+    site.run_declared("tests")
+    site.write("said", "1..1\nok 1\n")
+    site.run_declared("tests")
+
+    done = site.send(changed("said", check="tests"))
+
+    assert "; tests: 1 tests ran, 2 at the start of the run; " in done["closing"]
+
+
 @pytest.mark.promise("evidence.worth")
 def test_a_decision_that_steers_the_run_claims_nothing(site: Site) -> None:
     site.begin(LOOP, step("tell"))

@@ -6,6 +6,7 @@ whole tree only where a contract asks about it. What cannot be seen is unknown, 
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 
 import msgspec
@@ -76,7 +77,7 @@ def look(rt: Runtime, history: History, node: Node, wanted: Look, directory: str
             is_tree_due=wanted.wants_tree,
         )
         return Seen(sighting=unknown, tree=tree)
-    changes = files.drop_unlisted(changes)
+    changes = files.find_hidden(changes)
     named = files.locate([*wanted.files, *missing])
     sighting = Sighting(
         places=places,
@@ -136,18 +137,19 @@ class _Files:
             changed=found.changed, arrived=found.arrived, added=found.added, deleted=found.deleted
         )
 
-    def drop_unlisted(self, changes: ChangedPaths) -> ChangedPaths:
-        """Without files that only left the list: one that is ignored now, and is still there."""
+    def find_hidden(self, changes: ChangedPaths) -> ChangedPaths:
+        """With files that only left the list told as such: one that is ignored now, and is still there.
+
+        Nobody sees any more what is in them, so they have changed.
+        """
         named = changes.deleted[:MOST_PLACES]
         located = self._rt.worktree().locate_files(self._directory, named)
         kept = {path for path, one in zip(named, located, strict=True) if one.is_there and path in one.paths}
-        if not kept:
-            return changes
+        kept -= widen(posixpath.dirname(path) for path in changes.added)  # it is a folder now
         return msgspec.structs.replace(
             changes,
-            changed=tuple(path for path in changes.changed if path not in kept),
-            arrived=tuple(path for path in changes.arrived if path not in kept),
             deleted=tuple(path for path in changes.deleted if path not in kept),
+            hidden=tuple(sorted(kept)),
         )
 
     def locate(self, named: Sequence[str]) -> dict[str, LocatedPath]:

@@ -41,6 +41,7 @@ from handrail.engine.history import (
     list_receipts,
     way_to,
 )
+from handrail.engine.receipts import compare_counts
 
 _NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
 _WORST_FIRST: tuple[EvidenceVerdict, ...] = ("contradicted", "stale", "missing", "unknown", "holds")
@@ -280,6 +281,16 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     told = "; ".join(f"{', '.join(texts)} ({proof} would show it)" for proof, texts in proofs.items())
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     return f"only the agent's word: {told}{more}"
+
+
+def describe_fewer(history: History, node_id: NodeId) -> str:
+    """Of commands that counted tests: where fewer ran in the end than at the start, or more were skipped."""
+    counted: dict[tuple[str, str], list[ReceiptRecorded]] = {}
+    for held in list_receipts(history, history.nodes[node_id].run_id):
+        if held.fact.counts is not None:
+            counted.setdefault((held.fact.argv_digest, held.fact.directory), []).append(held.fact)
+    told = [(own[-1], compare_counts(own[0].counts, own[-1].counts)) for own in counted.values()]
+    return "; ".join(f"{_cut(one.check or ' '.join(one.argv))}: {fewer}" for one, fewer in told if fewer)
 
 
 def _could_be_proven(claim: Claim) -> bool:

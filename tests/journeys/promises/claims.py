@@ -73,6 +73,11 @@ PROMISES: tuple[Promise, ...] = (
         "confirmed by a person is shown as proof; the end of a run names what rests on the agent's word.",
     ),
     Promise(
+        "evidence.unseen-leaving",
+        "trust, 16",
+        "A file that the run began with and that git ignores since then has changed, and is named.",
+    ),
+    Promise(
         "evidence.stale-once",
         "trust, 14",
         "A receipt of other files, or of nothing that ran, refuses a report once; then it is a gap. What a "

@@ -365,7 +365,10 @@ class _Weighing:
 
     def _tell_unlisted(self, rule: ChangedInRun, pointer: str, unlisted: list[str]) -> None:
         """Refused once, by name. Somebody else may have changed them: the next report passes with a gap."""
-        fact = f"changed in this run and not listed: {list_paths(unlisted)}"
+        changes = self._known.sighting.changes
+        hidden = [] if changes is None else [path for path in unlisted if path in changes.hidden]
+        told = f" (git ignores now: {list_paths(hidden)})" if hidden else ""
+        fact = f"changed in this run and not listed: {list_paths(unlisted)}{told}"
         paths = tuple(make_readable(path) for path in unlisted[:MOST_PATHS_KEPT])
         if set(paths) <= self._known.named_before:
             self._refute("changed_in_run", pointer, "shown", fact, paths)

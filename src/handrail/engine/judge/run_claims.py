@@ -89,6 +89,8 @@ class ChangedPaths(msgspec.Struct, frozen=True, kw_only=True):
     added: tuple[str, ...] = ()
     """Those of both that the run did not begin with."""
     deleted: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    """Those that are still there and left git's list of files: ignored or excluded in this run."""
     is_partial: bool = False
     """Only since the files were first recorded, later than the run began: more may have changed."""
 
