@@ -43,8 +43,8 @@ ARTIFACT_BOUND = 60
 """What the frame of an artifact may add to each of them."""
 EVIDENCE_BOUND = 25
 """What evidence may add to a step of an honest agent."""
-EVIDENCE_END_BOUND = 40
-"""What its sum may add to the reply that ends a run."""
+EVIDENCE_END_BOUND = 120
+"""What its sum, and what rests on the agent's word alone, may add to the reply that ends a run."""
 BLOCKED_BOUND = 250
 """A blocked reply beside its example: the text as it is, the structured content without its token strings."""
 WHOLE_RUNS = {"wr.bug_investigation": 8_000, "wr.feature_delivery": 9_000}
@@ -175,7 +175,9 @@ def forget_evidence(reply: dict[str, Any]) -> dict[str, Any]:
     """The reply without the sum of its evidence."""
     rest = {key: value for key, value in reply.items() if key != "evidence"}
     if "closing" in rest:
-        rest["closing"] = re.sub(r"; evidence: [^;.]*", "", rest["closing"])
+        rest["closing"] = re.sub(
+            r"; (?:evidence: |everything that can|only the agent's)[^;.]*", "", rest["closing"]
+        )
     return rest
 
 

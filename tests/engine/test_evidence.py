@@ -12,7 +12,9 @@ from handrail.engine.events import (
     ReceiptRecorded,
 )
 from handrail.engine.judge.artifacts import Place, judge_report
-from handrail.engine.judge.evidence import find_copied, find_inconsistent, plan_look, weigh
+from handrail.engine.judge.copied_examples import find_copied
+from handrail.engine.judge.evidence import find_inconsistent, plan_look, weigh
+from handrail.engine.judge.red_then_green import match_red_then_green
 from handrail.engine.judge.run_claims import (
     AskedPlace,
     ChangedPaths,
@@ -21,9 +23,11 @@ from handrail.engine.judge.run_claims import (
     Witnessed,
     suggest_command,
 )
+from handrail.engine.judge.standing import find_failing
 from handrail.engine.receipts import (
     Counts,
     Exited,
+    NotStarted,
     PinnedCheck,
     RunOutcome,
     StatusUnknown,
@@ -102,27 +106,30 @@ def seeing(changed: tuple[str, ...] = ("src/bill.py",), **fields: Any) -> Sighti
     return Sighting(tree=NOW, changes=ChangedPaths(changed=changed, **fields))
 
 
-@pytest.mark.promise("evidence.counted-words")
-@pytest.mark.parametrize(
-    ("summary", "printed", "doubted"),
-    [
-        ("412 passed", "3 passed in 0.1s", True),
-        ("412 passed", "", True),
-        ("12 passed", "Ran 12 tests in 0.003s", False),
-        ("15 passed", "3 passed\n12 passed", False),
-        ("All of them.", "", False),
-        ("about 400 passed", "", False),
-    ],
-)
-def test_a_number_that_the_program_did_not_print_is_the_agents_word(
-    summary: str, printed: str, doubted: bool
-) -> None:
+@pytest.mark.promise("evidence.no-prose")
+@pytest.mark.parametrize("summary", ["412 passed", "3 failed", "0 tests ran", "all 900 tests are green"])
+@pytest.mark.parametrize("counts", [None, Counts(passed=4)])
+def test_a_number_in_a_sentence_is_a_sentence(summary: str, counts: Counts | None) -> None:
     check = {"command": "pytest -q", "exitCode": 0, "summary": summary}
-    ran = msgspec.structs.replace(receipt(), head=printed)
 
-    result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=(ran,)))
+    result = weighed(
+        CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=(receipt(counts=counts),))
+    )
 
-    assert sorted(one[2] for one in of(result, "ran")) == ["holds", *(["unknown"] if doubted else [])]
+    assert of(result, "ran") == [("/checks/0/command", "ran", "holds", "exit 0")]
+
+
+@pytest.mark.promise("evidence.worth")
+def test_one_file_in_four_spellings_is_one_file_and_a_false_word_is_still_seen() -> None:
+    spelt = ["src/bill.py", "./src/bill.py", " src/bill.py", "src/bill.py "]
+    listed = [{"path": path, "change": "modified", "why": "Rounding."} for path in spelt]
+    known = Witnessed(sighting=seeing(), receipts=(receipt(),))
+
+    honest = weighed(CHANGED | {"files": listed}, known)
+    liar = weighed(CHANGED | {"files": [*listed, listed[1] | {"change": "added"}]}, known)
+
+    assert [one[2] for one in of(honest, CHANGES)] == ["holds"]
+    assert [one[2] for one in of(liar, CHANGES)] == ["holds", "contradicted"]
 
 
 @pytest.mark.promise("evidence.ran")
@@ -189,8 +196,12 @@ def test_a_renamed_file_had_a_name_that_the_run_began_with(before: str, verdict:
         ([receipt(outcome=Exited(status=1), tree=BEFORE), receipt()], "ran", "holds"),
         ([receipt(), receipt(outcome=Exited(status=1))], "observed", "contradicted"),
         ([receipt(counts=Counts(passed=4))], "ran", "holds"),
-        ([receipt(counts=Counts(passed=3))], "observed", "contradicted"),
-        ([receipt(counts=Counts())], "observed", "contradicted"),
+        ([receipt(counts=Counts(passed=3))], "ran", "holds"),
+        ([receipt(counts=Counts())], "claimed", "missing"),
+        ([receipt(counts=Counts(skipped=7))], "claimed", "missing"),
+        ([receipt(outcome=Exited(status=5))], "claimed", "missing"),
+        ([receipt(outcome=Exited(status=127))], "claimed", "missing"),
+        ([receipt(outcome=NotStarted(reason="no such program"))], "claimed", "missing"),
     ],
 )
 def test_a_command_counts_by_its_newest_receipt_on_the_present_files(
@@ -200,76 +211,6 @@ def test_a_command_counts_by_its_newest_receipt_on_the_present_files(
 
     ((_, found_level, found, _),) = of(result, "ran")
     assert (found_level, found) == (level, verdict)
-
-
-@pytest.mark.promise("evidence.counted-words")
-@pytest.mark.parametrize(
-    ("summary", "verdict"),
-    [
-        ("412 passed", "holds"),
-        ("412 passed, 3 failed", "holds"),
-        ("3 failed", "holds"),
-        ("412 tests passed; 3 tests failed.", "holds"),
-        ("412 of 415 passed", "holds"),
-        ("412/415 passed in 3.20s", "holds"),
-        ("400 passed; 12 passed; 3 failed", "holds"),
-        ("about 400 passed", "holds"),
-        ("more than 400 passed", "holds"),
-        ("~400 passed", "holds"),
-        ("412 passed (900 failed before the fix)", "holds"),
-        ("it was 7 failed, it is 3 failed", "holds"),
-        ("2 xfailed, 9 files passed the linter", "holds"),
-        ("Ran v1.5 passed", "holds"),
-        ("All of them.", "holds"),
-        ("413 passed", "contradicted"),
-        ("1,412 passed", "contradicted"),
-        ("412 passed, 900 failed", "contradicted"),
-        ("412 passed, 0 failed", "contradicted"),
-        ("415 of 415 passed", "contradicted"),
-        ("all 412 tests are passing, 3 fail", "holds"),
-        ("412 green", "holds"),
-        ("all 415 tests are green", "contradicted"),
-        ("all 415 tests pass now", "contradicted"),
-        ("415 tests, 3 failures", "holds"),
-        ("Ran 415 tests in 2.1s", "holds"),
-        ("passed: 412, failed: 3", "holds"),
-        ("412/415 tests OK", "holds"),
-        ("ran 900 tests", "contradicted"),
-        ("passed: 415", "contradicted"),
-        ("✓ 415", "contradicted"),
-        ("415/415 tests OK", "contradicted"),
-    ],
-)
-def test_numbers_of_tests_are_held_against_a_receipt_that_counted(summary: str, verdict: str) -> None:
-    check = {"command": "pytest -q", "exitCode": 1, "summary": summary}
-    counted = receipt(outcome=Exited(status=1), counts=Counts(passed=412, failed=3))
-
-    result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=(counted,)))
-
-    assert [one[2] for one in of(result, "ran")] == [verdict]
-
-
-@pytest.mark.promise("evidence.counted-words")
-@pytest.mark.parametrize(
-    ("summary", "doubted"),
-    [
-        ("3 failed", True),
-        ("1 failed, 40 passed", True),
-        ("4 passed", False),
-        ("0 failed", False),
-        ("1 failed before the fix", False),
-    ],
-)
-def test_failures_beside_exit_0_are_unverified_where_nothing_counted(summary: str, doubted: bool) -> None:
-    check = CHANGED["checks"][0] | {"summary": summary}
-
-    for receipts in ((), (receipt(),)):
-        result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=receipts))
-        words = [one for one in of(result, "ran") if one[0] == "/checks/0/summary"]
-        assert result.judged[0].is_good
-        assert [(level, verdict) for _, level, verdict, _ in words] == (
-            [("claimed", "unknown")] if doubted else []
-        )
 
 
 @pytest.mark.promise("evidence.ran")
@@ -464,18 +405,20 @@ def test_a_rule_between_members_is_read_row_by_row() -> None:
     ("body", "found"),
     [
         ({"decision": "stop"}, ""),
-        ({"decision": "stop", "summary": "All of it is done."}, "/"),
-        ({"decision": "stop", "summary": "All of  it is done."}, "/"),
+        ({"decision": "stop", "summary": "All of it is done, and nothing is left."}, "/"),
+        ({"decision": "stop", "summary": "All of  it is done, and nothing is left."}, "/"),
         ({"decision": "stop", "summary": "Two of them are left."}, ""),
-        ({"summary": "My own words here.", "rows": [{"a": "Copied from the page."}]}, "/rows/0"),
+        ({"summary": "My own words here.", "rows": [{"a": "Copied word by word from the page."}]}, "/rows/0"),
         ({"summary": "My own words here.", "rows": [{"a": "short"}]}, ""),
+        ({"short": "It is there."}, ""),
+        ({"summary": "My own words here.", "rows": [{"a": "It is there."}]}, ""),
     ],
 )
 def test_what_is_copied_from_the_example_is_found(body: Body, found: str) -> None:
     example = {
         "decision": "stop",
-        "summary": "All of it is done.",
-        "rows": [{"a": "Copied from the page."}, {"a": "short"}],
+        "summary": "All of it is done, and nothing is left.",
+        "rows": [{"a": "Copied word by word from the page."}, {"a": "short"}, {"a": "It is there."}],
     }
 
     assert find_copied(body, example) == found
@@ -582,3 +525,138 @@ def test_a_place_is_read_as_editors_compilers_and_people_write_it(ref: str, line
     )
 
     assert look.places == (AskedPlace(path="a.py", line=line, end=end, written=ref),)
+
+
+@pytest.mark.promise("evidence.nothing-ran")
+@pytest.mark.parametrize("outcome", [Exited(status=5), Exited(status=127), NotStarted(reason="gone")])
+def test_what_ran_nothing_neither_passes_nor_fails_and_the_fact_says_so(outcome: RunOutcome) -> None:
+    pinned = PinnedCheck(name="tests", argv=("pytest", "-q"), argv_digest=digest_argv(("pytest", "-q")))
+    known = Witnessed(
+        sighting=seeing(), checks=(pinned,), receipts=(receipt(outcome=outcome, check="tests"),)
+    )
+    told = {"command": "pytest -q", "exitCode": 5, "summary": "There are no tests."}
+
+    assert find_failing(known) == []
+    (boast,) = of(weighed(CHANGED, known), "ran")[:1]
+    (honest,) = of(weighed(CHANGED | {"checks": [told]}, known), "ran")[:1]
+    assert (boast[2], honest[2]) == ("missing", "unknown")
+    assert "so it has neither passed nor failed" in boast[3]
+
+
+@pytest.mark.promise("evidence.nothing-ran")
+def test_a_runner_that_is_asked_to_tell_has_run_nothing() -> None:
+    line = "pytest --collect-only -q"
+    check = {"command": line, "exitCode": 0, "summary": "All."}
+
+    result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=(receipt(line),)))
+
+    assert [one[2] for one in of(result, "ran")] == ["missing"]
+
+
+@pytest.mark.promise("evidence.nothing-ran")
+def test_fewer_tests_than_at_the_start_are_told_beside_the_result() -> None:
+    first = receipt(tree=BEFORE, counts=Counts(passed=5), name="rcp_a")
+    last = receipt(counts=Counts(passed=3, skipped=1), name="rcp_b")
+
+    ((_, level, verdict, fact),) = of(
+        weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(first, last))), "ran"
+    )
+
+    assert (level, verdict) == ("ran", "holds")
+    told = "3 tests ran, 5 at the start of the run; 1 skipped, 0 at the start of the run"
+    assert fact == f"exit 0; {told}"
+
+
+@pytest.mark.promise("evidence.ran")
+def test_on_the_same_files_the_stronger_door_stands_and_opposite_results_are_told() -> None:
+    own = receipt(outcome=Exited(status=1), name="rcp_a")
+    hook = msgspec.structs.replace(receipt(name="rcp_b"), by="client_hook")
+
+    stronger = of(weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(own, hook))), "ran")
+    again = of(weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(own, receipt(name="rcp_c")))), "ran")
+
+    assert [one[2] for one in stronger] == ["contradicted"]
+    assert [one[2] for one in again] == ["holds"]
+    assert "exit 1 on the same files: it is flaky" in again[0][3]
+
+
+@pytest.mark.promise("evidence.stale-once")
+@pytest.mark.parametrize("outcome", [Exited(status=0), Exited(status=5)])
+def test_a_receipt_is_refused_once_and_then_leaves_a_gap(outcome: RunOutcome) -> None:
+    tree = BEFORE if outcome == Exited(status=0) else NOW
+    known = Witnessed(sighting=seeing(), receipts=(receipt(outcome=outcome, tree=tree),))
+
+    first = weighed(CHANGED, known)
+    again = weighed(CHANGED, msgspec.structs.replace(known, told_receipts=frozenset({"rcp_1"})))
+
+    assert len(first.reasons) == 1
+    assert (again.reasons, len(again.gaps)) == ((), 1)
+
+
+@pytest.mark.promise("evidence.stale-once")
+def test_what_a_report_leaves_out_and_what_checks_write_make_nothing_stale() -> None:
+    pinned = PinnedCheck(
+        name="lint",
+        argv=("ruff",),
+        argv_digest="sha256:0",
+        report_path="build/junit.xml",
+        report_format="junit",
+    )
+    sighting = msgspec.structs.replace(
+        seeing(("src/bill.py", "notes.txt", "build/junit.xml")),
+        since={BEFORE: ("build/junit.xml", "notes.txt")},
+    )
+    known = Witnessed(sighting=sighting, receipts=(receipt(tree=BEFORE),), checks=(pinned,))
+    left = [{"path": path, "why": "Of somebody else."} for path in ("notes.txt", "build/junit.xml")]
+
+    unnamed = of(weighed(CHANGED, known), "ran")
+    named = of(weighed(CHANGED | {"leftOut": left}, known), "ran")
+
+    assert (unnamed[0][2], named[0][2]) == ("stale", "holds")
+
+
+@pytest.mark.promise("evidence.red-then-green")
+@pytest.mark.parametrize(
+    ("red", "green", "since", "verdict", "fact"),
+    [
+        (
+            {},
+            {},
+            ("src/bill.py", "tests/test_bill.py"),
+            "holds",
+            "what differs: src/bill.py, tests/test_bill.py",
+        ),
+        ({}, {}, ("tests/test_bill.py",), "unknown", "only tests differ: tests/test_bill.py"),
+        ({}, {}, ("web/bill.spec.ts",), "unknown", "only tests differ"),
+        (
+            {"counts": Counts(passed=1, failed=1)},
+            {"counts": Counts(passed=1)},
+            ("src/bill.py",),
+            "unknown",
+            "1 tests ran, 2 then",
+        ),
+        ({"counts": Counts(errors=1)}, {"counts": Counts(passed=1)}, ("src/bill.py",), "missing", ""),
+        ({"outcome": Exited(status=2)}, {}, ("src/bill.py",), "missing", ""),
+        ({"outcome": Exited(status=4)}, {}, ("src/bill.py",), "missing", ""),
+        (
+            {"steering": {"PYTEST_ADDOPTS": "-k nothing"}},
+            {},
+            ("src/bill.py",),
+            "unknown",
+            "under different PYTEST_ADDOPTS",
+        ),
+    ],
+)
+def test_red_then_green_is_about_what_differs(
+    red: Body, green: Body, since: tuple[str, ...], verdict: str, fact: str
+) -> None:
+    failed = receipt(outcome=Exited(status=1), tree=BEFORE, name="rcp_a")
+    receipts = (
+        msgspec.structs.replace(failed, **red),
+        msgspec.structs.replace(receipt(name="rcp_b"), **green),
+    )
+    sighting = msgspec.structs.replace(seeing(), since={BEFORE: since})
+
+    result = match_red_then_green(Witnessed(sighting=sighting, receipts=receipts), "pytest -q")
+
+    assert (result.verdict, fact in result.fact) == (verdict, True), result.fact

@@ -79,7 +79,7 @@ def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
     text = tool_call(runtime, "continue_workflow", stateToken=going["stateToken"]).text
     assert f"- way: confirmed, answered by {runtime.workspace.account()}: thorough" in text
     done = advance(runtime, going)
-    assert done["evidence"]["verified"] == 1
+    assert done["evidence"]["confirmed"] == 1
     page = answer(runtime, "session.export", sessionId=first["session"]["sessionId"], **{"as": "markdown"})
     assert "chose thorough" in json.dumps(page)
 

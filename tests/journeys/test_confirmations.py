@@ -24,7 +24,7 @@ from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON
 from tests.conftest import THREE_STEPS, GivenFiles, GivenSettings
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
-from tests.journeys.doors import command, events_of, of_kind, tool_call
+from tests.journeys.doors import command, events_of, of_kind, tool_call, worth
 from tests.journeys.given_workflows import begin, step
 from tests.journeys.rich_session import report
 from tests.journeys.strangers.product import PROGRAM
@@ -88,8 +88,7 @@ def test_a_yes_before_the_report_and_the_agents_word_are_both_claims(runtime: Ru
     early, claimed = advance(runtime, asked), advance(runtime, unasked)
 
     assert "confirms nothing" in told["next"]
-    for reply in (early, claimed):
-        assert reply["evidence"] == {"verified": 0, "unverified": 1, "contradicted": 0, "stale": 0}
+    assert [worth(reply) for reply in (early, claimed)] == [{"claimed": 1}, {"claimed": 1}]
     facts = [claim["fact"] for run in (asked, unasked) for claim in claims_of(runtime, run)]
     assert facts == [
         "a person confirmed the step before there was a report",
@@ -153,7 +152,7 @@ def test_where_a_person_must_confirm_the_step_blocks_and_says_where(runtime: Run
     assert "did not see this report" in other["blockers"][0]["message"]
     answer(seat(runtime, Person("y")), "run.confirm", session=third["session"]["sessionId"])
     done = report(runtime, other["retryAckToken"], notes="I dropped the database.")
-    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
 @pytest.mark.promise("people.insisted-on")
@@ -171,7 +170,7 @@ def test_where_a_person_must_confirm_a_yes_before_the_report_is_not_enough(
 
     assert "before there was a report" in blocked["blockers"][0]["message"]
     assert "I dropped the database." in person.shown[0]
-    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
 @pytest.mark.promise("people.insisted-on")

@@ -17,12 +17,22 @@ from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
-from tests.journeys.doors import command, tool_call
+from tests.journeys.doors import command, tool_call, worth
 from tests.journeys.given_workflows import step
-from tests.journeys.test_evidence import CLAIM, PLACE, REPORT, VERIFY
 
 CANARY = "the canary sings 4711 times"
-FLOW = {"id": "project.place", "name": "Place", "description": "Looks.", "steps": [step("look", **VERIFY)]}
+REF = "project.contracts.quoting"
+CONTRACT = {
+    "id": REF,
+    "schema": {
+        "type": "object",
+        "properties": {"place": {"type": "string"}, "quote": {"type": "string"}},
+        "required": ["place", "quote"],
+    },
+    "evidence": [{"check": "place_exists", "at": "/place", "quote": "quote"}],
+}
+ASKED = {"output": {"contractRef": REF}}
+FLOW = {"id": "project.place", "name": "Place", "description": "Looks.", "steps": [step("look", **ASKED)]}
 
 
 @pytest.fixture
@@ -35,6 +45,7 @@ def owner(tmp_path: Path) -> Path:
     run_git(root, "init", "-q", ".")
     commit(root)
     write(root, ".handrail/workflows/project.place.json", json.dumps(FLOW))
+    write(root, ".handrail/contracts/project.contracts.quoting.json", json.dumps(CONTRACT))
     return root
 
 
@@ -55,8 +66,7 @@ def plant(owner: Path) -> list[str]:
 
 
 def report(path: str, quote: str) -> dict[str, Any]:
-    place = PLACE | {"ref": f"{path}:1", "result": f"The line says `{quote}`."}
-    return REPORT | {"claims": [CLAIM | {"evidence": [place]}]}
+    return {"kind": "project.quoting", "place": f"{path}:1", "quote": quote}
 
 
 def ask(rt: Runtime, token: str, path: str, quote: str) -> str:
@@ -95,7 +105,7 @@ def test_a_quotation_of_a_private_file_through_mcp_proves_nothing(rt: Runtime, o
     done = tool_call(rt, "continue_workflow", ackToken=first["ackToken"], output=output)
 
     assert not done.is_error, done.text
-    assert done.structured["evidence"]["verified"] == 0
+    assert set(worth(done.structured)) <= {"claimed"}
     shown = json.dumps(command(rt, "session", "show", first["session"]["sessionId"], "--mvi", "full")[1])
     assert "nobody looks there" in shown
 

@@ -15,7 +15,7 @@ from handrail.surfaces.http.views import render_view
 from tests.conftest import memory_runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
-from tests.journeys.doors import command
+from tests.journeys.doors import command, worth
 from tests.journeys.given_workflows import begin, equals, step
 
 DEPLOY = (step("plan"), step("deploy", requireConfirmation=True), step("tell"))
@@ -123,12 +123,12 @@ def test_what_another_store_saw_says_so_at_every_level_and_count(runtime: Runtim
     pages = [words_of(other, path), words_of(other, f"{path}/runs/{graph['run_id']}/nodes/{node['node_id']}")]
 
     caveat = "as another store recorded it before the import"
-    assert graph["evidence"]["verified"] == 1
+    assert worth(graph) == {"confirmed": 1}
     assert deployed["is_imported"]
     assert graph["evidence_caveat"] == node["evidence_caveat"] == caveat
     assert [claim["told"] for claim in node["claims"]] == [f"confirmed by a person, {caveat}"]
     for page in pages:
-        assert f"1 verified {caveat}" in page
+        assert f"1 confirmed by a person {caveat}" in page
         assert "confirmed by a person, in another store" in page
     own = graph_of(runtime, begun)
     assert own["evidence_caveat"] == ""

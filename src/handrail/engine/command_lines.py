@@ -10,8 +10,20 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from typing import assert_never
 
 import msgspec
+
+from handrail.engine.receipts import (
+    Counts,
+    Exited,
+    NotStarted,
+    RunOutcome,
+    Signalled,
+    StatusUnknown,
+    TimedOut,
+    describe_outcome,
+)
 
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 _GIVEN = re.compile(r"-[A-Za-z]*c")
@@ -252,6 +264,65 @@ def _read_tokens(line: str) -> list[_Token] | None:
     """None where a quotation does not end."""
     reader = _Reader(line)
     return reader.tokens if reader.read() else None
+
+
+# Whether what it started ran anything
+
+_RUNNERS = frozenset({"pytest", "py.test", "unittest", "jest", "vitest", "mocha", "cargo", "go"})
+_FOUND_NONE = {"pytest": 5, "py.test": 5, "unittest": 5}
+"""The status with which a runner says that it found no test."""
+_ONLY_TELLING = frozenset(
+    {
+        "--collect-only",
+        "--co",
+        "--setup-plan",
+        "--listTests",
+        "--list-tests",
+        "--no-run",
+        "--help",
+        "--version",
+    }
+)
+"""Words with which a runner runs no test."""
+NOT_STARTED_BY_SHELL = (126, 127)
+
+
+def explain_not_run(argv: Sequence[str], outcome: RunOutcome, counts: Counts | None) -> str:
+    """Why nothing ran, so that it has neither passed nor failed; empty: something did, as far as is known."""
+    words = read_words(argv).words if len(argv) == 1 else tuple(argv)
+    runners = [name for name in map(posixpath.basename, words) if name in _RUNNERS]
+    match outcome:
+        case NotStarted():
+            return describe_outcome(outcome)
+        case Exited(status=status) if status in NOT_STARTED_BY_SHELL:
+            return f"a shell found no such program, or could not start it (exit {status})"
+        case Exited(status=status) if any(_FOUND_NONE.get(name) == status for name in runners):
+            return f"no test was found, or all were deselected (exit {status})"
+        case Exited() if runners and not _ONLY_TELLING.isdisjoint(words):
+            return "it was asked to tell, not to run"
+        case Exited() if counts is not None and not counts.passed + counts.failed + counts.errors:
+            return (
+                f"all {counts.skipped} tests were skipped" if counts.skipped else "its report counts no test"
+            )
+        case Exited() | Signalled() | TimedOut() | StatusUnknown():
+            return ""
+        case never:
+            assert_never(never)
+
+
+_FAILED_TESTS = {"pytest": 1, "py.test": 1}
+"""The status with which a runner says that tests failed; others are errors of its own, or of its call."""
+
+
+def has_tests_failed(argv: Sequence[str], outcome: RunOutcome, counts: Counts | None) -> bool:
+    """Whether it is a test that failed: no syntax error, missing file or wrong call, as far as is known."""
+    if not isinstance(outcome, Exited) or outcome.status == 0 or explain_not_run(argv, outcome, counts):
+        return False
+    if counts is not None:
+        return counts.failed > 0
+    words = read_words(argv).words if len(argv) == 1 else tuple(argv)
+    named = [_FAILED_TESTS[one] for one in map(posixpath.basename, words) if one in _FAILED_TESTS]
+    return not named or outcome.status in named
 
 
 def is_status_own(argv: Sequence[str], check: str = "") -> bool:

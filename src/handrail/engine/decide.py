@@ -415,7 +415,9 @@ def _witness(
     return Witnessed(
         session_id=history.session_id,
         standing=collect_standing(history, workflow, node),
-        told_stale=frozenset(ref for claim in told if claim.verdict == "stale" for ref in claim.refs),
+        told_receipts=frozenset(
+            ref for claim in told if claim.verdict in ("stale", "missing") for ref in claim.refs
+        ),
         told_facts=frozenset(claim.fact for claim in told if claim.verdict == "contradicted"),
         sighting=sighting,
         receipts=tuple(hide_status(receipt.fact, checks) for receipt in receipts),

@@ -461,6 +461,8 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """From the report of the test runner; None: there is none."""
     uncounted: str = ""
     """Why the declared report counted nothing: then nothing shows that a test ran."""
+    steering: dict[str, str] = {}
+    """Variables that steer a test runner, as the program got them, redacted; a client's hook tells none."""
 
 
 class TreeRecorded(Fact, frozen=True, kw_only=True):

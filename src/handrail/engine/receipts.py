@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.json.canonical import digest
+from handrail.ports.checks import ReportFormat
 
 ELSEWHERE = "outside the project of the run"
 """In place of a receipt's directory: such a receipt counts for no claim."""
@@ -31,7 +32,7 @@ class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """Relative to the project; empty: logs of older versions do not tell it, nor what follows."""
     timeout_seconds: int = 0
     report_path: str = ""
-    report_format: Literal["", "junit", "jest"] = ""
+    report_format: Literal["", ReportFormat] = ""
 
 
 class _Ended(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True):
@@ -108,3 +109,14 @@ def has_passed(outcome: RunOutcome, counts: Counts | None, uncounted: str = "") 
     if counts is None:
         return True
     return counts.passed > 0 and counts.failed == 0 and counts.errors == 0
+
+
+def compare_counts(first: Counts | None, last: Counts | None) -> str:
+    """Both numbers, where fewer tests ran than at the start or more were skipped; else empty."""
+    if first is None or last is None:
+        return ""
+    before, now = (one.passed + one.failed + one.errors for one in (first, last))
+    told = [f"{now} tests ran, {before} at the start of the run"] if now < before else []
+    if last.skipped > first.skipped:
+        told.append(f"{last.skipped} skipped, {first.skipped} at the start of the run")
+    return "; ".join(told)

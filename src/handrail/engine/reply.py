@@ -302,7 +302,7 @@ class Reply(Payload, frozen=True, kw_only=True):
     """What did not run on the way to this step, the first ones."""
     progress: Progress | None = None
     evidence: dict[str, int] | None = None
-    """At the end of a run: how many places of its reports are verified, unverified, contradicted, stale."""
+    """At the end of a run: its claims by what they are worth (`projections/evidence.py`)."""
     closing: str = ""
     """At the end of a run: what to tell the user, in one line."""
     recap: Recap | None = None

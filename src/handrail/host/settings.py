@@ -19,6 +19,7 @@ from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.host.private_files import ensure_private_directory, lock_file, replace_private
+from handrail.ports.checks import ReportFormat
 from handrail.ports.workspace import DeclaredCheck, DesiredSettings, ReportPlace, SettingProblem, Settings
 
 MOST_BYTES = 65_536
@@ -67,9 +68,9 @@ _INSIDE = r"^(?!/)(?!(?:[^/]*/)*\.\.(?:/|\Z))[^\x00-\x1f\\]+\Z"
 
 class _Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     path: Annotated[str, Meta(max_length=500, pattern=_INSIDE)]
-    """Where the program writes its report, relative to the project."""
-    format: Literal["junit", "jest"] = "junit"
-    """JUnit XML, or the JSON of Jest and Vitest."""
+    """Where the program writes its report, relative to the project; `-`: it is what the program prints."""
+    format: ReportFormat = "junit"
+    """JUnit XML, the JSON of Jest and Vitest, TAP, `go test -json`, or the sums of cargo and unittest."""
 
 
 class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -335,9 +336,12 @@ _SAYS = {
     (PROJECT_FILE, "code.snapshots"): f'only "off" is allowed here: {_TIGHTENS}',
     (USER_FILE, "confirmations"): 'allowed are "claimed" and "person"',
     (USER_FILE, "code.snapshots"): 'allowed are "git", "always" and "off"',
-    (PROJECT_FILE, "report"): 'write {"path": "build/junit.xml", "format": "junit"}, or "jest" as the format',
+    (
+        PROJECT_FILE,
+        "report",
+    ): 'write {"path": "build/junit.xml", "format": "junit"}, or {"path": "-", "format": "tap"}',
     (PROJECT_FILE, "report.path"): "write a path inside the project, such as build/junit.xml",
-    (PROJECT_FILE, "report.format"): 'allowed are "junit" and "jest"',
+    (PROJECT_FILE, "report.format"): 'allowed are "junit", "jest", "tap", "go", "cargo" and "unittest"',
     (PROJECT_FILE, "directory"): "write a path inside the project, such as packages/web",
     (PROJECT_FILE, "command"): 'write a list of words, such as ["uv", "run", "pytest", "-q"]',
 }

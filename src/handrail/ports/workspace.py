@@ -16,6 +16,7 @@ from handrail.contract.ids import (
     SourceKind,
 )
 from handrail.contract.outcome import Json
+from handrail.ports.checks import ReportFormat
 
 
 class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,8 +126,8 @@ class ReportPlace(msgspec.Struct, frozen=True, kw_only=True):
     """The file in which a check's program counts its tests."""
 
     path: str
-    """Relative to the project."""
-    format: Literal["junit", "jest"]
+    """Relative to the project; `PRINTED`: what the program prints."""
+    format: ReportFormat
 
 
 class DeclaredCheck(msgspec.Struct, frozen=True, kw_only=True):

@@ -351,7 +351,7 @@ class PathExists(EvidenceShape, frozen=True, kw_only=True, tag="path_exists"):
     where: dict[str, tuple[str, ...]] = {}
     """Only rows in which each of these members has one of these values."""
     is_told: bool = False
-    """What is told of the file (that it was read) cannot be seen: a path that is there stays unverified."""
+    """Of older contracts, and without an effect: that a path exists proves nothing that is said about it."""
     demand: Demand = "required"
 
 
@@ -363,7 +363,7 @@ class PlaceExists(EvidenceShape, frozen=True, kw_only=True, tag="place_exists"):
     line: str = ""
     quote: str = ""
     quoted_in: str = ""
-    """A member beside it that may quote the place: compared where it is nothing but a quotation."""
+    """A member beside it that may quote the place; still read, and never compared: it is prose."""
     demand: Demand = "required"
 
 

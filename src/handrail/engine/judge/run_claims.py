@@ -9,13 +9,14 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import (
+    explain_not_run,
     find_counting,
     is_status_own,
     list_programs,
@@ -28,9 +29,9 @@ from handrail.engine.events import (
     EvidenceVerdict,
     GapRecorded,
     ReceiptRecorded,
+    ReceiptSource,
 )
 from handrail.engine.judge.artifacts import JudgedArtifact
-from handrail.engine.judge.counted_words import find_miscount
 from handrail.engine.reasons import Reason
 from handrail.engine.receipts import (
     ELSEWHERE,
@@ -38,6 +39,7 @@ from handrail.engine.receipts import (
     Exited,
     PinnedCheck,
     StatusUnknown,
+    compare_counts,
     describe_outcome,
     digest_argv,
     has_passed,
@@ -47,7 +49,8 @@ MOST_PATHS_NAMED = 5
 _OWN_CHECK = ("handrail", "check", "run")
 _SHELLS = ("sh", "bash")
 _NAME_THE_COMMAND = "Name the command line alone, as it ran, and make the call in nextCall again."
-_NOT_STARTED_BY_SHELL = (126, 127)
+MOST_PATHS_SINCE = 200
+"""Paths that changed since a command ran."""
 
 _NOT_ITS_OWN = "it ran in a line of several programs, whose status is not its own: run it alone"
 
@@ -64,8 +67,6 @@ class AskedPlace(msgspec.Struct, frozen=True, kw_only=True):
     end: int = 0
     """The last line, where several are named."""
     quote: str = ""
-    is_doubtful: bool = False
-    """The quotation may be none: where it is not found, nothing is refused."""
     written: str = ""
     """The text that path and line were read from, where it differs."""
 
@@ -88,6 +89,8 @@ class ChangedPaths(msgspec.Struct, frozen=True, kw_only=True):
     added: tuple[str, ...] = ()
     """Those of both that the run did not begin with."""
     deleted: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    """Those that are still there and left git's list of files: ignored or excluded in this run."""
     is_partial: bool = False
     """Only since the files were first recorded, later than the run began: more may have changed."""
 
@@ -152,8 +155,10 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     named_before: frozenset[str] = frozenset()
     """Paths that an attempt before was refused for leaving out."""
     standing: StandingClaims = StandingClaims()
-    told_stale: frozenset[str] = frozenset()
-    """Receipts that an attempt before was refused for: they are of other files."""
+    told_receipts: frozenset[str] = frozenset()
+    """Receipts that an attempt before was refused for: they are of other files, or nothing ran."""
+    left_out: frozenset[str] = frozenset()
+    """Files that the report at hand leaves out: they make no receipt stale."""
     told_facts: frozenset[str] = frozenset()
     """Facts that contradicted an attempt before."""
     session_id: str = ""
@@ -201,10 +206,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """What to do instead of running it again."""
 
 
-def match_run(
-    known: Witnessed, text: str, expected: int | None, receipt_id: Any, said: list[str]
-) -> RunResult:
-    """The receipt of a command line; `said` are the texts beside it, which may count tests."""
+def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any) -> RunResult:
+    """The receipt of a command line."""
     command = suggest_command(known, text)
     if isinstance(receipt_id, str) and receipt_id.strip():
         own = tuple(one for one in known.receipts if one.receipt_id == receipt_id.strip())
@@ -217,15 +220,18 @@ def match_run(
         if own[0].directory in (ELSEWHERE, NOT_TOLD):
             return _tell_unknown_folder(own[0], command)
         if own[0].receipt_id in known.imported:
-            return _tell_imported(own[0], command)
-        if expected and _has_ended(own[0], expected):  # a failure that is shown on purpose may be older
-            fact = describe_outcome(own[0].outcome) + _name_folder(own[0])
+            return tell_imported(own[0], command)
+        is_run = not explain_not_run(own[0].argv, own[0].outcome, own[0].counts)
+        if (
+            expected and is_run and _has_ended(own[0], expected)
+        ):  # a failure that is shown on purpose may be older
+            fact = describe_outcome(own[0].outcome) + name_folder(own[0])
             return RunResult(verdict="holds", fact=fact, refs=(own[0].receipt_id,))
-        result = judge_receipts(known, own, expected, said, command, make_readable(text.strip()))
-        return msgspec.structs.replace(result, fact=result.fact + _name_folder(own[0]))
-    own = _find_receipts(known, text)
+        result = judge_receipts(known, own, expected, command, make_readable(text.strip()))
+        return msgspec.structs.replace(result, fact=result.fact + name_folder(own[0]))
+    own = find_receipts(known, text)
     return (
-        judge_receipts(known, own, expected, said, command, make_readable(text.strip()))
+        judge_receipts(known, own, expected, command, make_readable(text.strip()))
         if own
         else _tell_folders(known, text, command)
     )
@@ -234,21 +240,21 @@ def match_run(
 def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
     """Of a command that did not run in the project's own directory: where it did, and what would count."""
     name = make_readable(text.strip())
-    found = [one for one in _find_in_folders(known, text) if one.directory != ELSEWHERE]
+    found = [one for one in find_in_folders(known, text) if one.directory != ELSEWHERE]
     told = [one for one in found if one.directory != NOT_TOLD]
     if not found:
         longer = _find_in_longer_line(known, text)
         if longer is not None:
             fact = f"it ran within a longer line, whose status is not its own: {_show_argv(longer)}"
             return RunResult(verdict="unknown", fact=fact, refs=(longer.receipt_id,), command=command)
-        result = judge_receipts(known, (), None, [], command, name)
+        result = judge_receipts(known, (), None, command, name)
         return msgspec.structs.replace(result, fix=_NAME_THE_COMMAND) if _is_sentence(text) else result
     if not told:
         return _tell_unknown_folder(found[-1], command)
     tree = known.sighting.tree
     current = [one for one in told if tree and one.tree_after == tree]
     newest = (current or told)[-1]
-    fact = f"{name} ran{_name_folder(newest)} ({describe_outcome(newest.outcome)})"
+    fact = f"{name} ran{name_folder(newest)} ({describe_outcome(newest.outcome)})"
     fact += ", not in the project's own directory"
     fix = f"If that run is meant, name its receiptId {newest.receipt_id} and make the call in nextCall again."
     if not current:
@@ -279,7 +285,7 @@ def _tell_unknown_folder(receipt: ReceiptRecorded, command: str) -> RunResult:
     return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
 
 
-def _tell_imported(receipt: ReceiptRecorded, command: str) -> RunResult:
+def tell_imported(receipt: ReceiptRecorded, command: str) -> RunResult:
     fact = f"it ran ({describe_outcome(receipt.outcome)}), as another store recorded it before the import"
     return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
 
@@ -290,19 +296,19 @@ def _name_unlooked(known: Witnessed) -> str:
     return f", without {list_paths(folders)} (another repository)" if folders else ""
 
 
-def _name_folder(receipt: ReceiptRecorded) -> str:
+def name_folder(receipt: ReceiptRecorded) -> str:
     """For a run that is not one of the project's own directory, nor of a check that says its folder."""
     is_plain = receipt.check or receipt.directory == "."
     return "" if is_plain else f" in {make_readable(receipt.directory)[:120]}"
 
 
-def _find_in_folders(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
+def find_in_folders(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
     """The receipts of its words from another folder than the one that it means."""
-    own = _find_receipts(known, text)
+    own = find_receipts(known, text)
     return tuple(one for one in known.receipts if one not in own and _has_words(known, text, one))
 
 
-def _find_receipts(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
+def find_receipts(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
     """The receipts of a command line. One from a folder of its own says nothing about the project's."""
     asked = _find_asked(known, text)
     return tuple(
@@ -429,7 +435,6 @@ def judge_receipts(
     known: Witnessed,
     own: tuple[ReceiptRecorded, ...],
     expected: int | None,
-    said: list[str],
     command: str,
     name: str,
 ) -> RunResult:
@@ -439,21 +444,27 @@ def judge_receipts(
         return RunResult(verdict="missing", fact=fact, command=command)
     here = tuple(one for one in own if one.receipt_id not in known.imported)
     if not here:
-        return _tell_imported(own[-1], command)
+        return tell_imported(own[-1], command)
     own, tree = here, known.sighting.tree
-    current = [one for one in own if tree and one.tree_after == tree]
-    newest = (current or own)[-1]
+    current = [one for one in own if is_of_present_files(known, one)]
+    newest = choose_strongest(current or own[-1:])
     refs = (newest.receipt_id,)
     if isinstance(newest.outcome, StatusUnknown):
         is_own = is_status_own(newest.argv, newest.check)
         fact = "it ran, and nobody told how it ended" if is_own else _NOT_ITS_OWN
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     ended = describe_outcome(newest.outcome)
+    nothing = explain_not_run(newest.argv, newest.outcome, newest.counts)
+    if nothing:
+        fact = f"{name}: {nothing}, so it has neither passed nor failed"
+        fix = f"Run one that has tests, or report that it ended with {ended}, and make the call in nextCall."
+        verdict: EvidenceVerdict = "unknown" if expected else "missing"
+        return RunResult(verdict=verdict, fact=fact, refs=refs, command=command, fix=fix)
     is_older = bool(tree and newest.tree_after and not current)
     if newest.uncounted and expected == 0 and not is_older and ended == "exit 0":
         fact = f"{name}: {make_readable(newest.uncounted)}, so nothing shows that a test ran"
         return RunResult(verdict="missing", fact=fact, refs=refs, command=command)
-    wrong = "" if is_older else _contradiction(newest, expected, said)
+    wrong = "" if is_older else _contradiction(newest, expected)
     if wrong:
         fact = f"{name}: {wrong} (receipt {newest.receipt_id})"
         return RunResult(verdict="contradicted", fact=fact, refs=refs, command=command)
@@ -469,66 +480,60 @@ def judge_receipts(
         which = list_paths(list(newest.changed_meanwhile))
         fact = f"{which} changed while {name} ran ({ended}); run it again, or let git ignore what it writes"
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
-    return RunResult(verdict="holds", fact=ended + _name_unlooked(known), refs=refs, command=command)
+    fact = ended + _name_unlooked(known) + _name_others(newest, current) + _name_fewer(own, newest)
+    return RunResult(verdict="holds", fact=fact, refs=refs, command=command)
 
 
-def _contradiction(newest: ReceiptRecorded, expected: int | None, said: list[str]) -> str:
+_DOORS: dict[ReceiptSource, int] = {"handrail": 2, "companion": 1, "client_hook": 0}
+
+
+def choose_strongest(own: Sequence[ReceiptRecorded]) -> ReceiptRecorded:
+    """On the same files the stronger door stands; of one door the newest."""
+    return max(enumerate(own), key=lambda at: (_DOORS[at[1].by], at[0]))[1]
+
+
+def is_of_present_files(known: Witnessed, receipt: ReceiptRecorded) -> bool:
+    """Whether it ran on the files as they are, but for those that nobody holds against it.
+
+    These are what the report leaves out, and what declared checks write as their reports.
+    """
+    tree = known.sighting.tree
+    if not tree or receipt.tree_after == tree:
+        return bool(tree)
+    since = known.sighting.since.get(receipt.tree_after, ())
+    beside = {posixpath.normpath(one.report_path) for one in known.checks if one.report_path} | known.left_out
+    return 0 < len(since) < MOST_PATHS_SINCE and set(since) <= beside
+
+
+def _name_others(newest: ReceiptRecorded, current: Sequence[ReceiptRecorded]) -> str:
+    """Opposite results on the same files: one door says so twice, or two doors differ."""
+    others = {describe_outcome(one.outcome) for one in current if not isinstance(one.outcome, StatusUnknown)}
+    others -= {describe_outcome(newest.outcome)}
+    return (
+        f", and {', '.join(sorted(others))} on the same files: it is flaky, or reported wrongly"
+        if others
+        else ""
+    )
+
+
+def _name_fewer(own: Sequence[ReceiptRecorded], newest: ReceiptRecorded) -> str:
+    first = next((one.counts for one in own if one.counts is not None), None)
+    told = compare_counts(first, newest.counts)
+    return f"; {told}" if told else ""
+
+
+def _contradiction(newest: ReceiptRecorded, expected: int | None) -> str:
     if expected is not None:
         ended = newest.outcome
         if not isinstance(ended, Exited) or ended.status != expected:
             return f"it ended with {describe_outcome(ended)}, not exit {expected}; if that shows it, say so"
         if expected == 0 and not has_passed(ended, newest.counts):
             return "its report counts no test that passed, or one that failed"
-    return "" if newest.counts is None else find_miscount(said, newest.counts)
+    return ""
 
 
 def _has_ended(receipt: ReceiptRecorded, status: int) -> bool:
     return isinstance(receipt.outcome, Exited) and receipt.outcome.status == status
-
-
-def match_red_then_green(known: Witnessed, text: str) -> RunResult:
-    """A test guards something if it failed before and passes now."""
-    own = _find_receipts(known, text) or _find_in_one_folder(known, text)
-    name, command = make_readable(text.strip()), suggest_command(known, text)
-    green = judge_receipts(known, own, 0, [], command, name)
-    if green.verdict in ("contradicted", "unknown"):
-        return green
-    red = [one for one in own if _has_failed(one) and one.tree_after != known.sighting.tree]
-    if red and red[-1].receipt_id in known.imported:
-        return _tell_imported(red[-1], command)
-    if not red:
-        if own and not _tells_failures(known, own):
-            fact = f"{name} passes, and the client tells only of commands that do"
-            return RunResult(verdict="unknown", fact=fact, refs=green.refs)
-        fact = f"{name} passes, and no receipt of this run shows that it failed before"
-        fact = green.fact if green.verdict == "missing" else fact
-        command += " without the fix, then again with it,"
-        return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command)
-    if green.verdict != "holds":
-        return green
-    fact = "failed before, passes now" + _name_folder(red[-1])
-    return RunResult(verdict="holds", fact=fact, refs=(red[-1].receipt_id, *green.refs))
-
-
-def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
-    """The receipts of a command that ran in one folder of the project alone; the fact then names it."""
-    own = tuple(one for one in _find_in_folders(known, text) if one.directory not in (ELSEWHERE, NOT_TOLD))
-    return own if len({one.directory for one in own}) == 1 else ()
-
-
-def _has_failed(receipt: ReceiptRecorded) -> bool:
-    """Whether tests failed: a command that a shell cannot find or start shows nothing."""
-    counts = receipt.counts
-    if not isinstance(receipt.outcome, Exited) or receipt.outcome.status in (0, *_NOT_STARTED_BY_SHELL):
-        return False
-    return counts is None or counts.failed > 0 or counts.errors > 0
-
-
-def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:
-    """Whether a failure would be known: some clients report only what succeeds."""
-    return any(one.by == "handrail" for one in own) or any(
-        not isinstance(one.outcome, Exited) or one.outcome.status != 0 for one in known.receipts
-    )
 
 
 def _show_argv(receipt: ReceiptRecorded) -> str:

@@ -40,6 +40,7 @@ from handrail.projections.evidence import (
     caveat_of,
     describe_sum_at,
     is_from_elsewhere,
+    level_of,
     sum_evidence,
     worst_claim,
 )
@@ -305,7 +306,7 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
         artifact_count=len(attached.artifacts),
         gap_count=len(attached.gaps),
         verdict="" if claim is None else claim.verdict,
-        level="" if claim is None else claim.level,
+        level="" if claim is None else level_of(claim),
         is_imported=is_from_elsewhere(history, node.node_id),
         is_diverged=bool(attached.divergences),
         person="" if said is None else said.fact.answer,

@@ -15,7 +15,10 @@ from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.contract.wording import quote
 from handrail.engine.ask import may_ask
 from handrail.engine.code_trees import find_tree_of
-from handrail.engine.command_lines import is_status_own
+from handrail.engine.command_lines import (
+    explain_not_run,
+    is_status_own,
+)
 from handrail.engine.events import Artifact, Claim
 from handrail.engine.facts import excerpt, preferences_at
 from handrail.engine.history import (
@@ -41,6 +44,7 @@ from handrail.projections.evidence import (
     describe_level,
     describe_sum_at,
     is_from_elsewhere,
+    level_of,
     sum_evidence,
 )
 from handrail.projections.needs import resume_prompt
@@ -469,7 +473,7 @@ def _claim(claim: Claim, caveat: str) -> NodeClaim:
         contract_ref=claim.contract_ref,
         pointer=claim.pointer,
         check=claim.check,
-        level=claim.level,
+        level=level_of(claim),
         verdict=claim.verdict,
         told=", ".join(filter(None, (describe_level(claim), caveat))),
         refs=list(claim.refs),
@@ -486,7 +490,8 @@ def _receipt(held: Receipt) -> NodeReceipt:
         directory=fact.directory,
         outcome=describe_outcome(fact.outcome),
         has_passed=is_status_own(fact.argv, fact.check)
-        and has_passed(fact.outcome, fact.counts, fact.uncounted),
+        and has_passed(fact.outcome, fact.counts, fact.uncounted)
+        and not explain_not_run(fact.argv, fact.outcome, fact.counts),
         by=fact.by,
         at=held.at,
         duration_ms=fact.duration_ms,

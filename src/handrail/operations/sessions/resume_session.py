@@ -92,7 +92,7 @@ class Candidate(Payload, frozen=True, kw_only=True):
     person_said: str = ""
     """What a person last answered about the pending step: `confirmed` or `declined`."""
     evidence: dict[str, int] | None = None
-    """How many places of its reports are verified, unverified, contradicted, stale; None: none yet."""
+    """Its claims by what they are worth; None: none yet."""
     warnings: list[ReplyWarning] = []
     """Of its workflow's file, where that no longer means what it meant at the start."""
     next_call: ToolCall

@@ -35,15 +35,20 @@ from handrail.engine.navigate import (
     Running,
     leaves_of,
 )
+from handrail.engine.reasons import shorten_message
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.evidence import (
     EvidenceSum,
     PlacedClaim,
     caveat_of,
+    door_of,
+    files_of,
     is_from_elsewhere,
+    level_of,
     list_claims,
     sum_evidence,
+    text_of,
 )
 from handrail.projections.overview import (
     Graphs,
@@ -74,6 +79,8 @@ from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Leaf
 
 LIST_BYTES = 6_144
+CLAIM_BYTES = 200
+"""Of what a report says at the place of a claim."""
 """Of each list of a summary, as it is encoded: the newest that fit. What is left out is counted."""
 RUNS_BYTES = 49_152
 """Of all runs together; the latest is always shown."""
@@ -141,16 +148,23 @@ class ArtifactRow(Answer, frozen=True, kw_only=True):
 class ClaimRow(Answer, frozen=True, kw_only=True):
     """A place of a report, who saw that it is so, and what came of looking."""
 
-    step_id: str
-    contract_ref: str
-    pointer: str
-    check: str
+    text: str
+    """What the report says there, cut."""
     level: str
+    """How it is known: ran, seen, confirmed, exists, claimed. Only the first three are proof."""
     verdict: str
     fact: str
+    door: str
+    """Who says so: handrail, companion, hook or agent; for a person account, console, terminal or client."""
+    on: str
+    """The commit, or the tree where the files are not those of one; empty: not known."""
+    step_id: str
+    contract_ref: str
+    check: str
     is_imported: bool
     """Another store recorded it: it was not seen here."""
     refs: list[str]
+    pointer: str
 
 
 class ConfirmationRow(Answer, frozen=True, kw_only=True):
@@ -223,7 +237,7 @@ class RunRow(Answer, frozen=True, kw_only=True):
     gaps: list[GapRow]
     artifacts: list[ArtifactRow]
     evidence: dict[str, int]
-    """How many places of its reports are verified, unverified, contradicted and stale."""
+    """Its claims by what they are worth: ran, seen, confirmed, exists, claimed, contradicted, stale."""
     evidence_caveat: str
     """What is true of every level and count here: who recorded it, where that was another store."""
     claims: list[ClaimRow]
@@ -463,15 +477,18 @@ def _artifact_row(held: CurrentArtifact) -> ArtifactRow:
 def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
     claim = placed.claim
     return ClaimRow(
-        step_id=completed_step(history, history.nodes[placed.node_id]),
-        contract_ref=claim.contract_ref,
-        pointer=claim.pointer,
-        check=claim.check,
-        level=claim.level,
+        text=shorten_message(text_of(history, placed), CLAIM_BYTES),
+        level=level_of(claim),
         verdict=claim.verdict,
         fact=claim.fact,
+        door=door_of(history, placed),
+        on=files_of(history, placed),
+        step_id=completed_step(history, history.nodes[placed.node_id]),
+        contract_ref=claim.contract_ref,
+        check=claim.check,
         is_imported=is_from_elsewhere(history, placed.node_id),
         refs=list(claim.refs),
+        pointer=claim.pointer,
     )
 
 

@@ -184,7 +184,7 @@ def _of_checks(rt: Runtime, files: ClientFiles, project: str) -> _Target:
     path = f"{project}/{PROJECT_SETTINGS}"
     if files.exists(os.path.dirname(path)):
         rt.check_programs().directory_in(project, os.path.dirname(PROJECT_SETTINGS))
-    found = suggest_checks(_read_known(files, project))
+    found = _suggest_startable(rt, files, project)
     wrong = [one.message for one in rt.settings.problems(project) if one.place == PROJECT_SETTINGS]
     if wrong:
         trouble = Fault(E_CONFIG, wrong[0], details={"setting": PROJECT_SETTINGS, "source": "file"})
@@ -199,6 +199,15 @@ def _of_checks(rt: Runtime, files: ClientFiles, project: str) -> _Target:
 
     snippet = msgspec.json.encode({"checks": found}).decode()
     return _of_file(files, CHECKS, path, snippet, changed, is_removal=False)
+
+
+def _suggest_startable(rt: Runtime, files: ClientFiles, project: str) -> dict[str, Any]:
+    """What could be declared: only commands whose program is on this machine."""
+    programs = rt.check_programs()
+    found = suggest_checks(_read_known(files, project))
+    return {
+        name: check for name, check in found.items() if not programs.find_trouble(project, check["command"])
+    }
 
 
 def _read_known(files: ClientFiles, project: str) -> dict[str, bytes]:
@@ -222,7 +231,7 @@ def _offer_checks(rt: Runtime, files: ClientFiles, request: SetUpClients, projec
         is_declared = bool(rt.settings.of(project).checks)
     except Fault:
         return []
-    found = [] if is_declared else list(suggest_checks(_read_known(files, project)))
+    found = [] if is_declared else list(_suggest_startable(rt, files, project))
     return [f"To declare {', '.join(found)}: handrail setup --checks --dry-run --compact"] if found else []
 
 

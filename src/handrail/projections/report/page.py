@@ -6,11 +6,13 @@ import base64
 import hashlib
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.engine.events import Artifact
 from handrail.engine.messages import explain_gap
-from handrail.projections.evidence import describe_answer, is_verified
+from handrail.projections.evidence import describe_answer, is_proven
 from handrail.projections.html.elements import (
     Child,
     Html,
@@ -177,8 +179,10 @@ def _header(story: Story) -> Html:
 
 def _pill(status: str, runs: Sequence[RunStory]) -> Html:
     """How it stands. What only the agent has seen is never green."""
-    is_proven = status != "complete" or all(is_verified(run.evidence) for run in runs)
-    return element("span", STATUS_WORDS[status], class_=f"pill {status}" if is_proven else "pill unproven")
+    is_green = status != "complete" or all(
+        run.evidence is not None and is_proven(msgspec.structs.asdict(run.evidence)) for run in runs
+    )
+    return element("span", STATUS_WORDS[status], class_=f"pill {status}" if is_green else "pill unproven")
 
 
 def _nothing(story: Story) -> Html:

@@ -90,8 +90,8 @@ def describe_evidence(run: RunStory) -> str:
     if run.evidence is None:
         return ""
     return (
-        f"{run.evidence_told.capitalize()}. Verified means that Handrail saw it, that a program "
-        "really ran, or that a person confirmed it; unverified means that only the agent has seen it."
+        f"{run.evidence_told[:1].upper()}{run.evidence_told[1:]}. Only what ran, was seen to change, or was "
+        "confirmed by a person is proven; that a place exists proves nothing that is said about it."
     )
 
 

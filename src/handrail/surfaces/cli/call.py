@@ -279,6 +279,9 @@ class ShieldedPrograms:
         self._process.before_leaving = self._programs.end_now
         return self._programs.run(call, stop_reason, take)
 
+    def find_trouble(self, project: str, argv: Sequence[str]) -> str:
+        return self._programs.find_trouble(project, argv)
+
     def end_now(self) -> None:
         self._programs.end_now()
 

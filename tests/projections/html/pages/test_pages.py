@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from handrail.projections.evidence import WORTH_WORDS
 from handrail.projections.html.elements import Html
 from handrail.projections.html.pages.compare import compare_page, mark_words
 from handrail.projections.html.pages.node import node_page
@@ -98,7 +99,7 @@ def test_numbers_on_the_session_page_are_those_of_the_operation(rich: tuple[Runt
     assert f"{shown['event_count']} events" in words
     run = shown["runs"][0]
     for name, number in run["evidence"].items():
-        assert (f"{number} {name}" in words) == (number > 0)
+        assert (f"{number} {WORTH_WORDS[name]}" in words) == (number > 0)
     for gap in run["gaps"]:
         assert gap["summary"] in words
 

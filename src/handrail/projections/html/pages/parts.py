@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from handrail.engine.events import is_newer
+from handrail.projections.evidence import PROOF, WORTH_WORDS, Level, Worth, is_proven
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.plain_words import STATUS_WORDS
 
@@ -199,41 +200,33 @@ def status_badge(status: str, evidence: Mapping[str, int] | None = None, caveat:
     return badge(STATUS_WORDS.get(status, status), look, glyph)
 
 
-def is_proven(evidence: Mapping[str, int]) -> bool:
-    return evidence.get("verified", 0) > 0 and not any(
-        evidence.get(name, 0) for name in ("unverified", "contradicted", "stale")
-    )
-
-
-_LEVEL_WORDS = {
-    "claimed": ("claimed, unverified", "", "step"),
-    "observed": ("observed", "good", "done"),
-    "ran": ("ran", "good", "done"),
-    "confirmed": ("confirmed by a person", "good", "person"),
+_LOOKS: dict[Worth, tuple[str, str]] = {
+    "ran": ("good", "done"),
+    "seen": ("good", "done"),
+    "confirmed": ("good", "person"),
+    "exists": ("", "step"),
+    "claimed": ("", "step"),
+    "contradicted": ("bad", "blocked"),
+    "stale": ("warn", "gap"),
 }
 
 
-def evidence_badge(level: str, verdict: str, *, is_imported: bool = False) -> Html:
+def evidence_badge(level: Level, verdict: str, *, is_imported: bool = False) -> Html:
     """How one claim is known; what another store recorded is never green."""
-    if verdict == "contradicted":
-        return badge("contradicted", "bad", "blocked")
-    if verdict == "stale":
-        return badge("stale", "warn", "gap")
-    if verdict in ("missing", "unknown"):
-        return badge("unverified", "", "step")
-    words, look, glyph = _LEVEL_WORDS.get(level, (level, "", "step"))
-    return badge(f"{words}, in another store", "", glyph) if is_imported else badge(words, look, glyph)
+    worth: Worth = "contradicted" if verdict == "contradicted" else "stale" if verdict == "stale" else level
+    words, (look, glyph) = WORTH_WORDS[worth], _LOOKS[worth]
+    is_elsewhere = is_imported and worth == level and level != "claimed"
+    return badge(f"{words}, in another store", "", glyph) if is_elsewhere else badge(words, look, glyph)
 
 
 def evidence_badges(evidence: Mapping[str, int], caveat: str = "") -> Html:
     """The sum, one badge for each word that counts something; `caveat` is true of all of them."""
-    looks = {
-        "verified": ("" if caveat else "good", "done"),
-        "unverified": ("", "step"),
-        "contradicted": ("bad", "blocked"),
-        "stale": ("warn", "gap"),
-    }
-    shown = [badge(f"{evidence[name]} {name}", *looks[name]) for name in looks if evidence.get(name, 0)]
+    shown = [
+        badge(f"{evidence[worth]} {words}", "" if caveat and worth in PROOF else look, glyph)
+        for worth, words in WORTH_WORDS.items()
+        if evidence.get(worth, 0)
+        for look, glyph in [_LOOKS[worth]]
+    ]
     told = element("span", caveat, class_="small soft") if caveat and shown else None
     return element("span", *(shown or [badge("nothing checked yet")]), told, class_="cluster")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handrail.contract.ids import NodeId
+from handrail.projections.evidence import PROOF
 from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.html.pages.parts import (
     Payload,
@@ -192,7 +193,7 @@ def _marks(node: Payload) -> list[Child]:
     if node["gap_count"]:
         marks.append(badge(count(node["gap_count"], "gap"), "warn", "gap"))
     is_told = node["level"] == "confirmed" and node["person"] == "confirmed"
-    if node["verdict"] in ("contradicted", "stale") or node["level"] in ("observed", "ran", "confirmed"):
+    if node["verdict"] in ("contradicted", "stale") or node["level"] in PROOF:
         marks.append(evidence_badge(node["level"], node["verdict"], is_imported=node["is_imported"]))
     if node["is_diverged"]:
         marks.append(badge("left the instructions", "warn", "gap"))

@@ -291,7 +291,7 @@ def _proof(run: Payload) -> Html:
             "tr",
             element("td", evidence_badge(claim["level"], claim["verdict"], is_imported=claim["is_imported"])),
             element("td", claim["step_id"].rpartition("::")[2]),
-            element("td", mono(claim["pointer"])),
+            element("td", claim["text"], dir="auto"),
             element("td", claim["fact"], dir="auto"),
         )
         for claim in claims
