@@ -129,6 +129,8 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     """None: nobody handed it out."""
     pins: tuple[WorkflowHash, ...] = ()
     """The workflows that its steps may hand out, so that their blobs are kept."""
+    agent: str = ""
+    """What the client called itself; empty: a command line, or a log of an older version."""
 
 
 class NodeCreated(Fact, frozen=True, kw_only=True):

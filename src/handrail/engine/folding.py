@@ -358,6 +358,7 @@ class _Folding:
             tags=started.tags,
             checks=started.checks,
             confirmations=started.confirmations,
+            agent=started.agent,
         )
         self._new_anchors[run_id] = [index]
 

@@ -127,6 +127,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
     confirmations: Confirmations = "claimed"
+    agent: str = ""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ from handrail.contract.outcome import Fault, Json, NextCall, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.contract.wording import quote
+from handrail.contract.wording import quote, shorten
 from handrail.engine.decide import StartFacts, decide_start, name_missing_lists
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.facts import (
@@ -89,6 +89,8 @@ from handrail.workflows.limits import MOST_ACTIONS, id_status
 
 SESSIONS_LOOKED_AT = 5
 """A start that is sent twice follows its twin closely, so older sessions are not read for it."""
+LONGEST_AGENT = 60
+"""Characters of the name of a client."""
 FROM_ELSEWHERE: frozenset[SourceKind] = frozenset({"project", "git", "remote", "plugin"})
 """Sources whose files other people write."""
 
@@ -506,6 +508,7 @@ def _facts(
         source_digest=blob_ref(entry.content),
         is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
         tags=entry.tags[:MOST_TAGS],
+        agent=shorten(rt.client, LONGEST_AGENT),
     )
 
 
