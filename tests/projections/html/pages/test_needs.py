@@ -161,6 +161,21 @@ def test_a_run_of_another_project_shows_the_text_that_it_follows(runtime: Runtim
     assert "Look <strong>twice</strong>." in page.markup
 
 
+def test_rounds_that_are_over_are_folded_and_the_one_of_now_is_open(runtime: Runtime) -> None:
+    loop = {"type": "loop", "loopId": "fix", "while": {"kind": "loop_control"}, "maxIterations": 5}
+    reply = begin(runtime, {**loop, "body": [step("try")]}, step("after"), fields={})
+    more = {"kind": "wr.loop_control", "decision": "continue"}
+    for _ in range(3):
+        reply = report(runtime, reply["ackToken"], more)
+    session_id = reply["session"]["sessionId"]
+
+    inside = show(runtime, f"/sessions/{session_id}").markup.partition("<summary>fix: 3 rounds</summary>")[2]
+
+    folded, _, following = inside.partition("</details>")
+    assert folded.count("data-node=") == 3
+    assert 'id="now"' in following
+
+
 def test_what_happened_reads_as_a_story_with_durations(runtime: Runtime) -> None:
     reply = advance(runtime, start(runtime))
     found = answer(runtime, "session.timeline", sessionId=reply["session"]["sessionId"])

@@ -116,7 +116,7 @@ class _Listing:
         if len(rows) <= MOST_OPEN:
             return rows
         early = rows[:-OPEN_STEPS]
-        return [_fold(f"{len(early)} earlier rows of this run", early, "early"), *rows[-OPEN_STEPS:]]
+        return [_fold("Earlier in this run", early, "early"), *rows[-OPEN_STEPS:]]
 
     def _line(self, node: Payload, depth: int) -> list[Html]:
         """A node and what follows it straight on; what leaves the line is folded."""

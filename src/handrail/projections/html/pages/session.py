@@ -224,7 +224,7 @@ def _rail(graph: Payload, run: Payload, before: int | None) -> Html:
             ),
             element(
                 "span",
-                _progress(graph),
+                element("span", _progress(graph)),
                 f"{count(graph['node_count'], 'node')}, {count(graph['branch_count'], 'branch', 'branches')}",
                 class_="soft small",
             ),
