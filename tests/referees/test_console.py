@@ -74,7 +74,8 @@ def paths_of(place: Place) -> list[str]:
         f"/sessions/{ids['two']}/timeline",
         f"/sessions/{ids['waiting']}/timeline?zoom=hour",
         f"/sessions/{ids['waiting']}/compare/{tips[0]}/{tips[-1]}",
-        *("/gaps", "/workflows", "/builtins", "/import", "/settings"),
+        *("/gaps", "/workflows", "/builtins", "/import", "/settings", "/sessions?group=state&sort=silent"),
+        f"/workflows/user.careful_fix?run={place.graph('waiting')['run_id']}",
         *(f"/sessions/{ids[name]}/export" for name in ("hostile", "damaged")),
         f"/sessions/{ids['hostile']}/preferences",
         *(f"/workflows/user.careful_fix?part={part}" for part in PARTS),
@@ -259,7 +260,8 @@ def test_a_person_finds_reads_confirms_watches_compares_and_exports_by_keyboard(
     assert found["run"] == "Reverse-charge invoices round twice"
     assert "none came" in found["why"]
     assert place.sessions["blocked"] in found["resume"]
-    assert "Do you confirm this step?" in found["question"]
+    assert "Do you confirm “Release it”?" in found["question"]
+    assert re.match(r"\(\d+\) Sessions", found["title"])
     assert "Tell who waited" in found["moved"]
     assert found["loads"] == []
     assert found["compare_address"].endswith("/compare/" + "/".join(found["pair"]))

@@ -139,6 +139,7 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     preferences: PreferencesDelta = NO_PREFERENCES
     defaults: PreferencesDelta = NO_PREFERENCES
     """What the user wants in every new session; an existing one keeps its own."""
+    agent: str = ""
 
 
 def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[PlannedEvent]:
@@ -160,6 +161,7 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         confirmations=facts.confirmations,
         confirmations_from=facts.confirmations_from,
         rules=RULES,
+        agent=facts.agent,
     )
     initial = ContextSet(context=facts.context, source="initial")
     unsent = [gap_of(reason) for reason in find_missing_lists(facts.workflow, move)]

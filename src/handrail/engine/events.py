@@ -126,6 +126,8 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     """By which rules its values are looked up and replaced."""
     parent: Parent | None = None  # nobody handed it out
     pins: tuple[WorkflowHash, ...] = ()  # the workflows that its steps may hand out
+    agent: str = ""
+    """What the client called itself; empty: a command line, or a log of an older version."""
 
 
 class NodeCreated(Fact, frozen=True, kw_only=True):

@@ -369,6 +369,7 @@ class _Folding:
             checks=started.checks,
             confirmations=started.confirmations,
             rules=started.rules,
+            agent=started.agent,
         )
         self._new_anchors[run_id] = [index]
 

@@ -129,6 +129,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[PinnedCheck, ...] = ()
     confirmations: Confirmations = "claimed"
     rules: int = 1
+    agent: str = ""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):

@@ -118,6 +118,8 @@ class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Offer sessions without a run: the tool `start_session` and `handrail session start`."""
     max_effect: MaxEffect = "dangerous"
     """The most that any call may do; `HANDRAIL_MAX_EFFECT` can lower it further."""
+    idle_minutes: Annotated[int, Meta(ge=1, le=100_000)] = 60
+    """Minutes without a change after which a run under way is shown as idle, and a waiting one as stalled."""
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
     """Days without activity after which `store gc` offers to remove a session."""
     kept_sessions: Annotated[tuple[str, ...], Meta(max_length=1_000)] = ()
@@ -165,6 +167,7 @@ class LocalSettings:
         return Settings(
             start_session=user.start_session,
             max_effect=self._lowered(user.max_effect),
+            idle_minutes=user.idle_minutes,
             retention_days=user.retention_days,
             kept_sessions=user.kept_sessions,
             audit_reads=user.audit_reads,

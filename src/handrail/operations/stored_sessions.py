@@ -7,8 +7,10 @@ The index is a cache and never truth: with it, without it, and with a broken one
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -20,7 +22,7 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView
 from handrail.projections.needs import needs_of
-from handrail.projections.overview import SessionFacts, session_facts
+from handrail.projections.overview import UNDER_WAY, SessionFacts, add_standing, session_facts
 from handrail.projections.resume_candidates import Subject, subjects_of, words_in
 from handrail.projections.run_graph import run_graphs
 from handrail.runtime.runtime import Runtime
@@ -130,7 +132,9 @@ class Sessions:
                     self._workflows[run.workflow_hash] = load_pinned_workflow(self._reader, run.workflow_hash)
         except Fault:
             return Summary(facts=facts, subjects=None)
-        facts = msgspec.structs.replace(facts, needs=needs_of(history, self._workflows, run_graphs(history)))
+        if facts.run_id:
+            needs = needs_of(history, self._workflows, run_graphs(history))
+            facts = add_standing(facts, history, self._workflows[facts.workflow_hash], needs)
         return Summary(facts=facts, subjects=tuple(subjects_of(history, 0, self._workflows)))
 
 
@@ -146,6 +150,26 @@ def open_stored_sessions(rt: Runtime, *, with_index: bool = True) -> Iterator[Se
         sessions = Sessions(rt, view)
         yield sessions
         sessions.keep()
+
+
+Silence: TypeAlias = Literal["", "idle", "stalled"]
+"""`idle`: the agent has kept nothing for long; `stalled`: it waits, and nobody came."""
+
+
+FindSilence: TypeAlias = Callable[[SessionFacts], Silence]
+
+
+def find_silence(rt: Runtime) -> FindSilence:
+    """How silent each session is now, by the user's own measure."""
+    before = rt.clock.unix_seconds() - 60 * rt.settings.of().idle_minutes
+
+    def of(facts: SessionFacts) -> Silence:
+        is_open = facts.health == "healthy" and facts.status in UNDER_WAY
+        if not is_open or datetime.fromisoformat(facts.last_activity).timestamp() > before:
+            return ""
+        return "stalled" if any(need.kind in ("person", "blocked") for need in facts.needs) else "idle"
+
+    return of
 
 
 def describe_unsound(unsound: Mapping[SessionId, str], treated: str) -> str:

@@ -148,6 +148,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     start_session: bool = False
     """Whether a session may begin without a run."""
     max_effect: MaxEffect = "dangerous"
+    idle_minutes: int = 60
+    """Without a commit for so long, a run under way is idle, and one that waits is stalled."""
     retention_days: int = 90
     kept_sessions: tuple[str, ...] = ()
     """Sessions that retention never removes."""

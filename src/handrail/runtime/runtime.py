@@ -285,6 +285,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """Where a person can be asked; servers have none."""
     can_ask: bool = False
     """The client of this call can show a person a form."""
+    client: str = ""
+    """What the program that calls names itself; empty: a command line."""
     is_at_console: bool = False
     """The call comes from a page of the Console, so an answer in it is that of a person."""
     is_served: bool = False

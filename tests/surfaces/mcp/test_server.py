@@ -17,6 +17,7 @@ from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.messages import INSTRUCTIONS, Results
 from handrail.surfaces.mcp.tools import tool_definitions
 from tests.conftest import GivenSettings
+from tests.journeys.conversation import answer
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to, text_of
 
 VERSIONS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
@@ -36,6 +37,18 @@ def test_the_server_introduces_itself_and_declares_what_it_offers(runtime: Runti
             assert not declared["resources"].get("subscribe")
 
     run(test)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_run_knows_what_the_client_that_began_it_calls_itself(runtime: Runtime, era: str) -> None:
+    async def test() -> None:
+        info = mcp_types.Implementation(name="editor", title="The Editor", version="1")
+        async with talking_to(runtime, era, client_info=info) as client:
+            await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
+
+    run(test)
+
+    assert [row["agent"] for row in answer(runtime, "session.list")["items"]] == ["The Editor"]
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -16,6 +16,7 @@ from handrail.contract.wording import shorten
 from handrail.operations.code.naming import NOW, find_run_here, read_named, read_tree_contents
 from handrail.operations.code.show_status import FileChange, describe_change
 from handrail.operations.code.unified_diff import diff_texts
+from handrail.operations.work import find_own_project
 from handrail.ports.worktree import Difference, TreeEntry, Unseen
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
@@ -69,9 +70,10 @@ def show_diff(rt: Runtime, request: ShowDiff) -> CodeDiff:
 
     Raises Fault E_NOT_FOUND, E_IO when they cannot be compared, SESSION_NOT_FOUND and CONTEXT_MISSING.
     """
-    project = project_of(rt, request.project)
-    session, tip = find_run_here(rt, request.session, project, request.before)
+    here = project_of(rt, request.project)
+    session, tip = find_run_here(rt, request.session, here, request.before)
     history = session.history
+    project = find_own_project(rt.workspace, rt.places, history.runs[tip.run_id], request.project) or here
     before = read_named(rt, history, tip, request.before, project)
     after = read_named(rt, history, tip, NOW if request.after is UNSET else request.after, project)
     differing = rt.worktree().list_differences(project, before.tree, after.tree)

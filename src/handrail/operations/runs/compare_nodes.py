@@ -21,6 +21,7 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.runs.show_graph import done_title, title_of
 from handrail.operations.runs.show_node import find_node
 from handrail.projections.evidence import EvidenceSum, caveat_of, sum_evidence
+from handrail.projections.overview import session_title
 from handrail.projections.run_graph import completed_step, open_gaps, status_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -128,7 +129,7 @@ def compare_nodes(rt: Runtime, request: CompareNodes) -> Comparison:
     left_out = sum(max(0, len(way) - shared - MOST_STEPS) for way in ways)
     return Comparison(
         session_id=history.session_id,
-        goal=history.observations.get("goal", ""),
+        goal=session_title(history),
         health=session.health.state,
         banner=session.banner,
         ancestor=ways[0][shared - 1].node_id if shared else "",

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import RunId, WorkflowHash
+from handrail.contract.ids import NodeId, RunId, WorkflowHash
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
 from handrail.engine.events import is_newer
@@ -33,6 +33,7 @@ from handrail.engine.navigate import (
     leaves_of,
     step_key,
 )
+from handrail.engine.standing import progress_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.evidence import (
@@ -46,12 +47,12 @@ from handrail.projections.evidence import (
 )
 from handrail.projections.html.rail import Place, lay_out
 from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
-from handrail.projections.overview import Graphs, choose_run
+from handrail.projections.overview import Graphs, Need, choose_run
 from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session, refuse_unsound
-from handrail.workflows.compiled import Leaf
+from handrail.workflows.compiled import CompiledWorkflow, Leaf
 
 MOST_AHEAD = 100
 """Steps that a run has not reached."""
@@ -91,8 +92,15 @@ class WaitingRow(Answer, frozen=True, kw_only=True):
 
     kind: str
     """`person`, `blocked` or `gap`."""
+    node_id: str
+    title: str
+    """Of the step."""
+    since: str
+    """When the run came there."""
     why: str
     fix: str
+    gap_id: str
+    count: int
     reply: str
     """What to paste into the chat of the agent."""
 
@@ -144,6 +152,8 @@ class RunName(Answer, frozen=True, kw_only=True):
 
     id: str
     workflow_id: str
+    workflow_name: str
+    goal: str
     status: str
     branch_count: int
     node_count: int
@@ -166,6 +176,11 @@ class ShownGraph(Answer, frozen=True, kw_only=True):
     preferred_tip: str
     pending_step: str
     pending_title: str
+    done: int
+    at_least: int
+    """Steps of the run, those that surely follow among them."""
+    agent: str
+    """What the client that began the run calls itself; empty: a command line."""
     pending_person: str
     """What a person last answered about the pending step; empty: nothing yet."""
     evidence: dict[str, int]
@@ -203,6 +218,7 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
     leaves = leaves_of(workflow)
     tip = history.nodes[graph.preferred_tip]
     rail = lay_out(graph)
+    progress = progress_at(workflow, tip)
     said = confirmation_of(history, tip.node_id) if isinstance(tip.state, Running) else None
     return ShownGraph(
         session_id=history.session_id,
@@ -217,15 +233,16 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
         preferred_tip=tip.node_id,
         pending_step=step_key(tip.state) if isinstance(tip.state, Running) else "",
         pending_title=title_of(leaves, tip),
+        done=progress.done,
+        at_least=progress.at_least,
+        agent=history.runs[graph.run_id].agent,
         pending_person="" if said is None else said.fact.answer,
         evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
         evidence_told=describe_sum_at(history, tip.node_id),
         evidence_caveat=caveat_of(history),
         open_gap_count=len(open_gaps(history, tip.node_id)),
         waiting=[
-            WaitingRow(
-                kind=need.kind, why=need.why, fix=need.fix, reply=reply_to_need(history.session_id, need)
-            )
+            _waiting(history, need)
             for need in needs_of(history, workflows, graphs)
             if need.run_id == graph.run_id and session.is_sound
         ],
@@ -233,8 +250,22 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
         nodes=[_rail_node(history, graph, leaves, place) for place in rail.places],
         nodes_omitted=rail.omitted,
         ahead=_list_ahead(history, graph, leaves),
-        runs=[_name_run(history, one) for one in list(graphs.values())[-MOST_RUNS:]],
+        runs=[_name_run(history, workflows, one) for one in list(graphs.values())[-MOST_RUNS:]],
         runs_omitted=max(0, len(graphs) - MOST_RUNS),
+    )
+
+
+def _waiting(history: History, need: Need) -> WaitingRow:
+    return WaitingRow(
+        kind=need.kind,
+        node_id=need.node_id,
+        title=need.title,
+        since=history.nodes[NodeId(need.node_id)].at,
+        why=need.why,
+        fix=need.fix,
+        gap_id=need.gap_id,
+        count=need.count,
+        reply=reply_to_need(history.session_id, need),
     )
 
 
@@ -323,11 +354,13 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
     )
 
 
-def _name_run(history: History, graph: RunGraph) -> RunName:
+def _name_run(history: History, workflows: Mapping[str, CompiledWorkflow], graph: RunGraph) -> RunName:
     run = history.runs[graph.run_id]
     return RunName(
         id=graph.run_id,
         workflow_id=run.workflow_id,
+        workflow_name=workflows[run.workflow_hash].name,
+        goal=run.seen.get("goal", ""),
         status=graph.status,
         branch_count=len(graph.tips),
         node_count=len(graph.nodes),
@@ -363,6 +396,7 @@ OPERATION = Operation(
             "nodes.passed",
             "ahead.title",
             "waiting",
+            *("runs.workflow_name", "runs.goal"),
         ),
     ),
     errors=(

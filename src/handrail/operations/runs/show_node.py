@@ -48,6 +48,7 @@ from handrail.projections.evidence import (
     sum_evidence,
 )
 from handrail.projections.needs import resume_prompt
+from handrail.projections.overview import session_title
 from handrail.projections.report.phrases import describe_way
 from handrail.projections.report.story import Moment, moment_at
 from handrail.projections.run_graph import RunGraph, open_gaps, preferred_tip_below, run_graph
@@ -347,7 +348,7 @@ def _placed(
         session_id=history.session_id,
         run_id=node.run_id,
         node_id=node.node_id,
-        goal=history.observations.get("goal", ""),
+        goal=session_title(history),
         kind=node.kind,
         at=node.at,
         event_index=node.index,

@@ -31,7 +31,7 @@ from handrail.contract.outcome import Fault, Json, NextCall, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.contract.wording import quote
+from handrail.contract.wording import quote, shorten
 from handrail.engine.decide import StartFacts, decide_start, name_missing_lists
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.facts import (
@@ -81,6 +81,9 @@ from handrail.workflows.catalog import CatalogEntry
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.conditions import nest_values
 from handrail.workflows.limits import MOST_ACTIONS
+
+LONGEST_AGENT = 60
+"""Characters of the name of a client."""
 
 
 class AskedPreferences(Input, frozen=True, kw_only=True):
@@ -397,6 +400,7 @@ def _facts(
         source_digest=blob_ref(entry.content),
         is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
         tags=entry.tags[:MOST_TAGS],
+        agent=shorten(rt.client, LONGEST_AGENT),
     )
 
 

@@ -21,7 +21,7 @@ from handrail.operations.stored_sessions import (
 )
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
-from handrail.projections.overview import session_project
+from handrail.projections.overview import session_project, session_title
 from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
@@ -198,7 +198,7 @@ def _item(
         step_id=completed_step(history, node),
         workflow_id=history.runs[node.run_id].workflow_id,
         project=project,
-        goal=history.observations.get("goal", ""),
+        goal=session_title(history),
         health=session.health.state,
         at=node.at,
     )

@@ -11,7 +11,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer
 from handrail.engine.events import is_newer
-from handrail.operations.stored_sessions import open_stored_sessions
+from handrail.operations.stored_sessions import FindSilence, find_silence, open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.needs import reply_to_need
 from handrail.projections.overview import Need, SessionFacts
@@ -41,7 +41,16 @@ class NeedRow(Answer, frozen=True, kw_only=True):
     run_id: str
     node_id: str
     goal: str
+    project: str
+    branch: str
     workflow_id: str
+    workflow_name: str
+    agent: str
+    """What the client that began the run calls itself; empty: a command line."""
+    since: str
+    """When the run came there."""
+    silence: str
+    """`stalled` after the setting idleMinutes without a change."""
     title: str
     """Of the step."""
     why: str
@@ -78,12 +87,13 @@ def list_needs(rt: Runtime, request: ListNeeds) -> Needs:
 
 def _list(rt: Runtime, request: ListNeeds, *, with_index: bool) -> Needs:
     found: list[NeedRow] = []
+    silence = find_silence(rt)
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         looked_at = sessions.stamps[:MOST_SESSIONS]
         for stamp in looked_at:
-            found += _rows(stamp.session_id, sessions.facts(stamp.session_id))
+            found += _rows(stamp.session_id, sessions.facts(stamp.session_id), silence)
         count = len(sessions.stamps)
-    found.sort(key=lambda row: _ORDER.index(row.kind))
+    found.sort(key=lambda row: (_ORDER.index(row.kind), row.since))
     limit = MOST_SHOWN if request.limit is UNSET else request.limit
     return Needs(
         needs=found[:limit],
@@ -93,7 +103,7 @@ def _list(rt: Runtime, request: ListNeeds, *, with_index: bool) -> Needs:
     )
 
 
-def _rows(session_id: SessionId, facts: SessionFacts) -> Iterator[NeedRow]:
+def _rows(session_id: SessionId, facts: SessionFacts, silence: FindSilence) -> Iterator[NeedRow]:
     if facts.health != "healthy":
         yield _damaged(session_id, facts)
         return
@@ -105,6 +115,7 @@ def _rows(session_id: SessionId, facts: SessionFacts) -> Iterator[NeedRow]:
             need,
             reply=reply_to_need(session_id, need),
             command=f"handrail run confirm --session {session_id}" if is_asked else "",
+            silence=silence(facts),
         )
 
 
@@ -125,14 +136,22 @@ def _describe(facts: SessionFacts) -> str:
     return f"Its first {proven} events are proven, nothing after them. It can be read, not continued."
 
 
-def _row(session_id: SessionId, facts: SessionFacts, need: Need, *, reply: str, command: str) -> NeedRow:
+def _row(
+    session_id: SessionId, facts: SessionFacts, need: Need, *, reply: str, command: str, silence: str = ""
+) -> NeedRow:
     return NeedRow(
         kind=need.kind,
         session_id=session_id,
         run_id=need.run_id,
         node_id=need.node_id,
         goal=facts.goal,
+        project=facts.project,
+        branch=facts.branches[-1] if facts.branches else "",
         workflow_id=facts.workflow_id,
+        workflow_name=facts.workflow_name,
+        agent=facts.agent,
+        since=need.since or facts.last_activity,
+        silence=silence,
         title=need.title,
         why=need.why,
         fix=need.fix,
@@ -161,7 +180,10 @@ OPERATION = Operation(
         },
         select="top",
         windows=("needs",),
-        untrusted=("needs.goal", "needs.title", "needs.why", "needs.fix", "needs.reply"),
+        untrusted=(
+            *("needs.goal", "needs.title", "needs.why", "needs.fix", "needs.reply"),
+            *("needs.project", "needs.branch", "needs.workflow_name", "needs.agent"),
+        ),
     ),
     errors=("VALIDATION_ERROR",),
 )

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Success
-from handrail.operations.stored_sessions import Sessions, open_stored_sessions
+from handrail.operations.stored_sessions import FindSilence, Sessions, find_silence, open_stored_sessions
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts
@@ -55,6 +55,20 @@ class ListSessions(Input, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    project_name: (
+        Annotated[str, Meta(description="Only this project, by its name.", max_length=256)] | UnsetType
+    ) = UNSET
+    branch: (
+        Annotated[str, Meta(description="Only sessions last seen on this git branch.", max_length=256)]
+        | UnsetType
+    ) = UNSET
+    silence: (
+        Annotated[
+            Literal["idle", "stalled"],
+            Meta(description="Only runs without a change for long: idle, or stalled while they wait."),
+        ]
+        | UnsetType
+    ) = UNSET
     since: (
         Annotated[str, Meta(description=f"Last activity at or after {_TIMES}.", max_length=40)] | UnsetType
     ) = UNSET
@@ -89,6 +103,19 @@ class SessionRow(Answer, frozen=True, kw_only=True):
     run_id: str = ""
     run_count: int = 0
     pending_step: str | None = None
+    pending_title: str = ""
+    workflow_name: str = ""
+    done: int = 0
+    at_least: int = 0
+    """Steps of the run, those that surely follow among them."""
+    since: str = ""
+    """When the run came to where it stands."""
+    agent: str = ""
+    """What the client that began it calls itself; empty: a command line."""
+    silence: str = ""
+    """`idle` or `stalled` after the setting idleMinutes without a change."""
+    needs_person: bool = False
+    """Whether something waits for a person."""
     branch: str = ""
     """The git branch that it was last seen on."""
     last_activity: str = ""
@@ -113,17 +140,27 @@ def list_sessions(rt: Runtime, request: ListSessions) -> Success:
 
 
 def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
-    filters = (request.status, request.workflow, request.since, request.until, request.query)
+    filters = (
+        *(request.status, request.workflow, request.project_name, request.branch, request.silence),
+        *(request.since, request.until, request.query),
+    )
+    silence = find_silence(rt)
     is_filtered = any(given is not UNSET for given in filters)
     with open_stored_sessions(rt, with_index=with_index) as sessions:
-        chosen: Iterable[SessionStamp] = _matching(sessions, request) if is_filtered else sessions.stamps
-        page = page_of(rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp))
+        chosen: Iterable[SessionStamp] = (
+            _matching(sessions, request, silence) if is_filtered else sessions.stamps
+        )
+        page = page_of(
+            rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence)
+        )
     return Success(data={"scope": "all sessions of this store"}, page=page)
 
 
-def _matching(sessions: Sessions, request: ListSessions) -> Iterator[SessionStamp]:
+def _matching(sessions: Sessions, request: ListSessions, silence: FindSilence) -> Iterator[SessionStamp]:
     for stamp in sessions.stamps:
-        if _is_wanted(stamp, sessions.facts(stamp.session_id), request):
+        facts = sessions.facts(stamp.session_id)
+        is_silent = request.silence is UNSET or silence(facts) == request.silence
+        if is_silent and _is_wanted(stamp, facts, request):
             yield stamp
 
 
@@ -132,6 +169,10 @@ def _is_wanted(stamp: SessionStamp, facts: SessionFacts, request: ListSessions) 
     if request.status is not UNSET and facts.status != request.status:
         return False
     if request.workflow is not UNSET and facts.workflow_id != request.workflow:
+        return False
+    if request.project_name is not UNSET and facts.project != request.project_name:
+        return False
+    if request.branch is not UNSET and _branch(facts) != request.branch:
         return False
     at = facts.last_activity
     if at and request.since is not UNSET and _comparable(at) < _comparable(request.since):
@@ -164,7 +205,11 @@ def _sort_key(stamp: SessionStamp) -> tuple[str, ...]:
     return (f"{_FAR - stamp.order:025d}", stamp.session_id)
 
 
-def _row(sessions: Sessions, stamp: SessionStamp) -> SessionRow:
+def _branch(facts: SessionFacts) -> str:
+    return facts.branches[-1] if facts.branches else ""
+
+
+def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> SessionRow:
     facts = sessions.facts(stamp.session_id)
     return SessionRow(
         id=stamp.session_id,
@@ -177,7 +222,15 @@ def _row(sessions: Sessions, stamp: SessionStamp) -> SessionRow:
         run_id=facts.run_id,
         run_count=facts.run_count,
         pending_step=facts.pending_step,
-        branch=facts.branches[-1] if facts.branches else "",
+        pending_title=facts.pending_title,
+        workflow_name=facts.workflow_name,
+        done=facts.done,
+        at_least=facts.at_least,
+        since=facts.since,
+        agent=facts.agent,
+        silence=silence(facts),
+        needs_person=bool(facts.needs),
+        branch=_branch(facts),
         last_activity=facts.last_activity,
         imported_from=facts.imported_from,
         open_gaps=facts.open_gap_count,
@@ -199,7 +252,7 @@ OPERATION = Operation(
         levels={"minimal": ("id", "status", "health"), "standard": None, "full": None},
         id_field="id",
         select="items",
-        untrusted=("goal", "project", "branch"),
+        untrusted=("goal", "project", "branch", "pending_title", "workflow_name", "agent"),
     ),
     value_rules={"since": _TIME_RULE, "until": _TIME_RULE},
     default_sort="last activity (newest first), id",

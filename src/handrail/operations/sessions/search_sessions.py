@@ -20,6 +20,7 @@ from handrail.operations.stored_sessions import (
 )
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
+from handrail.projections.overview import session_title
 from handrail.projections.plain_words import artifact_lines
 from handrail.projections.resume_candidates import words_of
 from handrail.projections.run_graph import completed_step
@@ -133,7 +134,7 @@ def _hits(session: Session, words: frozenset[str]) -> list[HitRow]:
                     node_id="" if node is None else node.node_id,
                     step_id="" if node is None else completed_step(history, node),
                     what=what,
-                    goal=history.observations.get("goal", ""),
+                    goal=session_title(history),
                     health=session.health.state,
                     snippet=_snippet(shown, words),
                     at=at,

@@ -57,6 +57,7 @@ from handrail.projections.overview import (
     pending_step,
     session_project,
     session_status,
+    session_title,
 )
 from handrail.projections.run_graph import (
     CurrentArtifact,
@@ -330,7 +331,7 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
         session_id=history.session_id,
         status="unreadable" if is_lost else session_status(history, graphs),
         health=health_row(session),
-        goal=history.observations.get("goal", ""),
+        goal=session_title(history),
         project=session_project(history, graphs),
         branch=history.observations.get("git_branch", ""),
         event_count=history.head,

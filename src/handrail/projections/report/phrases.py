@@ -16,11 +16,9 @@ from handrail.engine.navigate import (
     EnteredLoop,
     EvaluatedCondition,
     ExitedLoop,
-    Running,
     SelectedStep,
     SkippedStep,
     TraceEntry,
-    step_key,
 )
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, describe_outcome
 from handrail.projections.evidence import describe_answer, describe_level
@@ -220,7 +218,8 @@ def describe_way(moment: Moment) -> list[str]:
 def describe_trace(entry: TraceEntry) -> str:
     match entry:
         case SelectedStep():
-            return f"Went to {step_key(Running(step_id=entry.step_id, loops=entry.loops))}."
+            rounds = [f"round {one.iteration + 1} of {one.loop_id}" for one in entry.loops]
+            return f"Went to {', '.join([entry.step_id, *rounds])}."
         case EvaluatedCondition():
             return f"Condition {entry.condition_id} {'held' if entry.holds else 'did not hold'}."
         case SkippedStep(not_needed=True):

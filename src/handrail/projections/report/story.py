@@ -46,7 +46,7 @@ from handrail.engine.history import (
 from handrail.engine.messages import Parts, explain_to_person
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
 from handrail.projections.evidence import EvidenceSum, describe_sum_at, sum_evidence, worst_of_each_place
-from handrail.projections.overview import SessionStatus, session_status
+from handrail.projections.overview import SessionStatus, session_status, session_title
 from handrail.projections.run_graph import (
     CurrentArtifact,
     RunGraph,
@@ -192,7 +192,7 @@ def story_of(
     return Story(
         session_id=history.session_id,
         status=session_status(history),
-        goal=history.observations.get("goal", ""),
+        goal=session_title(history),
         branch=history.observations.get("git_branch", ""),
         head_sha=history.observations.get("git_head_sha", ""),
         event_count=history.head,

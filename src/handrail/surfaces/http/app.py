@@ -118,6 +118,7 @@ class App:
         self.feed = Feed(parts.marks or partial(_list_marks, runtime), runtime.randomness.bytes(6).hex())
         self._threads = ThreadPoolExecutor(parts.bounds.requests, thread_name_prefix="request")
         self.router = Router(self._routes())
+        self._lost = _open_route("/**", self._show_lost, _PAGE, is_shell=True)
 
     def drain(self) -> None:
         """Take no new work from now on, and tell those who listen."""
@@ -185,6 +186,9 @@ class App:
 
     async def _shell(self, _: HttpRequest) -> Response:
         return shell_response()
+
+    async def _show_lost(self, _: HttpRequest) -> Response:
+        return msgspec.structs.replace(shell_response(), status=E_NOT_FOUND.http_status)
 
     async def _asset(self, request: HttpRequest) -> Response:
         found = asset_response(request.segments[0])
@@ -259,8 +263,9 @@ class App:
                 (b"content-type", HTML_TYPE),
                 (b"x-handrail-title", _percent(mark_hidden(view.title))),
                 (b"x-handrail-cursor", cursor.encode()),
+                *(() if view.waiting is None else ((b"x-handrail-needs", str(view.waiting).encode()),)),
             )
-            return Response(status=view.status, headers=headers, body=body)
+            return Response(headers=headers, body=body)
 
         answered = run_guarded(self._served.runtime, work)
         return problem(answered, request.id) if isinstance(answered, Failure) else answered
@@ -311,7 +316,7 @@ class App:
                 message = {**message, "headers": finish_headers(message["headers"])}
             await send(message)
 
-        found = self.router.find(scope["path"])
+        found = self.router.find(scope["path"]) or self._find_lost(scope)
         refusal = self._refusal(scope, found)
         if refusal is not None:
             response = problem(refusal, request_id)
@@ -328,6 +333,13 @@ class App:
             took = int((time.monotonic() - started) * 1000)
             line = _log_line(scope, statuses, took, request_id)
             self._parts.log(self._served.runtime.secrets.redact_text(line))
+
+    def _find_lost(self, scope: Scope) -> Found | None:
+        """At an address that nothing has: the page that says so, where a browser asks for one."""
+        first = scope["path"].split("/")[1]
+        is_ours = any(route.pattern.split("/")[1] == first for route in self.router.routes)
+        accepts = b",".join(value for name, value in scope["headers"] if name == b"accept")
+        return None if is_ours or b"text/html" not in accepts else Found(route=self._lost, segments=())
 
     def _refusal(self, scope: Scope, found: Found | None) -> Failure | None:
         """Why the request goes no further: the guard first, then what the server can take on."""

@@ -231,6 +231,10 @@ _LIFETIMES_MS = {
 }
 
 
+UNNAMED = "an MCP client"
+"""Of a request that does not say whose it is: one by HTTP of the handshake era."""
+
+
 class Connection:
     """One connection: its era, and what its client said about itself. Only the reading thread uses it."""
 
@@ -241,6 +245,7 @@ class Connection:
         self._era = era
         self._version = HANDSHAKE_VERSIONS[-1]
         self._asking: Asking = "never"
+        self._client = UNNAMED
         self._is_accepted = era is not None
 
     @property
@@ -286,6 +291,7 @@ class Connection:
             return {}  # accepted; this server sends no log messages
         token = None if params.meta is None else params.meta.progress_token
         work = _work(request.method, params, self._asking, token, RESOURCE_NOT_FOUND)
+        work = _name_client(work, self._client)
         if request.method != "tools/list":
             return work
         return msgspec.structs.replace(
@@ -296,6 +302,7 @@ class Connection:
         is_known = params.protocol_version in HANDSHAKE_VERSIONS
         self._version = params.protocol_version if is_known else HANDSHAKE_VERSIONS[-1]
         self._asking = "now" if _can_ask(params.capabilities) else "never"
+        self._client = _name_of(params.client_info)
         self._is_accepted = True
         return {
             "capabilities": self._tool_set.capabilities,
@@ -328,7 +335,7 @@ class Connection:
             return _sign_result(request.method, {**discovered, "supportedVersions": list(STATELESS_VERSIONS)})
         asking: Asking = "in the answer" if _can_ask(envelope.capabilities) else "never"
         work = _work(request.method, params, asking, envelope.progress_token, INVALID_PARAMS)
-        perform = work.perform
+        perform = _name_client(work, _name_of(envelope.info)).perform
 
         def perform_signed(adapter: Adapter, runtime: Runtime) -> ResultOrRefusal | Waiting:
             found = perform(adapter, runtime)
@@ -336,6 +343,17 @@ class Connection:
             return _sign_result(request.method, found)
 
         return msgspec.structs.replace(work, perform=perform_signed)
+
+
+def _name_of(client: _Implementation | None) -> str:
+    return UNNAMED if client is None else client.title or client.name or UNNAMED
+
+
+def _name_client(work: Work, name: str) -> Work:
+    """The same work, by a runtime that knows what the client calls itself."""
+    return msgspec.structs.replace(
+        work, perform=lambda adapter, rt: work.perform(adapter, msgspec.structs.replace(rt, client=name))
+    )
 
 
 def _work(method: str, params: _Bare, asking: Asking, token: int | str | None, missing: int) -> Work:

@@ -6,14 +6,16 @@ A page is made of these and of the classes that `static/console.css` lists; it h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import msgspec
 
+from handrail.contract.outcome import UNTRUSTED
 from handrail.engine.events import is_newer
 from handrail.projections.evidence import PROOF, WORTH_WORDS, Level, Worth, is_proven
 from handrail.projections.html.elements import Child, Html, element, join_html
-from handrail.projections.plain_words import STATUS_WORDS
+from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
 
 Payload: TypeAlias = Mapping[str, Any]
 """The answer of an operation, as every surface sends it."""
@@ -41,9 +43,9 @@ def timeline_path(session_id: str) -> str:
     return f"{session_path(session_id)}/timeline"
 
 
-def workflow_path(workflow_id: str, part: str = "") -> str:
-    """One workflow, at one of its parts."""
-    return add_query(f"/workflows/{_segment(workflow_id)}", part=part)
+def workflow_path(workflow_id: str, part: str = "", run: str = "") -> str:
+    """One workflow, at one of its parts; from the page of a run, with what that run is pinned to."""
+    return add_query(f"/workflows/{_segment(workflow_id)}", part=part, run=run)
 
 
 def picture_address(svg: str) -> str:
@@ -200,6 +202,14 @@ def status_badge(status: str, evidence: Mapping[str, int] | None = None, caveat:
     return badge(STATUS_WORDS.get(status, status), look, glyph)
 
 
+_SILENCE = {"idle": ("idle", "warn", "closed"), "stalled": ("stalled", "bad", "blocked")}
+
+
+def silence_badge(silence: str) -> Html | None:
+    """Of a run that has kept nothing for long, or that waits and nobody came."""
+    return badge(*_SILENCE[silence]) if silence in _SILENCE else None
+
+
 _LOOKS: dict[Worth, tuple[str, str]] = {
     "ran": ("good", "done"),
     "seen": ("good", "done"),
@@ -240,6 +250,21 @@ def moment(at: str, *, with_day: bool = True) -> Html | None:
         return None
     shown = f"{at[:10]} {at[11:16]}" if with_day else at[11:19]
     return element("time", f"{shown} UTC", datetime=at)
+
+
+def duration(seconds: int) -> str:
+    """How long something took, in the largest unit that fits and the one below it."""
+    units = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+    for (size, name), (below, lesser) in pairwise(units):
+        if seconds >= size:
+            rest = seconds % size // below
+            return f"{seconds // size} {name}" + (f" {rest} {lesser}" if rest else "")
+    return f"{seconds} s"
+
+
+def ago(at: str) -> Html | None:
+    """How long ago it was; without a script, when."""
+    return element("time", f"{at[:10]} {at[11:16]} UTC", datetime=at, data_as="ago") if at else None
 
 
 def mono(text: str) -> Html:
@@ -289,3 +314,39 @@ def table(heads: Sequence[str], rows: Sequence[Html], label: str) -> Html:
 def json_text(value: Any) -> str:
     """For an attribute that the script reads."""
     return msgspec.json.encode(value).decode()
+
+
+# Artifacts, as people read them
+
+LONGEST_NAME = 40
+"""Characters of what counts as the name of a member."""
+
+
+def artifact_body(body: dict[str, Any]) -> Html:
+    """An artifact as people read it: points, and points below points."""
+    lines = artifact_lines({key: value for key, value in body.items() if key != UNTRUSTED})
+    shown, _ = _take_points(lines, 0, 0)
+    return shown
+
+
+def _take_points(lines: Sequence[tuple[int, str]], start: int, depth: int) -> tuple[Html, int]:
+    """The points of one depth from a place on, and the place after them."""
+    points_shown: list[Html] = []
+    place = start
+    while place < len(lines) and lines[place][0] >= depth:
+        words = lines[place][1]
+        place += 1
+        below: Html | None = None
+        if place < len(lines) and lines[place][0] > depth:
+            below, place = _take_points(lines, place, lines[place][0])
+        points_shown.append(element("li", *_point(words), below))
+    return element("ul", *points_shown, class_="facts dots"), place
+
+
+def _point(words: str) -> tuple[Child, ...]:
+    """`Name: value` with a quiet name; anything else as it is."""
+    name, colon, value = words.partition(":")
+    if not colon or len(name) > LONGEST_NAME or (value and not value.startswith(" ")):
+        return (element("span", words, dir="auto"),)
+    label = element("span", name + colon, class_="soft")
+    return (label, " ", element("span", value[1:], dir="auto")) if value else (label,)

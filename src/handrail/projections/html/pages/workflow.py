@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.projections.html.elements import Child, Html, element, join_html
+from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.html.pages.builtins import format_json
 from handrail.projections.html.pages.parts import (
     Payload,
@@ -19,6 +19,7 @@ from handrail.projections.html.pages.parts import (
     cut,
     empty,
     facts,
+    folded,
     head,
     meta,
     moment,
@@ -88,6 +89,35 @@ def workflow_frame(workflow: Payload, drift: Drift | None, part: str, *children:
         _tabs(workflow["id"], part),
         *children,
         live="*" if part == "runs" else "",
+    )
+
+
+def pinned_page(workflow: Payload) -> Html:
+    """The text that one run follows, from whichever project. `workflow` is of part pinned."""
+    return page(
+        head(
+            workflow["name"],
+            meta(workflow["kind"], f"from {workflow['sourceKind']}", count(workflow["stepCount"], "step")),
+            crumbs=(("Workflows", "/workflows"),),
+        ),
+        notice(
+            "",
+            element("p", "This is the text that the run follows, as it was when the run began. "),
+            element("p", element("a", "The workflow as it is now", href=workflow_path(workflow["id"]))),
+        ),
+        panel("What it is for", element("p", workflow["description"], dir="auto")),
+        *(_pinned_part(part) for part in workflow["compiled"]["steps"]),
+    )
+
+
+def _pinned_part(part: Payload) -> Html:
+    """A step with its prompt, or a loop with its steps."""
+    if "body" in part:
+        return folded(f"Repeated: {part['id']}", *(_pinned_part(one) for one in part["body"]), is_open=True)
+    prompt = part.get("prompt", "")
+    return folded(
+        part.get("title") or part["id"],
+        element("div", notes_html(prompt), class_="prose", dir="auto") if isinstance(prompt, str) else None,
     )
 
 
