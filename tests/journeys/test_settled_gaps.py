@@ -16,8 +16,9 @@ from tests.journeys.conversation import advance, answer
 from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, begin, step
 from tests.journeys.test_confirmations import at_console
-from tests.journeys.test_facts_of_every_call import REPORTING, begun, sent
+from tests.journeys.test_facts_of_every_call import REPORTING
 from tests.journeys.test_facts_of_every_call import report as verified
+from tests.journeys.test_what_counts import begun, sent
 
 
 def ended_with_gap(runtime: Runtime) -> tuple[dict[str, Any], str]:
