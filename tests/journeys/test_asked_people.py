@@ -395,7 +395,7 @@ def test_a_no_is_told_wherever_the_step_is_read(runtime: Runtime) -> None:
         "terminal",
         "Not on a Friday.",
     )
-    assert "declined" in json.dumps(found)
+    assert f"answered by {runtime.workspace.account()}: no" in json.dumps(found)
     assert all("A person declined it at a terminal" in page for page in pages)
 
 

@@ -22,7 +22,7 @@ from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationRecorded, PlannedEvent, Scope, SessionImported
 from handrail.engine.facts import facts_at
 from handrail.engine.history import Node
-from handrail.engine.navigate import Running, leaf_at
+from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.owners import owners_at
 from handrail.workflows.compiled import Action, Choice, Count, InputSpec, Loop, Option
 from tests.engine.written_log import SESSION_ID, WrittenLog, step, work, workflow_of
@@ -73,7 +73,7 @@ class Oracle:
         self.log = log
         first = log.start(context={"x": 5})
         self.said: dict[NodeId, Said] = {first.node_id: {"x": (0, spell(5))}}
-        self.persons: dict[str, str] = {}
+        self.persons: dict[tuple[str, Any], str] = {}
         self.instance: dict[NodeId, str] = {first.node_id: first.node_id}
 
     def play(self, kind: str, place: int, number: int, context: dict[str, Any], result: Any) -> None:
@@ -104,7 +104,13 @@ class Oracle:
             option_id=option.id,
         )
         self.log.take(decide_confirmation(self.log.history, fact))
-        self.persons[self.instance[node.node_id]] = option.id
+        self.persons[self._question(node)] = option.id
+
+    def _question(self, node: Node) -> tuple[str, Any]:
+        """What a person is asked at a choice: the same on every branch that found the same."""
+        assert isinstance(node.state, Running)
+        found = self.said[NodeId(self.instance[node.node_id])].get("found", (0, "null"))[1]
+        return step_key(node.state), found
 
     def _import(self) -> None:
         fact = SessionImported(bundle_id=BundleId("bnd_1"), source_session_id=SESSION_ID, source_head="")
@@ -123,7 +129,7 @@ class Oracle:
         self._say(made, given, 1)
 
     def _take(self, node: Node, option: Option, number: int, context: dict[str, Any]) -> None:
-        told = self.persons.get(self.instance[node.node_id])
+        told = self.persons.get(self._question(node))
         rank = 3 if told == option.id else 2
         beside = {key: value for key, value in context.items() if key not in option.sets}
         is_contrary = any(

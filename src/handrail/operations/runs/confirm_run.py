@@ -181,7 +181,9 @@ def question_of(ask: Ask) -> str:
 
 def _show(rt: Runtime, pending: PendingStep, ask: Ask, word: PersonsWord, shown: str) -> PersonsQuestion:
     assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
-    said = word.answered if word.is_given or word.is_declined else None
+    said = word.answered
+    if said is not None and word.seen and said.fact.subject != ask.subject:
+        said = None  # they answered about another report
     return PersonsQuestion(
         session_id=pending.session.history.session_id,
         run_id=pending.run.run_id,
