@@ -339,6 +339,7 @@ FILES: Rows = (
         "How long a command line looks for a tree, after its answer, or as long as the answer took.",
     ),
     ("operations.kept_trees", "SERVER_SECONDS", "The same for a server."),
+    ("operations.kept_trees", "FIRST_SECONDS", "The same for a command that starts a run."),
     (
         "operations.kept_trees",
         "COMMAND_PACK_BYTES",

@@ -294,7 +294,7 @@ UNKNOWN: dict[str, tuple[Work, Body, str]] = {
     "of the repository itself": (
         lambda root: write(root, ".git/hooks/pre-commit"),
         entry(".git/hooks/pre-commit", "added"),
-        ".git/hooks/pre-commit: it is ignored, so it is not compared",
+        ".git/hooks/pre-commit: nobody looks there: it belongs to git, or to Handrail itself",
     ),
     "the project itself": (lambda _: None, entry("."), ". is not the path of a file"),
 }
