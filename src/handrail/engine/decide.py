@@ -42,6 +42,7 @@ from handrail.engine.events import (
     Scope,
     SessionCreated,
     TreeRecorded,
+    ValueOwner,
 )
 from handrail.engine.facts import (
     DEFAULT_PREFERENCES,
@@ -126,6 +127,8 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     source_ref: str
     input_digest: str
     context: dict[str, Any]
+    from_goal: tuple[str, ...] = ()
+    """Names in the context that are the goal, because nobody gave them."""
     observations: dict[ObservationKey, str]
     source_digest: str = ""
     is_first_here: bool = False
@@ -158,7 +161,8 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         confirmations=facts.confirmations,
         confirmations_from=facts.confirmations_from,
     )
-    initial = ContextSet(context=facts.context, source="initial")
+    owners: dict[str, ValueOwner] = dict.fromkeys(facts.from_goal, "goal")
+    initial = ContextSet(context=facts.context, source="initial", owners=owners)
     unsent = [gap_of(reason) for reason in find_missing_lists(facts.workflow, move)]
     return [
         *_session_opening(history, facts),

@@ -7,7 +7,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.facts import run_place, session_place
-from handrail.engine.history import History, Node, path_to, way_to
+from handrail.engine.history import History, Node, path_to, title_of_goal, way_to
 from handrail.engine.navigate import Running, step_key
 from handrail.projections.run_graph import RunGraph, RunStatus, gaps_at, open_gaps, run_graph, run_graphs
 
@@ -161,7 +161,7 @@ def session_facts(history: History, health: str) -> SessionFacts:
     """The facts of a session with this health."""
     graphs = run_graphs(history)
     run_id = choose_run(history, graphs)
-    goal = history.observations.get("goal", "")
+    goal = title_of_goal(history.observations.get("goal", ""))
     if run_id is None:
         seen = history.observations
         return SessionFacts(

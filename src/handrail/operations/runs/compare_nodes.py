@@ -14,7 +14,7 @@ from handrail.contract.disclosure.newest import take_first
 from handrail.contract.outcome import Answer
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.facts import excerpt, preferences_at
-from handrail.engine.history import History, Node, attached_to, path_to
+from handrail.engine.history import History, Node, attached_to, path_to, title_of_goal
 from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
@@ -128,7 +128,7 @@ def compare_nodes(rt: Runtime, request: CompareNodes) -> Comparison:
     left_out = sum(max(0, len(way) - shared - MOST_STEPS) for way in ways)
     return Comparison(
         session_id=history.session_id,
-        goal=history.observations.get("goal", ""),
+        goal=title_of_goal(history.observations.get("goal", "")),
         health=session.health.state,
         banner=session.banner,
         ancestor=ways[0][shared - 1].node_id if shared else "",

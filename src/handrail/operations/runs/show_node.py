@@ -25,6 +25,7 @@ from handrail.engine.history import (
     answer_about,
     confirmation_of,
     seen_at,
+    title_of_goal,
 )
 from handrail.engine.messages import explain_gap, join_parts
 from handrail.engine.navigate import Running, leaves_of, step_key
@@ -341,7 +342,7 @@ def _placed(
         session_id=history.session_id,
         run_id=node.run_id,
         node_id=node.node_id,
-        goal=history.observations.get("goal", ""),
+        goal=title_of_goal(history.observations.get("goal", "")),
         kind=node.kind,
         at=node.at,
         event_index=node.index,

@@ -12,7 +12,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.engine.events import GapRecorded, GapSeverity
-from handrail.engine.history import Node, attached_to, list_tellers
+from handrail.engine.history import Node, attached_to, list_tellers, title_of_goal
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,
@@ -198,7 +198,7 @@ def _item(
         step_id=completed_step(history, node),
         workflow_id=history.runs[node.run_id].workflow_id,
         project=project,
-        goal=history.observations.get("goal", ""),
+        goal=title_of_goal(history.observations.get("goal", "")),
         health=session.health.state,
         at=node.at,
     )

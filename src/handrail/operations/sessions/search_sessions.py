@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault
-from handrail.engine.history import History, Node, attached_to
+from handrail.engine.history import History, Node, attached_to, title_of_goal
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,
@@ -133,7 +133,7 @@ def _hits(session: Session, words: frozenset[str]) -> list[HitRow]:
                     node_id="" if node is None else node.node_id,
                     step_id="" if node is None else completed_step(history, node),
                     what=what,
-                    goal=history.observations.get("goal", ""),
+                    goal=title_of_goal(history.observations.get("goal", "")),
                     health=session.health.state,
                     snippet=_snippet(shown, words),
                     at=at,

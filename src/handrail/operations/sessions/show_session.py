@@ -26,6 +26,7 @@ from handrail.engine.history import (
     attached_to,
     describe_not_run,
     not_run_at,
+    title_of_goal,
     way_to,
 )
 from handrail.engine.navigate import (
@@ -315,7 +316,7 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
         session_id=history.session_id,
         status="unreadable" if is_lost else session_status(history, graphs),
         health=health_row(session),
-        goal=history.observations.get("goal", ""),
+        goal=title_of_goal(history.observations.get("goal", "")),
         project=session_project(history, graphs),
         branch=history.observations.get("git_branch", ""),
         event_count=history.head,

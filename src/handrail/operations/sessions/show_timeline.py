@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId
 from handrail.contract.outcome import Answer
+from handrail.engine.history import title_of_goal
 from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
@@ -87,7 +88,7 @@ def show_timeline(rt: Runtime, request: ShowTimeline) -> ShownTimeline:
     own = LaneRow(id=SESSION_LANE, workflow_id="", workflow_name="The session itself", status="")
     return ShownTimeline(
         session_id=history.session_id,
-        goal=history.observations.get("goal", ""),
+        goal=title_of_goal(history.observations.get("goal", "")),
         health=session.health.state,
         banner=session.banner,
         lanes=[

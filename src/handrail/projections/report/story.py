@@ -41,6 +41,7 @@ from handrail.engine.history import (
     not_run_at,
     not_run_by_move,
     path_to,
+    title_of_goal,
 )
 from handrail.engine.messages import Parts, explain_to_person
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
@@ -191,7 +192,7 @@ def story_of(
     return Story(
         session_id=history.session_id,
         status=session_status(history),
-        goal=history.observations.get("goal", ""),
+        goal=title_of_goal(history.observations.get("goal", "")),
         branch=history.observations.get("git_branch", ""),
         head_sha=history.observations.get("git_head_sha", ""),
         event_count=history.head,
