@@ -26,6 +26,7 @@ from tools.language_page import language_page  # noqa: E402 - the line above mak
 from tools.lies_page import lies_page  # noqa: E402 - the line above makes `tools` importable
 from tools.limits_page import limits_page  # noqa: E402 - the line above makes `tools` importable
 from tools.mcp_page import mcp_page  # noqa: E402 - the line above makes `tools` importable
+from tools.messages_page import messages_page  # noqa: E402 - the line above makes `tools` importable
 from tools.operation_schemas import operation_schemas  # noqa: E402 - the line above makes `tools` importable
 from tools.promise_page import promises_page  # noqa: E402 - the line above makes `tools` importable
 from tools.python_page import python_page  # noqa: E402 - the line above makes `tools` importable
@@ -64,6 +65,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/reference/lies.md": lies_page,
     "docs/reference/limits.md": limits_page,
     "docs/reference/mcp.md": mcp_page,
+    "docs/reference/messages.md": messages_page,
     "docs/reference/mcp-tools.md": reference_pages.mcp_tools_page,
     "docs/reference/promises.md": promises_page,
     "docs/reference/python.md": python_page,

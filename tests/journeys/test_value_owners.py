@@ -12,7 +12,7 @@ from handrail.runtime.runtime import Runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
 from tests.journeys.conversation import advance, refusal
-from tests.journeys.doors import command, events_of, tool_call
+from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, begin, choice, declared, give, option, step
 from tests.journeys.test_code_workflows import DECIDE, FIND, PREVIEW, WRITE, code, start
 from tests.surfaces.cli.here import run_here
@@ -249,3 +249,19 @@ def test_a_list_inside_an_object_is_asked_for_as_that_object(runtime: Runtime) -
     call = blocked["nextCall"]["params"] | {"context": {"plan": {"parts": [1]}}}
     going = tool_call(runtime, "continue_workflow", **call).structured
     assert going["pending"]["stepId"] == "each@0::b"
+
+
+def test_an_input_from_the_goal_is_filled_where_nothing_else_gives_it(runtime: Runtime) -> None:
+    goal = "Round the total once. " * 60
+    fields = {"inputs": {"request": {"type": "string", "required": True, "fromGoal": True}}}
+    one = step("one", prompt="Do this: {{request}}")
+
+    filled = begin(runtime, one, fields=fields, goal=goal)
+    given = begin(runtime, one, fields=fields, goal=goal, context={"request": "Only this."})
+
+    assert filled["pending"]["prompt"].startswith(f"Do this: {goal.strip()}")
+    assert given["pending"]["prompt"].startswith("Do this: Only this.")
+    (first,) = of_kind(events_of(runtime, filled), "context_set")
+    assert first["data"]["owners"] == {"request": "goal"}
+    assert len(filled["session"]["goal"]) == 200
+    assert refusal(runtime, "run.start", workflowId=filled["session"]["workflowId"], goal="ä" * 2_049)

@@ -128,6 +128,8 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     source_ref: str
     input_digest: str
     context: dict[str, Any]
+    from_goal: tuple[str, ...] = ()
+    """Names in the context that are the goal, because nobody gave them."""
     observations: dict[ObservationKey, str]
     source_digest: str = ""
     is_first_here: bool = False
@@ -163,7 +165,8 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         rules=RULES,
         agent=facts.agent,
     )
-    initial = ContextSet(context=facts.context, source="initial")
+    owners: dict[str, ValueOwner] = dict.fromkeys(facts.from_goal, "goal")
+    initial = ContextSet(context=facts.context, source="initial", owners=owners)
     unsent = [gap_of(reason) for reason in find_missing_lists(facts.workflow, move)]
     return [
         *_session_opening(history, facts),

@@ -401,6 +401,15 @@ def told_at(history: History, node_id: NodeId) -> Notes | None:
     return Notes(text=text, ref=ref, size_bytes=len(text.encode()) if notes is None else notes.size_bytes)
 
 
+LONGEST_GOAL = 200
+"""Characters of a goal where it is a title."""
+
+
+def title_of_goal(goal: str) -> str:
+    """A goal as a title: its beginning, if it is long. The log keeps it whole."""
+    return goal if len(goal) <= LONGEST_GOAL else goal[: LONGEST_GOAL - 1].rstrip() + "…"
+
+
 def context_at(history: History, node_id: NodeId) -> dict[str, Any]:
     """The context that holds at a node: its ancestors' deltas merged; null deleted a key."""
     return dict(history.inherited[node_id].context.items())

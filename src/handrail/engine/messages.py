@@ -250,7 +250,7 @@ _WHY: Final[Mapping[tuple[str, str], str]] = {
     ("assessment", "follow_up"): "{dimension} is {level} in {step}, and that needs a follow-up first.",
     ("check", "missing"): "Nothing shows that `{command}` passed on the present files, as {step} asks.",
     ("check", "invalid"): "`{command}` did not pass on the present files, and {step} needs that.",
-    ("context", "missing"): "{step} leads to work on each {type} entry of {name}, and nobody has given it.",
+    ("context", "missing"): "What follows {step} needs the {type} {name}, and nobody has given it.",
     ("capability", "unknown"): "Whether the agent has {capability} is not known, and the work needs it.",
     ("capability", "unavailable"): "The work needs {capability}, and the agent does not have it.",
     ("action", "missing"): "Handrail could not carry out {operation} in {step}: {because}",

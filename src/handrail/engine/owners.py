@@ -311,6 +311,12 @@ def _variables_at(workflow: CompiledWorkflow, state: State) -> dict[str, str]:
 # Who gives a value, where none is in force
 
 
+def fill_from_goal(workflow: CompiledWorkflow, context: Mapping[str, Any], goal: str) -> dict[str, Any]:
+    """The inputs that the goal of a start fills, because nothing else gives them."""
+    inputs = workflow.inputs.items() if goal else ()
+    return {name: goal for name, spec in inputs if spec.from_goal and name not in context}
+
+
 def describe_giver(workflow: CompiledWorkflow, name: str) -> str:
     """Who alone can give a value, in words; empty if an agent may send it."""
     head = name.partition(".")[0]

@@ -14,7 +14,7 @@ from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Payload
 from handrail.contract.wording import format_count, quote, shorten
 from handrail.engine.events import Blocked, GapRecorded, Preferences
-from handrail.engine.history import History, Run
+from handrail.engine.history import LONGEST_GOAL, History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.messages import Purpose, judged_words
@@ -59,12 +59,10 @@ WarningCode: TypeAlias = Literal[
 SHOWN_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})
 """A reply begins with these in every form, because the rest would be misread without them."""
 MOST_WARNINGS = 10
-
 MOST_MISNAMED_SHOWN = 3
 MOST_MISNAMED_NAMED = 10
 """How many of the others one line names."""
 LONGEST_NAMED = 40
-LONGEST_GOAL = 200
 MOST_SKIPPED_SHOWN = 10
 """Skipped parts that one reply names; the count covers all of them."""
 MOST_GAPS_SHOWN = 3
@@ -89,7 +87,7 @@ class Pending(Payload, frozen=True, kw_only=True):
     step_id: str
     title: str
     prompt: str = ""
-    """Left out of a blocked reply: the agent has read it, and `judged` says how to read it again."""
+    """Left out of a blocked reply; `judged` says how to read it again."""
     require_confirmation: bool
     choices: list[PendingChoice] = []
 
@@ -306,8 +304,7 @@ class Reply(Payload, frozen=True, kw_only=True):
     closing: str = ""
     """At the end of a run: what to tell the user, in one line."""
     recap: Recap | None = None
-    session: SessionRef | None = None
-    """Which work this is; like the progress left out of a blocked reply, which moves nothing."""
+    session: SessionRef | None = None  # a blocked reply moves nothing: no progress, no session
     preferences: Preferences | None = None
     """Left out on an ordinary advance that changed nothing about them."""
     workflow: WorkflowRef | None = None
@@ -347,7 +344,7 @@ def reply_at(
     example = recap.example if recap is not None else blocked.example if blocked is not None else None
     is_blocked = row.kind == "blocked" and blocked is not None
     is_read = is_blocked and not (tells_all or is_arrival)
-    pending = _pending(standing, tokens, "" if is_read else _prompt(standing, example))
+    pending = _pending(standing, tokens, example, is_read=is_read)
     if blocked is not None:
         frame = make_retry_frame(standing.contracts, standing.frame, blocked)
     else:
@@ -406,19 +403,18 @@ def workflow_ref(run: Run) -> WorkflowRef:
     )
 
 
-def _prompt(standing: Standing, example: dict[str, Any] | None) -> str:
-    return standing.prompt if example is None else drop_example(standing.prompt, example)
-
-
-def _pending(standing: Standing, tokens: Tokens, prompt: str) -> Pending | None:
+def _pending(
+    standing: Standing, tokens: Tokens, example: dict[str, Any] | None, *, is_read: bool
+) -> Pending | None:
     leaf, state = standing.leaf, standing.node.state
     if leaf is None or not isinstance(state, Running):
         return None
     options = leaf.options if isinstance(leaf, Choice) else ()
+    prompt = standing.prompt if example is None else drop_example(standing.prompt, example)
     return Pending(
         step_id=step_key(state),
         title=leaf.title,
-        prompt=prompt,
+        prompt="" if is_read else prompt,
         require_confirmation=standing.needs_confirmation,
         choices=[
             PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
@@ -526,8 +522,7 @@ def _skipped_warnings(standing: Standing) -> list[ReplyWarning]:
         f"Did not run: {', '.join(named)}{_more_skipped(standing)}; why is in skipped. If one should "
         f"run, {_way_to_send(standing)} with the value in context."
     )
-    names = [part.step_id for part in shown]
-    details: dict[str, Any] = {"stepIds": names, "count": standing.not_run.total}
+    details = {"stepIds": [part.step_id for part in shown], "count": standing.not_run.total}
     return [ReplyWarning(code="STEPS_SKIPPED", message=message, details=details)]
 
 

@@ -236,6 +236,26 @@ def _too_large(what: str, size: int) -> Fault:
     )
 
 
+MOST_GOAL_BYTES = 4_096
+"""A goal is stored whole; lists show its beginning."""
+Goal = Annotated[
+    str, msgspec.Meta(description="What the user wants; up to 4096 bytes.", max_length=MOST_GOAL_BYTES)
+]
+
+
+def check_goal_size(goal: str) -> str:
+    """The goal itself.
+
+    Raises Fault VALIDATION_ERROR where it is too long.
+    """
+    size = len(goal.encode("utf-8", "replace"))
+    if size > MOST_GOAL_BYTES:
+        expected = f"{MOST_GOAL_BYTES} bytes at most"
+        problem = {"param": "goal", "problem": f"{size} bytes", "expected": expected}
+        raise Fault(VALIDATION_ERROR, "The goal is too long.", details={"problems": [problem]})
+    return goal
+
+
 def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[str, Any]) -> None:
     """Refuse a frame or an example that came back unchanged: it is not a report.
 

@@ -7,7 +7,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.facts import run_place, session_place
-from handrail.engine.history import History, Node, path_to, told_at, way_to
+from handrail.engine.history import History, Node, path_to, title_of_goal, told_at, way_to
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.standing import progress_at
 from handrail.projections.run_graph import RunGraph, RunStatus, gaps_at, open_gaps, run_graph, run_graphs
@@ -97,7 +97,7 @@ def session_title(history: History) -> str:
     """Its first goal: what a later run is for does not rename it."""
     opened = "" if history.opening is None else history.opening.goal
     goals = (run.seen.get("goal", "") for run in history.runs.values())
-    return opened or next(filter(None, goals), "")
+    return title_of_goal(opened or next(filter(None, goals), ""))
 
 
 def imported_from(history: History) -> str:

@@ -77,6 +77,8 @@ class InputSpec(Compiled, frozen=True, kw_only=True):
     implicit: bool = False
     counted_by: str = ""
     """Another value: while nobody sends this list, it is the numbers from 1 up to that one."""
+    from_goal: bool = False
+    """A start that does not give it fills it with the goal."""
 
 
 class Fragment(Compiled, frozen=True, kw_only=True):

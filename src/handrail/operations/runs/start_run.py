@@ -44,7 +44,13 @@ from handrail.engine.facts import (
 from handrail.engine.history import Recorded
 from handrail.engine.judge.artifacts import check_start_context, correct_context
 from handrail.engine.judge.report_frame import TO_FILL_IN
-from handrail.engine.owners import correct_names, describe_giver, find_refused_at_start, input_row
+from handrail.engine.owners import (
+    correct_names,
+    describe_giver,
+    fill_from_goal,
+    find_refused_at_start,
+    input_row,
+)
 from handrail.engine.reasons import InputProblem
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.declared_checks import pin_checks
@@ -58,11 +64,7 @@ from handrail.operations.runs.start_warnings import (
     list_recorded_warnings,
 )
 from handrail.operations.source_drift import pin
-from handrail.operations.work import (
-    REQUEST_ID_PATTERN,
-    check_context,
-    check_filled_in,
-)
+from handrail.operations.work import REQUEST_ID_PATTERN, Goal, check_context, check_filled_in, check_goal_size
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.ports.log import Blob
 from handrail.runtime.operation import Input, Operation
@@ -97,10 +99,7 @@ class StartRun(GatedInput, frozen=True, kw_only=True):
     """Which workflow, for what, with which facts."""
 
     workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
-    goal: (
-        Annotated[str, Meta(description="What the user wants; up to 200 characters.", max_length=200)]
-        | UnsetType
-    ) = UNSET
+    goal: Goal | UnsetType = UNSET
     context: Annotated[dict[str, Any], Meta(description="Facts the steps need.")] | UnsetType = UNSET
     preferences: (
         Annotated[AskedPreferences, Meta(description="Only what the user asked for.")] | UnsetType
@@ -269,7 +268,7 @@ def _asked(rt: Runtime, request: StartRun) -> _Asked:
     context = {} if request.context is UNSET else request.context
     check_context(context)
     check_filled_in("", [], context)
-    goal = "" if request.goal is UNSET else request.goal.strip()
+    goal = check_goal_size("" if request.goal is UNSET else request.goal.strip())
     wanted = _preferences(request)
     sent: dict[str, Json] = {"workflowId": request.workflow_id, "goal": goal, "context": context}
     if request.preferences is not UNSET or request.preset is not UNSET:
@@ -288,7 +287,9 @@ def _asked(rt: Runtime, request: StartRun) -> _Asked:
 def _preferences(request: StartRun) -> PreferencesDelta:
     if request.preset is not UNSET:
         if request.preferences is not UNSET:
-            raise _preset_and_preferences()
+            problem = {"param": "preset", "problem": "sets both already", "expected": "the preset alone"}
+            message = "A preset sets autonomy and risk policy; give it alone, or the two without it."
+            raise Fault(VALIDATION_ERROR, message, details={"problems": [problem]})
         named = PRESETS[request.preset]
         return PreferencesDelta(autonomy=named.autonomy, risk_policy=named.risk_policy)
     if request.preferences is UNSET:
@@ -297,15 +298,6 @@ def _preferences(request: StartRun) -> PreferencesDelta:
     return PreferencesDelta(
         autonomy=None if asked.autonomy is UNSET else asked.autonomy,
         risk_policy=None if asked.risk_policy is UNSET else asked.risk_policy,
-    )
-
-
-def _preset_and_preferences() -> Fault:
-    problem = {"param": "preset", "problem": "sets both already", "expected": "the preset alone"}
-    return Fault(
-        VALIDATION_ERROR,
-        "A preset sets autonomy and risk policy; give it alone, or the two without it.",
-        details={"problems": [problem]},
     )
 
 
@@ -385,6 +377,7 @@ def _facts(
     pinned: Pinned,
     seen: dict[ObservationKey, str],
 ) -> StartFacts:
+    filled = fill_from_goal(pinned.workflow, asked.context, asked.goal)
     return StartFacts(
         session_id=session_id,
         run_id=run_id,
@@ -393,7 +386,8 @@ def _facts(
         source_kind=entry.source_kind,
         source_ref=entry.source_ref,
         input_digest=asked.input_digest,
-        context=asked.context,
+        context=asked.context | filled,
+        from_goal=tuple(filled),
         observations=seen,
         preferences=asked.preferences,
         defaults=_defaults(rt),
@@ -420,7 +414,8 @@ def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
     Raises Fault VALIDATION_ERROR.
     """
     inputs = pinned.workflow.inputs
-    meant = correct_names(pinned.workflow, asked.context)
+    filled = fill_from_goal(pinned.workflow, asked.context, asked.goal)
+    meant = correct_names(pinned.workflow, asked.context) | filled
     problems = find_refused_at_start(pinned.workflow, asked.context) + check_start_context(inputs, meant)
     if problems:
         raise _misfit(asked, problems, correct_context(inputs, meant, {one.key for one in problems}))

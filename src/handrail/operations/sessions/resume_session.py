@@ -21,7 +21,7 @@ from handrail.contract.wording import format_count
 from handrail.engine.ask import describe_answer
 from handrail.engine.events import is_newer
 from handrail.engine.facts import Place, is_same_place, place_of, run_place
-from handrail.engine.history import Confirmation, confirmation_of
+from handrail.engine.history import Confirmation, confirmation_of, title_of_goal
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.finding import find_session
 from handrail.operations.handles import mint_session_token, mint_state_token
@@ -304,7 +304,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         run_id=subject.run_id or "",
         project=subject.place.name,
         is_here=found.is_here,
-        goal=subject.goal,
+        goal=title_of_goal(subject.goal),
         workflow_id=subject.workflow_id,
         status=subject.status,
         pending_title=title,

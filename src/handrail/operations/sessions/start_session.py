@@ -18,7 +18,7 @@ from handrail.engine.plans import plan_session
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.finding import find_requested
 from handrail.operations.session_replies import SessionReply, reply_to_opening
-from handrail.operations.work import REQUEST_ID_PATTERN
+from handrail.operations.work import REQUEST_ID_PATTERN, Goal, check_goal_size
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, empty_session, healthy_session
@@ -30,7 +30,7 @@ SETTING = "startSession"
 class StartSession(GatedInput, frozen=True, kw_only=True):
     """What the work is for."""
 
-    goal: Annotated[str, Meta(description="What the user wants.", max_length=200)] | UnsetType = UNSET
+    goal: Goal | UnsetType = UNSET
     request_id: (
         Annotated[
             str,
@@ -72,7 +72,7 @@ def _session_of(
     rt: Runtime, request: StartSession, session: Session, project: str, *, is_checked: bool = False
 ) -> Success:
     """Begin the session, unless it is there; one that a preview found absent must still be so."""
-    goal = "" if request.goal is UNSET else request.goal.strip()
+    goal = check_goal_size("" if request.goal is UNSET else request.goal.strip())
     input_digest = digest({"goal": goal})
     rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
     if session.history.head == 0:

@@ -17,7 +17,12 @@ from handrail.contract.outcome import Json
 from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.checking.pattern_forms import check_delimiters, check_schema_patterns
 from handrail.workflows.checking.set_names import SetName, check_edit_action, check_set_names
-from handrail.workflows.checking.value_checks import check_comparison, check_count, check_set_value
+from handrail.workflows.checking.value_checks import (
+    check_comparison,
+    check_count,
+    check_goal,
+    check_set_value,
+)
 from handrail.workflows.conditions import MISSING, named_value
 from handrail.workflows.problem import NO_EDIT, Edit, add_value, replace_value
 from handrail.workflows.reading.findings import (
@@ -211,6 +216,8 @@ class _Names:
                     {"type": "integer"},
                 )
                 check_count(self._found, document["inputs"], name)
+            if spec.get("fromGoal") is True:
+                check_goal(self._found, spec, join_pointer("/inputs", name))
         check_set_names(self._found, self._set, self._givers(), document.get("kind", "workflow"))
 
     def _givers(self) -> frozenset[str]:

@@ -63,6 +63,14 @@ def check_count(found: Findings, inputs: Object, name: str) -> None:
         found.report("bad_value", place, message, "Remove countedBy or the default.")
 
 
+def check_goal(found: Findings, spec: Object, pointer: str) -> None:
+    """A goal is any text, so only an input that takes any text is filled from it."""
+    if spec.get("type", "any") not in ("any", "string") or "enum" in spec:
+        message = "fromGoal fills the input with a text, and the input does not take every text."
+        fix = 'Write "type": "string" without enum, or remove fromGoal.'
+        found.report("bad_value", join_pointer(pointer, "fromGoal"), message, fix)
+
+
 def _check_value(
     found: Findings, spec: Object, value: Json, pointer: str, does: str, *, is_lenient: bool
 ) -> None:
