@@ -22,6 +22,8 @@ from tests.conftest import GivenFiles
 from tests.filled_in import PLACEHOLDER, in_own_words
 from tests.house.tree import ROOT
 
+pytestmark = pytest.mark.thorough
+
 TOOLS = offered_tools()
 BUNDLED = list_files(os.path.join(ROOT, "src", "handrail", "host", "bundled"), "bundled")
 IDS = [json.loads(file.content)["id"] for file in BUNDLED]
