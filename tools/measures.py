@@ -37,7 +37,7 @@ BUDGETS = {
     "lines of handrail_code": Budget(17_093, 15_000),
     "lines of handrail_proof": Budget(2_500, 2_500),
     "source files of handrail": Budget(411, 340),
-    "lines of tests": Budget(126_001, 105_000),
+    "lines of tests": Budget(121_000, 105_000),
     "modules loaded by `run continue`": Budget(79, 75),
     "files reached from `run continue`": Budget(47, 45),
     "lines reached from `run continue`": Budget(15_473, 12_000),

@@ -14,6 +14,8 @@ import pytest
 
 from tests.conformance.recorder import record
 
+pytestmark = pytest.mark.thorough
+
 DEADLINE_SECONDS = 60
 GRAPH = [
     "o Reproduce the bug",
@@ -121,7 +123,6 @@ def test_the_story_is_told_in_order(told: tuple[int, str, str]) -> None:
     ]
 
 
-@pytest.mark.thorough
 def test_the_document_has_the_counted_facts(kept: tuple[Place, str, dict[str, Any]]) -> None:
     data = kept[2]["data"]
 
@@ -135,7 +136,6 @@ def test_the_document_has_the_counted_facts(kept: tuple[Place, str, dict[str, An
     assert data["graph"] == GRAPH
 
 
-@pytest.mark.thorough
 def test_a_kept_store_can_be_looked_at(kept: tuple[Place, str, dict[str, Any]]) -> None:
     machine, directory, document = kept
     environment = machine.environment | {"HANDRAIL_HOME": f"{directory}/home", "HANDRAIL_FORMAT": "json"}

@@ -59,6 +59,7 @@ def trial(running: list[subprocess.Popen[str]]) -> Counter[str]:
     return Counter(one.stdout.readline().strip() for one in running if one.stdout is not None)
 
 
+@pytest.mark.promise("cli.single-use")
 def test_of_eight_processes_with_one_token_exactly_one_wins(home: str) -> None:
     rt = build_runtime({}, home=home)
     os.makedirs(home, exist_ok=True)

@@ -61,6 +61,7 @@ LINE = st.one_of(
 )
 
 
+@pytest.mark.promise("cli.one-document")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=LINE)
 def test_any_line_gets_one_document(runtime: Runtime, line: list[str]) -> None:

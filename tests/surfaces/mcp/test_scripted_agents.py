@@ -20,6 +20,8 @@ from handrail.surfaces.mcp.tools import offered_tools
 from tests.conftest import GivenFiles
 from tests.filled_in import PLACEHOLDER, in_own_words
 
+pytestmark = pytest.mark.thorough
+
 TOOLS = offered_tools()
 BUNDLED = list_bundled_files()
 IDS = [file.source_ref.removesuffix(".md") for file in BUNDLED]
