@@ -157,5 +157,4 @@ OPERATION = Operation(
         windows=("needs",),
         untrusted=("needs.goal", "needs.title", "needs.why", "needs.fix", "needs.reply"),
     ),
-    errors=("VALIDATION_ERROR",),
 )

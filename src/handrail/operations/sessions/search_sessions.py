@@ -183,5 +183,4 @@ OPERATION = Operation(
         windows=("hits",),
         untrusted=("hits.goal", "hits.snippet", "hits.what"),
     ),
-    errors=("VALIDATION_ERROR",),
 )
