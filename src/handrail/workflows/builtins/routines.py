@@ -183,8 +183,6 @@ def rewrite_json(value: Any, rewrite: Callable[[str], Any]) -> Any:
     return value
 
 
-PREFIX = "wr.templates.routine."
-
 _ROUTINE = re.compile(r"^routine[-_]")
 _SINGLE_BRACES = re.compile(r"(?<!\{)\{([A-Za-z][A-Za-z0-9_]*)\}(?!\})")
 
