@@ -271,7 +271,6 @@ WORKFLOWS: Rows = (
     ("operations.runs.own_actions", "MOST_RESULT_BYTES", "What such an action saves."),
     ("contract.tokens.workflow", "OPTION_LIMIT", "Options that tokens can name."),
     ("workflows.limits", "MAX_PROMPT_BYTES", "A prompt, as written and as rendered."),
-    ("workflows.limits", "MAX_REF_BYTES", "A ref."),
     ("workflows.limits", "MAX_CONTRACT_SCHEMA_BYTES", "The schema of a contract."),
     ("workflows.limits", "MAX_WORKFLOW_ID_CHARACTERS", "Characters of a workflow's id."),
     ("workflows.limits", "MAX_ID_CHARACTERS", "Characters of every other id."),

@@ -41,7 +41,7 @@ BUDGETS = {
     "modules loaded by `run continue`": Budget(79, 75),
     "files reached from `run continue`": Budget(47, 45),
     "lines reached from `run continue`": Budget(15_473, 12_000),
-    "modules that know the foreign dialect": Budget(15, 0),
+    "modules that know the foreign dialect": Budget(0, 0),
     "modules in the largest folder": Budget(20, 12),
 }
 """Every figure that is held. Whoever has to raise one takes as much away somewhere else instead."""
@@ -51,6 +51,8 @@ NEIGHBOURS = {
     "handrail_proof": ("handrail.store_proof",),
 }
 """What stands beside the core, and the rooms that it still has inside: a move changes no figure."""
+DIALECT_DOOR = ("handrail.workflows.dialect", "handrail.workflows.reading")
+"""The translator, and the reader that calls it."""
 LOADED = """
 import os
 import sys
@@ -149,8 +151,13 @@ def modules_loaded(checkout: str) -> int:
 
 
 def know_foreign(modules: Mapping[str, str]) -> list[str]:
-    """The modules that ask whether a workflow came in the neighbouring dialect."""
-    return [name for name, path in modules.items() if "is_foreign" in _read(path)]
+    """The modules behind the door that ask whether a workflow came in the neighbouring dialect."""
+    return [
+        name
+        for name, path in modules.items()
+        if not name.startswith(DIALECT_DOOR)
+        and ("is_foreign" in _read(path) or "workflows.dialect" in _read(path))
+    ]
 
 
 def measures(checkout: str) -> dict[str, int]:

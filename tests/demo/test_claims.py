@@ -76,7 +76,7 @@ class GivenScene(Scene):
         self._looks: Iterator[LogFacts] = iter(looks)
 
     def new_agent(self) -> None:
-        self.agents += 1
+        pass
 
     def kill_agent(self) -> None:
         self.kills += 1

@@ -182,7 +182,6 @@ class Scene:
         self.home = home
         self.calls = 0
         self.kills = 0
-        self.agents = 0
         self.session_id = ""
         self.acknowledged: list[str] = []
         """The notes of every step that was acknowledged; no two are the same."""
@@ -195,7 +194,6 @@ class Scene:
     def new_agent(self) -> None:
         """A process that knows nothing."""
         self.leave()
-        self.agents += 1
         self._agent = AgentProcess(self._environment, self._project)
 
     def kill_agent(self) -> None:

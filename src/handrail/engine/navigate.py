@@ -204,14 +204,15 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 # Moves
 
 
-def move_effort(limit: int = MAX_MOVE_PLACES) -> Effort:
+def move_effort() -> Effort:
     """The budget of one move."""
-    trouble = f"The way to the next step passes more than {limit} places: rounds, skipped parts, comparisons."
+    places = f"{MAX_MOVE_PLACES} places: rounds, skipped parts, comparisons"
+    trouble = f"The way to the next step passes more than {places}."
     advice = (
         "Nothing was stored, and a run under way stays where it is. Lower the counts of the loops or let a "
         "step in them run; a run that cannot go on can be closed."
     )
-    return Effort(limit, trouble, advice)
+    return Effort(MAX_MOVE_PLACES, trouble, advice)
 
 
 def first_move(workflow: CompiledWorkflow, facts: Facts, effort: Effort | None = None) -> Move:

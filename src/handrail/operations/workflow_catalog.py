@@ -21,7 +21,6 @@ from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiling.compilation import Compilation, Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.compiling.expand_templates import calls_routine
-from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, edit_rows
@@ -119,19 +118,17 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
             one.id: f"{one.problems[0].message} (contract file {one.source_ref})"
             for one in reversed(catalog.broken_contracts)
         },
-        routines=_routines(catalog, entry, wants_foreign=False) if needs_routines else (),
-        foreign_routines=_routines(catalog, entry, wants_foreign=True) if needs_routines else (),
-        is_foreign=_is_foreign(entry),
+        routines=_routines(catalog, entry) if needs_routines else (),
     )
     compilation = compile_workflow(source, surroundings)
     if compilation.pinned is not None:
-        compilation = _with_flow(source, compilation, is_foreign=surroundings.is_foreign)
+        compilation = _with_flow(source, compilation)
     if not compilation.problems:
         return compilation
     return replace(compilation, problems=add_places(entry.content, compilation.problems, entry.spelling))
 
 
-def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: bool) -> Compilation:
+def _with_flow(source: SourceWorkflow, compilation: Compilation) -> Compilation:
     """What compiles is also held against what a run would meet."""
     assert compilation.pinned is not None, "only what compiles has a way through it"
     given = FlowFacts(
@@ -139,7 +136,6 @@ def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: 
         operations=frozenset(OPERATION_NAMES),
         parameters=_parameters_of,
         refused_values=_refused_values,
-        is_foreign=is_foreign,
     )
     found = check_flow(source, compilation.pinned.workflow, given)
     is_sound = all(problem.severity != "error" for problem in found)
@@ -191,7 +187,7 @@ def problem_row(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _routines(catalog: Catalog, caller: CatalogEntry, *, wants_foreign: bool) -> tuple[SourceWorkflow, ...]:
+def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, ...]:
     """The routines a call may mean, bundled ones first.
 
     Files from elsewhere keep their routines beside them under reserved ids: those serve their neighbours.
@@ -202,13 +198,8 @@ def _routines(catalog: Catalog, caller: CatalogEntry, *, wants_foreign: bool) ->
         if entry.kind == "routine" and (entry.is_usable or entry.source_kind == caller.source_kind)
     ]
     ordered = sorted(held, key=lambda entry: entry.source_kind != "bundled")
-    readings = [read_entry(entry).workflow for entry in ordered if _is_foreign(entry) == wants_foreign]
+    readings = [read_entry(entry).workflow for entry in ordered]
     return tuple(source for source in readings if source is not None)
-
-
-def _is_foreign(entry: CatalogEntry) -> bool:
-    document = decode_document(entry.content, entry.spelling, entry.decoded)
-    return isinstance(document, dict) and is_foreign(document)
 
 
 def _invalid(entry: CatalogEntry) -> Fault:

@@ -94,7 +94,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     foresee: Callable[[Any, Any], object] | None = None
     """Of a creation: `(runtime, input)` raises the Fault that the creation would raise. Changes nothing."""
     errors: tuple[str, ...] = ()
-    """Catalogue codes it can answer with, beside those every operation shares."""
+    """Catalogue codes it can answer with, beside those that follow from its effect, fields and flags."""
 
 
 Verdict: TypeAlias = Literal["would_advance", "would_block", "would_save", "already_answered"]

@@ -11,7 +11,9 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.contract.catalogue import KINDS
 from handrail.contract.disclosure.estimate import estimate_tokens
+from handrail.surfaces.cli.commands.all import ROWS
 from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.self_description.command_tables import called_of, command_of, derive_errors
 from handrail.surfaces.cli.self_description.reference import RISK_TIER, Reference
 from tests.house.tree import page
 from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document
@@ -56,6 +58,33 @@ def test_every_leaf_names_a_schema_with_fields_and_an_example(reference: Any) ->
         assert labels[1] is None or reference["schemas"][labels[1]]["fields"]
         assert command["examples"], command["path"]
         assert set(command["errors"]) <= set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("path", "codes"),
+    [
+        ("session list", {"INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"}),
+        ("store copy", {"E_CONFIRMATION_REQUIRED", "E_CONFLICT", "KEYRING_INVALID"}),
+        ("run checkpoint", {"TOKEN_BAD_SIGNATURE", "TOKEN_UNKNOWN_NODE", "STORE_HISTORY_LOST"}),
+    ],
+)
+def test_a_cursor_a_confirmation_and_a_token_of_a_run_bring_their_errors(
+    reference: Any, path: str, codes: set[str]
+) -> None:
+    (command,) = [one for one in reference["commands"] if one["path"] == path]
+
+    assert codes <= set(command["errors"])
+    assert len(command["errors"]) == len(set(command["errors"]))
+
+
+def test_no_operation_lists_an_error_that_follows_anyway() -> None:
+    called = [(row, operation) for row in ROWS if (operation := called_of(row)) is not None]
+
+    assert [
+        f"{operation.name}: {code}"
+        for row, operation in called
+        for code in set(operation.errors) & set(derive_errors(operation, command_of(row.path)))
+    ] == []
 
 
 @pytest.mark.promise("cli.dangerous-declared")

@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.workflows.builtins.routines import (
-    make_foreign_template,
     make_routine_template,
     routine_template_id,
 )
@@ -346,7 +345,7 @@ def test_a_routine_from_elsewhere_has_its_arguments_in_single_braces() -> None:
         conditions=[],
     )
 
-    spec = make_foreign_template(workflow)
+    spec = make_routine_template(replace(workflow, has_open_names=True))
     first, loop = spec.expand({"deliverableName": "plan.md"}, TemplateContext(prefix="look"))
 
     assert set(spec.args) == {"subject", "deliverableName"}

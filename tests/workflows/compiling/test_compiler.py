@@ -15,6 +15,7 @@ from tests.workflows.compiling.written import (
     document,
     found,
     loop,
+    open_source,
     parts,
     step,
 )
@@ -196,6 +197,6 @@ def test_an_error_behind_many_warnings_still_refuses_the_workflow() -> None:
     steps = [step(f"s{number}", output={"contractRef": f"x.contracts.c{number}"}) for number in range(250)]
     undecided = loop("l", choice("c"), until={"kind": "loop_control", "continueWhen": "stop"})
 
-    done = compilation(document(*steps, undecided), Surroundings(is_foreign=True))
+    done = compilation(open_source(document(*steps, undecided)))
 
     assert done.pinned is None

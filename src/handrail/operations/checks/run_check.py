@@ -515,18 +515,9 @@ OPERATION = Operation(
     ),
     errors=(
         "CONTEXT_MISSING",
-        "VALIDATION_ERROR",
         "SESSION_NOT_FOUND",
         "SESSION_LOCKED",
-        "SESSION_NOT_HEALTHY",
-        "TOKEN_INVALID_FORMAT",
-        "TOKEN_UNSUPPORTED_VERSION",
-        "TOKEN_BAD_SIGNATURE",
         "TOKEN_SCOPE_MISMATCH",
-        "TOKEN_UNKNOWN_NODE",
-        "TOKEN_SESSION_LOCKED",
-        "STORE_HISTORY_LOST",
-        "STORE_UNSUPPORTED_VERSION",
         "KEYRING_INVALID",
     ),
 )

@@ -13,7 +13,7 @@ from typing import Annotated, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_IO, E_NOT_FOUND
+from handrail.contract.catalogue import E_IO
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
 from handrail.contract.outcome import Answer, Commits, Fault, NextCall, Success
@@ -297,16 +297,10 @@ OPERATION = Operation(
         untrusted=("changed", "left_out.path"),
     ),
     errors=(
-        "VALIDATION_ERROR",
         "CONTEXT_MISSING",
         "SESSION_NOT_FOUND",
         "SESSION_LOCKED",
         "SESSION_NOT_HEALTHY",
-        E_NOT_FOUND.code,
-        E_IO.code,
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        "KEYRING_INVALID",
         "STORE_UNSUPPORTED_VERSION",
     ),
 )

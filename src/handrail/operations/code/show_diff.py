@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_IO, E_NOT_FOUND
+from handrail.contract.catalogue import E_IO
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault
@@ -146,12 +146,5 @@ OPERATION = Operation(
         drop_order=("diff",),
         untrusted=("files.path", "diff"),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "CONTEXT_MISSING",
-        "SESSION_NOT_FOUND",
-        E_NOT_FOUND.code,
-        E_IO.code,
-        "STORE_UNSUPPORTED_VERSION",
-    ),
+    errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION"),
 )

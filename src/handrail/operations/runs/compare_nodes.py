@@ -243,11 +243,5 @@ OPERATION = Operation(
             *(f"rows.{side}.artifacts" for side in ("one", "other")),
         ),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "SESSION_NOT_FOUND",
-        NODE_NOT_FOUND.code,
-        "STORE_CORRUPT",
-        "STORE_UNSUPPORTED_VERSION",
-    ),
+    errors=("SESSION_NOT_FOUND", NODE_NOT_FOUND.code, "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),
 )

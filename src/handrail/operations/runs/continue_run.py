@@ -173,18 +173,9 @@ OPERATION = Operation(
     tool_fields=("ackToken", "stateToken", "context", "output", "project"),
     errors=(
         "CONTEXT_MISSING",
-        "VALIDATION_ERROR",
         "CONTEXT_BUDGET_EXCEEDED",
         "WORK_LIMIT_EXCEEDED",
-        "TOKEN_INVALID_FORMAT",
-        "TOKEN_UNSUPPORTED_VERSION",
-        "TOKEN_BAD_SIGNATURE",
         "TOKEN_SCOPE_MISMATCH",
-        "TOKEN_UNKNOWN_NODE",
-        "TOKEN_SESSION_LOCKED",
-        "SESSION_NOT_HEALTHY",
-        "STORE_HISTORY_LOST",
         "STORE_CORRUPT",
-        "STORE_UNSUPPORTED_VERSION",
     ),
 )

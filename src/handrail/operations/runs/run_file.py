@@ -373,13 +373,11 @@ OPERATION = Operation(
         untrusted=("result",),
     ),
     errors=(
-        "VALIDATION_ERROR",
         "WORKFLOW_NOT_FOUND",
         "WORKFLOW_INVALID",
         "WORKFLOW_ID_RESERVED",
         "CONTEXT_BUDGET_EXCEEDED",
         "WORK_LIMIT_EXCEEDED",
-        E_USAGE.code,
         E_CONFIRMATION_REQUIRED.code,
         "INVALID_TOKEN",
         "TOKEN_EXPIRED",

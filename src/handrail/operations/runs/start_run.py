@@ -475,7 +475,6 @@ OPERATION = Operation(
     ),
     tool_fields=("workflowId", "goal", "context", "preferences", "requestId", "session", "project"),
     errors=(
-        "VALIDATION_ERROR",
         "WORKFLOW_NOT_FOUND",
         "WORKFLOW_INVALID",
         "WORKFLOW_ID_RESERVED",

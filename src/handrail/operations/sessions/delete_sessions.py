@@ -8,10 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
-    E_CONFIRMATION_REQUIRED,
-    E_CONFLICT,
     E_NOT_FOUND,
-    E_VALIDATION,
     SESSION_NOT_FOUND,
 )
 from handrail.contract.disclosure.fields import Shape
@@ -137,15 +134,5 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        E_VALIDATION.code,
-        E_NOT_FOUND.code,
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        "SESSION_LOCKED",
-        "KEYRING_INVALID",
-        "STORE_IO_ERROR",
-        "STORE_PERMISSION_DENIED",
-    ),
+    errors=("SESSION_LOCKED",),
 )

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_USAGE, INVARIANT_VIOLATION
+from handrail.contract.catalogue import E_USAGE, INVARIANT_VIOLATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
 from handrail.contract.ids import SessionId, node_tag, session_id_for_bundle
@@ -273,7 +273,6 @@ OPERATION = Operation(
     perform=import_session,
     shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
     errors=(
-        "VALIDATION_ERROR",
         "BUNDLE_INVALID_FORMAT",
         "BUNDLE_TOO_LARGE",
         "BUNDLE_UNSUPPORTED_VERSION",
@@ -283,8 +282,5 @@ OPERATION = Operation(
         "BUNDLE_EVENT_ORDER_INVALID",
         "BUNDLE_MANIFEST_ORDER_INVALID",
         "SESSION_LOCKED",
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        "KEYRING_INVALID",
     ),
 )

@@ -140,11 +140,5 @@ OPERATION = Operation(
         untrusted=("data",),
     ),
     default_sort="eventIndex, eventId",
-    errors=(
-        "VALIDATION_ERROR",
-        "SESSION_NOT_FOUND",
-        "INVALID_TOKEN",
-        "TOKEN_EXPIRED",
-        "TOKEN_SCOPE_MISMATCH",
-    ),
+    errors=("SESSION_NOT_FOUND",),
 )

@@ -219,5 +219,4 @@ OPERATION = Operation(
         untrusted=("summary", "settled_by", "project", "goal"),
     ),
     default_sort="state (open first), severity (critical first), last activity of the session, id",
-    errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),
 )

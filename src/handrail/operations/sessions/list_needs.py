@@ -185,5 +185,4 @@ OPERATION = Operation(
             *("needs.project", "needs.branch", "needs.workflow_name", "needs.agent"),
         ),
     ),
-    errors=("VALIDATION_ERROR",),
 )

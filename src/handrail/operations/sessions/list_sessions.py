@@ -256,5 +256,4 @@ OPERATION = Operation(
     ),
     value_rules={"since": _TIME_RULE, "until": _TIME_RULE},
     default_sort="last activity (newest first), id",
-    errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),
 )

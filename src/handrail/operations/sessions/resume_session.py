@@ -341,5 +341,4 @@ OPERATION = Operation(
         "to go on. Changes nothing."
     ),
     tool_fields=("query", "project"),
-    errors=("VALIDATION_ERROR",),
 )

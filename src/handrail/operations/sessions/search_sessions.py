@@ -185,5 +185,4 @@ OPERATION = Operation(
         windows=("hits",),
         untrusted=("hits.goal", "hits.snippet", "hits.what"),
     ),
-    errors=("VALIDATION_ERROR",),
 )

@@ -9,10 +9,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
-    E_CONFIG,
-    E_CONFIRMATION_REQUIRED,
-    E_CONFLICT,
-    E_IO,
     E_VALIDATION,
     INVARIANT_VIOLATION,
 )
@@ -233,17 +229,5 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("autonomy", "risk_policy"), "standard": None, "full": None}, select="top"
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        E_VALIDATION.code,
-        "SESSION_NOT_FOUND",
-        "SESSION_LOCKED",
-        "SESSION_NOT_HEALTHY",
-        "STORE_UNSUPPORTED_VERSION",
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        E_CONFIG.code,
-        E_IO.code,
-        "KEYRING_INVALID",
-    ),
+    errors=("SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_UNSUPPORTED_VERSION"),
 )

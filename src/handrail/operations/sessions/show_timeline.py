@@ -161,10 +161,5 @@ OPERATION = Operation(
         windows=("moments", "lanes"),
         untrusted=("goal", "lanes.workflow_name", "moments.title"),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "SESSION_NOT_FOUND",
-        "STORE_CORRUPT",
-        "STORE_UNSUPPORTED_VERSION",
-    ),
+    errors=("SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),
 )

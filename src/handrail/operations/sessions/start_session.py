@@ -157,5 +157,5 @@ OPERATION = Operation(
         "sessionToken as session to start_workflow later."
     ),
     tool_fields=("goal", "requestId", "project"),
-    errors=("VALIDATION_ERROR", "FEATURE_DISABLED", "SESSION_LOCKED", "SESSION_NOT_HEALTHY"),
+    errors=("FEATURE_DISABLED", "SESSION_LOCKED", "SESSION_NOT_HEALTHY"),
 )

@@ -224,5 +224,5 @@ OPERATION = Operation(
         drop_order=("reports",),
         windows=("reports",),
     ),
-    errors=("VALIDATION_ERROR", "NOT_CONFORMANT", "REQUEST_TOO_LARGE", E_NETWORK.code),
+    errors=("NOT_CONFORMANT", E_NETWORK.code),
 )

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIG, E_CONFIRMATION_REQUIRED, E_CONFLICT
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import digest
@@ -164,14 +163,5 @@ OPERATION = Operation(
         levels={"minimal": ("items", "summary", "skipped", "bytes_freed"), "standard": None, "full": None},
         select="top",
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        E_CONFIG.code,
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        "SESSION_LOCKED",
-        "KEYRING_INVALID",
-        "STORE_IO_ERROR",
-        "STORE_PERMISSION_DENIED",
-    ),
+    errors=("SESSION_LOCKED",),
 )

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_NOT_FOUND, E_VALIDATION
+from handrail.contract.catalogue import E_NOT_FOUND, E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall, Success
@@ -170,15 +170,5 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("items", "summary", "skipped", "event_count"), "standard": None, "full": None},
         select="top",
-    ),
-    errors=(
-        "VALIDATION_ERROR",
-        E_VALIDATION.code,
-        E_NOT_FOUND.code,
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        "KEYRING_INVALID",
-        "STORE_IO_ERROR",
-        "STORE_PERMISSION_DENIED",
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, NextCall, Success
 from handrail.contract.tokens.confirm import refusal
@@ -79,5 +78,4 @@ OPERATION = Operation(
     output=RotatedKeys,
     perform=rotate_keys,
     shape=Shape(levels={"minimal": ("key_count",), "standard": None, "full": None}, select="top"),
-    errors=(E_CONFIRMATION_REQUIRED.code, E_CONFLICT.code, "KEYRING_INVALID"),
 )

@@ -311,12 +311,5 @@ OPERATION = Operation(
         drop_order=("problems",),
         windows=("problems",),
     ),
-    errors=(
-        E_VALIDATION.code,
-        "SESSION_NOT_FOUND",
-        "STORE_UNSUPPORTED_VERSION",
-        E_INTEGRITY.code,
-        "STORE_IO_ERROR",
-        "STORE_PERMISSION_DENIED",
-    ),
+    errors=("SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION", E_INTEGRITY.code),
 )

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
-from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import compile_entry, load_catalog, problem_row, read_entry
@@ -23,7 +23,6 @@ from handrail.workflows.checking.linter import check
 from handrail.workflows.checking.whole_file import read_checked, read_checked_contract
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.shelf import ReadContract
-from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.limits import (
     MAX_SOURCE_BYTES,
     explain_misnaming,
@@ -251,7 +250,8 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     if source is None:
         # Without content, what was named is why there is none, unless the file really is empty.
         is_read = bool(entry.content) or not named
-        problems = (*reading.problems, *named, *_dangling(catalog, entry)) if is_read else tuple(named)
+        dangling = _dangling(catalog, reading.document)
+        problems = (*reading.problems, *named, *dangling) if is_read else tuple(named)
         placed = _in_order(entry, problems) if _is_text(entry.content) else problems
         return Examined(target=target, workflow_id=entry.id, problems=placed)
     compilation = compile_entry(catalog, entry, source)
@@ -266,11 +266,8 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     )
 
 
-def _dangling(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
+def _dangling(catalog: Catalog, document: Json) -> tuple[Problem, ...]:
     """Names that lead nowhere in a file that cannot be read whole: reported now, not after the next fix."""
-    document = decode_document(entry.content, entry.spelling, entry.decoded)
-    if not isinstance(document, dict) or is_foreign(document):
-        return ()
     routines = [one.id for one in catalog.entries if one.kind == "routine"]
     return find_dangling_names(
         document,

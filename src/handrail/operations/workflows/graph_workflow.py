@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, TypeAlias, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, load_chosen_workflow
@@ -75,13 +74,5 @@ OPERATION = Operation(
         select="top",
         untrusted=("drawing",),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "WORKFLOW_INVALID",
-        "WORKFLOW_NOT_FOUND",
-        E_NOT_FOUND.code,
-        E_FORBIDDEN.code,
-        E_IO.code,
-        "REQUEST_TOO_LARGE",
-    ),
+    errors=("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND"),
 )

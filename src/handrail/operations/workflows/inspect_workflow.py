@@ -381,7 +381,6 @@ OPERATION = Operation(
     tool_fields=("workflowId", "part", "project"),
     tool_choices={"part": ("summary", "inputs", "steps")},
     errors=(
-        "VALIDATION_ERROR",
         "WORKFLOW_NOT_FOUND",
         "WORKFLOW_INVALID",
         "WORKFLOW_ID_RESERVED",

@@ -179,5 +179,4 @@ OPERATION = Operation(
         on_demand=("text", "schema"),
     ),
     default_sort="kind, id",
-    errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),
 )

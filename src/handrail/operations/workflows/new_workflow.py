@@ -9,10 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
-    E_CONFIRMATION_REQUIRED,
     E_CONFLICT,
-    E_FORBIDDEN,
-    E_IO,
     VALIDATION_ERROR,
     WORKFLOW_ID_LEGACY,
     WORKFLOW_ID_RESERVED,
@@ -178,14 +175,5 @@ OPERATION = Operation(
     output=CreatedWorkflow,
     perform=new_workflow,
     shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
-    errors=(
-        "VALIDATION_ERROR",
-        "WORKFLOW_ID_LEGACY",
-        "WORKFLOW_ID_RESERVED",
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        E_FORBIDDEN.code,
-        E_IO.code,
-        "KEYRING_INVALID",
-    ),
+    errors=("WORKFLOW_ID_LEGACY", "WORKFLOW_ID_RESERVED"),
 )

@@ -12,11 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
-    E_CONFIRMATION_REQUIRED,
     E_CONFLICT,
-    E_FORBIDDEN,
-    E_IO,
-    E_VALIDATION,
     VALIDATION_ERROR,
     WORKFLOW_ID_RESERVED,
     WORKFLOW_INVALID,
@@ -262,15 +258,5 @@ OPERATION = Operation(
     output=SavedWorkflow,
     perform=save_workflow,
     shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
-    errors=(
-        "VALIDATION_ERROR",
-        E_VALIDATION.code,
-        "WORKFLOW_INVALID",
-        "WORKFLOW_ID_RESERVED",
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        E_FORBIDDEN.code,
-        E_IO.code,
-        "KEYRING_INVALID",
-    ),
+    errors=("WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED"),
 )

@@ -153,5 +153,4 @@ OPERATION = Operation(
         },
         windows=("checks",),
     ),
-    errors=("VALIDATION_ERROR",),
 )

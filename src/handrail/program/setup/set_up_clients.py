@@ -12,9 +12,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
     E_CONFIG,
-    E_CONFIRMATION_REQUIRED,
-    E_CONFLICT,
-    E_FORBIDDEN,
     E_IO,
     E_NOT_FOUND,
 )
@@ -578,15 +575,5 @@ OPERATION = Operation(
     starts_programs=True,
     shape=Shape(
         levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
-    ),
-    errors=(
-        "VALIDATION_ERROR",
-        E_NOT_FOUND.code,
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        E_CONFIG.code,
-        E_FORBIDDEN.code,
-        E_IO.code,
-        "KEYRING_INVALID",
     ),
 )

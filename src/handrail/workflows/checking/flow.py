@@ -1,6 +1,6 @@
 """What stops a workflow that compiles: values read too early, and gates that nothing passes. Pure.
 
-In a native file each is an error. A file of the other dialect runs as it is, and its author gets a warning.
+Each is an error. A workflow with open names runs as it is, and its author gets a warning.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from handrail.workflows.conditions import (
 )
 from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.problem import NO_EDIT, Problem, rename_key, replace_value
+from handrail.workflows.problem import NO_EDIT, Problem, drop_edits, rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 
 _ASSESSMENT = "wr.assessment"
@@ -67,19 +67,15 @@ class FlowFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What one of the operations takes."""
     refused_values: Callable[[str, dict[str, Any]], Iterable[tuple[str, str]]] | None = None
     """Parameters that an operation refuses with these values, and why; without a reason, one is missing."""
-    is_foreign: bool = False
 
 
 def check_flow(source: SourceWorkflow, workflow: CompiledWorkflow, given: FlowFacts) -> tuple[Problem, ...]:
     """Find everything that would otherwise show only in a run."""
     walk = _Flow(source, workflow, given)
     walk.parts(workflow.steps, frozenset(), frozenset())
-    if not given.is_foreign:  # there a run asks for whatever a text names
-        check_rendered(walk.found, workflow, given.pointers)
-    # An edit speaks about the file as the grammar knows it; a translation is another document.
-    edited = [one for one in walk.found.problems if one.edit]
-    if given.is_foreign and edited:
-        return tuple(msgspec.structs.replace(one, edit=()) for one in walk.found.problems)
+    if source.has_open_names:
+        return drop_edits(walk.found.problems)
+    check_rendered(walk.found, workflow, given.pointers)
     return tuple(walk.found.problems)
 
 
@@ -87,7 +83,7 @@ class _Flow:
     """One walk over the parts, in the order in which a run meets them."""
 
     def __init__(self, source: SourceWorkflow, workflow: CompiledWorkflow, given: FlowFacts) -> None:
-        self.found = Findings("warning" if given.is_foreign else "error")
+        self.found = Findings("warning" if source.has_open_names else "error")
         self._workflow = workflow
         self._given = given
         self._declared = {name: f"/conditions/{place}" for place, name in enumerate(source.conditions)}

@@ -170,19 +170,19 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
         return [] if name in self.inputs or name in self.saved else self.set_inside.get(name, [])
 
 
-def check_names(found: Findings, document: Object, *, is_foreign: bool = False) -> None:
+def check_names(found: Findings, document: Object, *, has_open_names: bool = False) -> None:
     """Report every name that nothing gives, every value that its name cannot have, every dead placeholder."""
-    _Names(found, document, is_foreign=is_foreign).check()
+    _Names(found, document, has_open_names=has_open_names).check()
 
 
 class _Names:
     """One walk over a document."""
 
-    def __init__(self, found: Findings, document: Object, *, is_foreign: bool) -> None:
+    def __init__(self, found: Findings, document: Object, *, has_open_names: bool) -> None:
         self._found = found
         self._document = document
-        self._given = _given(document, is_foreign=is_foreign)
-        self._is_foreign = is_foreign
+        self._given = _given(document, has_open_names=has_open_names)
+        self._has_open_names = has_open_names
         self._told: set[str] = set()
         self._read: set[str] = set()
         self._set: list[SetName] = []
@@ -327,7 +327,7 @@ class _Names:
         self._parts(part["body"], f"{place}/body", variables | frozenset(_variables(part)))
 
     def _for_each(self, path: str, pointer: str, variables: frozenset[str]) -> None:
-        if self._is_foreign and path.partition(".")[0] not in self._given.names | variables:
+        if self._has_open_names and path.partition(".")[0] not in self._given.names | variables:
             message = f"The loop goes through {quote_name(path)}, which nothing declares."
             fix = "A run stops there and asks when no step has sent the list as context."
             self._found.report("changed_meaning", pointer, message, fix)
@@ -415,7 +415,7 @@ class _Names:
             self._found.warn("undeclared_name", pointer, message, _NO_ITEM)
 
     def _undeclared(self, name: str, pointer: str, near: str, spec: Object, edit: Edit) -> None:
-        if self._is_foreign:
+        if self._has_open_names:
             # A routine of another collection gets its names from whoever calls it.
             if name not in self._told and self._document.get("kind") != "routine":
                 message = f"{quote_name(name)} is read here, and nothing declares it."
@@ -502,7 +502,7 @@ _PLACEHOLDER_FIX = {
 }
 
 
-def _given(document: Object, *, is_foreign: bool) -> Given:
+def _given(document: Object, *, has_open_names: bool) -> Given:
     """What the document declares; a translation declares what the author did not, and says so."""
     set_inside: dict[str, list[Json]] = {}
     saved: set[str] = set()
@@ -513,7 +513,7 @@ def _given(document: Object, *, is_foreign: bool) -> Given:
         if isinstance(part.get("saveAs"), str):
             saved.add(part["saveAs"])
     inputs = document.get("inputs", {})
-    if is_foreign:
+    if has_open_names:
         inputs = {
             name: spec
             for name, spec in inputs.items()

@@ -19,7 +19,7 @@ from handrail.workflows.compiling.shelf import (
 )
 from handrail.workflows.limits import Spelling
 from handrail.workflows.places import add_places
-from handrail.workflows.problem import Problem
+from handrail.workflows.problem import Problem, drop_edits
 from handrail.workflows.reading.findings import Findings, quote_name
 from handrail.workflows.reading.reader import Reading, read_workflow
 from handrail.workflows.sound_edits import keep_sound_edits
@@ -56,18 +56,13 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes) -> Reading:
         return Reading(workflow=None, problems=add_places(content, (_MISPLACED, *beside), spelling))
     if reading.workflow is None or not isinstance(reading.document, dict):
         return reading
-    found = Findings("warning" if reading.is_foreign else "error")
-    check_names(found, reading.document, is_foreign=reading.is_foreign)
+    is_open = reading.workflow.has_open_names
+    found = Findings("warning" if is_open else "error")
+    check_names(found, reading.document, has_open_names=is_open)
     if not found.problems:
         return reading
-    if reading.is_foreign:
-        # An edit of the translation says nothing about the file that the author has.
-        told = [
-            msgspec.structs.replace(one, pointer=reading.origin(one.pointer), edit=())
-            for one in found.problems
-        ]
-    else:
-        told = found.problems
+    placed = [msgspec.structs.replace(one, pointer=reading.origin(one.pointer)) for one in found.problems]
+    told = drop_edits(placed) if is_open else placed
     problems = add_places(content, (*reading.problems, *told), spelling)
     kept = None if found.has_errors else reading.workflow
     return msgspec.structs.replace(reading, workflow=kept, problems=problems)

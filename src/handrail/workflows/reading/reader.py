@@ -14,7 +14,7 @@ from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, Spelling
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places, locate_depth, suggest_repair
-from handrail.workflows.problem import NO_EDIT, Problem
+from handrail.workflows.problem import NO_EDIT, Problem, drop_edits
 from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.findings import Findings
 from handrail.workflows.reading.grammar import ROOT
@@ -88,10 +88,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     workflow: SourceWorkflow | None
     problems: tuple[Problem, ...]
     document: Json = None
-    """What the workflow was built from: the file, or its translation."""
+    """What the workflow was built from: the file, or its translation. A file that is wrong has it too."""
     origin: Origin = str
     """From a pointer into the document to the one into the file."""
-    is_foreign: bool = False
 
 
 def read_workflow(content: bytes, spelling: Spelling = "json", decoded: bytes = b"") -> Reading:
@@ -143,23 +142,21 @@ def _read_foreign(document: dict[str, Json]) -> Reading:
     """Translate first; what is wrong with the translation is shown where it came from."""
     translated = to_native(document)
     origin = origin_in(document, translated.pointers)
-    reading = _read_native(translated.document, origin, is_foreign=True)
-    # An edit of the translation says nothing about the file that the author has.
-    wrong = [msgspec.structs.replace(one, pointer=origin(one.pointer), edit=()) for one in reading.problems]
-    return msgspec.structs.replace(reading, problems=(*translated.problems, *wrong))
+    reading = _read_native(translated.document, origin)
+    wrong = [msgspec.structs.replace(one, pointer=origin(one.pointer)) for one in reading.problems]
+    problems = (*translated.problems, *drop_edits(wrong))
+    if reading.workflow is None:
+        return Reading(workflow=None, problems=problems)
+    workflow = msgspec.structs.replace(reading.workflow, has_open_names=True)
+    return msgspec.structs.replace(reading, workflow=workflow, problems=problems)
 
 
-def _read_native(document: Json, origin: Origin, *, is_foreign: bool = False) -> Reading:
+def _read_native(document: Json, origin: Origin) -> Reading:
     found = Findings()
     if isinstance(document, dict):
         check_size(found, document)
     check_shape(found, Named(name=ROOT), document, "")
     if found.problems:
-        return Reading(workflow=None, problems=tuple(found.problems))
-    return Reading(
-        workflow=build_workflow(document, origin),
-        problems=(),
-        document=document,
-        origin=origin,
-        is_foreign=is_foreign,
-    )
+        return Reading(workflow=None, problems=tuple(found.problems), document=document)
+    workflow = build_workflow(document, origin)
+    return Reading(workflow=workflow, problems=(), document=document, origin=origin)

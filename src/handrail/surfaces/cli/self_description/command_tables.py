@@ -7,7 +7,6 @@ imports its operation.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -30,10 +29,21 @@ from handrail.contract.catalogue import (
     FIELD_UNKNOWN,
     FORMAT_CONFLICT,
     INTERNAL_ERROR,
+    INVALID_TOKEN,
     KEYRING_INVALID,
     REQUEST_TOO_LARGE,
+    SESSION_NOT_HEALTHY,
+    STORE_HISTORY_LOST,
     STORE_IO_ERROR,
     STORE_PERMISSION_DENIED,
+    STORE_UNSUPPORTED_VERSION,
+    TOKEN_BAD_SIGNATURE,
+    TOKEN_EXPIRED,
+    TOKEN_INVALID_FORMAT,
+    TOKEN_SCOPE_MISMATCH,
+    TOKEN_SESSION_LOCKED,
+    TOKEN_UNKNOWN_NODE,
+    TOKEN_UNSUPPORTED_VERSION,
     VALIDATION_ERROR,
     VERSION_UNSUPPORTED,
 )
@@ -76,6 +86,26 @@ STORE_READERS = frozenset(
 session with preferences of its own."""
 KEY_ERRORS = (KEYRING_INVALID.code,)
 SIGNED_EFFECTS = ("gated", "dangerous")
+_CONFIRM_ERRORS = (E_CONFIRMATION_REQUIRED.code, E_CONFLICT.code)
+EFFECT_ERRORS = {"create": _CONFIRM_ERRORS, "gated": _CONFIRM_ERRORS, "dangerous": _CONFIRM_ERRORS}
+"""What an effect brings: the token of a dry run may be missing, or the world may have changed since."""
+_RUN_TOKEN_ERRORS = (
+    TOKEN_INVALID_FORMAT.code,
+    TOKEN_UNSUPPORTED_VERSION.code,
+    TOKEN_BAD_SIGNATURE.code,
+    TOKEN_UNKNOWN_NODE.code,
+    TOKEN_SESSION_LOCKED.code,
+    SESSION_NOT_HEALTHY.code,
+    STORE_HISTORY_LOST.code,
+    STORE_UNSUPPORTED_VERSION.code,
+)
+FIELD_ERRORS = {
+    "cursor": (INVALID_TOKEN.code, TOKEN_EXPIRED.code, TOKEN_SCOPE_MISMATCH.code),
+    "ackToken": _RUN_TOKEN_ERRORS,
+    "checkpointToken": _RUN_TOKEN_ERRORS,
+    "stateToken": _RUN_TOKEN_ERRORS,
+}
+"""What an input field brings, by its wire name: each is a token of ours, and can be wrong in these ways."""
 AUTHORISES = {
     "create": "--request-id or --confirm",
     "ack": "a token",
@@ -171,8 +201,6 @@ def help_of(path: str) -> CommandHelp:
     called = called_of(row)
     fields = _fields(called)
     texts = [spelling.text or _description(spelling, fields) for spelling in _spellings(row, fields)]
-    create = (E_CONFIRMATION_REQUIRED.code, E_CONFLICT.code) if command["effect"] == "create" else ()
-    permission = () if command["effect"] == "read" else (E_FORBIDDEN.code, E_CONFIG.code)
     return CommandHelp(
         path=row.path,
         usage=_usage(command),
@@ -194,12 +222,16 @@ def help_of(path: str) -> CommandHelp:
         ),
         globals=command["globals"],
         examples=row.examples,
-        errors=row.errors if called is None else _errors(called, (*create, *permission), command["globals"]),
+        errors=row.errors if called is None else (*called.errors, *derive_errors(called, command)),
     )
 
 
-def _errors(called: Operation, create: tuple[str, ...], flags: Sequence[str]) -> tuple[str, ...]:
-    """Its own codes first; a shared one only where the flag that brings it is offered."""
+def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
+    """What follows from its effect, its fields and its flags, so that no operation lists it."""
+    effect, flags = command["effect"], command["globals"]
+    brought = [code for field in _fields(called) for code in FIELD_ERRORS.get(field, ())]
+    permission = () if effect == "read" else (E_FORBIDDEN.code, E_CONFIG.code)
+    gated = (*EFFECT_ERRORS.get(effect, ()), *permission)
     shared = [code for code in SHARED_ERRORS if code not in FLAG_ERRORS or FLAG_ERRORS[code] in flags]
     kept = STORE_ERRORS if called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS else ()
     has_tokens = called.item is not None and ("cursor" in _fields(called) or bool(called.tool))
@@ -209,7 +241,7 @@ def _errors(called: Operation, create: tuple[str, ...], flags: Sequence[str]) ->
     if called.name.startswith("self."):  # wrong settings and variables are told, never refused
         shared.remove(E_CONFIG.code)
     taken = (E_CONFLICT.code,) if "--out" in flags else ()  # there is a file of that name already
-    return tuple(dict.fromkeys((*called.errors, *create, *taken, *kept, *keys, *shared)))
+    return tuple(dict.fromkeys((*brought, *gated, *taken, *kept, *keys, *shared)))
 
 
 def _effect(row: Row, called: Operation | None) -> str:
