@@ -229,7 +229,7 @@ COMMAND_LINE: Rows = (
     ("surfaces.cli.hook", "MOST_OUTPUT_BYTES", "What `hook` says."),
     ("operations.store.check_lafs", "MOST_DOCUMENTS", "Documents of one `lafs check`."),
     ("operations.store.check_lafs", "MAX_DOCUMENT_BYTES", "One document of it."),
-    ("contract.conformance.profile", "MOST_FINDINGS", "Findings in one document."),
+    ("contract.conformance.rules", "MOST_FINDINGS", "Findings in one document."),
     ("operations.store.selftest_store", "MOST_KILLS", "`--kills` of `store selftest`."),
     ("operations.store.selftest_store", "MOST_SEED", "`--seed` of it."),
     ("operations.workflows.validate_workflows", "MOST_TARGETS", "Targets of one `workflow validate`."),
