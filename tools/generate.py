@@ -12,7 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from handrail.contract.conformance.cli_contract import cli_contract, cli_contract_extension  # noqa: E402 - as below
+from handrail.contract.conformance.cli_document import cli_contract, cli_contract_extension  # noqa: E402 - as below
 from handrail.surfaces.cli.self_description import command_tables  # noqa: E402 - as below
 from handrail.surfaces.mcp.code.tool_set import code_tool_definitions  # noqa: E402 - as below
 from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the line above makes `tools` importable

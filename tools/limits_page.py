@@ -231,7 +231,7 @@ COMMAND_LINE: Rows = (
     ("surfaces.cli.hook", "MOST_OUTPUT_BYTES", "What `hook` says."),
     ("operations.store.check_lafs", "MOST_DOCUMENTS", "Documents of one `lafs check`."),
     ("operations.store.check_lafs", "MAX_DOCUMENT_BYTES", "One document of it."),
-    ("contract.conformance.profile", "MOST_FINDINGS", "Findings in one document."),
+    ("contract.conformance.rules", "MOST_FINDINGS", "Findings in one document."),
     ("operations.store.selftest_store", "MOST_KILLS", "`--kills` of `store selftest`."),
     ("operations.store.selftest_store", "MOST_SEED", "`--seed` of it."),
     ("operations.workflows.validate_workflows", "MOST_TARGETS", "Targets of one `workflow validate`."),
@@ -250,9 +250,9 @@ COMMAND_LINE: Rows = (
     ("operations.workflows.simulate_workflow", "MOST_PATHS", "The largest `--max-paths`."),
     ("operations.workflows.simulate_workflow", "MOST_STARTS", "The largest `--max-starts`."),
     ("operations.workflows.simulate_workflow", "MAX_CASE_BYTES", "A regression case for `--replay`."),
-    ("program.doctor.storage_checks", "MOST_SESSIONS", "Sessions that `doctor` looks at."),
-    ("program.doctor.storage_checks", "OLD_KEY_DAYS", "Age of a key at which `doctor` warns."),
-    ("program.doctor.storage_checks", "LEAST_FREE_BYTES", "Free space below which `doctor` warns."),
+    ("program.doctor.examine_installation", "MOST_SESSIONS", "Sessions that `doctor` looks at."),
+    ("program.doctor.examine_installation", "OLD_KEY_DAYS", "Age of a key at which `doctor` warns."),
+    ("program.doctor.examine_installation", "LEAST_FREE_BYTES", "Free space below which `doctor` warns."),
     ("host.program.installation", "TIMEOUT_SECONDS", "How long `doctor --checks mcp_protocol` waits."),
 )
 WORKFLOWS: Rows = (

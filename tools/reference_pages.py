@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 
 from handrail.contract.catalogue import KINDS, Kind
-from handrail.contract.conformance.cli_contract import EXITS
+from handrail.contract.conformance.cli_document import EXITS
 from handrail.engine.events import Event, Fact
 from handrail.runtime.operation import operation
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp

@@ -264,4 +264,5 @@ def test_an_input_from_the_goal_is_filled_where_nothing_else_gives_it(runtime: R
     (first,) = of_kind(events_of(runtime, filled), "context_set")
     assert first["data"]["owners"] == {"request": "goal"}
     assert len(filled["session"]["goal"]) == 200
-    assert refusal(runtime, "run.start", workflowId=filled["session"]["workflowId"], goal="ä" * 2_049)
+    refused = refusal(runtime, "run.start", workflowId=filled["session"]["workflowId"], goal="ä" * 2_049)
+    assert refused.kind.code == "VALIDATION_ERROR"

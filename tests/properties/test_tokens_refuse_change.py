@@ -23,8 +23,7 @@ from handrail.contract.tokens.continuation import (
     read_continuation,
 )
 from handrail.contract.tokens.cursor import CursorClaims, mint_cursor, read_cursor
-from handrail.contract.tokens.diagnosis import is_of_another_version
-from handrail.contract.tokens.reading import ANY_KIND, read_token, read_tokens, repair
+from handrail.contract.tokens.reading import ANY_KIND, is_of_another_version, read_token, read_tokens, repair
 from handrail.contract.tokens.workflow import (
     AckClaims,
     CheckpointClaims,

@@ -14,8 +14,7 @@ import msgspec
 
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import digest
-from handrail.demo.orders import Moment, Order, Report
-from handrail.demo.processes import AgentProcess
+from handrail.demo.processes import AgentProcess, Moment, Order, Report
 from handrail.engine.events import Advanced, AdvanceRecorded, NodeOutputAppended, NotesKept, decode_event
 from handrail.wiring import build_runtime
 

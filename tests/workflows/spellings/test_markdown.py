@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.workflows.spellings.front_matter import has_workflow_id
+from handrail.workflows.spellings.decoded import has_workflow_id
 from handrail.workflows.spellings.markdown import decode_markdown
 
 FRONT = "---\nid: project.x\nname: X\n---\n"

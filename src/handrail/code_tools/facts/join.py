@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.code_tools.facts.model import NONE, Definition, DynamicKind, FileFacts, Import, Kind, Role, Use
-from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.resolution import External, Resolved, Unresolved
 from handrail.code_tools.facts.slots import MAX_STARS, Exported, Local, Shared, Slot, Slots, Token, Trouble
 from handrail.code_tools.facts.source import Source, find_holders

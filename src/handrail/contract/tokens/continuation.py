@@ -17,7 +17,7 @@ import msgspec
 from handrail.contract import catalogue
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.tokens import base64url
+from handrail.contract.tokens import sealed
 from handrail.contract.tokens.continuation_payload import INFLATED_LIMIT, VERSION, pack, unpack
 from handrail.contract.tokens.workflow import unwrap
 
@@ -83,7 +83,7 @@ class Continuation(msgspec.Struct, frozen=True, kw_only=True):
 def mint_continuation(key: bytes, continuation: Continuation) -> str:
     """The token, in the fullest form that stays under 2 KB. Digests are cut to what a payload carries."""
     for form in _forms(continuation):
-        token = base64url.encode(form + _sign(key, form))
+        token = sealed.encode(form + _sign(key, form))
         if len(token) <= LENGTH_LIMIT:
             return token
     raise AssertionError("a token has few next actions, and their ids and labels are short")
@@ -109,7 +109,7 @@ def open_continuation(keys: Sequence[bytes], token: str) -> Continuation | None:
 
 def frame(token: str) -> tuple[bytes, bytes] | None:
     """Payload and signature, as bytes that nobody has looked into."""
-    data = base64url.decode(token) if len(token) <= LENGTH_LIMIT else None
+    data = sealed.decode(token) if len(token) <= LENGTH_LIMIT else None
     length = _OLD_SIGNATURE_BYTES if data is not None and data.startswith(b"{") else _SIGNATURE_BYTES
     if data is None or len(data) <= length:
         return None
@@ -132,7 +132,7 @@ def parse(payload: bytes) -> Continuation | None:
 
 def _parse_cut(token: str) -> Continuation | None:
     """What the payload says of a token that lost its end or got another one: it says itself where it ends."""
-    data = base64url.decode(token[: len(token) // 4 * 4]) if len(token) <= LENGTH_LIMIT else None
+    data = sealed.decode(token[: len(token) // 4 * 4]) if len(token) <= LENGTH_LIMIT else None
     document = None if data is None else unpack(data, has_more=True)
     try:
         return None if document is None else msgspec.convert(document, type=Continuation)

@@ -18,7 +18,7 @@ from handrail.workflows.limits import (
     kind_if_renamed,
     spelling_of,
 )
-from handrail.workflows.spellings.front_matter import has_workflow_id
+from handrail.workflows.spellings.decoded import has_workflow_id
 
 _Holds: TypeAlias = Literal["workflow", "contract"]
 

@@ -14,7 +14,7 @@ from handrail.host.workflow_sources.directories import MOST_FILES
 from handrail.host.workflow_sources.settings import GitSource, describe_trouble
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.limits import MAX_SOURCE_BYTES, explain_misnaming, file_kind, spelling_of
-from handrail.workflows.spellings.front_matter import has_workflow_id
+from handrail.workflows.spellings.decoded import has_workflow_id
 
 SECONDS = 20
 _PLAIN_FILES = ("100644", "100755")

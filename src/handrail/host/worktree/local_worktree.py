@@ -14,9 +14,9 @@ from handrail.contract.wording import make_readable, quote
 from handrail.host.git import RunningGit
 from handrail.host.worktree import packs
 from handrail.host.worktree.bounds import Bounds
-from handrail.host.worktree.listing.contents import find_text
-from handrail.host.worktree.listing.list_files import (
+from handrail.host.worktree.list_files import (
     can_list_known,
+    find_text,
     list_known,
     list_with_git,
     list_without_git,

@@ -43,7 +43,7 @@ Stamp = tuple[int, int, int, int, int]
 
 
 class KnownFolders(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """What git listed as untracked, and what has to be unchanged for it to hold (`listing/known_folders`)."""
+    """What git listed as untracked, and what has to be unchanged for it to hold (`list_files`)."""
 
     index: str
     untracked: bytes

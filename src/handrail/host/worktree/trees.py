@@ -20,7 +20,6 @@ import msgspec
 from handrail.host.git import RunningGit
 from handrail.host.private_files import open_regular_file
 from handrail.host.worktree.bounds import Bounds, is_plain
-from handrail.host.worktree.by_products import is_by_product
 from handrail.host.worktree.git_index import read_index
 from handrail.host.worktree.repository import (
     EXECUTABLE,
@@ -44,7 +43,7 @@ from handrail.host.worktree.stat_cache import (
     make_stamp,
     read_index_stamp,
 )
-from handrail.host.worktree.walking import walk_files
+from handrail.host.worktree.walking import is_by_product, walk_files
 from handrail.ports.worktree import MOST_FILES, FileMode, Tree, TreeEntry, Unseen
 
 MOST_DIGESTED_BYTES = 64_000_000

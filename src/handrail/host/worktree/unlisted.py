@@ -7,10 +7,9 @@ import stat
 from collections.abc import Sequence
 
 from handrail.host.worktree.bounds import HIDDEN, Bounds
-from handrail.host.worktree.by_products import is_by_product
 from handrail.host.worktree.repository import Repository
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, read_path, show_path
-from handrail.host.worktree.walking import is_ignored_below, walk_files
+from handrail.host.worktree.walking import is_by_product, is_ignored_below, walk_files
 
 _IGNORED = "it is ignored, so it is not compared"
 _NOT_LISTED = "git does not list it"

@@ -1,4 +1,9 @@
-"""The files of a project without git: a walk that honours ignore files and enters no other repository."""
+"""The files of a project without git: a walk that honours ignore files and enters no other repository.
+
+What tools leave behind when they run, as caches and data of coverage, nobody writes by hand. As long as git
+does not track such a by-product it is in no tree, as if it were ignored: a check that writes it has changed
+nothing, and nobody has to list it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,6 @@ import msgspec
 
 from handrail.host.private_files import open_regular_file
 from handrail.host.worktree.bounds import Bounds, is_of_git
-from handrail.host.worktree.by_products import is_by_product
 from handrail.host.worktree.ignore_rules import (
     FILE_NAMES,
     MOST_RULE_BYTES,
@@ -18,6 +22,23 @@ from handrail.host.worktree.ignore_rules import (
     read_rules,
 )
 from handrail.ports.worktree import MOST_FILES
+
+_FOLDERS = frozenset({b".pytest_cache", b".mypy_cache", b".ruff_cache", b".hypothesis", b".nyc_output"})
+_BYTECODE = (b".pyc", b".pyo", b".nbi", b".nbc")
+_COVERAGE = b".coverage"
+_FILES = frozenset({_COVERAGE, b".eslintcache", b".stylelintcache"})
+_IN_PACKAGES = b"node_modules/.cache/"
+
+
+def is_by_product(path: bytes) -> bool:
+    """Whether a path that git does not track was left behind by a tool."""
+    *folders, name = path.split(b"/")
+    if name in _FILES or name.startswith(_COVERAGE + b"."):
+        return True
+    if name.endswith(_BYTECODE):
+        return True
+    return not _FOLDERS.isdisjoint(folders) or b"/" + _IN_PACKAGES in b"/" + path
+
 
 NEVER_ENTERED = frozenset({b".hg", b".svn", b".jj", b"node_modules", b"__pycache__"})
 """Directories of other version control, and those that tools fill with what can be made again."""

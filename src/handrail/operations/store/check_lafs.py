@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_NETWORK, NOT_CONFORMANT, VALIDATION_ERROR
 from handrail.contract.conformance.check import check
-from handrail.contract.conformance.report import Tier
+from handrail.contract.conformance.rules import Tier
 from handrail.contract.conformance.served import (
     LAFS_MEDIA_TYPE,
     DiscoveryExchanges,

@@ -10,9 +10,8 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, load_chosen_workflow
-from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_text
+from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_svg, draw_text
 from handrail.projections.workflow_graph.graph import WorkflowGraph, graph_document, workflow_graph
-from handrail.projections.workflow_graph.svg import draw_svg
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 

@@ -15,12 +15,13 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.builtins.placement import PLACEHOLDER
-from handrail.workflows.checking.pattern_forms import check_delimiters, check_schema_patterns
 from handrail.workflows.checking.set_names import SetName, check_edit_action, check_set_names
 from handrail.workflows.checking.value_checks import (
     check_comparison,
     check_count,
+    check_delimiters,
     check_goal,
+    check_schema_patterns,
     check_set_value,
 )
 from handrail.workflows.conditions import MISSING, named_value

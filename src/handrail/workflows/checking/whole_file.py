@@ -9,7 +9,7 @@ import msgspec
 
 from handrail.contract.json.strict import decode_json
 from handrail.workflows.checking.names import UNSURE, check_names, slots_in
-from handrail.workflows.checking.pattern_forms import check_schema_patterns
+from handrail.workflows.checking.value_checks import check_schema_patterns
 from handrail.workflows.compiling.shelf import (
     ReadContract,
     find_contract_problems,

@@ -1,7 +1,11 @@
-"""What is read from a spelling: the document, where everything in it stands, and its comments. Pure."""
+"""What is read from a spelling: the document, where everything in it stands, and its comments. Pure.
+
+Which Markdown is a workflow at all is seen from its front matter without reading any YAML.
+"""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from typing import TypeAlias
 
@@ -53,3 +57,18 @@ def report(place: Place, message: str, fix: str) -> Problem:
     """Something that this spelling does not have."""
     line, column = place
     return Problem(code="unreadable", message=message, pointer="", fix=fix, line=line, column=column)
+
+
+RULE = "---"
+"""The line before and after the front matter."""
+_HAS_ID = re.compile(rb"^(?:id|\"id\"|'id')[ \t]*:", re.MULTILINE)
+_END = re.compile(rb"^---[ \t\r]*$", re.MULTILINE)
+
+
+def has_workflow_id(content: bytes) -> bool:
+    """Whether the front matter of a Markdown file has an `id`; other Markdown is no workflow."""
+    first, _, rest = content.partition(b"\n")
+    if first.rstrip() != RULE.encode():
+        return False
+    end = _END.search(rest)
+    return _HAS_ID.search(rest, 0, len(rest) if end is None else end.start()) is not None

@@ -12,8 +12,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_clearly_nearest, find_same_word
 from handrail.contract.wording import quote
 from handrail.workflows.limits import MAX_PROBLEMS, MAX_YAML_BYTES
-from handrail.workflows.spellings.decoded import Decoded, Place, report
-from handrail.workflows.spellings.front_matter import RULE
+from handrail.workflows.spellings.decoded import RULE, Decoded, Place, report
 from handrail.workflows.spellings.markdown_text import (
     BLOCKS,
     FENCE,

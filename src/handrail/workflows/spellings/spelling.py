@@ -51,15 +51,14 @@ def _decode_text(text: str, spelling: _Parsed) -> Decoded:
 
 def write_document(document: dict[str, Json], spelling: Spelling, comments: dict[str, Comment]) -> str:
     """The text of a workflow document in the canonical layout of a spelling; JSON has no comments."""
-    from handrail.workflows.spellings.write_markdown import write_markdown  # noqa: PLC0415 - as above
-    from handrail.workflows.spellings.write_yaml import write_yaml  # noqa: PLC0415 - as above
+    from handrail.workflows.spellings import writing  # noqa: PLC0415 - as above
 
     match spelling:
         case "json":
             return dumps(document, ensure_ascii=False, indent=2) + "\n"
         case "yaml":
-            return write_yaml(document, comments)
+            return writing.write_yaml(document, comments)
         case "md":
-            return write_markdown(document, comments)
+            return writing.write_markdown(document, comments)
         case never:
             assert_never(never)

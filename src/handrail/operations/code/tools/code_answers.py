@@ -9,7 +9,7 @@ import msgspec
 
 from handrail.code_tools.facts.join import Found, Reference
 from handrail.code_tools.facts.places import line_and_column
-from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.slots import Trouble
 from handrail.code_tools.facts.source import Source
 from handrail.contract.catalogue import E_NOT_FOUND, EDIT_REFUSED

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Container, Mapping
 from contextlib import suppress
 
-from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.source import Source
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.outcome import Fault, Json

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from handrail.host.git import Git
-from handrail.host.worktree import stat_cache, trees
-from handrail.host.worktree.listing import known_folders
+from handrail.host.worktree import list_files, stat_cache, trees
 from handrail.ports.worktree import FileList
 from tests.host.worktree.project import make_project, open_worktree, write
 
@@ -42,7 +41,7 @@ class Listing:
 
         monkeypatch.setattr(Git, "start", note_start)
         monkeypatch.setattr(Git, "_complete", note)
-        for module in (trees, known_folders, stat_cache):  # as if the files had not changed for an hour
+        for module in (trees, list_files, stat_cache):  # as if the files had not changed for an hour
             monkeypatch.setattr(module, "COARSEST_CLOCK_NS", -3_600_000_000_000)
 
     def list(self) -> tuple[list[str], bool]:
@@ -119,7 +118,7 @@ def test_what_git_does_not_look_at_is_no_reason_to_ask(listing: Listing) -> None
 
 
 def test_what_has_not_settled_is_not_relied_on(listing: Listing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_folders, "COARSEST_CLOCK_NS", 2_000_000_000)
+    monkeypatch.setattr(list_files, "COARSEST_CLOCK_NS", 2_000_000_000)
 
     assert [listing.list()[1] for _ in range(3)] == [True, True, True]
 
