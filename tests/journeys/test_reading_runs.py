@@ -16,13 +16,14 @@ def test_a_fork_is_read_from_the_whole_run_down_to_one_node(tmp_path: Path) -> N
     last = tool.data("run", "continue", "--ack", again["ackToken"], "--notes", "Second way: after the sum.")
     tool.data("run", "continue", "--ack", last["ackToken"], "--notes", "Done, without its list of files.")
 
-    graph = tool.data("run", "graph", session_id)
+    graph = tool.data("session", "show", "--graph", session_id)
     first, *_, blocked = [node["id"] for node in graph["nodes"] if node["is_tip"]]
-    node = tool.data("run", "node", session_id, blocked)
-    compared = tool.data("run", "compare", session_id, first, blocked)
+    node = tool.data("session", "show", session_id, blocked)
+    compared = tool.data("session", "show", session_id, first, "--compare", blocked)
     needs = tool.data("session", "needs")["needs"]
-    found = tool.data("session", "search", "per line")["hits"]
-    told = tool.data("session", "timeline", session_id)
+    waiting = tool.data("session", "list", "--needs")["items"]
+    found = tool.data("session", "list", "--query", "per line")["items"]
+    told = tool.data("session", "show", "--timeline", session_id)
 
     assert (graph["branch_count"], graph["status"], graph["preferred_tip"]) == (2, "blocked", blocked)
     assert [one["kind"] for one in graph["nodes"]].count("blocked_attempt") == 1
@@ -34,5 +35,6 @@ def test_a_fork_is_read_from_the_whole_run_down_to_one_node(tmp_path: Path) -> N
         "Second way: after the sum.",
     ]
     assert [(one["session_id"], one["kind"]) for one in needs] == [(session_id, "blocked")]
-    assert [one["node_id"] for one in found] == [first]
+    assert [one["id"] for one in found] == [one["id"] for one in waiting] == [session_id]
+    assert tool.data("session", "list", "--query", "per furlong")["items"] == []
     assert [one["node_id"] for one in told["moments"]] == [one["id"] for one in graph["nodes"]]

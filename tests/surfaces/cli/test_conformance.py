@@ -14,6 +14,7 @@ import pytest
 from handrail.contract.catalogue import KINDS
 from handrail.contract.conformance.check import check
 from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.parse import parse
 from handrail.surfaces.cli.self_description import command_tables
 from tests.conftest import THREE_STEPS
 from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document, strict_json
@@ -21,6 +22,9 @@ from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document, strict_j
 pytestmark = pytest.mark.thorough
 
 BAD_TOKEN = "ak1" + "0" * 53
+CODE = [path for path, row in _table.COMMANDS.items() if row["operation"] in ("code.scan", "code.edit")]
+"""The modes of `js-scan` and `js-edit` as commands; tests/conformance tries each."""
+
 CASES: list[tuple[list[str], str, str]] = [
     # line, native code ("" for success), domain code
     (["workflow", "list"], "", ""),
@@ -57,19 +61,23 @@ CASES: list[tuple[list[str], str, str]] = [
     (["session", "list"], "", ""),
     (["session", "list", "--status", "complete", "--workflow", "wr.none", "--limit", "500"], "", ""),
     (["run", "close", "SESSION", "--reason", "abandoned"], "", ""),
-    (["run", "graph", "SESSION"], "", ""),
-    (["run", "graph", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
-    (["run", "node", "SESSION", "nod_000000000000"], "E_NOT_FOUND", "NODE_NOT_FOUND"),
-    (["run", "compare", "SESSION", "nod_000000000000", "nod_000000000000"], "E_NOT_FOUND", "NODE_NOT_FOUND"),
+    (["session", "show", "--graph", "SESSION"], "", ""),
+    (["session", "show", "--graph", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
+    (["session", "show", "SESSION", "nod_000000000000"], "E_NOT_FOUND", "NODE_NOT_FOUND"),
+    (
+        ["session", "show", "SESSION", "nod_000000000000", "--compare", "nod_000000000000"],
+        "E_NOT_FOUND",
+        "NODE_NOT_FOUND",
+    ),
     (["session", "needs"], "", ""),
     (["session", "needs", "--limit", "0"], "E_VALIDATION", ""),
-    (["session", "search", "done"], "", ""),
-    (["session", "search"], "E_USAGE", ""),
-    (["session", "timeline", "SESSION"], "", ""),
-    (["session", "timeline", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
-    (["tools"], "E_USAGE", ""),
-    (["session", "gaps"], "", ""),
-    (["session", "gaps", "--only", "odd"], "E_VALIDATION", ""),
+    (["session", "list", "--query", "done"], "", ""),
+    (["session", "list", "--query"], "E_USAGE", ""),
+    (["session", "show", "--timeline", "SESSION"], "", ""),
+    (["session", "show", "--timeline", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
+    (["js-tools"], "E_USAGE", ""),
+    (["session", "needs", "--gaps"], "", ""),
+    (["session", "needs", "--gaps", "--only", "odd"], "E_VALIDATION", ""),
     (["session", "show", "SESSION"], "", ""),
     (["session", "export", "SESSION"], "", ""),
     (["session", "import", "BUNDLE", "--as-new", "--dry-run"], "", ""),
@@ -79,9 +87,9 @@ CASES: list[tuple[list[str], str, str]] = [
     (["session", "events", "SESSION", "--limit", "2"], "", ""),
     (["session", "delete", "--ids", "SESSION,ses_000000000000", "--dangerous", "--dry-run"], "", ""),
     (["ledger", "show", "RUN", "--mode", "summary"], "", ""),
-    (["preferences", "show"], "", ""),
-    (["preferences", "show", "--session", "SESSION"], "", ""),
-    (["preferences", "set", "--autonomy", "guided", "--dry-run"], "", ""),
+    (["settings", "show", "--preferences"], "", ""),
+    (["settings", "show", "--preferences", "--session", "SESSION"], "", ""),
+    (["settings", "set", "--autonomy", "guided", "--dry-run"], "", ""),
     (["keys", "rotate", "--dry-run"], "", ""),
     (["run", "start", "wr.small_change", "--dry-run"], "", ""),
     (["run", "continue", "--ack", "ACK", "--dry-run"], "", ""),
@@ -106,18 +114,21 @@ CASES: list[tuple[list[str], str, str]] = [
     (["changelog"], "", ""),
     (["changelog", "--since", "99.0"], "", ""),
     (["completion", "--shell", "bash"], "", ""),
-    ([], "E_USAGE", ""),
     (["nope"], "E_USAGE", ""),
     (["session", "events", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
     (["session", "delete", "--ids", "ses_000000000000", "--dangerous", "--dry-run"], "", ""),
     (["session", "delete", "--ids", "SESSION", "--dry-run"], "E_CONFIRMATION_REQUIRED", ""),
     (["ledger", "show", "run_000000000000"], "E_NOT_FOUND", "RUN_NOT_FOUND"),
-    (["preferences", "show", "--session", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
-    (["preferences", "set", "--autonomy", "guided"], "E_CONFIRMATION_REQUIRED", ""),
+    (
+        ["settings", "show", "--preferences", "--session", "ses_000000000000"],
+        "E_NOT_FOUND",
+        "SESSION_NOT_FOUND",
+    ),
+    (["settings", "set", "--autonomy", "guided"], "E_CONFIRMATION_REQUIRED", ""),
     (["settings", "show"], "", ""),
     (["settings", "show", "--bogus"], "E_USAGE", ""),
     (["keys", "rotate"], "E_CONFIRMATION_REQUIRED", ""),
-    (["session", "start", "--request-id", "case"], "E_CONFIG", "FEATURE_DISABLED"),
+    (["session", "note", "--request-id", "case"], "E_CONFIG", "FEATURE_DISABLED"),
     (["reference", "--command", "run contniue"], "E_NOT_FOUND", ""),
     (["reference", "--domain", "a", "--schema", "b"], "E_USAGE", ""),
     (["context", "--input", '{"colour":1}'], "E_VALIDATION", "VALIDATION_ERROR"),
@@ -129,12 +140,15 @@ CASES: list[tuple[list[str], str, str]] = [
     (["code", "status", "--bogus"], "E_USAGE", ""),
     (["code", "diff"], "E_USAGE", ""),
     (["code", "restore"], "E_USAGE", ""),
-    (["scan", "--search", "nothing"], "", ""),
-    (["scan"], "E_USAGE", ""),
-    (["scan", "--continuation", "nonsense"], "E_CONFLICT", "INVALID_TOKEN"),
-    (["edit"], "E_USAGE", ""),
-    (["edit", "--locate", "nothing"], "E_NOT_FOUND", ""),
-    (["edit", "--locate", "nothing", "--fix"], "E_CONFIRMATION_REQUIRED", ""),
+    (["js-scan", "--search", "nothing"], "", ""),
+    (["code", "search", "nothing"], "", ""),
+    (["version"], "", ""),
+    (["version", "--bogus"], "E_USAGE", ""),
+    (["js-scan"], "E_USAGE", ""),
+    (["js-scan", "--continuation", "nonsense"], "E_CONFLICT", "INVALID_TOKEN"),
+    (["js-edit"], "E_USAGE", ""),
+    (["js-edit", "--locate", "nothing"], "E_NOT_FOUND", ""),
+    (["js-edit", "--locate", "nothing", "--fix"], "E_CONFIRMATION_REQUIRED", ""),
     (["check", "run", "nope", "--session", "SESSION"], "E_VALIDATION", "VALIDATION_ERROR"),
     (["workflow"], "E_USAGE", ""),
     (["workflow", "list", "--bogus"], "E_USAGE", ""),
@@ -208,8 +222,8 @@ CASES: list[tuple[list[str], str, str]] = [
     (["session", "delete", "--dangerous", "--dry-run"], "E_USAGE", ""),
     (["session", "delete", "--dangerous", "--dry-run", "--input", '{"ids":[]}'], "E_VALIDATION", ""),
     (["session", "delete", "--ids", "a,,b", "--dangerous", "--dry-run"], "E_VALIDATION", ""),
-    (["preferences", "set", "--dry-run"], "E_VALIDATION", ""),
-    (["preferences", "set", "--autonomy", "wild", "--dry-run"], "E_VALIDATION", ""),
+    (["settings", "set", "--dry-run"], "E_VALIDATION", ""),
+    (["settings", "set", "--autonomy", "wild", "--dry-run"], "E_VALIDATION", ""),
     (["run", "continue", "--state", "STATE", "--dry-run"], "E_USAGE", ""),
     (["store", "du", "--bogus"], "E_USAGE", ""),
     (["store", "gc", "--dry-run"], "E_CONFIRMATION_REQUIRED", ""),
@@ -267,7 +281,8 @@ def spelt(line: list[str], names: dict[str, str]) -> list[str]:
 
 
 def path_of(line: list[str]) -> str:
-    return next((path for path in _table.COMMANDS if line[: len(path.split())] == path.split()), "")
+    command = parse(line).command
+    return "" if command is None else command["path"]
 
 
 def _first_lines() -> list[list[str]]:
@@ -321,18 +336,19 @@ def test_the_lafs_dialect_conforms_at_the_complete_tier(
 
 def test_every_command_has_a_success_and_a_failure_here() -> None:
     """Servers, `hook` and `demo` have no document on success, a self-test takes long, a session without a run
-    needs a setting, `code` a tree, `edit` and `tools` a file, `run confirm` a person, `run node` a node,
+    needs a setting, `code` a tree, an edit and `run file` a file, `run confirm` a person, a node its id,
     `setup` clients and `update` an index; a hook never fails its client. Their own tests show them."""
     seen: dict[bool, set[str]] = {True: set(), False: set()}
     for line, code, _ in CASES:
         seen[code == ""].add(path_of(line))
 
     assert set(_table.COMMANDS) - seen[True] == {
-        *("mcp", "serve", "console", "demo", "hook", "store selftest", "session start", "setup", "update"),
-        *("code status", "code diff", "code restore", "edit", "tools", "run confirm"),
-        *("run node", "run compare"),
+        *("mcp", "serve", "console", "demo", "hook", "store selftest", "session note", "setup", "update"),
+        *("code status", "code diff", "code restore", "js-tools", "run confirm"),
+        *("session show --node", "session show --compare", "run file"),
+        *(path for path in CODE if path not in ("code search", "js-scan")),
     }
-    assert set(_table.COMMANDS) - seen[False] == {"hook", "setup", "update"}
+    assert set(_table.COMMANDS) - seen[False] - set(CODE) == {"hook", "setup", "update", "run file"}
 
 
 def test_errors_that_a_command_declares_are_in_the_catalogue() -> None:

@@ -56,6 +56,7 @@ _MODULES = {
     "self.reference": "handrail.surfaces.cli.self_description.reference",
     "self.changelog": "handrail.surfaces.cli.self_description.changelog",
     "self.completion": "handrail.surfaces.cli.self_description.completion",
+    "self.version": "handrail.surfaces.cli.self_description.version",
 }
 
 OWN_OPERATION_NAMES: tuple[str, ...] = tuple(_MODULES)

@@ -40,9 +40,9 @@ REFUSED = [
     (["run", "close", "ses_0", "--reason", "abandoned"], "run close"),
     (["workflow", "graph", "wr.none"], "workflow graph"),
     (["session", "import", "nothing.json", "--dry-run"], "session import"),
-    (["preferences", "set", "--session", "ses_0", "--preset", "guided"], "preferences set"),
+    (["settings", "set", "--session", "ses_0", "--preset", "guided"], "settings set"),
     (["store", "gc"], "store gc"),
-    (["session", "start", "--goal", "x", "--request-id", "k"], "session start"),
+    (["session", "note", "--goal", "x", "--request-id", "k"], "session note"),
     (["reference", "--command", "store", "--budget", "tokens=1"], "reference"),
     (["ledger", "show", "run_0", "--mode", "delta", "--since-version", "-1"], "ledger show"),
     (["lafs", "check", "."], "lafs check"),
@@ -218,7 +218,7 @@ def test_answers_have_no_field_that_their_schema_does_not_publish(
         "session_summary": ("session", "show", session),
         "store_sizes": ("store", "du"),
         "exported_session": ("session", "export", session, "--as", "markdown", "--out", "report.md"),
-        "shown_preferences": ("preferences", "show", "--session", session),
+        "shown_preferences": ("settings", "show", "--preferences", "--session", session),
     }
 
     for name, line in lines.items():

@@ -207,7 +207,7 @@ def test_compact_before_and_after_the_command_is_the_same_document_on_one_line(p
 
 @pytest.mark.promise("cli.quiet")
 def test_quiet_silences_warnings_and_notes_but_not_an_error(product: Product) -> None:
-    line = ("preferences", "set", "--preset", "full_auto")
+    line = ("settings", "set", "--preset", "full_auto")
     token = previewed(product, *line)
     (product.home / "confirm-consumed").write_text("in the way", encoding="utf-8")
 
@@ -246,7 +246,7 @@ def test_the_reference_of_a_command_is_text_for_people_whatever_the_command_take
     [
         ["doctor", "--offline"],
         ["keys", "rotate", "--dry-run"],
-        ["preferences", "set", "--preset", "guided", "--dry-run"],
+        ["settings", "set", "--preset", "guided", "--dry-run"],
         ["run", "start", "wr.small_change", "--goal", "x", "--dry-run"],
     ],
 )

@@ -165,7 +165,7 @@ def test_no_answer_has_a_field_that_its_declared_type_does_not_list(product: Pro
         ("ledger show", run["session"]["runId"]),
         ("store du",),
         ("store verify",),
-        ("preferences show",),
+        ("settings show --preferences",),
         ("workflow inspect", "wr.code_review", "--part", "steps"),
         ("workflow graph", "wr.small_change"),
         ("workflow validate", "wr.small_change"),

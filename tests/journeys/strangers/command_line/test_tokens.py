@@ -81,7 +81,7 @@ def test_a_dry_run_changes_nothing_and_its_token_makes_the_shown_change_once(pro
         ("workflow", "new", "project.mine2"),
         (*NEW, "--template", "loop"),
         (*NEW, "--to", "elsewhere"),
-        ("preferences", "set", "--preset", "full_auto"),
+        ("settings", "set", "--preset", "full_auto"),
     ],
 )
 def test_a_token_of_one_line_is_worthless_for_another(product: Product, line: tuple[str, ...]) -> None:

@@ -35,7 +35,7 @@ def test_the_reference_of_every_command_can_be_read_by_a_person(product: Product
     "line",
     [
         ("doctor", "--offline", "--checks", "store,git"),
-        ("preferences", "set", "--preset", "full_auto", "--dry-run"),
+        ("settings", "set", "--preset", "full_auto", "--dry-run"),
         ("run", "start", "wr.small_change", "--dry-run"),
         ("setup", "--clients", "cursor", "--dry-run"),
     ],

@@ -111,7 +111,7 @@ def run_of(product: Product, called: Called) -> dict[str, Any]:
 
 def prefer(product: Product, session_id: str, *flags: str) -> None:
     """Sets the preferences of one session as a person does: dry run, then confirm."""
-    line = ("preferences", "set", "--session", session_id, *flags)
+    line = ("settings", "set", "--session", session_id, *flags)
     token = product.data(*line, "--dry-run")["confirm_token"]
     product.data(*line, "--confirm", str(token))
 

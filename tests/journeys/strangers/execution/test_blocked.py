@@ -405,7 +405,7 @@ def test_a_user_who_switches_a_blocked_run_to_never_stop_is_not_blocked_again(pr
     with product.serve() as server:
         blocked = ack(server, start(server, workflow), "n")
         session = session_of(blocked)
-        line = ("preferences", "set", "--session", session, "--autonomy", "full_auto_never_stop")
+        line = ("settings", "set", "--session", session, "--autonomy", "full_auto_never_stop")
         token = product.data(*line, "--dry-run")["confirm_token"]
         product.data(*line, "--confirm", token)
 

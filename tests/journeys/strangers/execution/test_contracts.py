@@ -387,7 +387,7 @@ def test_preferences_capabilities_and_divergence_are_at_the_node_where_they_came
             gone,
             {"kind": "wr.workflow_divergence", "reason": "safety_stop", "summary": "x"},
         )
-        line = ("preferences", "set", "--session", session, "--autonomy", "full_auto_never_stop")
+        line = ("settings", "set", "--session", session, "--autonomy", "full_auto_never_stop")
         product.data(*line, "--confirm", product.data(*line, "--dry-run")["confirm_token"])
         second = ack(server, first, "n")
         ack(server, reread(server, begun), "another way")

@@ -127,9 +127,9 @@ def test_the_command_line_and_workflow_files_know_the_same_two_preferences(produ
     product.workflow(workflow("odd", step("one"), recommended={"autonomy": "guided", "speed": "fast"}))
 
     value = product.error("run", "start", "wr.small_change", "--request-id", "a", "--autonomy", "auto")
-    name = product.error("preferences", "set", "--speed", "fast", "--dry-run")
+    name = product.error("settings", "set", "--speed", "fast", "--dry-run")
     file = product.run("workflow", "validate", ".handrail/workflows/trial.odd.json")
-    shown = product.data("preferences", "show")
+    shown = product.data("settings", "show", "--preferences")
 
     assert value["details"]["problems"]
     assert name["details"]["problems"]
@@ -148,7 +148,7 @@ def test_what_one_start_asks_for_holds_for_that_run_and_for_no_other(product: Pr
         sibling = server.call("start_workflow", workflowId=workflow_id, session=session(bold))
         results = [report(server, reply, "Nothing.") for reply in (before, bold, after)]
 
-    shown = product.data("preferences", "show")
+    shown = product.data("settings", "show", "--preferences")
     assert before.structured["preferences"] == after.structured["preferences"] == GUIDED
     assert bold.structured["preferences"]["autonomy"] == "full_auto_never_stop"
     assert [reply.structured["kind"] for reply in results] == ["blocked", "ok", "blocked"]

@@ -24,7 +24,7 @@ GLOBAL_FLAGS = (
         value="cli|lafs|cont",
         choices=("cli", "lafs", "cont"),
         environment="HANDRAIL_ENVELOPE",
-        text="Dialect of the JSON document, cli by default; cont is the bare document of scan and edit.",
+        text="Dialect of the JSON document, cli by default; cont is the bare document of the code tools.",
     ),
     GlobalFlag(
         flag="--fields",

@@ -24,27 +24,27 @@ _SESSION = Spelling(
 
 SETTINGS_ROWS = (
     Row(
-        path="preferences show",
-        operation="preferences.show",
-        spellings=(_SESSION,),
-        examples=(
-            "handrail preferences show --compact",
-            "handrail preferences show --session SESSION_ID --compact",
-        ),
-    ),
-    Row(
-        path="preferences set",
-        operation="preferences.set",
-        spellings=(_SESSION,),
-        examples=(
-            "handrail preferences set --preset full_auto_with_stops --dry-run --compact",
-            "handrail preferences set --autonomy guided --confirm CONFIRM_TOKEN --compact",
-        ),
-    ),
-    Row(
         path="settings show",
         operation="self.settings",
         examples=("handrail settings show --compact",),
+    ),
+    Row(
+        path="settings show --preferences",
+        operation="preferences.show",
+        spellings=(_SESSION,),
+        examples=(
+            "handrail settings show --preferences --compact",
+            "handrail settings show --preferences --session SESSION_ID --compact",
+        ),
+    ),
+    Row(
+        path="settings set",
+        operation="preferences.set",
+        spellings=(_SESSION,),
+        examples=(
+            "handrail settings set --preset full_auto_with_stops --dry-run --compact",
+            "handrail settings set --autonomy guided --confirm CONFIRM_TOKEN --compact",
+        ),
     ),
     Row(
         path="keys rotate",
@@ -93,6 +93,11 @@ SELF_DESCRIPTION_ROWS = (
         operation="self.changelog",
         spellings=(Spelling(field="since", value="VERSION"),),
         examples=("handrail changelog --since 0.1.0 --compact",),
+    ),
+    Row(
+        path="version",
+        operation="self.version",
+        examples=("handrail version --compact",),
     ),
     Row(
         path="completion",

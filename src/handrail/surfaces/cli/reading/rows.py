@@ -50,7 +50,8 @@ class Command(TypedDict):
     """One leaf of the command tree."""
 
     path: str
-    """Its words without the tool name, joined by one space."""
+    """Its words without the tool name, joined by one space; then the flag that chooses this view of it, where
+    one command has several."""
     operation: str
     """Registry name; empty for a command that is not one operation (a server, the demo)."""
     tool: str

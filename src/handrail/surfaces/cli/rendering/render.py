@@ -168,7 +168,7 @@ def envelope_problems(parsed: Parsed, output: Output) -> list[Problem]:
     is_named = "envelope" in parsed.options and parsed.command is not None
     if output.envelope != "cont" or not is_named or _is_code_tool(parsed):
         return []
-    return [Problem(param="--envelope", problem="cont is offered by `scan`, `edit` and `tools` only")]
+    return [Problem(param="--envelope", problem="cont is offered by the code tools only")]
 
 
 _CODE_TOOLS = ("code.scan", "code.edit", "code.workflow")
