@@ -67,7 +67,7 @@ def test_text_is_for_people_and_trouble_goes_to_stderr(tool: Tool) -> None:
         tool.run("workflow", "inspect", "wr.smal_change", "--human"),
     )
 
-    assert good.out.splitlines()[0].split() == [b"ID", b"NAME", b"KIND", b"SOURCE", b"KIND"]
+    assert good.out.splitlines()[0].split() == [b"ID", b"DESCRIPTION"]
     assert good.err == b""
     assert (bad.status, bad.out) == (3, b"")
     lines = bad.err.decode().splitlines()
@@ -324,7 +324,7 @@ def test_our_own_checker_accepts_our_own_answers(tool: Tool, line: list[str], en
 
 
 def test_our_own_checker_names_a_planted_fault(tool: Tool) -> None:
-    answer = tool.run("workflow", "list", "--envelope", "lafs", "--compact").out
+    answer = tool.run("session", "list", "--envelope", "lafs", "--compact").out
     planted = answer.replace(b'"mvi":"standard"', b'"mvi":"everything"')
 
     error = tool.error("lafs", "check", "-", stdin=planted)

@@ -110,7 +110,7 @@ def test_progress_is_for_a_person_who_waits_and_did_not_ask_for_quiet(
     monkeypatch.setattr("handrail.surfaces.cli.call.time.monotonic", lambda: next(seconds))
     monkeypatch.setattr("handrail.surfaces.cli.call.is_terminal", lambda _: is_terminal)
     process = Told()
-    progress = TerminalProgress(process, is_quiet=is_quiet)
+    progress = TerminalProgress(process, is_quiet=is_quiet, is_asked=False, is_text=True)
 
     for done in range(1, 5):
         progress.tell(done, 4, "sessions looked at")

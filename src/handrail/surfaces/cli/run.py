@@ -127,6 +127,8 @@ class _Caller:
         self.columns: tuple[str, ...] = ()
         self.raw = ""
         self.commits = Commits()
+        self.has_handed_over = False
+        """Whether stdout belongs to a server: only its refusal to start is a document there."""
         self.notices: Callable[[str], Sequence[Notice]] = _no_notices
         self.passed_over: tuple[Notice, ...] = ()
         """Environment variables that are wrong and were ignored."""
@@ -185,7 +187,7 @@ def _answer(
     effect = parsed.command["effect"]
     if not parsed.command["operation"]:
         process.hand_back()
-        caller.output = Output(format="raw")  # stdout belongs to the server now: trouble goes to stderr
+        caller.has_handed_over = True
         return parts.serve(parsed) if effect == "server" else parts.demo(parsed)
     if process.stdout_was_closed and effect != "read":
         return _refuse_closed_stdout()
@@ -226,6 +228,8 @@ def _run_guarded(caller: _Caller, parts: CommandParts, work: Callable[[], Render
         if isinstance(done, Fault)
         else failure_of_defect(done, _record_incident(parts, done))
     )
+    if caller.has_handed_over and not isinstance(done, Fault):
+        caller.output = Output(format="raw")
     caller.notices = _no_notices
     outcome: Outcome = make_stand_in(caller.commits) if caller.commits.is_made else failure
     told = _try(lambda: _render(caller, outcome))

@@ -68,6 +68,11 @@ GLOBAL_FLAGS = (
     ),
     GlobalFlag(flag="--quiet", kind="switch", text="Nothing on stderr but errors."),
     GlobalFlag(
+        flag="--progress",
+        kind="switch",
+        text="Tell on stderr how far long work is; without it only text at a terminal has that.",
+    ),
+    GlobalFlag(
         flag="--dry-run",
         kind="switch",
         text="Show what would happen, with a confirm token where one is needed; nothing is changed.",

@@ -124,6 +124,9 @@ _OWN_ERRORS = tuple(
 )
 """Of a line that is refused before anything is served or shown."""
 
+_OF_A_REFUSAL = ("--format", "--json", "--human", "--envelope", "--compact", "--quiet", "--schema-version")
+"""What a command without a document of its own takes: they say how its refusal looks."""
+
 _SERVER_STACK = ("mcp", "mcp_types", "anyio", "pydantic", "starlette", "uvicorn", "asyncio")
 _SERVER = (
     Spelling(
@@ -196,6 +199,7 @@ OWN_ROWS = (
             ),
         ),
         output="protocol",
+        also=_OF_A_REFUSAL,
         schema=("json_rpc_message", ("jsonrpc", "id", "method", "params", "result", "error")),
         needs=("mcp", "mcp_types", "anyio", "pydantic"),
         errors=_OWN_ERRORS,
@@ -206,6 +210,7 @@ OWN_ROWS = (
         summary="Serve the Console, the HTTP interface and MCP on loopback, until a signal.",
         spellings=(*_SERVER, _OPEN, _ACCESS_LOG),
         output="protocol",
+        also=_OF_A_REFUSAL,
         schema=("server_address", ("address",)),
         needs=_SERVER_STACK,
         errors=(*_OWN_ERRORS, E_CONFLICT.code, E_FORBIDDEN.code, E_IO.code),
@@ -216,6 +221,7 @@ OWN_ROWS = (
         summary="Open the Console in a browser; starts the server if none runs.",
         spellings=_SERVER,
         output="protocol",
+        also=_OF_A_REFUSAL,
         schema=("server_address", ("address",)),
         needs=_SERVER_STACK,
         errors=(*_OWN_ERRORS, E_CONFLICT.code, E_FORBIDDEN.code, E_IO.code),
@@ -234,7 +240,7 @@ OWN_ROWS = (
         ),
         output="text",
         schema=("demo_report", DEMO_FIELDS),
-        also=("--format", "--json", "--human"),
+        also=_OF_A_REFUSAL,
         errors=_OWN_ERRORS,
         examples=("handrail demo", "handrail demo --format json"),
     ),

@@ -48,6 +48,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it also takes every field of its input that no spelling names."""
     columns: tuple[str, ...] = ()
     """Of a list: what text output shows."""
+    shown: tuple[str, ...] = ()
+    """Of a list: the fields of an item that are shown unless a flag asks for others; empty: all."""
     raw: str = ""
     """The payload field that `--format raw` prints."""
     raw_when: tuple[str, str] = ("", "")

@@ -146,6 +146,8 @@ def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
     ask = Ask(
         mvi=cast(Level, parsed.options.get("mvi", "standard")), field=None if field is None else str(field)
     )
+    if parsed.command is not None and not {"fields", "field", "mvi", "expand"} & set(parsed.options):
+        ask = msgspec.structs.replace(ask, fields=parsed.command["shown"] or None)
     readers: tuple[tuple[str, Callable[[str], object]], ...] = (
         ("fields", parse_fields),
         ("expand", lambda text: parse_fields(text, "--expand")),

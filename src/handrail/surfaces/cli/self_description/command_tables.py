@@ -161,6 +161,7 @@ def command_of(path: str) -> Command:
         raw=row.raw,
         raw_when=row.raw_when,
         columns=row.columns,
+        shown=row.shown,
         seconds=row.seconds,
         out=row.out,
     )
