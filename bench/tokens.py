@@ -43,6 +43,13 @@ ARTIFACT_BOUND = 60
 """What the frame of an artifact may add to each of them."""
 EVIDENCE_BOUND = 25
 """What evidence may add to a step of an honest agent."""
+HELP_BOUND = 600
+LIST_ROW_BOUND = 30
+"""A row of `workflow list`: its id and one sentence."""
+COLD_START_BOUND = 2_000
+"""What an agent with a shell reads before its first step: the page, the list, and the reply to a start."""
+SKILL_START_BOUND = 1_600
+"""The same with the skill, which replaces the page and names the fields of the list."""
 EVIDENCE_END_BOUND = 120
 """What its sum, and what rests on the agent's word alone, may add to the reply that ends a run."""
 BLOCKED_BOUND = 250
@@ -56,6 +63,7 @@ OF_EVIDENCE = ("receiptId", "leftOut", "exitCode", "guard")
 """Members of builtin contracts that are there to be checked."""
 WORKFLOWS = {"a step": "wr.bug_investigation", "a step with an artifact": "wr.small_change"}
 """By what their second step is."""
+SKILL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "skills/handrail/SKILL.md")
 GOAL = "Round the invoice total only once"
 TOKEN = re.compile(r"\b(?:st1|ak1|ck1|ch1)[0-9a-z]{40,}")
 
@@ -123,6 +131,7 @@ def measured(count: Count) -> Iterator[Row]:
     for workflow_id, bound in WHOLE_RUNS.items():
         texts = [count(value) for value in play_with_refusals(workflow_id)]
         yield f"{workflow_id}, whole, with three refusals", count(definitions) + sum(texts), bound
+    yield from measured_front_door(count)
     with_evidence = play_small_change()
     with without_evidence():
         without = [forget_evidence(reply) for reply in play_small_change()]
@@ -132,6 +141,37 @@ def measured(count: Count) -> Iterator[Row]:
     ]
     yield "what evidence adds to a step, prompt included, at most", max(added[:-1]), EVIDENCE_BOUND
     yield "what evidence adds to the reply that ends a run", added[-1], EVIDENCE_END_BOUND
+
+
+def measured_front_door(count: Count) -> Iterator[Row]:
+    """What an agent with a shell reads first, by the commands as they print."""
+    with tempfile.TemporaryDirectory() as home:
+        page, listed = shell(home, "help"), shell(home, "workflow", "list", "--compact")
+        names = shell(home, "workflow", "list", "--fields", "items.id", "--compact")
+        context = shell(home, "context", "--compact")
+        line = ("run", "start", "wr.small_change", "--goal", GOAL, "--request-id", "bench", "--compact")
+        started = shell(home, *line)
+    with open(SKILL, encoding="utf-8") as file:
+        skill = file.read()
+    rows = json.loads(listed)["data"]["items"]
+    yield "the first help", count(page), HELP_BOUND
+    yield "a row of the list of workflows, on average", count(rows) // len(rows), LIST_ROW_BOUND
+    yield "from a shell to the first step", sum(map(count, (page, listed, started))), COLD_START_BOUND
+    with_skill = sum(map(count, (skill, context, names, started)))
+    yield "from a shell with the skill to the first step", with_skill, SKILL_START_BOUND
+
+
+def shell(home: str, *line: str) -> str:
+    """What one command prints, in a home of its own."""
+    command = [sys.executable, "-m", "handrail.main", *line]
+    environment = {
+        **os.environ,
+        "HANDRAIL_HOME": os.path.join(home, "home"),
+        "HANDRAIL_PROJECT": os.path.dirname(SKILL),
+    }
+    return subprocess.run(
+        command, env=environment, check=True, capture_output=True, encoding="utf-8", timeout=60
+    ).stdout
 
 
 @contextmanager

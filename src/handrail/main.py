@@ -55,18 +55,18 @@ def console(script: str = "", *added: str) -> "NoReturn":
 
 
 def js_scan() -> "NoReturn":
-    """The console script `js-scan`: `handrail scan` on JavaScript, with the bare document of CONT."""
-    console("scan", "--languages", "javascript")
+    """The console script `js-scan`: that command on JavaScript, with the bare document of CONT."""
+    console("js-scan", "--languages", "javascript")
 
 
 def js_edit() -> "NoReturn":
-    """The console script `js-edit`: `handrail edit` on JavaScript, with the bare document of CONT."""
-    console("edit", "--languages", "javascript")
+    """The console script `js-edit`: that command on JavaScript, with the bare document of CONT."""
+    console("js-edit", "--languages", "javascript")
 
 
 def js_tools() -> "NoReturn":
-    """The console script `js-tools`: `handrail tools` with the bare document of CONT."""
-    console("tools")
+    """The console script `js-tools`: that command with the bare document of CONT."""
+    console("js-tools")
 
 
 def main(script: str = "", *added: str) -> int:

@@ -240,7 +240,7 @@ def test_a_write_is_refused_bare_shown_confirmed_and_refused_again(called: Calle
 
 
 @pytest.mark.promise("cli.create-key")
-@pytest.mark.parametrize("called", ["run start", "session start"], indirect=True)
+@pytest.mark.parametrize("called", ["run start", "session note"], indirect=True)
 def test_a_creation_needs_its_key_and_a_repeat_gets_the_recorded_reply(called: Called) -> None:
     bare = called.tool.run(*called.bare())
     replies = [called.tool.data(*called.safe()) for _ in range(2)]
@@ -249,7 +249,7 @@ def test_a_creation_needs_its_key_and_a_repeat_gets_the_recorded_reply(called: C
     assert replies[0] == replies[1]
 
 
-@pytest.mark.parametrize("called", ["run start", "session start"], indirect=True)
+@pytest.mark.parametrize("called", ["run start", "session note"], indirect=True)
 def test_a_creation_may_be_previewed_and_confirmed_once(called: Called) -> None:
     line = called.safe()
     token = called.token(line)

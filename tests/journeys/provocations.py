@@ -190,7 +190,7 @@ def _not_healthy(stage: Stage) -> str:
 
 def _node_nowhere(stage: Stage) -> str:
     begun = start(stage.runtime)
-    return stage.cli("run", "node", begun["session"]["sessionId"], "nod_000000000000")
+    return stage.cli("session", "show", begun["session"]["sessionId"], "nod_000000000000")
 
 
 def _ledger_ahead(stage: Stage) -> str:

@@ -186,8 +186,8 @@ def test_what_a_moved_declaration_needs_is_exported_on_request(code: CodeProject
     write(code.root, "src/own.js", "const secret = 1;\n\nexport function tell() {\n  return secret;\n}\n")
 
     status, refused = code.line("js-edit --move tell --to-module src/util.js")
-    _, script, *rest = shlex.split(refused["recovery"]["next_command"])
-    preview = code.told(shlex.join([f"js-{script}", *rest]))
+    _, *line = shlex.split(refused["recovery"]["next_command"])
+    preview = json.loads(run_here(code.runtime, line).out)["data"]
     code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
 
     assert (status, refused["details"]["reason"]) == (2, "not_exported")
@@ -456,9 +456,9 @@ def test_parameters_that_do_not_fit_a_token_are_given_again(code: CodeProject) -
 @pytest.mark.promise("code.cont.envelopes")
 def test_the_words_scan_and_edit_put_the_same_document_into_an_envelope(code: CodeProject) -> None:
     bare = code.told("js-scan --search myFunc")
-    wrapped = json.loads(run_here(code.runtime, ["scan", "--search", "myFunc"]).out)
-    lafs = json.loads(run_here(code.runtime, ["scan", "--search", "myFunc", "--envelope", "lafs"]).out)
-    refused = json.loads(run_here(code.runtime, ["edit", "--continuation", "x"]).out)
+    wrapped = json.loads(run_here(code.runtime, ["js-scan", "--search", "myFunc"]).out)
+    lafs = json.loads(run_here(code.runtime, ["js-scan", "--search", "myFunc", "--envelope", "lafs"]).out)
+    refused = json.loads(run_here(code.runtime, ["js-edit", "--continuation", "x"]).out)
     elsewhere = json.loads(run_here(code.runtime, ["context", "--envelope", "cont"]).out)
 
     assert wrapped["data"] == bare

@@ -253,7 +253,7 @@ def test_two_calls_with_one_token_write_once_and_get_one_answer(
         return perform(*given)
 
     monkeypatch.setattr(own_actions, "perform_action", perform_together)
-    words = ["tools", "--workflow-resume", _token(told, "choice:yes")]
+    words = ["js-tools", "--workflow-resume", _token(told, "choice:yes")]
     chance = SystemRandomness()
     runtimes = [
         msgspec.structs.replace(code.make_runtime(), log=code.runtime.log, randomness=chance)

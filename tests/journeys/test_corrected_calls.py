@@ -169,7 +169,7 @@ def test_a_blocked_run_that_is_set_to_never_stop_is_not_blocked_again(runtime: R
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
     blocked = sent(runtime, first["ackToken"])
     session = blocked["session"]["sessionId"]
-    words = ("preferences", "set", "--session", session, "--autonomy", "full_auto_never_stop")
+    words = ("settings", "set", "--session", session, "--autonomy", "full_auto_never_stop")
 
     _, shown = command(runtime, *words, "--dry-run")
     command(runtime, *words, "--confirm", shown["data"]["confirm_token"])
@@ -184,7 +184,7 @@ def test_a_blocked_run_that_is_set_to_never_stop_is_not_blocked_again(runtime: R
 @pytest.mark.promise("truth.preferences.next-call")
 def test_a_run_that_is_set_to_guided_blocks_at_the_very_next_call(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), preferences=NEVER_STOP)
-    words = ("preferences", "set", "--session", first["session"]["sessionId"], "--autonomy", "guided")
+    words = ("settings", "set", "--session", first["session"]["sessionId"], "--autonomy", "guided")
 
     _, shown = command(runtime, *words, "--dry-run")
     command(runtime, *words, "--confirm", shown["data"]["confirm_token"])

@@ -144,7 +144,7 @@ def test_facts_of_a_blocked_attempt_count_at_once_and_after_the_run_was_closed(
     _, ledger = command(runtime, "ledger", "show", run["id"])
     _, needs = command(runtime, "session", "needs")
     command(runtime, "run", "close", blocked["session"]["sessionId"], "--reason", "abandoned")
-    _, gaps = command(runtime, "session", "gaps")
+    _, gaps = command(runtime, "session", "needs", "--gaps")
     assert (blocked["kind"], run["status"]) == ("blocked", "blocked")
     assert [gap["summary"] for gap in run["gaps"] if gap["is_open"]] == ["The table was dropped."]
     assert [told["summary"] for told in run["divergences"]] == ["Read half of it."]

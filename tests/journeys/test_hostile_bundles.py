@@ -66,7 +66,7 @@ def reads(session_id: str, run_id: str) -> list[list[str]]:
         ["store", "gc", "--older-than", "1", "--dangerous", "--dry-run"],
         ["session", "delete", "--ids", session_id, "--dangerous", "--dry-run"],
         ["workflow", "simulate", "--record", run_id],
-        ["preferences", "show"],
+        ["settings", "show", "--preferences"],
         ["context"],
         ["doctor", "--offline"],
     ]

@@ -41,7 +41,7 @@ def answered(answer: Any) -> dict[str, Any]:
 
 def set_autonomy(runtime: Runtime, reply: Reply, autonomy: str) -> dict[str, Any]:
     """As a person does it: shown first, then confirmed. What was shown."""
-    words = ("preferences", "set", "--session", reply["session"]["sessionId"], "--autonomy", autonomy)
+    words = ("settings", "set", "--session", reply["session"]["sessionId"], "--autonomy", autonomy)
     _, preview = command(runtime, *words, "--dry-run")
     status, _ = command(runtime, *words, "--confirm", preview["data"]["confirm_token"])
     assert status == 0

@@ -228,7 +228,7 @@ def test_a_call_for_a_session_that_another_process_deleted_is_refused_and_leaves
     _, shown = command(another_process(home), *line, "--dry-run")
     assert command(another_process(home), *line, "--confirm", shown["data"]["confirm_token"])[0] == 0
     notes = {"notesMarkdown": "x"}
-    setting = ("preferences", "set", "--session", session, "--autonomy", "full_auto_never_stop")
+    setting = ("settings", "set", "--session", session, "--autonomy", "full_auto_never_stop")
 
     answers = [
         tool_call(warm, "continue_workflow", ackToken=first["ackToken"], output=notes),
@@ -276,7 +276,7 @@ class Deletes:
         ("run", "start", "project.three_steps", "--session", "{session}", "--request-id", "late"),
         ("run", "continue", "--ack", "{ackToken}", "--notes", "x"),
         ("run", "checkpoint", "--checkpoint", "{checkpointToken}", "--notes", "x"),
-        ("preferences", "set", "--session", "{session}", "--risk-policy", "aggressive"),
+        ("settings", "set", "--session", "{session}", "--risk-policy", "aggressive"),
     ],
 )
 def test_a_session_that_is_deleted_while_a_call_waits_for_it_is_not_made_again(

@@ -183,7 +183,7 @@ def test_only_a_flag_that_the_command_takes_is_proposed(runtime: Runtime, typed:
 def test_where_a_repair_would_guess_the_help_is_named(runtime: Runtime, typed: str) -> None:
     _, document = command(runtime, *typed.split())
 
-    assert document["error"]["details"]["next_command"].endswith("--help")
+    assert document["error"]["details"]["next_command"].startswith("handrail help")
 
 
 @pytest.mark.promise("truth.repaired-lines")
@@ -224,7 +224,7 @@ def test_a_start_without_namespace_and_key_is_repaired_by_the_first_line_that_is
 @pytest.mark.promise("truth.repaired-lines")
 def test_no_key_is_offered_for_a_start_that_is_refused_anyway(runtime: Runtime) -> None:
     _, unknown = command(runtime, "run", "start", "project.nothing-like-it-at-all")
-    _, switched_off = command(runtime, "session", "start", "--goal", "x")
+    _, switched_off = command(runtime, "session", "note", "--goal", "x")
 
     assert unknown["error"]["details"]["domain_code"] == "WORKFLOW_NOT_FOUND"
     assert switched_off["error"]["details"]["domain_code"] == "FEATURE_DISABLED"

@@ -125,8 +125,8 @@ def test_no_operation_that_looks_at_files_tells_of_the_home_or_of_credentials(
     lines = [
         ["code", "status", "--mvi", "full"],
         ["code", "diff", seen["data"]["node_id"]],
-        ["scan", "--search", "canary"],
-        ["scan", "--search", "TOKEN"],
+        ["js-scan", "--search", "canary"],
+        ["js-scan", "--search", "TOKEN"],
         ["session", "show", session, "--mvi", "full"],
         ["workflow", "list"],
         ["doctor"],
@@ -148,7 +148,7 @@ def test_a_project_in_the_home_is_refused_by_every_tool_that_takes_one(
     begin(rt)
 
     refused = tool_call(rt, "start_workflow", workflowId="project.place", project=named)
-    status, document = command(rt, "scan", "--search", "canary", "--project", named)
+    status, document = command(rt, "js-scan", "--search", "canary", "--project", named)
 
     assert refused.is_error
     assert "is Handrail's own home, or lies in it" in refused.text

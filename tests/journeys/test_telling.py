@@ -507,7 +507,7 @@ def test_after_compaction_the_step_has_all_that_it_needs(runtime: Runtime) -> No
 def test_a_mode_that_changes_on_the_way_is_explained_where_it_begins(runtime: Runtime) -> None:
     first = begin(runtime, step("one"), step("two"), fields=MODES)
     session = first["session"]["sessionId"]
-    line = ("preferences", "set", "--session", session, "--autonomy", "full_auto_never_stop")
+    line = ("settings", "set", "--session", session, "--autonomy", "full_auto_never_stop")
     token = command(runtime, *line, "--dry-run")[1]["data"]["confirm_token"]
     command(runtime, *line, "--confirm", token)
 

@@ -27,7 +27,7 @@ def words_of(runtime: Runtime, path: str) -> str:
 
 
 def graph_of(runtime: Runtime, reply: dict[str, Any]) -> dict[str, Any]:
-    status, told = command(runtime, "run", "graph", reply["session"]["sessionId"])
+    status, told = command(runtime, "session", "show", "--graph", reply["session"]["sessionId"])
     assert status == 0
     graph: dict[str, Any] = told["data"]
     return graph
@@ -140,7 +140,7 @@ def test_preferences_of_a_session_are_those_in_force_and_say_who_set_them(runtim
     begun = start(runtime, preset="full_auto")
     session = begun["session"]["sessionId"]
 
-    _, held = command(runtime, "preferences", "show", "--session", session)
+    _, held = command(runtime, "settings", "show", "--preferences", "--session", session)
     preview = answer(runtime, "preferences.set", session=session, preset="guided", dryRun=True)
     one = answer(runtime, "preferences.set", session=session, riskPolicy="balanced", dryRun=True)
     page = words_of(runtime, f"/sessions/{session}/preferences")

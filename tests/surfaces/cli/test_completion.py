@@ -28,7 +28,7 @@ CASES = [
     # flags, their own and global ones
     ("handrail --form", "--format"),
     ("handrail workflow list --ki", "--kind"),
-    ("handrail session show x --compa", "--compact"),
+    ("handrail session events x --compa", "--compact"),
     # closed sets, beside the flag, after `=`, and with commas
     ("handrail workflow list --kind r", "routine"),
     ("handrail --format te", "text"),
@@ -62,7 +62,7 @@ CASES = [
 ]
 FISH_MATCHES_INSIDE_WORDS = frozenset({"handrail run start no", "handrail run continue --notes run st"})
 LISTED = [
-    ("handrail run ", {"checkpoint", "close", "compare", "confirm", "continue", "graph", "node", "start"}),
+    ("handrail run ", {"checkpoint", "close", "confirm", "continue", "file", "start"}),
     ("handrail workflow list --kind ", {"routine", "workflow"}),
     ("handrail --format=", {"json", "text", "raw", "human"}),
 ]
@@ -205,11 +205,9 @@ def test_the_table_offers_groups_then_leaves_then_flags() -> None:
     assert set(words.after["run"]) == {
         "checkpoint",
         "close",
-        "compare",
         "confirm",
         "continue",
-        "graph",
-        "node",
+        "file",
         "start",
     }
     assert "--ack" in words.flags["run continue"]

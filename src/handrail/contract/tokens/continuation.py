@@ -202,8 +202,23 @@ def _is_digest(value: Json) -> bool:
 _UNAUTHORIZED, _GONE, _BAD_REQUEST, _STALE_READ, _STALE_WRITE, _NOT_FOUND = 401, 410, 400, 202, 409, 404
 """CONT 3.3, the number in `details.status`; the status of an HTTP answer is the catalogue's."""
 
-_TOOLS = {"js-scan": "handrail scan", "js-edit": "handrail edit"}
-"""The tools whose queries can be repeated, and what each is called where the source is not JavaScript."""
+_TOOLS = frozenset({"js-scan", "js-edit"})
+"""The tools whose queries can be repeated."""
+_COMMANDS = {
+    "search": "search",
+    "analyze": "explain",
+    "trace": "trace",
+    "ripple": "ripple",
+    "outline": "outline",
+    "deps": "deps",
+    "locate": "explain --locate",
+    "context": "explain --context",
+    "extract": "extract",
+    "replace": "replace",
+    "rename": "rename",
+    "move": "move",
+}
+"""What each mode of theirs is called under `handrail code`, which sees every language."""
 _FIRST_LINES = {
     "js-scan": "js-scan --search NAME --ai-mode",
     "js-edit": "js-edit --locate NAME --ai-mode",
@@ -332,8 +347,8 @@ def _gone(continuation: Continuation, resource: str, name: str) -> Fault:
     named = [continuation.parameters[name] for name in _SUBJECTS if name in continuation.parameters]
     stem = name.rpartition("/")[2].partition(".")[0]
     subject = next((value for value in (*named, stem) if value != "" and _is_plain(value)), None)
-    word = "handrail scan" if _tool_word(continuation) != continuation.command else "js-scan"
-    suggestion = _REPEAT if subject is None else f"Search again: {word} --search {_quote(subject)}"
+    search = "handrail code search" if _is_python(continuation) else "js-scan --search"
+    suggestion = _REPEAT if subject is None else f"Search again: {search} {_quote(subject)}"
     details: dict[str, Json] = {
         "resource": resource,
         "id": name[:_TEXT_LIMIT],
@@ -415,22 +430,25 @@ def _suggestion(continuation: Continuation) -> str:
     """The command line that gets a new token, as far as it can be written down safely."""
     if not _is_repeatable(continuation):
         return _REPEAT
-    words = [_tool_word(continuation)]
+    modes = [name for name in _COMMANDS if name in continuation.parameters]
+    mode = modes[0] if modes and _is_python(continuation) else ""
+    words = [continuation.command]
+    if mode:
+        words = ["handrail", "code", _COMMANDS[mode], _quote(continuation.parameters[mode])]
     for name in _PARAMETERS:
         value = continuation.parameters.get(name, False)
-        if value is not False:
+        if value is not False and name != mode:
             flag = f"--{name.replace('_', '-')}"
             words += [flag] if value is True else [flag, _quote(value)]
     line = " ".join([*words, "--ai-mode"])
     return _RUN.format(line) if len(line) <= _TEXT_LIMIT else _REPEAT
 
 
-def _tool_word(continuation: Continuation) -> str:
+def _is_python(continuation: Continuation) -> bool:
     """`js-scan` and `js-edit` see JavaScript alone, so a line about another source begins otherwise."""
     held = continuation.parameters
     file = str(held.get("target", "")).partition("#")[0] or str(held.get("file", ""))
-    command = continuation.command
-    return _TOOLS.get(command, command) if file.endswith(_PYTHON) else command
+    return file.endswith(_PYTHON)
 
 
 def _is_repeatable(continuation: Continuation) -> bool:

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Success
+from handrail.operations.sessions.search_sessions import Texts
 from handrail.operations.stored_sessions import FindSilence, Sessions, find_silence, open_stored_sessions
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
@@ -79,12 +80,13 @@ class ListSessions(Input, frozen=True, kw_only=True):
         Annotated[
             str,
             Meta(
-                description="Only where id, goal, project, workflow or its tags have all these words.",
+                description="Only where goal, project, workflow, notes or an artifact have all these words.",
                 max_length=256,
             ),
         ]
         | UnsetType
     ) = UNSET
+    needs: Annotated[bool, Meta(description="Only those that wait for a person.")] | UnsetType = UNSET
     limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
     cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
 
@@ -142,13 +144,13 @@ def list_sessions(rt: Runtime, request: ListSessions) -> Success:
 def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
     filters = (
         *(request.status, request.workflow, request.project_name, request.branch, request.silence),
-        *(request.since, request.until, request.query),
+        *(request.since, request.until, request.query, request.needs),
     )
     silence = find_silence(rt)
     is_filtered = any(given is not UNSET for given in filters)
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         chosen: Iterable[SessionStamp] = (
-            _matching(sessions, request, silence) if is_filtered else sessions.stamps
+            _matching(rt, sessions, request, silence) if is_filtered else sessions.stamps
         )
         page = page_of(
             rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence)
@@ -156,16 +158,23 @@ def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
     return Success(data={"scope": "all sessions of this store"}, page=page)
 
 
-def _matching(sessions: Sessions, request: ListSessions, silence: FindSilence) -> Iterator[SessionStamp]:
+def _matching(
+    rt: Runtime, sessions: Sessions, request: ListSessions, silence: FindSilence
+) -> Iterator[SessionStamp]:
+    query = "" if request.query is UNSET else request.query
+    texts = Texts(rt, sessions, query)
     for stamp in sessions.stamps:
         facts = sessions.facts(stamp.session_id)
         is_silent = request.silence is UNSET or silence(facts) == request.silence
-        if is_silent and _is_wanted(stamp, facts, request):
+        is_wanted = is_silent and _is_wanted(facts, request)
+        if is_wanted and (_is_about(stamp, facts, query) or texts.has_all(stamp)):
             yield stamp
 
 
-def _is_wanted(stamp: SessionStamp, facts: SessionFacts, request: ListSessions) -> bool:
+def _is_wanted(facts: SessionFacts, request: ListSessions) -> bool:
     """A session whose time nobody can read passes the filters of time: it is never dropped for that."""
+    if request.needs is True and not (facts.needs or facts.health != "healthy"):
+        return False
     if request.status is not UNSET and facts.status != request.status:
         return False
     if request.workflow is not UNSET and facts.workflow_id != request.workflow:
@@ -177,12 +186,13 @@ def _is_wanted(stamp: SessionStamp, facts: SessionFacts, request: ListSessions) 
     at = facts.last_activity
     if at and request.since is not UNSET and _comparable(at) < _comparable(request.since):
         return False
-    if at and request.until is not UNSET and _comparable(at) >= _comparable(request.until):
-        return False
-    words = "" if request.query is UNSET else request.query.casefold()
+    return not (at and request.until is not UNSET and _comparable(at) >= _comparable(request.until))
+
+
+def _is_about(stamp: SessionStamp, facts: SessionFacts, query: str) -> bool:
     parts = (stamp.session_id, facts.goal, facts.project, facts.workflow_id, *facts.tags)
     text = " ".join(parts).casefold()
-    return all(word in text for word in words.split())
+    return all(word in text for word in query.casefold().split())
 
 
 def _comparable(time: str) -> str:

@@ -116,6 +116,26 @@ def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Hits:
     )
 
 
+class Texts:
+    """Whether notes or an artifact of a session have all the words; the latest that may are read."""
+
+    def __init__(self, rt: Runtime, sessions: Sessions, query: str) -> None:
+        self._rt = rt
+        self._words = words_of(query)
+        found = _candidates(sessions, self._words)[:MOST_READ] if self._words else []
+        self._candidates = {stamp.session_id for stamp in found}
+
+    def has_all(self, stamp: SessionStamp) -> bool:
+        if stamp.session_id not in self._candidates:
+            return False
+        self._rt.interruptions.end_here()
+        try:
+            session = read_session(self._rt.log, stamp.session_id)
+        except Fault:
+            return False
+        return session is not None and bool(_hits(session, self._words))
+
+
 def _candidates(sessions: Sessions, words: frozenset[str]) -> list[SessionStamp]:
     lacking = sessions.find_without_words(sorted(words))
     return [stamp for stamp in sessions.stamps if stamp.session_id not in lacking]

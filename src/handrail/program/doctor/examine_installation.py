@@ -308,6 +308,8 @@ CHECKS: dict[str, Callable[[CheckInput], Finding]] = {
 """By name; the release gate is always the last."""
 
 CHECK_NAMES: tuple[str, ...] = tuple(CHECKS)
+FOR_MAINTAINERS = frozenset({"release_readiness"})
+"""CLI 11 wants it as `fail` in a clone, where no user can correct it."""
 ON_REQUEST = frozenset({"mcp_protocol"})
 """Run only when named: they start a program."""
 
@@ -363,11 +365,13 @@ class ExamineInstallation(Input, frozen=True, kw_only=True):
 
 
 class CheckCounts(Answer, frozen=True, kw_only=True):
-    """How many checks ended how."""
+    """How many checks ended how; what only a maintainer can correct is counted apart."""
 
     passed: int = msgspec.field(name="pass")
     warned: int = msgspec.field(name="warn")
     failed: int = msgspec.field(name="fail")
+    for_maintainers: int
+    """Checks of this copy of the program that did not pass, whose reader can do nothing about them."""
 
 
 class Examination(Answer, frozen=True, kw_only=True):
@@ -392,8 +396,11 @@ def examine_installation(rt: Runtime, request: ExamineInstallation) -> Examinati
     project, trouble = project_or_root(rt, request.project)
     examined = CheckInput(rt=rt, project=project, trouble=trouble, is_offline=is_offline)
     checks = examine(examined, wanted)
-    counted = Counter(check.status for check in checks)
-    summary = CheckCounts(passed=counted["pass"], warned=counted["warn"], failed=counted["fail"])
+    apart = [check for check in checks if check.check in FOR_MAINTAINERS and check.status != "pass"]
+    counted = Counter(check.status for check in checks if check not in apart)
+    summary = CheckCounts(
+        passed=counted["pass"], warned=counted["warn"], failed=counted["fail"], for_maintainers=len(apart)
+    )
     return Examination(checks=checks, summary=summary)
 
 

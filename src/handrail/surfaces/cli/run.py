@@ -36,6 +36,7 @@ from handrail.contract.outcome import (
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
 from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Problem, parse
 from handrail.surfaces.cli.reading.spelling import (
+    HELP,
     command_line,
     describe_stop,
     go_on_from,
@@ -126,6 +127,8 @@ class _Caller:
         self.columns: tuple[str, ...] = ()
         self.raw = ""
         self.commits = Commits()
+        self.has_handed_over = False
+        """Whether stdout belongs to a server: only its refusal to start is a document there."""
         self.notices: Callable[[str], Sequence[Notice]] = _no_notices
         self.passed_over: tuple[Notice, ...] = ()
         """Environment variables that are wrong and were ignored."""
@@ -179,11 +182,12 @@ def _answer(
         process.hand_back()
         return parts.serve(parsed)
     ask = _check_line(parsed, arguments, caller.output, troubles, parts.input_problems)
-    assert parsed.command is not None, "a command line without a command is refused above"
+    if parsed.command is None:
+        return _greet(caller, parsed, parts)
     effect = parsed.command["effect"]
     if not parsed.command["operation"]:
         process.hand_back()
-        caller.output = Output(format="raw")  # stdout belongs to the server now: trouble goes to stderr
+        caller.has_handed_over = True
         return parts.serve(parsed) if effect == "server" else parts.demo(parsed)
     if process.stdout_was_closed and effect != "read":
         return _refuse_closed_stdout()
@@ -224,6 +228,8 @@ def _run_guarded(caller: _Caller, parts: CommandParts, work: Callable[[], Render
         if isinstance(done, Fault)
         else failure_of_defect(done, _record_incident(parts, done))
     )
+    if caller.has_handed_over and not isinstance(done, Fault):
+        caller.output = Output(format="raw")
     caller.notices = _no_notices
     outcome: Outcome = make_stand_in(caller.commits) if caller.commits.is_made else failure
     told = _try(lambda: _render(caller, outcome))
@@ -369,9 +375,26 @@ def _answer_about_tool(caller: _Caller, parsed: Parsed, parts: CommandParts) -> 
     if "help" in parsed.options and not any(problem.param == "command" for problem in parsed.problems):
         if not caller.output.is_json_asked:
             return render_plain(parts.help_text(parsed.words, caller.output.width))
-        caller.call = msgspec.structs.replace(caller.call, operation="cli.help")
+        caller.call = msgspec.structs.replace(caller.call, operation=HELP)
         return _render(caller, parts.help_document(parsed.words))
     return None
+
+
+def _greet(caller: _Caller, parsed: Parsed, parts: CommandParts) -> Rendered:
+    """A line without a command: a short document for programs, and the page for whoever reads stderr."""
+    page = parts.help_text("", caller.output.width)
+    if caller.output.format != "json":
+        return render_plain(page)
+    caller.call = msgspec.structs.replace(caller.call, operation=HELP)
+    data: dict[str, Json] = {
+        "tool": TOOL,
+        "version": __version__,
+        "first": "handrail workflow list --compact",
+        "lost": "handrail session resume --compact",
+        "help": "handrail help",
+    }
+    told = _render(caller, Success(data=data))
+    return told if "quiet" in parsed.options else msgspec.structs.replace(told, err=page.encode())
 
 
 def _check_line(

@@ -89,7 +89,7 @@ def tell_unseen(source: Source) -> str:
     told = []
     if unasked:
         language = "Python" if is_python(unasked[0]) else "JavaScript"
-        told.append(f"{_count(len(unasked), f'{language} source')} left out: `handrail scan` looks at all.")
+        told.append(f"{_count(len(unasked), f'{language} source')} left out: use `handrail code search`.")
     if skipped:
         counts = ", ".join(f"{n} {why.replace('_', ' ')}" for why, n in count_skipped(skipped).items())
         told.append(f"{_count(len(skipped), 'file')} skipped ({counts}): look there with a text search.")

@@ -173,9 +173,9 @@ def check_file(source: Source, path: str) -> str:
         E_NOT_FOUND,
         f"The file {quote(path)}{why}.",
         details=details,
-        hint="Use `handrail scan` or `handrail edit` for it."
+        hint="Use `handrail code explain` for it."
         if is_unasked
-        else "Name a file as the project has it, relative to its root; `scan --search` finds names.",
+        else "Name a file as the project has it, relative to its root; `handrail code search` finds names.",
     )
 
 

@@ -27,9 +27,9 @@ _EFFECTS = {
 
 
 def kind_of_ask(question: Payload) -> str:
-    """Which of the four kinds of Ask it is; where that is not told, options make a choice."""
-    kind: str = question.get("asked", "") or "confirm"
-    return "choose" if question["options"] else kind
+    """Which of the four kinds of Ask it is."""
+    kind: str = question["asked"]
+    return kind
 
 
 def answer_form(question: Payload) -> Html:
@@ -54,7 +54,7 @@ def answer_form(question: Payload) -> Html:
 
 
 def _takes_value(question: Payload) -> bool:
-    return bool(question.get("takes_value", False))
+    return bool(question["takes_value"])
 
 
 def _answers(kind: str, question: Payload) -> list[Child]:
@@ -106,7 +106,7 @@ def settle_form(session_id: str, gap_id: str) -> Html:
         element("div", element("button", "Settle it", type="submit", class_="button main"), class_="cluster"),
         class_="stack tight",
         data_operation="session.settle_gap",
-        data_input=json_text({"sessionId": session_id, "gapId": gap_id}),
+        data_input=json_text({"session": session_id, "gap": gap_id}),
         data_done="Settled.",
     )
 

@@ -24,7 +24,7 @@ GLOBAL_FLAGS = (
         value="cli|lafs|cont",
         choices=("cli", "lafs", "cont"),
         environment="HANDRAIL_ENVELOPE",
-        text="Dialect of the JSON document, cli by default; cont is the bare document of scan and edit.",
+        text="Dialect of the JSON document, cli by default; cont is the bare document of the code tools.",
     ),
     GlobalFlag(
         flag="--fields",
@@ -67,6 +67,11 @@ GLOBAL_FLAGS = (
         text="JSON on one line.",
     ),
     GlobalFlag(flag="--quiet", kind="switch", text="Nothing on stderr but errors."),
+    GlobalFlag(
+        flag="--progress",
+        kind="switch",
+        text="Tell on stderr how far long work is; without it only text at a terminal has that.",
+    ),
     GlobalFlag(
         flag="--dry-run",
         kind="switch",

@@ -21,7 +21,8 @@ WORKFLOW_ROWS = (
             LIMIT,
             CURSOR,
         ),
-        columns=("id", "name", "kind", "sourceKind"),
+        columns=("id", "description"),
+        shown=("id", "description", "suggestedId", "problems"),
         examples=(
             "handrail workflow list --compact",
             "handrail workflow list --query review --fields items.id,items.name --compact",

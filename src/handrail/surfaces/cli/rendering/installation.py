@@ -34,6 +34,7 @@ def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
     told = [
         f"{summary['pass']} ok",
         *(f"{summary[name]} {name}" for name in ("warn", "fail") if summary[name]),
+        *([f"{summary['for_maintainers']} for maintainers"] if summary.get("for_maintainers") else []),
     ]
     return [*lines, "", f"{format_count(len(payload['checks']), 'check')}: {', '.join(told)}."]
 

@@ -146,6 +146,8 @@ def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
     ask = Ask(
         mvi=cast(Level, parsed.options.get("mvi", "standard")), field=None if field is None else str(field)
     )
+    if parsed.command is not None and not {"fields", "field", "mvi", "expand"} & set(parsed.options):
+        ask = msgspec.structs.replace(ask, fields=parsed.command["shown"] or None)
     readers: tuple[tuple[str, Callable[[str], object]], ...] = (
         ("fields", parse_fields),
         ("expand", lambda text: parse_fields(text, "--expand")),
@@ -168,7 +170,7 @@ def envelope_problems(parsed: Parsed, output: Output) -> list[Problem]:
     is_named = "envelope" in parsed.options and parsed.command is not None
     if output.envelope != "cont" or not is_named or _is_code_tool(parsed):
         return []
-    return [Problem(param="--envelope", problem="cont is offered by `scan`, `edit` and `tools` only")]
+    return [Problem(param="--envelope", problem="cont is offered by the code tools only")]
 
 
 _CODE_TOOLS = ("code.scan", "code.edit", "code.workflow")

@@ -75,7 +75,7 @@ def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
     blocked = _blocked(payload, page)
     lines += [*blocked, ""] if blocked else []
     for way in payload["next_actions"]:
-        command = f"handrail tools --workflow-resume {one_line(payload['continuation_tokens'][way['id']])}"
+        command = f"handrail run file --resume {one_line(payload['continuation_tokens'][way['id']])}"
         lines += [f"{one_line(way['label'])}:", f"{INDENT}{command}{' --fix' if way['guard'] else ''}"]
     named = [("Session", "session_id"), ("Run", "run_id"), ("Workflow", "workflow_id")]
     return [*lines, *format_aligned([(label, one_line(payload[key])) for label, key in named])]

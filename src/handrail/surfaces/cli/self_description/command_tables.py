@@ -52,6 +52,7 @@ from handrail.surfaces.cli.call import operation_of
 from handrail.surfaces.cli.commands.all import ROWS
 from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.commands.row import GlobalFlag, Row, Spelling
+from handrail.surfaces.cli.reading.parse import mark_of, words_of
 from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Kind, Param, ParamHelp
 
 SHARED_ERRORS = (
@@ -182,7 +183,7 @@ def command_of(path: str) -> Command:
         path=row.path,
         operation=row.operation,
         tool="" if called is None else called.tool,
-        summary=row.summary if called is None else called.summary,
+        summary=row.summary or called.summary if called is not None else row.summary,
         effect=_effect(row, called),
         params=tuple(_param(spelling, fields) for spelling in _spellings(row, fields)),
         globals=tuple(flag.flag for flag in GLOBAL_FLAGS if _applies(flag, row, called)),
@@ -190,6 +191,7 @@ def command_of(path: str) -> Command:
         raw=row.raw,
         raw_when=row.raw_when,
         columns=row.columns,
+        shown=row.shown,
         seconds=row.seconds,
         out=row.out,
     )
@@ -246,7 +248,8 @@ def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
 
 def _effect(row: Row, called: Operation | None) -> str:
     if called is not None:
-        return called.effect
+        is_whole = row.takes_rest or any(one.field == called.reads_without for one in row.spellings)
+        return called.effect if is_whole else "read"
     return "server" if row.output == "protocol" else "scratch"
 
 
@@ -303,14 +306,27 @@ def _flattened(schema: dict[str, Any], parts: dict[str, Any], prefix: str) -> li
 
 
 def _spellings(row: Row, fields: dict[str, Any]) -> list[Spelling]:
-    """Those of the row, then every other field that one flag can carry."""
+    """Those of the row, the flag that chooses its view, then every other field that one flag can carry."""
+    mark = mark_of(row.path)
+    is_own = not mark or any(spelling.flag == mark for spelling in row.spellings)
+    marks = (
+        []
+        if is_own
+        else [
+            Spelling(
+                field="", flag=mark, kind="switch", text=row.summary or operation_of(row.operation).summary
+            )
+        ]
+    )
+    if not row.takes_rest:
+        return [*row.spellings, *marks]
     named = {spelling.field for spelling in row.spellings}
     plain = [
         Spelling(field=name)
         for name, schema in fields.items()
         if name not in named | GATE_FIELDS | {"project"} and "." not in name and _kind(schema) is not None
     ]
-    return [*row.spellings, *plain]
+    return [*row.spellings, *marks, *plain]
 
 
 def _param(spelling: Spelling, fields: dict[str, Any]) -> Param:
@@ -318,7 +334,7 @@ def _param(spelling: Spelling, fields: dict[str, Any]) -> Param:
     choices = spelling.choices or tuple(schema.get("enum") or schema.get("items", {}).get("enum", ()))
     kind = spelling.kind or _kind(schema)
     assert kind is not None, f"{spelling.field} needs a kind in its row"
-    flag = "" if spelling.position else spelling.flag or "--" + _kebab(spelling.field)
+    flag = spelling.flag or ("" if spelling.position else "--" + _kebab(spelling.field))
     return Param(
         name=spelling.field,
         flag=flag,
@@ -358,9 +374,11 @@ _MOST_IN_USAGE = 12
 
 
 def _usage(command: Command) -> str:
-    words = ["handrail", command["path"]]
+    words = ["handrail", words_of(command["path"])]
     params = command["params"]
     for param in params if len(params) <= _MOST_IN_USAGE else ():
-        shown = " ".join(filter(None, (param["flag"], param["value"]))) + ("…" if param["is_plural"] else "")
-        words.append(shown if param["required"] else f"[{shown}]")
+        flag = "" if param["position"] else param["flag"]
+        shown = " ".join(filter(None, (flag, param["value"]))) + ("…" if param["is_plural"] else "")
+        is_needed = param["required"] or param["flag"] == mark_of(command["path"]) != ""
+        words.append(shown if is_needed else f"[{shown}]")
     return " ".join(words) + (" [flags]" if command["operation"] else "")

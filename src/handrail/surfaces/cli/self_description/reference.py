@@ -18,6 +18,7 @@ from handrail.program.doctor.program_checks import ReleaseReadiness, release_rea
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.parse import words_of
 from handrail.surfaces.cli.reading.spelling import HELP
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
 
@@ -209,7 +210,8 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
     wanted = " ".join(value.split())
     match kind:
         case "command":
-            commands = [one for one in catalogue["commands"] if one["path"] == wanted]
+            views = [one for one in catalogue["commands"] if words_of(one["path"]) == wanted]
+            commands = views or [one for one in catalogue["commands"] if one["path"] == wanted]
             known = [one["path"] for one in catalogue["commands"]]
         case "domain":
             commands = [one for one in catalogue["commands"] if one["path"].split()[0] == wanted]

@@ -170,7 +170,7 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
         "batch": _batch(command),
         "dangerous": effect == "dangerous",
         "requires_confirmation": effect in ("gated", "dangerous"),
-        "authorised_by": command["params"][0]["name"] if effect == "ack" else _AUTHORISED_BY.get(effect),
+        "authorised_by": _find_token(command) if effect == "ack" else _AUTHORISED_BY.get(effect),
         "blast_radius": row.blast_radius or _BLAST_RADIUS.get(effect),
         "output": row.output,
         "raw": bool(row.raw),
@@ -184,6 +184,10 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
         "examples": list(row.examples),
         "deprecated": row.deprecated or None,
     }
+
+
+def _find_token(command: Command) -> str:
+    return next(param["name"] for param in command["params"] if param["kind"] == "token")
 
 
 def _paging(command: Command, called: Operation | None) -> str:
