@@ -22,7 +22,7 @@ ALLOWED = frozenset(
 )
 ALLOWED_IN = {
     # Splitting and quoting a line is a pure function of its text.
-    "src/handrail/engine/judge/run_claims.py": frozenset({"shlex"}),
+    "src/handrail/engine/judge/run_claims.py": {"posixpath", "shlex"},
     # A public library that loads its names on first use, and keeps a file from shadowing one of them.
     "src/handrail/contract/__init__.py": {"sys", "types", "__import__"},
     # Grapheme clusters, loaded only for text that has some.
@@ -44,6 +44,9 @@ ALLOWED_IN = {
     # Python looks names up in this form, whatever the source spells.
     "src/handrail/code_tools/languages/python/draft.py": {"unicodedata"},
     # Joining and splitting paths as text: `os.path` would differ from machine to machine.
+    "src/handrail/engine/command_lines.py": {"posixpath"},
+    "src/handrail/engine/receipts.py": {"posixpath"},
+    "src/handrail/engine/judge/evidence.py": {"posixpath"},
     "src/handrail/code_tools/facts/compiler_settings.py": {"posixpath"},
     "src/handrail/code_tools/facts/resolution.py": {"posixpath"},
     "src/handrail/code_tools/facts/python_modules.py": {"posixpath"},

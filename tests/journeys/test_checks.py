@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from handrail.contract.command_words import ReportFormat
 from handrail.engine.receipts import digest_argv
 from handrail.operations.checks.reports import UnreadableReport, count_tests
-from handrail.ports.checks import ReportFormat
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import start
 from tests.journeys.doors import command, events_of, of_kind

@@ -88,7 +88,11 @@ def begin(rt: Runtime) -> dict[str, Any]:
 
 def test_a_private_file_is_quoted_rightly_and_wrongly_with_one_answer(rt: Runtime, owner: Path) -> None:
     token = begin(rt)["ackToken"]
-    paths = [path for path in plant(owner) if CANARY in (owner / path).read_text(errors="replace")]
+    paths = [
+        path
+        for path in plant(owner)
+        if CANARY in (owner / path).read_text(encoding="utf-8", errors="replace")
+    ]
 
     assert len(paths) > 5
     for path in [*paths, ".env"]:

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias, assert_never
 
 import msgspec
 
+from handrail.contract.command_words import ReportFormat
 from handrail.contract.json.canonical import digest
-from handrail.ports.checks import ReportFormat
 
 ELSEWHERE = "outside the project of the run"
 """In place of a receipt's directory: such a receipt counts for no claim."""

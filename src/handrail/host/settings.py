@@ -15,11 +15,11 @@ import msgspec
 from msgspec import Meta
 
 from handrail.contract.catalogue import E_CONFIG, E_IO
+from handrail.contract.command_words import ReportFormat
 from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.host.private_files import ensure_private_directory, lock_file, replace_private
-from handrail.ports.checks import ReportFormat
 from handrail.ports.workspace import DeclaredCheck, DesiredSettings, ReportPlace, SettingProblem, Settings
 
 MOST_BYTES = 65_536

@@ -132,22 +132,6 @@ def _with_states(
     return Handle(claims=claims, warnings=(*warnings, *state.warnings), beside=(*beside, state.claims))
 
 
-def require_one_reply(
-    reader: EventReader,
-    keys: Keys,
-    handle: Handle[AckClaims | ChoiceClaims] | Handle[CheckpointClaims],
-    operation: str,
-    request: Input,
-) -> None:
-    """Raises Fault TOKEN_SCOPE_MISMATCH unless the tokens of a call come from one reply."""
-    acting = handle.claims
-    for state in handle.beside:
-        if (state.session_id, state.node_tag) != (acting.session_id, acting.node_tag):
-            from handrail.operations.runs.mixed_tokens import refuse_mixed_tokens  # noqa: PLC0415 - only this
-
-            raise refuse_mixed_tokens(reader, keys, acting, state, operation, request)
-
-
 def session_of(reader: EventReader, claims: Claims) -> Session:
     """The session a token names.
 

@@ -13,6 +13,7 @@ from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, VALIDATION_ERRO
 from handrail.contract.ids import Confirmations, ObservationKey, blob_ref
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json
+from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims
 from handrail.contract.wording import quote
 from handrail.engine.ask import may_ask
 from handrail.engine.decide import Gathered, find_refused_values, plan_attempt_look
@@ -24,9 +25,10 @@ from handrail.engine.judge.report_frame import find_marks
 from handrail.engine.navigate import Running, leaf_at
 from handrail.engine.owners import refuse_context
 from handrail.engine.reply import ReplyWarning
-from handrail.operations.handles import Prepared
+from handrail.operations.handles import Handle, Prepared
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import Blob, EventReader
+from handrail.ports.process import Keys
 from handrail.ports.workspace import ProjectPlaces, Workspace
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime, project_of
@@ -142,6 +144,25 @@ def find_confirmations(
         return rt.settings.of(project or "").confirmations
     except Fault:
         return rt.settings.of().confirmations
+
+
+# Two tokens in one call must come from one reply
+
+
+def require_one_reply(
+    reader: EventReader,
+    keys: Keys,
+    handle: Handle[AckClaims | ChoiceClaims] | Handle[CheckpointClaims],
+    operation: str,
+    request: Input,
+) -> None:
+    """Raises Fault TOKEN_SCOPE_MISMATCH unless the tokens of a call come from one reply."""
+    acting = handle.claims
+    for state in handle.beside:
+        if (state.session_id, state.node_tag) != (acting.session_id, acting.node_tag):
+            from handrail.operations.mixed_tokens import refuse_mixed_tokens  # noqa: PLC0415 - only this
+
+            raise refuse_mixed_tokens(reader, keys, acting, state, operation, request)
 
 
 # The report

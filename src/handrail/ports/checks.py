@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol
 
 import msgspec
 
-ReportFormat: TypeAlias = Literal["junit", "jest", "tap", "go", "cargo", "unittest"]
-"""How a test runner tells what it counted: the first two in a file, the others in what they print."""
 PRINTED = "-"
 """In place of the path of a report: it is what the program prints."""
 STEERING = (

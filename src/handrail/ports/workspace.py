@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from handrail.contract.command_words import ReportFormat
 from handrail.contract.ids import (
     Autonomy,
     Confirmations,
@@ -16,7 +17,6 @@ from handrail.contract.ids import (
     SourceKind,
 )
 from handrail.contract.outcome import Json
-from handrail.ports.checks import ReportFormat
 
 
 class FilePlace(msgspec.Struct, frozen=True, kw_only=True):

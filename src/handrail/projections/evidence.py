@@ -311,6 +311,8 @@ def text_of(history: History, placed: PlacedClaim) -> str:
         found = _read_pointer(artifact.body, claim.pointer)
         if isinstance(found, str):
             return found
+    if claim.check == "person":
+        return "a person agreed"
     return claim.contract_ref.rpartition(".")[2].replace("_", " ") or "the check of the step"
 
 

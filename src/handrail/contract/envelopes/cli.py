@@ -10,7 +10,7 @@ from typing import assert_never
 import msgspec
 
 from handrail.contract.catalogue import INVARIANT_VIOLATION
-from handrail.contract.json.canonical import LARGEST_INTEGER
+from handrail.contract.json.numbers import LARGEST_INTEGER
 from handrail.contract.outcome import Call, Failure, Fault, Json, NextCall, Notice, Outcome, Page, Success
 from handrail.contract.wording import escape_hidden
 

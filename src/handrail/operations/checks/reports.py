@@ -11,9 +11,9 @@ from xml.parsers import expat
 
 import msgspec
 
+from handrail.contract.command_words import ReportFormat
 from handrail.engine.receipts import Counts
 from handrail.operations.checks.printed_reports import PRINTED_FORMATS
-from handrail.ports.checks import ReportFormat
 
 MOST_CASES = 200_000
 DEEPEST = 64

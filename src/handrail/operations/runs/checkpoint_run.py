@@ -24,7 +24,6 @@ from handrail.operations.handles import (
     answer_attempt,
     predict_outcome,
     read_checkpoint,
-    require_one_reply,
     session_of,
 )
 from handrail.operations.position import warn_of_other_notes
@@ -35,6 +34,7 @@ from handrail.operations.work import (
     blobs_of,
     gather,
     read_report,
+    require_one_reply,
     warn_of_other_project,
 )
 from handrail.runtime.operation import AckVerdict, Input, Operation, Verdict

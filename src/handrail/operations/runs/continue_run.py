@@ -15,7 +15,7 @@ from handrail.engine.facts import WorkDone
 from handrail.engine.history import Node, Recorded, is_older, steps_after
 from handrail.engine.navigate import own_action_at
 from handrail.engine.reply import Reply
-from handrail.operations.handles import Prepared, TokenCall, answer_attempt, read_ack, require_one_reply
+from handrail.operations.handles import Prepared, TokenCall, answer_attempt, read_ack
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.work import (
     Output,
@@ -24,6 +24,7 @@ from handrail.operations.work import (
     find_own_project,
     gather,
     read_report,
+    require_one_reply,
     warn_of_other_project,
 )
 from handrail.runtime.operation import AckVerdict, Input, Operation

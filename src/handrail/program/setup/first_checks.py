@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.command_words import ReportFormat
 from handrail.engine.command_lines import split_command
-from handrail.ports.checks import PRINTED, ReportFormat
+from handrail.ports.checks import PRINTED
 
 LOOKED_AT = (
     *("justfile", "Justfile", ".justfile", "Makefile", "makefile", "GNUmakefile"),
