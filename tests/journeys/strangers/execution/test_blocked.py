@@ -292,7 +292,8 @@ def test_blockers_of_every_kind_have_the_four_keys_and_values_from_the_closed_se
         for blocker in reply.structured["blockers"]:
             assert set(blocker) in (
                 {"code", "pointer", "message"},
-                {"code", "pointer", "message", "suggestedFix"},
+                {"code", "pointer", "message", "waitsFor"},
+                {"code", "pointer", "message", "suggestedFix", "waitsFor"},
             )
             assert blocker["code"] in CODES
             pointer = blocker["pointer"]
@@ -403,8 +404,9 @@ def test_a_wrong_optional_artifact_beside_a_missing_one_needs_one_corrected_call
 def test_a_user_who_switches_a_blocked_run_to_never_stop_is_not_blocked_again(product: Product) -> None:
     workflow = asking(product, "needs_user_approval")
     with product.serve() as server:
-        blocked = ack(server, start(server, workflow), "n")
-        session = session_of(blocked)
+        started = start(server, workflow)
+        blocked = ack(server, started, "n")
+        session = session_of(started)
         line = ("preferences", "set", "--session", session, "--autonomy", "full_auto_never_stop")
         token = product.data(*line, "--dry-run")["confirm_token"]
         product.data(*line, "--confirm", token)

@@ -179,8 +179,9 @@ def test_a_user_who_switches_a_blocked_run_is_not_blocked_again_and_is_told_the_
 ) -> None:
     workflow_id = deciding(product)
     with product.serve() as server:
-        blocked = report(server, server.call("start_workflow", workflowId=workflow_id), "Nothing.")
-        prefer(product, session(blocked), "--autonomy", "full_auto_never_stop")
+        started = server.call("start_workflow", workflowId=workflow_id)
+        blocked = report(server, started, "Nothing.")
+        prefer(product, session(started), "--autonomy", "full_auto_never_stop")
         second = report(server, blocked)
 
     assert second.structured["kind"] == "ok"

@@ -94,8 +94,7 @@ def test_a_start_passes_over_steps_that_do_not_apply_and_each_of_its_tokens_work
         advanced = report(server, started, "Done.", stateToken=started.structured["stateToken"])
 
     assert pending(started) == "first"
-    assert codes(started)[-1] == "STEPS_SKIPPED"
-    assert "never" in started.text
+    assert "STEPS_SKIPPED" not in codes(started)  # what a given value rules out is not needed
     tokens = {started.structured[name] for name in ("stateToken", "ackToken", "checkpointToken")}
     assert len(tokens) == 3
     assert started.structured["isComplete"] is False
@@ -124,7 +123,7 @@ def test_an_ack_ends_the_run_at_once_when_nothing_that_follows_applies(product: 
     assert ended.structured["isComplete"] is True
     assert ended.structured["pending"] is None
     assert "ackToken" not in ended.structured
-    assert {entry["stepId"] for entry in ended.structured["skipped"]} == {"more", "most"}
+    assert "skipped" not in ended.structured  # a given value ruled them out
     assert walked == ["more", "most", None]
     assert long.structured["isComplete"] is True
 
