@@ -150,9 +150,8 @@ def test_a_reply_names_what_it_passed_by_and_why(runtime: Runtime) -> None:
     unsent = advance(runtime, first)
     other = advance(runtime, rehydrate(runtime, first), context={"severity": "low"})
 
-    why = [reply["skipped"] for reply in (unsent, other)]
-    assert why[0] == [{"stepId": "deep", "why": 'needs severity = "high"; severity was not sent'}]
-    assert why[1] == [{"stepId": "deep", "why": "needs severity = \"high\"; severity is 'low'"}]
+    assert unsent["skipped"] == [{"stepId": "deep", "why": 'needs severity = "high"; severity was not sent'}]
+    assert "skipped" not in other  # a given value made it superfluous
     assert told(unsent, "STEPS_SKIPPED")["details"] == {"stepIds": ["deep"], "count": 1}
     assert list(unsent).index("skipped") > list(unsent).index("warnings")
 

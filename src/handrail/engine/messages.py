@@ -355,7 +355,7 @@ def list_person_messages() -> list[PersonMessage]:
     for kind, state in _WHY:
         waits = msgspec.convert({"kind": kind, "state": state, "values": _SAMPLES}, WaitsFor)
         told = Told(code="", pointer={"contractRef": "c"}, message="", waits_for=waits)
-        found.append(
-            PersonMessage(kind=kind, state=state, parts=explain(told, [fault], "person", "Make the change"))
-        )
+        faults = [fault] if state in ("invalid", "not_asked") else []
+        parts = explain(told, faults, "person", "Make the change")
+        found.append(PersonMessage(kind=kind, state=state, parts=parts))
     return found
