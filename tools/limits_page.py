@@ -18,6 +18,9 @@ REPORTS: Rows = (
     ("contract.tokens.workflow", "INPUT_LIMIT", "Characters of a text that is looked at for a token."),
     ("projections.report.story", "MOST_RECEIPTS_TOLD", "Programs that ran, in the report of a run."),
     ("operations.runs.confirm_run", "LONGEST_NOTE", "Characters of the note with which a step is confirmed."),
+    ("operations.runs.confirm_run", "LONGEST_VALUE", "Characters of a value that a person gives in a call."),
+    ("operations.sessions.settle_gap", "LONGEST_NOTE", "Characters of the note that settles a gap."),
+    ("projections.asked_person", "MOST_FILES", "Files of a write that a person is shown by name."),
     ("projections.recap", "MOST_PEOPLE", "Answers of people to earlier steps that a recap tells."),
     ("projections.asked_person", "PROMPT_BYTES", "Of a step's prompt, what a person is shown."),
     ("projections.asked_person", "REPORT_BYTES", "Of the last notes, what a person is shown."),
@@ -444,7 +447,7 @@ CHAPTERS = {
 
 INSIDE = {
     "host.workspace": ("MOST_PROJECTS",),
-    "projections.html.pages.forms": ("LONGEST_NOTE",),
+    "projections.html.pages.forms": ("LONGEST_NOTE", "LONGEST_VALUE"),
     "projections.html.pages.workflow": ("SHOWN_CHARACTERS",),
     "projections.html.pages.node": ("MOST_JSON", "LONGEST_NAME"),
     "projections.html.pages.parts": ("LONGEST_TITLE", "LONGEST_CRUMB"),

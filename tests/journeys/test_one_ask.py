@@ -78,8 +78,7 @@ def go_on(runtime: Runtime, reply: dict[str, Any], option_id: str = "") -> dict[
     call = reply["nextCall"]
     if call.get("options"):
         (call,) = [one for one in call["options"] if one["id"] == option_id]
-    token = call["params"]["ackToken"]
-    return answer(runtime, "run.continue", ackToken=token)
+    return answer(runtime, "run.continue", **call["params"])
 
 
 KINDS = {

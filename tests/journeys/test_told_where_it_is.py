@@ -17,6 +17,7 @@ from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import command, worth
 from tests.journeys.given_workflows import begin, equals, step
+from tests.journeys.test_confirmations import insist
 
 DEPLOY = (step("plan"), step("deploy", requireConfirmation=True), step("tell"))
 
@@ -45,24 +46,20 @@ def say(runtime: Runtime, reply: dict[str, Any], told: str) -> None:
 def test_a_persons_answer_stands_at_the_report_that_it_is_about(runtime: Runtime) -> None:
     pending = advance(runtime, begin(runtime, *DEPLOY, fields={}))
 
+    insist(runtime)
+    blocked = advance(runtime, pending)
     say(runtime, pending, "y")
     before = graph_of(runtime, pending)
-    advance(runtime, pending)
+    advance(runtime, {"ackToken": blocked["retryAckToken"]})
     after = graph_of(runtime, pending)
 
-    assert [(node["title"], node["person"]) for node in before["nodes"]] == [("Started", ""), ("Plan", "")]
     assert before["pending_person"] == "confirmed"
     assert node_of(runtime, before, before["preferred_tip"])["pending"]["person"]["answer"] == "confirmed"
-    assert [(node["title"], node["person"]) for node in after["nodes"]] == [
-        ("Started", ""),
-        ("Plan", ""),
-        ("Deploy", "confirmed"),
-    ]
-    assert [node_of(runtime, after, node["id"])["person"] is not None for node in after["nodes"]] == [
-        False,
-        False,
-        True,
-    ]
+    told = [(node["title"], node["person"]) for node in after["nodes"]]
+    assert told[:2] == [("Started", ""), ("Plan", "")]
+    assert told[-1] == ("Deploy", "confirmed")
+    answered = [node_of(runtime, after, node["id"])["person"] is not None for node in after["nodes"]]
+    assert answered == [False, False, True, True]
     assert after["pending_person"] == ""
 
 
@@ -108,8 +105,10 @@ def test_a_step_that_was_passed_by_stands_after_the_one_that_was_done(runtime: R
 def test_what_another_store_saw_says_so_at_every_level_and_count(runtime: Runtime) -> None:
     begun = begin(runtime, *DEPLOY, fields={})
     pending = advance(runtime, begun)
+    insist(runtime)
+    blocked = advance(runtime, pending)
     say(runtime, pending, "y")
-    advance(runtime, advance(runtime, pending))
+    advance(runtime, advance(runtime, {"ackToken": blocked["retryAckToken"]}))
     content = answer(runtime, "session.export", sessionId=begun["session"]["sessionId"])["content"]
     other = memory_runtime()
     bundle = {"source": "b", "text": json.dumps(content)}
@@ -117,7 +116,7 @@ def test_what_another_store_saw_says_so_at_every_level_and_count(runtime: Runtim
     made = answer(other, "session.import", bundle=bundle, confirm=shown["confirm_token"])
 
     graph = graph_of(other, {"session": {"sessionId": made["session_id"]}})
-    (deployed,) = [node for node in graph["nodes"] if node["title"] == "Deploy"]
+    deployed = [node for node in graph["nodes"] if node["title"] == "Deploy"][-1]
     node = node_of(other, graph, deployed["id"])
     path = f"/sessions/{made['session_id']}"
     pages = [words_of(other, path), words_of(other, f"{path}/runs/{graph['run_id']}/nodes/{node['node_id']}")]

@@ -53,6 +53,7 @@ from handrail.engine.events import (
     ReceiptRecorded,
     RunClosed,
     RunStarted,
+    Scope,
     SessionCreated,
     SessionImported,
     TreeRecorded,
@@ -223,12 +224,8 @@ class _Folding:
                 self._children[parent] = (*self._children.get(parent, ()), child)
                 self._causes[child] = cause
                 self._last_index[child] = record.index
-            case ContextSet(context=delta, owners=owners):
-                node_id = _present(scope.node_id)
-                self._context[node_id] = delta
-                if owners:
-                    self._owners[node_id] = owners
-                self._inherited[node_id] = add_context(self._inherited[node_id], delta)
+            case ContextSet() as told:
+                self._set_context(told, _present(scope.node_id))
             case AdvanceRecorded() as answered:
                 self._answer(answered, scope.node_id, scope.run_id, record.index)
             case NodeOutputAppended() as output:
@@ -242,11 +239,8 @@ class _Folding:
                 self._add(scope.node_id, "validations", performed)
             case CapabilityObserved() as observed:
                 self._add(scope.node_id, "capabilities", observed)
-            case GapRecorded(node_id=None) as gap:
-                self._add(scope.node_id, "gaps", gap)
-            case GapRecorded(node_id=settled_at) as gap:
-                self._add(settled_at, "gaps", gap)
-                self._new_anchors.setdefault(_present(scope.run_id), []).append(record.index)
+            case GapRecorded() as gap:
+                self._gap(gap, scope, record.index)
             case DivergenceRecorded() as divergence:
                 self._add(scope.node_id, "divergences", divergence)
             case DecisionTraceAppended() as traced:
@@ -271,6 +265,18 @@ class _Folding:
                 )
             case never:
                 assert_never(never)
+
+    def _set_context(self, told: ContextSet, node_id: NodeId) -> None:
+        self._context[node_id] = told.context
+        if told.owners:
+            self._owners[node_id] = told.owners
+        self._inherited[node_id] = add_context(self._inherited[node_id], told.context)
+
+    def _gap(self, gap: GapRecorded, scope: Scope, index: int) -> None:
+        """A gap at its node; one that a person settled is of the run, at the node of that gap."""
+        self._add(gap.node_id or scope.node_id, "gaps", gap)
+        if gap.node_id is not None:
+            self._new_anchors.setdefault(_present(scope.run_id), []).append(index)
 
     def _prefer(self, effective: Preferences, node_id: NodeId | None, index: int) -> None:
         if node_id is None:

@@ -210,6 +210,15 @@ def wait_of(blocker: Blocker) -> WaitsFor | None:
     return blocker.waits_for or _RECORDED_FIXES.get(blocker.suggested_fix)
 
 
+BY_PERSON = {"by": "person"}
+"""Among the values of a wait: nothing that an agent sends ends it."""
+
+
+def waits_for_person(blocker: Blocker) -> bool:
+    """Whether a person must answer themselves, so that a retry brings nothing for it."""
+    return blocker.waits_for is not None and BY_PERSON.items() <= blocker.waits_for.values.items()
+
+
 def select_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
     """As many as EXEC lets a reply show."""
     return tuple(map(blocker_of, reasons[:MOST_BLOCKERS]))

@@ -29,6 +29,7 @@ from handrail.engine.reasons import (
     OutputContract,
     WorkflowStep,
     shorten_message,
+    waits_for_person,
 )
 from handrail.workflows.compiled import (
     Action,
@@ -430,7 +431,8 @@ def make_retry_frame(
 
     Whatever stands in the way is in it, so that the call is enough once it is filled in.
     """
-    pointers = [blocker.pointer for blocker in blocked.every_blocker]
+    sendable = [one for one in blocked.every_blocker if not waits_for_person(one)]
+    pointers = [blocker.pointer for blocker in sendable]
     refs = {pointer.contract_ref for pointer in pointers if isinstance(pointer, OutputContract)}
     kinds = {contracts[ref].artifact_kind for ref in refs if ref in contracts}
     keys = {pointer.key for pointer in pointers if isinstance(pointer, ContextKey)}
@@ -438,7 +440,7 @@ def make_retry_frame(
     wanted: dict[str, Any] = {}
     if any(map(_is_about_notes, blocked.every_blocker)):
         wanted["notesMarkdown"] = TO_FILL_IN
-    asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in blocked.every_blocker)
+    asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in sendable)
     shown = (blocked.example or {}).get("kind")
     artifacts = [
         # The example beside the call has the members; they are not said twice.

@@ -30,6 +30,7 @@ from handrail.engine.judge.report_frame import assessment_example, find_demand, 
 from handrail.engine.messages import write_fix
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.reasons import (
+    BY_PERSON,
     FIX_BYTES,
     MESSAGE_BYTES,
     ContextKey,
@@ -512,7 +513,7 @@ def let_give(needed: UserOnly, step_id: str) -> Reason:
     return Reason(
         name=USER_REASONS[needed.reason],
         pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=step_id),
-        waits_for=WaitsFor(kind="give", values=_name_gift(needed, step_id)),
+        waits_for=WaitsFor(kind="give", values=_name_gift(needed, step_id) | BY_PERSON),
         message=f"A person must answer {step_id} themselves, and an agent's word does not count: nobody has.",
         fix="Ask the user to run `handrail run confirm` in a terminal and answer there, then make the call "
         "in nextCall again.",
