@@ -15,6 +15,7 @@ from handrail.contract.redaction import is_secret_name
 from handrail.contract.suggest import count_edits, find_nearest, is_opposed
 from handrail.contract.wording import quote
 from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.other_words import OTHER_WORDS
 
 if TYPE_CHECKING:
     from handrail.surfaces.cli.reading.rows import Command, Param
@@ -221,50 +222,6 @@ HELP_WORD = "help"
 SHORT_FLAGS = {"-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
 SELF_DESCRIPTION = "self."
 """The prefix of operations that must answer even if everything else is broken."""
-OTHER_WORDS = {
-    "edit": "js-edit",
-    "preferences set": "settings set",
-    "preferences show": "settings show --preferences",
-    "run compare": "session show --compare",
-    "run graph": "session show --graph",
-    "run list": "session list",
-    "run node": "session show --node",
-    "run resume": "session resume",
-    "run show": "session show",
-    "run status": "session show",
-    "scan": "js-scan",
-    "session close": "run close",
-    "session continue": "run continue",
-    "session gaps": "session needs --gaps",
-    "session search": "session list",
-    "session start": "session note",
-    "session status": "session show",
-    "session timeline": "session show --timeline",
-    "status": "session list",
-    "tools": "run file",
-    "workflow run": "run start",
-    "workflow show": "workflow inspect",
-    "workflow start": "run start",
-}
-"""Names are exact, so these are refused, with the one that is meant: spelling alone would find another.
-
-Some are what a command was called before the first release.
-"""
-MODES = {
-    "--analyze": "code explain",
-    "--context": "code explain --context",
-    "--deps": "code deps",
-    "--extract": "code extract",
-    "--locate": "code explain --locate",
-    "--move": "code move",
-    "--outline": "code outline",
-    "--rename": "code rename",
-    "--replace": "code replace",
-    "--ripple": "code ripple",
-    "--search": "code search",
-    "--trace": "code trace",
-}
-"""What `scan` and `edit` were asked with a flag is a command of its own."""
 _FEW = 12
 """More names than this make a list, not a sentence."""
 

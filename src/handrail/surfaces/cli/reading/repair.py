@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from handrail.contract.suggest import find_only_near
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.reading.parse import MODES, OTHER_WORDS, find_near, mark_of, parse, words_of
+from handrail.surfaces.cli.reading.other_words import MODES, OTHER_WORDS
+from handrail.surfaces.cli.reading.parse import find_near, mark_of, parse, words_of
 
 if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
     from handrail.surfaces.cli.reading.rows import Command, Param
