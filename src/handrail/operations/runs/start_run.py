@@ -89,8 +89,6 @@ from handrail.workflows.limits import MOST_ACTIONS, id_status
 
 SESSIONS_LOOKED_AT = 5
 """A start that is sent twice follows its twin closely, so older sessions are not read for it."""
-LONGEST_AGENT = 60
-"""Characters of the name of a client."""
 FROM_ELSEWHERE: frozenset[SourceKind] = frozenset({"project", "git", "remote", "plugin"})
 """Sources whose files other people write."""
 
@@ -508,7 +506,7 @@ def _facts(
         source_digest=blob_ref(entry.content),
         is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
         tags=entry.tags[:MOST_TAGS],
-        agent=shorten(rt.client, LONGEST_AGENT),
+        agent=shorten(rt.client),
     )
 
 
