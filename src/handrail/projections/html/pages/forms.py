@@ -106,7 +106,7 @@ def settle_form(session_id: str, gap_id: str) -> Html:
         element("div", element("button", "Settle it", type="submit", class_="button main"), class_="cluster"),
         class_="stack tight",
         data_operation="session.settle_gap",
-        data_input=json_text({"sessionId": session_id, "gapId": gap_id}),
+        data_input=json_text({"session": session_id, "gap": gap_id}),
         data_done="Settled.",
     )
 
