@@ -286,7 +286,7 @@ def _compare(visitor: Visitor, page: Page) -> dict[str, Any]:
     page.locator(".toast", has_text="Marked").wait_for()
     for _ in range(3):
         keys.press("j")
-    other = page.evaluate("() => document.activeElement.dataset.node")
+    other = page.evaluate("() => document.activeElement.dataset.node || document.activeElement.dataset.at")
     keys.press("c")
     page.locator(".sides").first.wait_for()
     return {

@@ -84,9 +84,6 @@ from handrail.workflows.compiled import Pinned
 from handrail.workflows.conditions import nest_values
 from handrail.workflows.limits import MOST_ACTIONS
 
-LONGEST_AGENT = 60
-"""Characters of the name of a client."""
-
 
 class AskedPreferences(Input, frozen=True, kw_only=True):
     """How much the agent may do on its own: only what the user asked for."""
@@ -394,7 +391,7 @@ def _facts(
         source_digest=blob_ref(entry.content),
         is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
         tags=entry.tags[:MOST_TAGS],
-        agent=shorten(rt.client, LONGEST_AGENT),
+        agent=shorten(rt.client),
     )
 
 

@@ -14,6 +14,7 @@ _REASONS = (
     ("done_elsewhere", "The work was done elsewhere"),
 )
 LONGEST_NOTE = 500
+LONGEST_VALUE = 2_000
 RECORDED = "Recorded. The agent sees it at its next call."
 _EFFECTS = {
     "confirm": "Yes: the agent goes on once it sends this report again. No: the step stays open, and the "
@@ -43,7 +44,11 @@ def answer_form(question: Payload) -> Html:
     return element(
         "form",
         element("p", _EFFECTS[kind], class_="small"),
-        _field(question["question"], "given.answer", required=True) if _takes_value(question) else None,
+        _field(
+            f"{question['question']} Never a secret.", "given.answer", required=True, longest=LONGEST_VALUE
+        )
+        if _takes_value(question)
+        else None,
         _field("A note for the agent, if you like", "note"),
         element("div", *_answers(kind, question), class_="cluster"),
         class_="stack tight",
@@ -82,13 +87,11 @@ def _answer(value: str, word: str, look: str) -> Html:
     return element("button", word, type="submit", name="given.answer", value=value, class_=f"button {look}")
 
 
-def _field(label: str, name: str, *, required: bool = False) -> Html:
+def _field(label: str, name: str, *, required: bool = False, longest: int = LONGEST_NOTE) -> Html:
     return element(
         "label",
         label,
-        element(
-            "input", type="text", name=name, maxlength=LONGEST_NOTE, autocomplete="off", required=required
-        ),
+        element("input", type="text", name=name, maxlength=longest, autocomplete="off", required=required),
         class_="field",
     )
 

@@ -63,7 +63,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def answer(self) -> Payload | None:
         """What a person has answered that no agent has taken up."""
-        pending = None if self.node is None else self.node["pending"]
+        is_taken_up = not self.row.get("is_answered", True)  # or it was about another report
+        pending = None if self.node is None or is_taken_up else self.node["pending"]
         found: Payload | None = None if pending is None else pending["person"]
         return found
 

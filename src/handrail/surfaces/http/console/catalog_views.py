@@ -6,13 +6,13 @@ from handrail.contract.catalogue import E_NOT_FOUND, WORKFLOW_ID_RESERVED, WORKF
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.wording import quote
 from handrail.projections.html.elements import Html
-from handrail.projections.html.pages import workflow as parts
-from handrail.projections.html.pages.builtins import builtins_page
-from handrail.projections.html.pages.editor import editor, problems
+from handrail.projections.html.pages.catalog import workflow as parts
+from handrail.projections.html.pages.catalog.builtins import builtins_page
+from handrail.projections.html.pages.catalog.editor import editor, problems
+from handrail.projections.html.pages.catalog.workflows import workflows_page
 from handrail.projections.html.pages.gaps import gaps_page
 from handrail.projections.html.pages.moving import export_page, import_page
 from handrail.projections.html.pages.settings import session_preferences_page, settings_page
-from handrail.projections.html.pages.workflows import workflows_page
 from handrail.surfaces.http.limits import MOST_BUNDLE_BYTES
 from handrail.surfaces.http.view_parts import SETTLE, Call, Page, Query, View, is_served, payload
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
-from handrail.projections.html.pages.builtins import format_json
+from handrail.projections.html.pages.catalog.builtins import format_json
 from handrail.projections.html.pages.parts import (
     Payload,
     add_query,
