@@ -9,8 +9,8 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.surfaces.cli.reading._table import COMMANDS
+from handrail.surfaces.cli.reading.other_words import OTHER_WORDS
 from handrail.surfaces.cli.reading.parse import (
-    OTHER_WORDS,
     Parsed,
     Reference,
     Value,
