@@ -93,7 +93,7 @@ REPLIES: Rows = (
     ("engine.reply", "MOST_MISNAMED_NAMED", "Further ones that one line names; the others are counted."),
     ("engine.reply", "LONGEST_NAMED", "Characters of each name in that line."),
     ("engine.reply", "MOST_WARNINGS", "Warnings in one reply."),
-    ("engine.history", "LONGEST_GOAL", "Characters of the goal in a reply or a list."),
+    ("engine.facts", "LONGEST_GOAL", "Characters of the goal in a reply or a list."),
     ("operations.work", "MOST_GOAL_BYTES", "Bytes of a goal; all of them are stored."),
     ("engine.reply", "MOST_SKIPPED_SHOWN", "Steps and loops that one reply names as skipped."),
     ("engine.judge.report_frame", "MOST_ASKED", "Values that one prompt asks for."),

@@ -4,7 +4,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -28,7 +28,7 @@ from handrail.contract.ids import (
 from handrail.contract.outcome import Fault
 from handrail.engine.navigate import State, TraceEntry
 from handrail.engine.reasons import AskKind, Blocker, Issue, ReasonName, WaitsFor, issue_of
-from handrail.engine.receipts import Counts, PinnedCheck, RunOutcome
+from handrail.engine.receipts import Counts, PinnedCheck, ReceiptSource, RunOutcome
 
 EVENT_VERSION = 1
 MOST_TRACE_ENTRIES = 25
@@ -421,13 +421,6 @@ class EvidenceRecorded(Fact, frozen=True, kw_only=True):
     """Why the files, or what changed in them, could not be seen: what was seen before is unknown then."""
 
 
-ReceiptSource: TypeAlias = Literal["handrail", "companion", "client_hook"]
-"""Who saw it: a process that Handrail started, here or elsewhere, or the hook of an agent's client."""
-
-MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "companion": 200, "client_hook": 50}
-"""Receipts of one node that a history keeps, by source; the log has all of them."""
-
-
 class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """A program ran. Scoped to the run, it moves no tip and opens no ledger entry.
 
@@ -463,8 +456,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """From the report of the test runner; None: there is none."""
     uncounted: str = ""
     """Why the declared report counted nothing: then nothing shows that a test ran."""
-    steering: dict[str, str] = {}
-    """Variables that steer a test runner, as the program got them, redacted; a client's hook tells none."""
+    steering: dict[str, str] = {}  # variables that steer a test runner, redacted; a client's hook tells none
 
 
 class TreeRecorded(Fact, frozen=True, kw_only=True):

@@ -9,15 +9,7 @@ from typing import Any, TypeAlias, TypeVar, get_args
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.ids import (
-    Autonomy,
-    BlobRef,
-    NodeId,
-    ObservationKey,
-    PresetName,
-    RiskPolicy,
-    blob_ref,
-)
+from handrail.contract.ids import Autonomy, BlobRef, NodeId, ObservationKey, PresetName, RiskPolicy, blob_ref
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION, LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import (
     RULES,
@@ -31,6 +23,7 @@ from handrail.engine.events import (
 from handrail.engine.history import (
     History,
     Node,
+    Notes,
     Run,
     attached_to,
     instance_of,
@@ -499,3 +492,25 @@ def update_kept(
 def excerpt(notes: str, limit: int = RECAP_EXCERPT_BYTES) -> str:
     """The leading bytes of a text, cut between characters."""
     return notes.encode()[:limit].decode(errors="ignore")
+
+
+# What a reader is told
+
+
+def told_at(history: History, node_id: NodeId) -> Notes | None:
+    """What a reader is told was done on the way to a node: the line of an action of ours, then the notes."""
+    line, notes = attached_to(history, node_id).action_line, history.notes.get(node_id)
+    if not line:
+        return notes
+    text = line if notes is None else f"{line}\n\n{notes.text}"
+    ref = None if notes is None else notes.ref
+    return Notes(text=text, ref=ref, size_bytes=len(text.encode()) if notes is None else notes.size_bytes)
+
+
+LONGEST_GOAL = 200
+"""Characters of a goal where it is a title."""
+
+
+def title_of_goal(goal: str) -> str:
+    """A goal as a title: its beginning, if it is long. The log keeps it whole."""
+    return goal if len(goal) <= LONGEST_GOAL else goal[: LONGEST_GOAL - 1].rstrip() + "…"

@@ -24,7 +24,6 @@ from handrail.contract.ids import (
 from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import (
-    MOST_RECEIPTS,
     MOST_TRACE_ENTRIES,
     Artifact,
     Blocked,
@@ -45,9 +44,7 @@ from handrail.engine.events import (
     ValueOwner,
 )
 from handrail.engine.navigate import LoopFrame, PassedBy, State, TraceEntry, list_passed
-from handrail.engine.receipts import (
-    PinnedCheck,
-)
+from handrail.engine.receipts import MOST_RECEIPTS, PinnedCheck
 
 # What a node inherits from its ancestors, kept up to date while the log is folded
 #
@@ -389,25 +386,6 @@ def path_to(history: History, node_id: NodeId) -> list[Node]:
 def attached_to(history: History, node_id: NodeId) -> Attached:
     """What else was recorded at a node; NOTHING_ATTACHED if there is nothing."""
     return history.attached.get(node_id, NOTHING_ATTACHED)
-
-
-def told_at(history: History, node_id: NodeId) -> Notes | None:
-    """What a reader is told was done on the way to a node: the line of an action of ours, then the notes."""
-    line, notes = attached_to(history, node_id).action_line, history.notes.get(node_id)
-    if not line:
-        return notes
-    text = line if notes is None else f"{line}\n\n{notes.text}"
-    ref = None if notes is None else notes.ref
-    return Notes(text=text, ref=ref, size_bytes=len(text.encode()) if notes is None else notes.size_bytes)
-
-
-LONGEST_GOAL = 200
-"""Characters of a goal where it is a title."""
-
-
-def title_of_goal(goal: str) -> str:
-    """A goal as a title: its beginning, if it is long. The log keeps it whole."""
-    return goal if len(goal) <= LONGEST_GOAL else goal[: LONGEST_GOAL - 1].rstrip() + "…"
 
 
 def context_at(history: History, node_id: NodeId) -> dict[str, Any]:

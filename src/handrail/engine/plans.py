@@ -551,3 +551,15 @@ def _is_verification(artifact: Artifact) -> bool:
 def _is_passed(report: dict[str, Any]) -> bool:
     """Whether a report passed and does not contradict itself; an older log may hold one that does."""
     return report.get("verdict") == PASSED and not find_contradictions(VERIFICATION_REPORT, report)
+
+
+def how_to_settle(gap: GapRecorded) -> str:
+    """What an agent can do about an open gap."""
+    if is_ending_gap(gap):  # which only a verification settles
+        return "a checkpoint with a verification report that passed settles it."
+    if is_evidence_gap(gap):
+        return f"only evidence or a person settles it (`handrail session settle {gap.gap_id}`)."
+    return (
+        'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
+        f'"resolvesGapId":"{gap.gap_id}"}}.'
+    )

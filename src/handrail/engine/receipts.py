@@ -7,7 +7,7 @@ that the command was a good one.
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 import msgspec
 
@@ -18,6 +18,13 @@ ELSEWHERE = "outside the project of the run"
 """In place of a receipt's directory: such a receipt counts for no claim."""
 NOT_TOLD = ""
 """In place of it where a client's hook does not say where its shell was: then nothing is known."""
+
+
+ReceiptSource: TypeAlias = Literal["handrail", "companion", "client_hook"]
+"""Who saw it: a process that Handrail started, here or elsewhere, or the hook of an agent's client."""
+
+MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "companion": 200, "client_hook": 50}
+"""Receipts of one node that a history keeps, by source; the log has all of them."""
 
 
 class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -14,12 +14,13 @@ from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Payload
 from handrail.contract.wording import format_count, quote, shorten
 from handrail.engine.events import Blocked, GapRecorded, Preferences
-from handrail.engine.history import LONGEST_GOAL, History, Run
+from handrail.engine.facts import LONGEST_GOAL
+from handrail.engine.history import History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.messages import Purpose, judged_words
 from handrail.engine.navigate import Running, step_key
-from handrail.engine.plans import is_ending_gap, is_evidence_gap
+from handrail.engine.plans import how_to_settle, is_evidence_gap
 from handrail.engine.reasons import Blocker, Issue
 from handrail.engine.standing import (
     INTENTS,
@@ -496,7 +497,7 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
 def _gap_warning(gap: GapRecorded) -> ReplyWarning:
     """What was missing when the run went on, by kind: nobody was asked, a loop was cut short, or another."""
     details = {"gapId": gap.gap_id, "reason": gap.reason}
-    settle = f"Kept as {gap.gap_id}; {_how_to_settle(gap)}"
+    settle = f"Kept as {gap.gap_id}; {how_to_settle(gap)}"
     if gap.reason == "loop_limit_reached":
         return ReplyWarning(code="LOOP_LIMIT_REACHED", message=f"{gap.summary} {settle}", details=details)
     if gap.reason.startswith("user_only_dependency:"):
@@ -569,17 +570,6 @@ def _warn_of_others(
     message = f"{format_count(len(others), noun)} like these: {listed}{rest}."
     details = {"omitted": len(others), member: [name for name, _ in shown]}
     return [ReplyWarning(code=code, message=message, details=details)]
-
-
-def _how_to_settle(gap: GapRecorded) -> str:
-    if is_ending_gap(gap):  # which only a verification settles
-        return "a checkpoint with a verification report that passed settles it."
-    if is_evidence_gap(gap):
-        return f"only evidence or a person settles it (`handrail session settle {gap.gap_id}`)."
-    return (
-        'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
-        f'"resolvesGapId":"{gap.gap_id}"}}.'
-    )
 
 
 def _misnamed_warnings(found: tuple[MisnamedKind, ...]) -> list[ReplyWarning]:

@@ -30,7 +30,6 @@ from handrail.engine.events import (
     EvidenceRecorded,
     EvidenceVerdict,
     ReceiptRecorded,
-    ReceiptSource,
 )
 from handrail.engine.history import (
     History,
@@ -41,7 +40,7 @@ from handrail.engine.history import (
     list_receipts,
     way_to,
 )
-from handrail.engine.receipts import compare_counts
+from handrail.engine.receipts import ReceiptSource, compare_counts
 
 _NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
 _WORST_FIRST: tuple[EvidenceVerdict, ...] = ("contradicted", "stale", "missing", "unknown", "holds")

@@ -6,8 +6,8 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
-from handrail.engine.facts import run_place, session_place
-from handrail.engine.history import History, Node, path_to, title_of_goal, told_at, way_to
+from handrail.engine.facts import run_place, session_place, title_of_goal, told_at
+from handrail.engine.history import History, Node, path_to, way_to
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.standing import progress_at
 from handrail.projections.run_graph import RunGraph, RunStatus, gaps_at, open_gaps, run_graph, run_graphs

@@ -14,7 +14,7 @@ from handrail.contract.disclosure.newest import FENCE_BYTES, encoded_size, take_
 from handrail.contract.ids import NodeId
 from handrail.engine.ask import describe_answer
 from handrail.engine.events import Blocked
-from handrail.engine.facts import facts_at
+from handrail.engine.facts import facts_at, told_at
 from handrail.engine.history import (
     History,
     Node,
@@ -24,16 +24,9 @@ from handrail.engine.history import (
     not_run_at,
     path_to,
     steps_after,
-    told_at,
     way_to,
 )
-from handrail.engine.navigate import (
-    NO_ROUND_WORDS,
-    PassedBy,
-    Running,
-    leaves_of,
-    step_key,
-)
+from handrail.engine.navigate import NO_ROUND_WORDS, PassedBy, Running, leaves_of, step_key
 from handrail.engine.reply import (
     BranchSummary,
     PersonSaid,

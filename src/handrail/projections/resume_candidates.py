@@ -16,8 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from handrail.contract.ids import RunId, SessionId
-from handrail.engine.facts import Place, excerpt, is_same_place, run_place, session_place
-from handrail.engine.history import History, attached_to, told_at
+from handrail.engine.facts import Place, excerpt, is_same_place, run_place, session_place, told_at
+from handrail.engine.history import History, attached_to
 from handrail.projections.overview import (
     SessionFacts,
     SessionStatus,

@@ -482,8 +482,7 @@ def find_marks(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str
         return
     elif isinstance(value, dict):
         for key, held in value.items():
-            is_mark = key == TO_FILL_IN
-            yield from [(name, key)] if is_mark else find_marks(held, f"{name}.{key}", depth + 1)
+            yield from [(name, key)] if key == TO_FILL_IN else find_marks(held, f"{name}.{key}", depth + 1)
     elif isinstance(value, list | tuple):
         for place, held in enumerate(value):
             yield from find_marks(held, f"{name}[{place}]", depth + 1)

@@ -24,13 +24,7 @@ from handrail.engine.command_lines import (
     read_words,
     split_command,
 )
-from handrail.engine.events import (
-    Claim,
-    EvidenceVerdict,
-    GapRecorded,
-    ReceiptRecorded,
-    ReceiptSource,
-)
+from handrail.engine.events import Claim, EvidenceVerdict, GapRecorded, ReceiptRecorded
 from handrail.engine.judge.artifacts import JudgedArtifact
 from handrail.engine.reasons import Reason
 from handrail.engine.receipts import (
@@ -38,6 +32,7 @@ from handrail.engine.receipts import (
     NOT_TOLD,
     Exited,
     PinnedCheck,
+    ReceiptSource,
     StatusUnknown,
     compare_counts,
     describe_outcome,

@@ -13,8 +13,8 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
 from handrail.contract.outcome import Answer
 from handrail.engine.code_trees import find_tree_of
-from handrail.engine.facts import excerpt, preferences_at
-from handrail.engine.history import History, Node, attached_to, path_to, told_at
+from handrail.engine.facts import excerpt, preferences_at, told_at
+from handrail.engine.history import History, Node, attached_to, path_to
 from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow

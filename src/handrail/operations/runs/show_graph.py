@@ -15,6 +15,7 @@ from handrail.contract.ids import NodeId, RunId, WorkflowHash
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
 from handrail.engine.events import is_newer
+from handrail.engine.facts import told_at
 from handrail.engine.history import (
     History,
     Node,
@@ -25,14 +26,8 @@ from handrail.engine.history import (
     not_run_at,
     not_run_by_move,
     path_to,
-    told_at,
 )
-from handrail.engine.navigate import (
-    NO_ROUND_WORDS,
-    Running,
-    leaves_of,
-    step_key,
-)
+from handrail.engine.navigate import NO_ROUND_WORDS, Running, leaves_of, step_key
 from handrail.engine.standing import progress_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow

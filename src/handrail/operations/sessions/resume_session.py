@@ -20,8 +20,8 @@ from handrail.contract.outcome import Fault, Page, Payload, Success
 from handrail.contract.wording import format_count
 from handrail.engine.ask import describe_answer
 from handrail.engine.events import is_newer
-from handrail.engine.facts import Place, is_same_place, place_of, run_place
-from handrail.engine.history import Confirmation, confirmation_of, title_of_goal
+from handrail.engine.facts import Place, is_same_place, place_of, run_place, title_of_goal
+from handrail.engine.history import Confirmation, confirmation_of
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.finding import find_session
 from handrail.operations.handles import mint_session_token, mint_state_token

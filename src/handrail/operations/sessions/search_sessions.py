@@ -11,7 +11,8 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault
-from handrail.engine.history import History, Node, attached_to, told_at
+from handrail.engine.facts import told_at
+from handrail.engine.history import History, Node, attached_to
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,

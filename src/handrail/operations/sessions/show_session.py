@@ -16,7 +16,7 @@ from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
 from handrail.engine.events import DivergenceRecorded, GapRecorded
-from handrail.engine.facts import preferences_at
+from handrail.engine.facts import preferences_at, told_at
 from handrail.engine.history import (
     Confirmation,
     History,
@@ -26,15 +26,9 @@ from handrail.engine.history import (
     attached_to,
     describe_not_run,
     not_run_at,
-    told_at,
     way_to,
 )
-from handrail.engine.navigate import (
-    ExitedLoop,
-    PassedBy,
-    Running,
-    leaves_of,
-)
+from handrail.engine.navigate import ExitedLoop, PassedBy, Running, leaves_of
 from handrail.engine.reasons import shorten_message
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow

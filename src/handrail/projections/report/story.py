@@ -21,7 +21,7 @@ from handrail.engine.events import (
     Preferences,
     ValidationPerformed,
 )
-from handrail.engine.facts import preferences_at
+from handrail.engine.facts import preferences_at, told_at
 from handrail.engine.history import (
     Closing,
     History,
@@ -41,7 +41,6 @@ from handrail.engine.history import (
     not_run_at,
     not_run_by_move,
     path_to,
-    told_at,
 )
 from handrail.engine.messages import Parts, explain_to_person
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key

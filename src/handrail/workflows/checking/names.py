@@ -26,13 +26,7 @@ from handrail.workflows.checking.value_checks import (
 )
 from handrail.workflows.conditions import MISSING, named_value
 from handrail.workflows.problem import NO_EDIT, Edit, add_value, replace_value
-from handrail.workflows.reading.findings import (
-    Findings,
-    guess_name,
-    guess_surely,
-    label_pointer,
-    quote_name,
-)
+from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, label_pointer, quote_name
 
 # Placeholders: `{{name}}`, and what looks like one and is never filled
 
@@ -431,7 +425,8 @@ class _Names:
         elif name not in self._told:
             self._told.add(name)
             self._missing[name] = spec
-            fix = f'Declare it under inputs, such as "{name}": {_as_text(spec)}, or correct the name.'
+            shown = msgspec.json.encode(spec).decode()
+            fix = f'Declare it under inputs, such as "{name}": {shown}, or correct the name.'
             # Without inputs, each edit declares them all: the second would else take the place of the first.
             has_inputs = "inputs" in self._document
             edit = add_value(f"/inputs/{name}", spec) if has_inputs else add_value("/inputs", self._missing)
@@ -595,7 +590,3 @@ def _spec_for(condition: Object) -> Object:
             return {"type": "string"}
         case _:
             return {"type": "any"}
-
-
-def _as_text(spec: Object) -> str:
-    return msgspec.json.encode(spec).decode()
