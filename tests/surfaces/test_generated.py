@@ -31,7 +31,7 @@ WITHOUT_A_COMMAND = {"session.search"}
 """`session list --query` looks in the same texts; the Console shows the places."""
 
 GATED_BY_THE_OPERATION = {("--out", "workflow convert"), ("--out", "workflow fmt")}
-"""The file is one of the project, so the operation writes it, after a dry run; an export has `--out` of all."""
+"""The file is one of the project, so the operation itself writes it, after a dry run."""
 
 
 @pytest.fixture(scope="module")
