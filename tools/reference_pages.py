@@ -61,6 +61,9 @@ def cli_page() -> str:
                 for one in entries
             ),
         ),
+        "## Effects",
+        "What a call can change.",
+        table(("effect", "what it means"), ([effect, f"It {told}"] for effect, told in _EFFECTS.items())),
         *(_command_section(entry) for entry in entries),
         "## Global flags",
         "They stand anywhere on the line.\nA flag beats its environment variable.",
@@ -74,14 +77,14 @@ def cli_page() -> str:
         "## Errors of every command",
         f"Beside its own errors every command can answer {shared}.",
         "## Every flag",
-        "A flag, the commands that offer it, and the environment variable that it beats.",
+        "Flags, the commands that offer them, and the environment variable that a flag beats.",
         table(("flag", "commands", "environment"), _flag_rows()),
         "Settings and variables beside flags are on [their own page](settings.md).",
     )
 
 
 def _flag_rows() -> list[list[str]]:
-    """Every flag of every command once, sorted."""
+    """Every flag of every command once, sorted; flags of the same commands share a row."""
     shared = {one["name"]: one["environment"] for one in command_tables.global_help()}
     commands = command_tables.commands()
     offered: dict[str, list[str]] = {}
@@ -89,14 +92,11 @@ def _flag_rows() -> list[list[str]]:
         own = [param["flag"] for param in command["params"] if param["flag"]]
         for flag in (*own, *command["globals"]):
             offered.setdefault(flag, []).append(path)
-    return [
-        [
-            f"`{flag}`",
-            _offering(paths, sorted(commands)),
-            f"`{shared[flag]}`" if shared.get(flag) else "",
-        ]
-        for flag, paths in sorted(offered.items())
-    ]
+    rows: dict[tuple[str, str], list[str]] = {}
+    for flag, paths in sorted(offered.items()):
+        environment = f"`{shared[flag]}`" if shared.get(flag) else ""
+        rows.setdefault((_offering(paths, sorted(commands)), environment), []).append(f"`{flag}`")
+    return [[", ".join(flags), *told] for told, flags in rows.items()]
 
 
 def _offering(paths: Sequence[str], every: Sequence[str]) -> str:
@@ -195,20 +195,21 @@ def _with_descriptions(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def _command_section(entry: CommandHelp) -> str:
-    parts = [f"## {entry['path']}", f"{entry['summary']}", f"```\n{entry['usage']}\n```"]
-    effect = f"Effect: {entry['effect']}, which {_EFFECTS[entry['effect']]}"
+    """In few lines: what all commands share (the effects, the common errors) has its own section."""
+    facts = [f"Effect: [{entry['effect']}](#effects)"]
     if entry["operation"]:
-        effect += f"\nOperation: `{entry['operation']}`."
+        facts.append(f"operation `{entry['operation']}`")
+    facts.append(_answers(entry["path"]))
     if entry["sort"]:
-        effect += f"\nSorted by {entry['sort']}."
-    parts.append(effect)
+        facts.append(f"sorted by {entry['sort']}")
+    told = [entry["summary"], "; ".join(facts) + "."]
+    own = [code for code in entry["errors"] if code not in command_tables.SHARED_ERRORS]
+    if own:
+        told.append("Errors: " + ", ".join(_code_link(code) for code in own) + ".")
+    parts = [f"## {entry['path']}", "\n".join(told), f"`{entry['usage']}`"]
     if entry["params"]:
         parts.append(_params_table(entry["params"], has_environment=False))
     parts.append("```sh\n" + "\n".join(entry["examples"]) + "\n```")
-    parts.append(_answers(entry["path"]))
-    own = [code for code in entry["errors"] if code not in command_tables.SHARED_ERRORS]
-    if own:
-        parts.append("Errors: " + ", ".join(_code_link(code) for code in own) + ".")
     return "\n\n".join(parts)
 
 
@@ -216,7 +217,7 @@ def _answers(path: str) -> str:
     told = _catalogue()[path]
     labels = dict.fromkeys(filter(None, (told["output_schema"], told["dry_run_output_schema"])))
     links = [f"[{label}](answers.md)" for label in labels]
-    return f"Answers: {', with `--dry-run` '.join(links)}."
+    return f"answers {', with `--dry-run` '.join(links)}"
 
 
 @cache

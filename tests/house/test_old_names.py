@@ -26,7 +26,8 @@ def test_no_text_has_a_name_that_is_refused() -> None:
     found = {
         str(path.relative_to(ROOT)): names
         for path in files
-        if not any(kept in str(path) for kept in KEEPS) and (names := old_names(path.read_text("utf-8")))
+        if not any(kept in str(path) for kept in KEEPS)
+        if (names := old_names(path.read_text(encoding="utf-8")))
     }
 
     assert len(files) > 500

@@ -43,6 +43,8 @@ ALLOWED_IN = {
     },
     # Python looks names up in this form, whatever the source spells.
     "src/handrail/code_tools/languages/python/draft.py": {"unicodedata"},
+    # Whether a name fits a pattern, as text: `fnmatchcase` folds no case, on no machine.
+    "src/handrail/contract/credential_files.py": {"fnmatch"},
     # Joining and splitting paths as text: `os.path` would differ from machine to machine.
     "src/handrail/engine/command_lines.py": {"posixpath"},
     "src/handrail/engine/receipts.py": {"posixpath"},

@@ -558,7 +558,7 @@ def how_to_settle(gap: GapRecorded) -> str:
     if is_ending_gap(gap):  # which only a verification settles
         return "a checkpoint with a verification report that passed settles it."
     if is_evidence_gap(gap):
-        return f"only evidence or a person settles it (`handrail session settle {gap.gap_id}`)."
+        return f"only evidence or a person settles it (`handrail session settle {gap.gap_id} --note TEXT`)."
     return (
         'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
         f'"resolvesGapId":"{gap.gap_id}"}}.'

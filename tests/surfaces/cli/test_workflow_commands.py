@@ -223,6 +223,18 @@ def test_raw_of_a_simulation_is_offered_for_a_record_only(runtime: Runtime) -> N
     assert b"raw is offered with --record only" in ran.err
 
 
+def test_raw_does_not_go_with_a_file_that_gets_the_text(runtime: Runtime) -> None:
+    line = ["workflow", "convert", "project.three_steps", "--to", "md", "--format", "raw", "--dry-run"]
+
+    flag = run_here(runtime, [*line, "--out", "small.md"])
+    whole = run_here(runtime, [*line, "--input", '{"out": "small.md"}'])
+
+    assert flag.status == 2
+    assert b"raw does not go with --out" in flag.err
+    assert whole.status == 0
+    assert strict_json(whole.out)["data"]["preview"]["action"] == "write a workflow file"
+
+
 def test_sources_take_commas_and_repeats(runtime: Runtime) -> None:
     joined = run_here(runtime, ["workflow", "list", "--sources", "project,user"])
     repeated = run_here(runtime, ["workflow", "list", "--sources", "project", "--sources", "user,user"])

@@ -204,6 +204,8 @@ def _explain_not_raw(parsed: Parsed, command: Command) -> str:
         return f"raw is not offered by `{command['path']}`"
     if name and (name not in given or given[name] != (value or given[name])):
         return "raw is offered with " + f"--{name} {value}".rstrip() + " only"
+    if "out" in given:  # a file gets the text, and the answer is a document about it
+        return "raw does not go with --out"
     return ""
 
 
@@ -322,7 +324,8 @@ def render(
     """Render the answer in the requested format."""
     if isinstance(outcome, Failure):
         return _failure(outcome, call, output)
-    match output.format:
+    is_about_a_file = output.format == "raw" and raw.partition(".")[0] not in outcome.data
+    match "json" if is_about_a_file else output.format:
         case "json":
             document = _document(outcome, call, output, is_compact=output.is_compact)
             return Rendered(out=document, err=_bytes(_alarms(output, outcome.notices)))
