@@ -80,6 +80,10 @@ class Sessions:
         is_known = held is not None and held.facts is not None
         return is_known or self._summary(session_id).subjects is not None
 
+    def has_lost_workflow(self, session_id: SessionId) -> bool:
+        """Whether its log is sound and its workflow cannot be read: nobody can say where it stands."""
+        return not self.is_resumable(session_id) and self.facts(session_id).health == "healthy"
+
     def subjects(self, stamp: SessionStamp) -> tuple[Subject, ...]:
         """What a search looks at; nothing for a session that cannot be resumed."""
         held = self._indexed.get(stamp.session_id)

@@ -9,9 +9,16 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Success
 from handrail.operations.sessions.search_sessions import Texts
-from handrail.operations.stored_sessions import FindSilence, Sessions, find_silence, open_stored_sessions
+from handrail.operations.stored_sessions import (
+    FindSilence,
+    Sessions,
+    describe_unsound,
+    find_silence,
+    open_stored_sessions,
+)
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts
@@ -155,7 +162,13 @@ def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
         page = page_of(
             rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence)
         )
-    return Success(data={"scope": "all sessions of this store"}, page=page)
+        lost = {
+            SessionId(session_id): "healthy"
+            for _, session_id in page.sort_keys
+            if sessions.has_lost_workflow(SessionId(session_id))
+        }
+    scope = "all sessions of this store" + describe_unsound(lost, "shown without a workflow")
+    return Success(data={"scope": scope}, page=page)
 
 
 def _matching(
