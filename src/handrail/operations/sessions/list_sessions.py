@@ -179,14 +179,15 @@ def _matching(
     for stamp in sessions.stamps:
         facts = sessions.facts(stamp.session_id)
         is_silent = request.silence is UNSET or silence(facts) == request.silence
-        is_wanted = is_silent and _is_wanted(facts, request)
+        is_lost = request.needs is True and sessions.has_lost_workflow(stamp.session_id)
+        is_wanted = is_silent and _is_wanted(facts, request, is_lost=is_lost)
         if is_wanted and (_is_about(stamp, facts, query) or texts.has_all(stamp)):
             yield stamp
 
 
-def _is_wanted(facts: SessionFacts, request: ListSessions) -> bool:
+def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> bool:
     """A session whose time nobody can read passes the filters of time: it is never dropped for that."""
-    if request.needs is True and not (facts.needs or facts.health != "healthy"):
+    if request.needs is True and not (facts.needs or facts.health != "healthy" or is_lost):
         return False
     if request.status is not UNSET and facts.status != request.status:
         return False
