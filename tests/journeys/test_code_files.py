@@ -69,9 +69,9 @@ def test_sources_of_another_language_are_named(tmp_path: Path) -> None:
     os.remove(code.root / "lib.py")
     empty = code.told("js-scan --search foo")
 
-    assert "1 Python source was left out: `handrail scan`" in told["message"]
+    assert "1 Python source was left out: use `handrail code search`" in told["message"]
     assert "is Python" in refused["message"]
-    assert "`handrail edit`" in refused["recovery"]["suggestion"]
+    assert "`handrail code explain`" in refused["recovery"]["suggestion"]
     assert empty["message"] == "No source is in this folder."
 
 

@@ -285,7 +285,7 @@ def test_a_session_that_is_deleted_while_a_call_waits_for_it_is_not_made_again(
     first = start(disk_runtime)
     session = first["session"]["sessionId"]
     line = [word.format(**first | {"session": session}) for word in words]
-    if words[0] == "preferences":
+    if words[0] == "settings":
         _, shown = command(another_process(home), *line, "--dry-run")
         line += ["--confirm", shown["data"]["confirm_token"]]
     cold = another_process(home)

@@ -25,6 +25,7 @@ from handrail.projections.needs import needs_of
 from handrail.projections.overview import UNDER_WAY, SessionFacts, add_standing, session_facts
 from handrail.projections.resume_candidates import Subject, subjects_of, words_in
 from handrail.projections.run_graph import run_graphs
+from handrail.runtime.permission import settings_or_defaults
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.workflows.compiled import CompiledWorkflow
@@ -78,6 +79,10 @@ class Sessions:
         held = self._indexed.get(session_id)
         is_known = held is not None and held.facts is not None
         return is_known or self._summary(session_id).subjects is not None
+
+    def has_lost_workflow(self, session_id: SessionId) -> bool:
+        """Whether its log is sound and its workflow cannot be read: nobody can say where it stands."""
+        return not self.is_resumable(session_id) and self.facts(session_id).health == "healthy"
 
     def subjects(self, stamp: SessionStamp) -> tuple[Subject, ...]:
         """What a search looks at; nothing for a session that cannot be resumed."""
@@ -161,7 +166,7 @@ FindSilence: TypeAlias = Callable[[SessionFacts], Silence]
 
 def find_silence(rt: Runtime) -> FindSilence:
     """How silent each session is now, by the user's own measure."""
-    before = rt.clock.unix_seconds() - 60 * rt.settings.of().idle_minutes
+    before = rt.clock.unix_seconds() - 60 * settings_or_defaults(rt).idle_minutes
 
     def of(facts: SessionFacts) -> Silence:
         is_open = facts.health == "healthy" and facts.status in UNDER_WAY

@@ -23,6 +23,7 @@ MOST_SESSIONS = 2_000
 """The latest ones are looked at."""
 MOST_SHOWN = 100
 _ORDER = ("person", "blocked", "damaged", "newer", "gap")
+_NO_WORKFLOW = "Its workflow is damaged or gone from the store, so what it waits for is not known."
 
 
 class ListNeeds(Input, frozen=True, kw_only=True):
@@ -91,7 +92,11 @@ def _list(rt: Runtime, request: ListNeeds, *, with_index: bool) -> Needs:
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         looked_at = sessions.stamps[:MOST_SESSIONS]
         for stamp in looked_at:
-            found += _rows(stamp.session_id, sessions.facts(stamp.session_id), silence)
+            facts = sessions.facts(stamp.session_id)
+            if sessions.has_lost_workflow(stamp.session_id):
+                found.append(_damaged(stamp.session_id, facts, _NO_WORKFLOW))
+            else:
+                found += _rows(stamp.session_id, facts, silence)
         count = len(sessions.stamps)
     found.sort(key=lambda row: (_ORDER.index(row.kind), row.since))
     limit = MOST_SHOWN if request.limit is UNSET else request.limit
@@ -105,7 +110,7 @@ def _list(rt: Runtime, request: ListNeeds, *, with_index: bool) -> Needs:
 
 def _rows(session_id: SessionId, facts: SessionFacts, silence: FindSilence) -> Iterator[NeedRow]:
     if facts.health != "healthy":
-        yield _damaged(session_id, facts)
+        yield _damaged(session_id, facts, _describe(facts))
         return
     for need in facts.needs:
         is_asked = need.kind == "person" and not need.is_answered
@@ -119,13 +124,13 @@ def _rows(session_id: SessionId, facts: SessionFacts, silence: FindSilence) -> I
         )
 
 
-def _damaged(session_id: SessionId, facts: SessionFacts) -> NeedRow:
+def _damaged(session_id: SessionId, facts: SessionFacts, told: str) -> NeedRow:
     if is_newer(facts.health):
         why = "This session was written by a newer version of Handrail, which can read and continue it."
         need = Need(kind="newer", why=why, run_id=facts.run_id)
         return _row(session_id, facts, need, reply="", command="handrail update")
     look, _ = list_repair_commands(session_id)
-    need = Need(kind="damaged", why=_describe(facts), run_id=facts.run_id)
+    need = Need(kind="damaged", why=told, run_id=facts.run_id)
     return _row(session_id, facts, need, reply="", command=look)
 
 

@@ -9,9 +9,16 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Success
 from handrail.operations.sessions.search_sessions import Texts
-from handrail.operations.stored_sessions import FindSilence, Sessions, find_silence, open_stored_sessions
+from handrail.operations.stored_sessions import (
+    FindSilence,
+    Sessions,
+    describe_unsound,
+    find_silence,
+    open_stored_sessions,
+)
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts
@@ -155,7 +162,13 @@ def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
         page = page_of(
             rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence)
         )
-    return Success(data={"scope": "all sessions of this store"}, page=page)
+        lost = {
+            SessionId(session_id): "healthy"
+            for _, session_id in page.sort_keys
+            if sessions.has_lost_workflow(SessionId(session_id))
+        }
+    scope = "all sessions of this store" + describe_unsound(lost, "shown without a workflow")
+    return Success(data={"scope": scope}, page=page)
 
 
 def _matching(
@@ -166,14 +179,15 @@ def _matching(
     for stamp in sessions.stamps:
         facts = sessions.facts(stamp.session_id)
         is_silent = request.silence is UNSET or silence(facts) == request.silence
-        is_wanted = is_silent and _is_wanted(facts, request)
+        is_lost = request.needs is True and sessions.has_lost_workflow(stamp.session_id)
+        is_wanted = is_silent and _is_wanted(facts, request, is_lost=is_lost)
         if is_wanted and (_is_about(stamp, facts, query) or texts.has_all(stamp)):
             yield stamp
 
 
-def _is_wanted(facts: SessionFacts, request: ListSessions) -> bool:
+def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> bool:
     """A session whose time nobody can read passes the filters of time: it is never dropped for that."""
-    if request.needs is True and not (facts.needs or facts.health != "healthy"):
+    if request.needs is True and not (facts.needs or facts.health != "healthy" or is_lost):
         return False
     if request.status is not UNSET and facts.status != request.status:
         return False
