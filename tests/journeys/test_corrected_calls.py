@@ -168,7 +168,7 @@ def test_a_choice_that_was_blocked_by_a_wrong_fact_offers_its_options_again(runt
 def test_a_blocked_run_that_is_set_to_never_stop_is_not_blocked_again(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
     blocked = sent(runtime, first["ackToken"])
-    session = blocked["session"]["sessionId"]
+    session = first["session"]["sessionId"]
     words = ("settings", "set", "--session", session, "--autonomy", "full_auto_never_stop")
 
     _, shown = command(runtime, *words, "--dry-run")

@@ -195,7 +195,7 @@ def test_checks_that_rewrite_each_others_files_are_told_the_cause_and_pass_as_un
     advice = "; let git ignore it, or run both as one check"
     assert ("/checks/1/command", "unknown", cause + advice) in site.claims()
     (gap,) = [one for one in went_on["warnings"] if one["code"] == "GAP_RECORDED"]
-    assert gap["message"].startswith('The gap "Each check rewrites gen.txt: ')
+    assert gap["message"].startswith("Each check rewrites gen.txt: ")
 
 
 @pytest.mark.promise("receipt.rewritten-files")

@@ -154,7 +154,7 @@ def find_refused(
     """
     names = {*context, *(option.sets if option is not None else ())}
     variables = _variables_at(workflow, node.state)
-    inside = _given_inside(workflow)
+    inside = derive_once(workflow, _given_inside)
     is_asked = any(not PLAIN_NAME.fullmatch(name) or name in inside for name in names)
     held = owners_at(history, workflow, node.node_id) if is_asked else {}
     held |= {key: Held(owner="person", value=value) for key, value in (given or {}).items()}

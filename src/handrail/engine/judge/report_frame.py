@@ -434,19 +434,23 @@ def make_retry_frame(
     sendable = [one for one in blocked.every_blocker if not waits_for_person(one)]
     pointers = [blocker.pointer for blocker in sendable]
     refs = {pointer.contract_ref for pointer in pointers if isinstance(pointer, OutputContract)}
-    kinds = {contracts[ref].artifact_kind for ref in refs if ref in contracts}
+    wanting = [contracts[ref] for ref in refs if ref in contracts]
+    kinds = {contract.artifact_kind for contract in wanting}
     keys = {pointer.key for pointer in pointers if isinstance(pointer, ContextKey)}
     output = frame.get("output", {})
     wanted: dict[str, Any] = {}
     if any(map(_is_about_notes, blocked.every_blocker)):
         wanted["notesMarkdown"] = TO_FILL_IN
     asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in sendable)
-    shown = (blocked.example or {}).get("kind")
+    example = blocked.example or {}
+    shown = {  # The example beside the call has the members of these; they are not said twice.
+        contract.artifact_kind
+        for contract in wanting
+        if contract.artifact_kind == example.get("kind") != ASSESSMENT
+        and _shows_all(contract.schema, example, contract.schema, _INNER_LEVELS)
+    }
     artifacts = [
-        # The example beside the call has the members; they are not said twice.
-        {"kind": shown, TO_FILL_IN: TO_FILL_IN}
-        if held["kind"] == shown and held["kind"] != ASSESSMENT
-        else held
+        {"kind": held["kind"], TO_FILL_IN: TO_FILL_IN} if held["kind"] in shown else held
         for held in output.get("artifacts", ())
         if held["kind"] in kinds or (asked_user and held["kind"] == USER_INPUT)
     ]
