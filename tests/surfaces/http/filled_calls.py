@@ -15,7 +15,9 @@ from tests.conftest import THREE_STEPS
 from tests.engine.bundles.made import rich_bundle
 from tests.surfaces.http.whole_server import WholeServer, api, fetch
 
-PLACES = frozenset({"project", "to", "from", "file", "tokenFile", "dir", "directory", "url", "toModule"})
+PLACES = frozenset(
+    {"project", "to", "from", "file", "out", "tokenFile", "dir", "directory", "url", "toModule"}
+)
 """Fields that name a place or a file on purpose: what may be there has its own tests."""
 
 
@@ -43,6 +45,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 MORE: dict[str, tuple[str, ...]] = {
     "workflow.graph": ("workflowId",),
     "workflow.simulate": ("workflowId",),
+    "workflow.convert": ("workflowId",),
+    "workflow.fmt": ("workflowId",),
     "run.continue": ("stateToken",),
     "run.confirm": ("stateToken", "show"),
     "code.scan": ("search",),
@@ -95,6 +99,9 @@ def begin_work(server: WholeServer, request_id: str = "work", notes: str = "Look
             "query": "looked",
             "search": "greet",
             "reason": "abandoned",
+            "gap": "gap_000000000000",
+            "note": "Seen to.",
+            "to": "yaml",
             "document": document,
             "documents": [{"source": "a.json", "text": json.dumps({"ok": True})}],
             "bundle": {"source": "b.json", "text": json.dumps(rich_bundle())},
