@@ -15,9 +15,7 @@ from tests.conftest import THREE_STEPS
 from tests.engine.bundles.made import rich_bundle
 from tests.surfaces.http.whole_server import WholeServer, api, fetch
 
-PLACES = frozenset(
-    {"project", "to", "from", "file", "out", "tokenFile", "dir", "directory", "url", "toModule"}
-)
+PLACES = frozenset({"project", "to", "from", "file", "tokenFile", "dir", "directory", "url", "toModule"})
 """Fields that name a place or a file on purpose: what may be there has its own tests."""
 
 
