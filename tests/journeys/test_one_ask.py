@@ -266,7 +266,7 @@ def at_claimed(runtime: Runtime) -> dict[str, Any]:
     asking = msgspec.structs.replace(runtime, can_ask=True)
     blocked = report(asking, first["ackToken"], notes="One file.")
     answer(seat(runtime, Person("y")), "run.confirm", session=first["session"]["sessionId"])
-    return blocked
+    return {**blocked, "session": first["session"]}
 
 
 @pytest.mark.promise("people.one-ask")

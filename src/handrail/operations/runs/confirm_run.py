@@ -124,7 +124,7 @@ class PersonsQuestion(Answer, frozen=True, kw_only=True):
     """Of what is shown: an answer is to this, and to nothing else."""
     options: list[OptionRow]
     answer: str | None = None
-    """What a person answered to exactly this before; null where nobody did."""
+    """What a person answered to exactly this before; null where nobody did, or it does not count."""
     asked: str = "confirm"
     """`confirm`, `choose`, `give` or `allow_write`."""
     takes_value: bool = False
@@ -181,9 +181,7 @@ def question_of(ask: Ask) -> str:
 
 def _show(rt: Runtime, pending: PendingStep, ask: Ask, word: PersonsWord, shown: str) -> PersonsQuestion:
     assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
-    said = word.answered
-    if said is not None and word.seen and said.fact.subject != ask.subject:
-        said = None  # they answered about another report
+    said = None if word.seen else word.answered  # else it was about another report, or about none
     return PersonsQuestion(
         session_id=pending.session.history.session_id,
         run_id=pending.run.run_id,

@@ -134,7 +134,10 @@ def _person(call: Call, node: dict[str, Json]) -> Child:
         "reply": node["resume_prompt"],
     }
     question = find_question(call, row)
-    return None if question is None else door_panel(Card(row=row, node=node, question=question))
+    if question is None:
+        return None
+    row["is_answered"] = question["answer"] is not None
+    return door_panel(Card(row=row, node=node, question=question))
 
 
 def _is_open_end(node: dict[str, Json]) -> bool:

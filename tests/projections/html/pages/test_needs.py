@@ -30,6 +30,8 @@ QUESTION: dict[str, Any] = {
     "run_id": "run_1",
     "node_id": "nod_1",
     "what_digest": "sha256:1",
+    "asked": "confirm",
+    "takes_value": False,
     "options": [],
     "answer": None,
 }
