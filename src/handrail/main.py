@@ -150,6 +150,10 @@ def _command_parts(secrets: "Secrets") -> "CommandParts":
 
 
 def _help_text(words: str, width: int) -> str:
+    if not words:
+        from handrail.surfaces.cli.self_description.front_page import front_page
+
+        return front_page(width)
     from handrail.surfaces.cli.self_description.help import help_text
 
     return help_text(words, width)

@@ -22,8 +22,9 @@ def test_help_names_every_flag_its_choices_and_its_variable(path: str) -> None:
         assert (param["flag"] or param["value"]) in text
         assert param["kind"] == "choices" or all(choice in text for choice in param["choices"])
     offered = {flag for view in views_of(words_of(path)) for flag in view["globals"]}
+    own = {param["flag"] for view in views_of(words_of(path)) for param in view["params"]}
     for flag in command_tables.global_help():
-        assert (f"  {flag['name']} " in text) is (flag["name"] in offered)
+        assert (f"  {flag['name']} " in text) is (flag["name"] in offered | own)
         assert (
             not flag["environment"] or flag["name"] not in offered or f"[env: {flag['environment']}]" in text
         )

@@ -19,6 +19,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from handrail import __version__
 from handrail.contract.disclosure.fields import Level
@@ -27,7 +28,7 @@ from handrail.contract.wording import quote
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.arguments import MAX_BYTES
-from handrail.surfaces.mcp.eras import complete_result
+from handrail.surfaces.mcp.eras import UNNAMED, complete_result
 from handrail.surfaces.mcp.messages import (
     ANSWER_SECONDS,
     CALLS_AT_ONCE,
@@ -133,15 +134,20 @@ async def _call_tool(
         request_state=params.request_state,
         input_responses=brought,
     )
-    found = await threaded.in_thread(
-        lambda: threaded.adapter.call_tool(threaded.runtime, call, _asking(context))
-    )
+    runtime = replace(threaded.runtime, client=_client_name(context))
+    found = await threaded.in_thread(lambda: threaded.adapter.call_tool(runtime, call, _asking(context)))
     while isinstance(found, Waiting):
         value = await _ask_now(context, found.question)
         if value is UNSET:
             return _result(context, found.unanswered)
-        found = await threaded.in_thread(partial(found.go_on, threaded.runtime, value))
+        found = await threaded.in_thread(partial(found.go_on, runtime, value))
     return _result(context, found)
+
+
+def _client_name(context: Context) -> str:
+    """What the client calls itself: a run keeps it."""
+    told = context.session.client_params
+    return UNNAMED if told is None else told.client_info.title or told.client_info.name or UNNAMED
 
 
 def _asking(context: Context) -> Asking:

@@ -17,6 +17,7 @@ from mcp.shared.message import SessionMessage
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
+from handrail.surfaces.mcp.eras import UNNAMED
 from handrail.surfaces.mcp.over_http import HttpDoor
 from tests.conftest import GivenFiles, memory_runtime
 from tests.surfaces.mcp.conversations import (
@@ -163,7 +164,8 @@ def test_http_sends_the_same_bytes(version: str) -> None:
     is_older = version == "2025-11-25"
     wrap = (lambda params: params) if is_older else enveloped
     talk = Conversation(name="http", turns=[*numbered(PLAIN, wrap), *walk(wrap)])
-    opened = Conversation(name="stdio", turns=[*(opening() if is_older else []), *talk.turns])
+    unnamed = opening(client=UNNAMED) if is_older else []  # without a handshake, HTTP knows no name
+    opened = Conversation(name="stdio", turns=[*unnamed, *talk.turns])
 
     ours, theirs = through_our_door(opened), over_http(fresh_runtime(), talk, version)
 

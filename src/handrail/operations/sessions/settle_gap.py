@@ -181,7 +181,6 @@ OPERATION = Operation(
     ),
     errors=(
         E_HUMAN_REQUIRED.code,
-        "VALIDATION_ERROR",
         "SESSION_NOT_FOUND",
         "SESSION_LOCKED",
         "SESSION_NOT_HEALTHY",

@@ -7,17 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import (
-    E_CONFIRMATION_REQUIRED,
-    E_CONFLICT,
-    E_FORBIDDEN,
-    E_IO,
-    E_NOT_FOUND,
-    E_USAGE,
-    E_VALIDATION,
-    VALIDATION_ERROR,
-    WORKFLOW_INVALID,
-)
+from handrail.contract.catalogue import E_USAGE, VALIDATION_ERROR, WORKFLOW_INVALID
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Json, Notice, Success
 from handrail.contract.wording import quote
@@ -33,20 +23,8 @@ from handrail.workflows.reading.reader import read_workflow
 from handrail.workflows.spellings.decoded import Comment
 from handrail.workflows.spellings.spelling import decode_document, decode_spelled, write_document
 
-ERRORS = (
-    "VALIDATION_ERROR",
-    E_USAGE.code,
-    "WORKFLOW_NOT_FOUND",
-    "WORKFLOW_INVALID",
-    E_VALIDATION.code,
-    E_CONFIRMATION_REQUIRED.code,
-    E_CONFLICT.code,
-    E_FORBIDDEN.code,
-    E_IO.code,
-    E_NOT_FOUND.code,
-    "KEYRING_INVALID",
-)
-"""What both operations can answer with."""
+ERRORS = ("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND")
+"""What both operations can answer with, beside what follows from their inputs and the gate."""
 
 
 class SpellingChoice(GatedInput, frozen=True, kw_only=True):

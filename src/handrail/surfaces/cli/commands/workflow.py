@@ -122,6 +122,7 @@ WORKFLOW_ROWS = (
         examples=(
             "handrail workflow convert wr.small_change --to md --format raw",
             "handrail workflow convert my_check.json --to md --out my_check.md --dry-run --compact",
+            "handrail workflow convert my_check.json --to md --out my_check.md --confirm CONFIRM_TOKEN",
         ),
     ),
     Row(
@@ -132,6 +133,7 @@ WORKFLOW_ROWS = (
         examples=(
             "handrail workflow fmt my_check.json --format raw",
             "handrail workflow fmt my_check.json --out my_check.json --dry-run --compact",
+            "handrail workflow fmt my_check.json --out my_check.json --confirm CONFIRM_TOKEN",
         ),
     ),
     Row(
