@@ -31,16 +31,16 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(121_981, 121_981),
-    "lines of handrail": Budget(94_583, 92_000),
+    "lines of source": Budget(125_700, 121_981),
+    "lines of handrail": Budget(97_900, 92_000),
     "lines of handrail_serve": Budget(9_000, 9_000),
     "lines of handrail_code": Budget(17_093, 15_000),
     "lines of handrail_proof": Budget(2_500, 2_500),
-    "source files of handrail": Budget(411, 340),
-    "lines of tests": Budget(121_000, 105_000),
-    "modules loaded by `run continue`": Budget(79, 75),
-    "files reached from `run continue`": Budget(47, 45),
-    "lines reached from `run continue`": Budget(15_473, 12_000),
+    "source files of handrail": Budget(413, 340),
+    "lines of tests": Budget(122_400, 105_000),
+    "modules loaded by `run continue`": Budget(87, 75),
+    "files reached from `run continue`": Budget(51, 45),
+    "lines reached from `run continue`": Budget(17_450, 12_000),
     "modules that know the foreign dialect": Budget(0, 0),
     "modules in the largest folder": Budget(20, 12),
 }
