@@ -17,10 +17,9 @@ from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import LONGEST_GOAL, History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
-from handrail.engine.messages import Purpose, judged_words
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.plans import is_ending_gap, is_evidence_gap
-from handrail.engine.reasons import Blocker, Issue
+from handrail.engine.reasons import Blocker, Issue, Purpose
 from handrail.engine.standing import (
     INTENTS,
     CallForm,
@@ -358,7 +357,7 @@ def reply_at(
         blockers=list(blocked.blockers) if is_blocked and blocked else [],
         issues=list(blocked.every_issue) if is_blocked and blocked else [],
         retryable=blocked.retryable if is_blocked and blocked else msgspec.UNSET,
-        judged=judged_words(is_retryable=blocked.retryable) if is_blocked and blocked else "",
+        judged=_judged_words(blocked.retryable) if is_blocked and blocked else "",
         example=blocked.example if is_blocked and blocked else None,
         warnings=_bounded([*warnings, *_standing_warnings(standing)]),
         ran=list(ran),
@@ -378,6 +377,12 @@ def reply_at(
         retry_ack_token=tokens.ack if row.call == "retry" else "",
         checkpoint_token=tokens.checkpoint,
     )
+
+
+def _judged_words(is_retryable: bool) -> str:
+    from handrail.engine.messages import judged_words  # noqa: PLC0415 - only a blocked reply needs words
+
+    return judged_words(is_retryable=is_retryable)
 
 
 def put_warnings_first(reply: dict[str, Any], warnings: Sequence[ReplyWarning]) -> dict[str, Any]:
