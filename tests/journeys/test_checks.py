@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.command_words import ReportFormat
+from handrail.contract.ids import ReportFormat
 from handrail.engine.receipts import digest_argv
 from handrail.operations.checks.reports import UnreadableReport, count_tests
 from handrail.runtime.runtime import Runtime

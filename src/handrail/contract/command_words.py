@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
 
 from handrail.contract.printed_text import redact_line, strip_escapes
 from handrail.contract.redaction import REDACTED, Secrets, is_secret_name
-
-ReportFormat: TypeAlias = Literal["junit", "jest", "tap", "go", "cargo", "unittest"]
-"""How a test runner tells what it counted: the first two in a file, the others in what they print."""
 
 MOST_WORDS = 40
 LONGEST_WORD = 200

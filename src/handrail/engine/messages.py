@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from handrail.engine.events import GapRecorded
-from handrail.engine.reasons import Blocker, Issue, WaitsFor, wait_of
+from handrail.engine.reasons import Blocker, Issue, Purpose, WaitsFor, wait_of
 
 Reader: TypeAlias = Literal["agent", "shell", "person"]
 """Who reads: an agent with tools, a shell with commands, a person with neither."""
@@ -202,7 +202,6 @@ def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
 
 # For callers: where the call of a warning leads
 
-Purpose: TypeAlias = Literal["retry", "fork", "checkpoint", "notes", "go_on", "preview", "other_run"]
 PURPOSES: Final[Mapping[Purpose, str]] = {
     "retry": "send it as the next attempt at this step",
     "fork": "store it as a fork",

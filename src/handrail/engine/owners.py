@@ -41,9 +41,9 @@ from handrail.workflows.conditions import nest_values
 
 _RANK: dict[ValueOwner, int] = {owner: rank for rank, owner in enumerate(get_args(ValueOwner))}
 
-PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,127}", re.ASCII)
+_PLAIN_NAME = r"[A-Za-z_][A-Za-z0-9_-]{0,127}"
 """A key of the context. Whatever could be read as a path is no name."""
-_BETWEEN_NAMES = re.compile(r"[.\[\]/]+")
+_BETWEEN_NAMES = r"[.\[\]/]+"
 _MOST_EXPECTED = 400
 """Characters that say what is expected of one key."""
 
@@ -155,12 +155,12 @@ def find_refused(
     names = {*context, *(option.sets if option is not None else ())}
     variables = _variables_at(workflow, node.state)
     inside = derive_once(workflow, _given_inside)
-    is_asked = any(not PLAIN_NAME.fullmatch(name) or name in inside for name in names)
+    is_asked = any(not is_plain_name(name) or name in inside for name in names)
     held = owners_at(history, workflow, node.node_id) if is_asked else {}
     held |= {key: Held(owner="person", value=value) for key, value in (given or {}).items()}
     found = _find_misnamed(workflow, context, held, variables)
     for key, value in context.items():
-        if not PLAIN_NAME.fullmatch(key):
+        if not is_plain_name(key):
             continue
         if key in variables:
             found.append(_refuse_variable(key, variables[key]))
@@ -177,13 +177,13 @@ def find_refused_at_start(workflow: CompiledWorkflow, context: Mapping[str, Any]
     """What a start may not set: what is no name, and what only an action gives."""
     found = _find_misnamed(workflow, context, {}, {})
     for key, value in context.items():
-        found += _refuse_weaker(workflow, key, value, None, "agent") if PLAIN_NAME.fullmatch(key) else []
+        found += _refuse_weaker(workflow, key, value, None, "agent") if is_plain_name(key) else []
     return found
 
 
 def correct_names(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> dict[str, Any]:
     """The context with an object for each key that is a path, without what nobody may send."""
-    plain = {key: value for key, value in context.items() if PLAIN_NAME.fullmatch(key)}
+    plain = {key: value for key, value in context.items() if is_plain_name(key)}
     paths = {_read_path(key): value for key, value in context.items() if key not in plain}
     nested = nest_values(plain | {path: value for path, value in paths.items() if path})
     return {key: value for key, value in nested.items() if key not in saved_names(workflow)}
@@ -265,9 +265,7 @@ def _find_misnamed(
 ) -> list[InputProblem]:
     """The keys that are no plain names, each with what was probably meant."""
     return [
-        _refuse_name(workflow, key, context, held, variables)
-        for key in context
-        if not PLAIN_NAME.fullmatch(key)
+        _refuse_name(workflow, key, context, held, variables) for key in context if not is_plain_name(key)
     ]
 
 
@@ -298,8 +296,8 @@ def _refuse_name(
 
 def _read_path(key: str) -> str:
     """The dotted name that a key was probably meant as; empty if it cannot be one."""
-    parts = [part for part in _BETWEEN_NAMES.split(key) if part]
-    return ".".join(parts) if len(parts) > 1 and all(map(PLAIN_NAME.fullmatch, parts)) else ""
+    parts = [part for part in re.split(_BETWEEN_NAMES, key) if part]
+    return ".".join(parts) if len(parts) > 1 and all(map(is_plain_name, parts)) else ""
 
 
 def _variables_at(workflow: CompiledWorkflow, state: State) -> dict[str, str]:
@@ -343,3 +341,8 @@ def saved_names(workflow: CompiledWorkflow) -> dict[str, str]:
 def _list_saved(workflow: CompiledWorkflow) -> dict[str, str]:
     own = [leaf for leaf in leaves_of(workflow).values() if isinstance(leaf, Action) and leaf.is_own]
     return {leaf.save_as: leaf.id for leaf in own if leaf.save_as}
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a value can be kept under this name."""
+    return re.fullmatch(_PLAIN_NAME, name, re.ASCII) is not None

@@ -20,6 +20,9 @@ LEFT_OUT_BYTES = 200
 """Of the message of a reason beyond the ten."""
 FIX_BYTES = 1_024
 
+Purpose: TypeAlias = Literal["retry", "fork", "checkpoint", "notes", "go_on", "preview", "other_run"]
+"""Why one would make the call of a warning."""
+
 ReasonName: TypeAlias = Literal[
     "user_only_dependency:needs_user_secret_or_token",
     "user_only_dependency:needs_user_account_access",

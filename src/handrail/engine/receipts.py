@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.contract.command_words import ReportFormat
+from handrail.contract.ids import ReportFormat
 from handrail.contract.json.canonical import digest
 
 ELSEWHERE = "outside the project of the run"

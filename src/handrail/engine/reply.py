@@ -18,10 +18,9 @@ from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
-from handrail.engine.messages import Purpose, judged_words
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.plans import how_to_settle, is_evidence_gap
-from handrail.engine.reasons import Blocker, Issue
+from handrail.engine.reasons import Blocker, Issue, Purpose
 from handrail.engine.standing import (
     INTENTS,
     CallForm,
@@ -359,7 +358,7 @@ def reply_at(
         blockers=list(blocked.blockers) if is_blocked and blocked else [],
         issues=list(blocked.every_issue) if is_blocked and blocked else [],
         retryable=blocked.retryable if is_blocked and blocked else msgspec.UNSET,
-        judged=judged_words(is_retryable=blocked.retryable) if is_blocked and blocked else "",
+        judged=_judged_words(blocked.retryable) if is_blocked and blocked else "",
         example=blocked.example if is_blocked and blocked else None,
         warnings=_bounded([*warnings, *_standing_warnings(standing)]),
         ran=list(ran),
@@ -379,6 +378,12 @@ def reply_at(
         retry_ack_token=tokens.ack if row.call == "retry" else "",
         checkpoint_token=tokens.checkpoint,
     )
+
+
+def _judged_words(is_retryable: bool) -> str:
+    from handrail.engine.messages import judged_words  # noqa: PLC0415 - only a blocked reply needs words
+
+    return judged_words(is_retryable=is_retryable)
 
 
 def put_warnings_first(reply: dict[str, Any], warnings: Sequence[ReplyWarning]) -> dict[str, Any]:

@@ -11,8 +11,13 @@ from contextlib import suppress
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote, shorten
-from handrail.host.private_files import create_private_in_parts, open_regular_file
-from handrail.host.worktree.bounds import find_homes, is_below, lies_in_home
+from handrail.host.private_files import (
+    create_private_in_parts,
+    find_homes,
+    is_below,
+    lies_in_home,
+    open_regular_file,
+)
 from handrail.ports.workspace import FilePlace
 
 _FILE_MODE = 0o644

@@ -11,11 +11,27 @@ from contextlib import contextmanager, suppress
 
 # A pipe in place of a file would make the call wait forever.
 _AT_ONCE = os.O_NONBLOCK | os.O_CLOEXEC
+_DEFAULT_HOME = "~/.handrail"
 _FILE_MODE = 0o600
 _DIRECTORY_MODE = 0o700
 _OTHERS = 0o077
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+
+
+def find_homes(home: str) -> frozenset[str]:
+    """The home in use and the usual one, without links: each holds keys."""
+    return frozenset(os.path.realpath(one) for one in (home, os.path.expanduser(_DEFAULT_HOME)) if one)
+
+
+def is_below(path: str, root: str) -> bool:
+    """Whether the path is the folder, or in it."""
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def lies_in_home(place: str, homes: Iterable[str]) -> bool:
+    """Whether a place without links is a home, or in one; letters count in either case, as on some disks."""
+    return any(is_below(place.lower(), one.lower()) for one in homes)
 
 
 def open_regular_file(path: str, flags: int, mode: int = 0o600) -> int:

@@ -15,8 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from handrail.contract.catalogue import E_CONFIG, E_IO
-from handrail.contract.command_words import ReportFormat
-from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, RiskPolicy
+from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, ReportFormat, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.host.private_files import ensure_private_directory, lock_file, replace_private

@@ -15,8 +15,13 @@ from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.ids import ObservationKey
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import make_readable, quote
-from handrail.host.private_files import ensure_private_directory, open_regular_file, replace_private
-from handrail.host.worktree.bounds import find_homes, lies_in_home
+from handrail.host.private_files import (
+    ensure_private_directory,
+    find_homes,
+    lies_in_home,
+    open_regular_file,
+    replace_private,
+)
 
 MOST_PROJECTS = 1_000
 """Projects whose place is kept; those begun in longest ago are forgotten."""

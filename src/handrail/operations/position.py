@@ -11,7 +11,7 @@ from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, Choice
 from handrail.contract.wording import explain_unseen, shorten
 from handrail.engine.facts import WorkDone
 from handrail.engine.history import History, Recorded, attached_to, closing_of, context_at
-from handrail.engine.messages import Purpose
+from handrail.engine.reasons import Purpose
 from handrail.engine.reply import ClosedPlace, CurrentPlace, Recap, ReplyWarning, ToolCall
 from handrail.operations.handles import TokenCall, mint_state_token
 from handrail.ports.process import Keys

@@ -7,12 +7,12 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from handrail.contract.command_words import ReportFormat
 from handrail.contract.ids import (
     Autonomy,
     Confirmations,
     MaxEffect,
     ObservationKey,
+    ReportFormat,
     RiskPolicy,
     SourceKind,
 )

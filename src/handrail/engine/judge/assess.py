@@ -79,10 +79,10 @@ from handrail.engine.judge.requirements import (
     SHOWN_ISSUES,
     Check,
     find_reasons,
+    fix_of,
     let_give,
     list_broken_rules,
 )
-from handrail.engine.messages import write_fix
 from handrail.engine.navigate import Move, Running, deciding_loop, next_move
 from handrail.engine.reasons import (
     Block,
@@ -247,7 +247,7 @@ def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Chec
         pointer=WorkflowStep(step_id=step.id),
         waits_for=waits,
         message=shorten_message("The notes are not enough yet: " + "; ".join(said[:SHOWN_ISSUES])),
-        fix=write_fix(waits),
+        fix=fix_of(waits),
     )
     check = Check(result="invalid" if notes else "missing", issues=tuple(said[:MOST_ISSUES]))
     return [reason], [check], [Issue(pointer=NOTES, message=shorten_message(message)) for message in said]
@@ -297,7 +297,7 @@ def _unknown_reason(seen: CapabilityObserved) -> Reason:
         pointer=CapabilityPointer(capability=seen.capability),
         waits_for=waits,
         message=f"Whether {seen.capability} works is still unknown, and this workflow needs it.",
-        fix=write_fix(waits),
+        fix=fix_of(waits),
         capability=seen.capability,
     )
 
@@ -309,7 +309,7 @@ def _unavailable_reason(seen: CapabilityObserved) -> Reason:
         pointer=CapabilityPointer(capability=seen.capability),
         waits_for=waits,
         message=f"This workflow needs {seen.capability}, and it is not available here.",
-        fix=write_fix(waits),
+        fix=fix_of(waits),
         is_retryable=False,
         capability=seen.capability,
     )

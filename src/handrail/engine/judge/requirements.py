@@ -27,7 +27,6 @@ from handrail.engine.artifact_shapes import (
 )
 from handrail.engine.judge.artifacts import JudgedArtifact, Place, find_kind_contract, is_blank_answer
 from handrail.engine.judge.report_frame import assessment_example, find_demand, list_levels
-from handrail.engine.messages import write_fix
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.reasons import (
     BY_PERSON,
@@ -391,7 +390,7 @@ def _missing_reason(
         pointer=OutputContract(contract_ref=ref),
         waits_for=waits,
         message=shorten_message(what + _describe_stray(kind, judged)),
-        fix=write_fix(waits),
+        fix=fix_of(waits),
         example=fit_example(place, contract),
         capability=due.capability if isinstance(due, ObservationDue) else "",
     )
@@ -437,7 +436,7 @@ def _invalid_reason(
         pointer=OutputContract(contract_ref=ref),
         waits_for=waits,
         message=before + _join_faults([f"{issue.pointer}: {issue.message}" for issue in issues], before),
-        fix=write_fix(waits),
+        fix=fix_of(waits),
         example=None if contract is None else fit_example(place, contract),
     )
 
@@ -503,7 +502,7 @@ def _gate_reason(
         pointer=OutputContract(contract_ref=ref),
         waits_for=waits,
         message=shorten_message(message),
-        fix=shorten_message(write_fix(waits), FIX_BYTES),
+        fix=shorten_message(fix_of(waits), FIX_BYTES),
         example=assessment_example(gate),
     )
 
@@ -541,3 +540,10 @@ def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
         fix=f"Ask the user, then send the answer as {in_context}an artifact like the example.",
         example={"kind": USER_INPUT, "answer": USER_SAID, "givenBy": "user"},
     )
+
+
+def fix_of(waits: WaitsFor) -> str:
+    """What a caller does about a reason."""
+    from handrail.engine.messages import write_fix  # noqa: PLC0415 - only a refused report needs words
+
+    return write_fix(waits)

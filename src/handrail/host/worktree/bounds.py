@@ -12,13 +12,13 @@ import os
 from collections.abc import Iterable
 
 from handrail.contract.credential_files import holds_credentials
+from handrail.host.private_files import find_homes, lies_in_home
 
 OWN_HOME = "the project is Handrail's own home, or lies in it"
 OF_ANOTHER_USER = "the project belongs to another user"
 HIDDEN = "nobody looks there: it belongs to git, or to Handrail itself"
 _CREDENTIALS = "it holds credentials, which are never read"
 _ANOTHERS = "it belongs to another user"
-_DEFAULT_HOME = "~/.handrail"
 
 
 class Bounds:
@@ -66,21 +66,6 @@ class Bounds:
     def explain_anothers(self, found: os.stat_result) -> str:
         """Whether the file is neither the caller's nor of the project's owner, in words; empty: it is."""
         return "" if found.st_uid in self._owners else _ANOTHERS
-
-
-def find_homes(home: str) -> frozenset[str]:
-    """The home in use and the usual one, without links: each holds keys."""
-    return frozenset(os.path.realpath(one) for one in (home, os.path.expanduser(_DEFAULT_HOME)) if one)
-
-
-def is_below(path: str, root: str) -> bool:
-    """Whether the path is the folder, or in it."""
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
-
-
-def lies_in_home(place: str, homes: Iterable[str]) -> bool:
-    """Whether a place without links is a home, or in one; letters count in either case, as on some disks."""
-    return any(is_below(place.lower(), one.lower()) for one in homes)
 
 
 def is_of_git(path: bytes) -> bool:

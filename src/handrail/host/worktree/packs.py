@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from handrail.host.private_files import open_regular_file
-from handrail.host.worktree.bounds import HIDDEN, Bounds, is_below
+from handrail.host.private_files import is_below, open_regular_file
+from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.trees import digest_content, is_plain_path, read_path
 from handrail.ports.worktree import (
     MOST_BINARY_BYTES,

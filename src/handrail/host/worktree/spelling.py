@@ -15,7 +15,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail.host.worktree.bounds import Bounds, is_below
+from handrail.host.private_files import is_below
+from handrail.host.worktree.bounds import Bounds
 
 _PAIRS = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "<": ">"}
 _ESCAPED = re.compile(r"\\([0-7]{3}|.)")

@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 import msgspec
 
-from handrail.contract.command_words import ReportFormat
+from handrail.contract.ids import ReportFormat
 from handrail.engine.receipts import Counts
 from handrail.operations.checks.printed_reports import PRINTED_FORMATS
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.command_words import ReportFormat
+from handrail.contract.ids import ReportFormat
 from handrail.engine.command_lines import split_command
 from handrail.ports.checks import PRINTED
 

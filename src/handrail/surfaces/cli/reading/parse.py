@@ -12,10 +12,8 @@ import msgspec
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.redaction import is_secret_name
-from handrail.contract.suggest import count_edits, find_nearest, is_opposed
 from handrail.contract.wording import quote
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.reading.other_words import OTHER_WORDS
 
 if TYPE_CHECKING:
     from handrail.surfaces.cli.reading.rows import Command, Param
@@ -77,7 +75,7 @@ def value_of(param: Param, text: str) -> Value | Problem:
             got=_shown(param, text),
             expected=expected,
             is_usage=False,
-            near=tuple(find_nearest(text, param["choices"])),
+            near=tuple(_nearest(text, param["choices"])),
         )
     match param["kind"]:
         case "switch":
@@ -409,7 +407,7 @@ def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value
         )
         takes_next = elsewhere[name]["kind"] != "switch" and not has_value and bool(rest)
         return 2 if takes_next else 1
-    near = [SHORT_FLAGS[name]] if name in SHORT_FLAGS else find_nearest(name, _offered(reading))
+    near = [SHORT_FLAGS[name]] if name in SHORT_FLAGS else _nearest(name, _offered(reading))
     label = name if name.isascii() and name.isprintable() else show_briefly(name)
     reading.problems.append(
         Problem(param=label[:80], problem="is not a flag here", expected=" or ".join(near), near=tuple(near))
@@ -427,7 +425,15 @@ def _offered(reading: _Reading) -> list[str]:
     return list(dict.fromkeys([*own, *reading.command["globals"]]))
 
 
+def _nearest(name: str, known: Sequence[str]) -> list[str]:
+    from handrail.contract.suggest import find_nearest  # noqa: PLC0415 - most lines are spelled right
+
+    return find_nearest(name, known)
+
+
 def _report_unknown_command(reading: _Reading) -> None:
+    from handrail.surfaces.cli.reading.other_words import OTHER_WORDS  # noqa: PLC0415 - most lines are spelled right
+
     words = [*reading.words, *reading.lost_at[:2]]
     path = " ".join(words[: len(reading.words) + 1])
     longer = " ".join(words[: len(reading.words) + 2])
@@ -470,6 +476,8 @@ def _groups() -> list[str]:
 
 def _is_near(typed: str, path: str) -> bool:
     """Whether each word is the same, or differs by one slip in four letters and does not say the opposite."""
+    from handrail.contract.suggest import count_edits, is_opposed  # noqa: PLC0415 - most lines are spelled right
+
     pairs = list(zip(typed.lower().split(" "), path.split(" "), strict=False))
     return typed.count(" ") == path.count(" ") and all(
         one == other or (not is_opposed(one, other) and count_edits(one, other, 2) <= len(other) // 4)

@@ -44,6 +44,8 @@ class Selection(Answer, frozen=True, kw_only=True):
     value: str
     command_count: int
     schema_count: int
+    views: list[str] | UnsetType = UNSET
+    """The other views of the same command, each with a slice of its own."""
 
 
 class ReferenceFlag(Answer, frozen=True, kw_only=True):
@@ -210,8 +212,7 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
     wanted = " ".join(value.split())
     match kind:
         case "command":
-            views = [one for one in catalogue["commands"] if words_of(one["path"]) == wanted]
-            commands = views or [one for one in catalogue["commands"] if one["path"] == wanted]
+            commands = [one for one in catalogue["commands"] if one["path"] == wanted]
             known = [one["path"] for one in catalogue["commands"]]
         case "domain":
             commands = [one for one in catalogue["commands"] if one["path"].split()[0] == wanted]
@@ -233,12 +234,15 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
     part = _schema_part(catalogue, wanted) if kind == "schema" else _part(catalogue, commands, wanted)
     if kind == "command":
         part = _briefly(part)
-    selection = {
+    selection: dict[str, Any] = {
         "kind": kind,
         "value": wanted,
         "command_count": len(part["commands"]),
         "schema_count": len(part["schemas"]),
     }
+    views = [path for path in known if path != wanted and words_of(path) == words_of(wanted)]
+    if kind == "command" and views:
+        selection["views"] = views
     return {"selection": selection, **part}
 
 
