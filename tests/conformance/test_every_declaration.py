@@ -207,7 +207,8 @@ def test_each_global_flag_that_it_offers_is_taken(called: Called) -> None:
 @every_leaf
 def test_a_flag_that_it_does_not_offer_is_refused(called: Called, reference: Any) -> None:
     offered = called.declared["global_flags"]
-    others = [flag for flag in reference["global_flags"] if flag["name"] not in offered]
+    taken = {*offered, *(param["flag"] for param in called.declared["params"])}
+    others = [flag for flag in reference["global_flags"] if flag["name"] not in taken]
 
     for flag in others:
         value = [] if flag["values"] is None and flag["name"] in SWITCHES else [(flag["values"] or ["x"])[0]]
