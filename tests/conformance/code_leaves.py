@@ -78,7 +78,10 @@ def leaves_under_code(scan: Leaf, edit: Leaf) -> dict[str, Leaf]:
     }
     changed = {
         "explain --locate": ("code explain greet --locate --file src/app.js",),
-        "explain --context": ("code explain greet --context --file src/app.js --ai-mode",),
+        "explain --context": (
+            "code explain greet --context --file src/app.js",
+            "code explain greet --context --file src/app.js --ai-mode",
+        ),
         "rename": ("code rename greet --to welcome --file src/app.js",),
         "move": ("code move polish --to-module src/polish.js --export-needs",),
         "extract": ("code extract polish --to-module src/polish.js",),

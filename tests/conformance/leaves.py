@@ -91,8 +91,22 @@ LEAVES: dict[str, Leaf] = {
         ways=paged("workflow builtins"),
     ),
     "workflow schema": Leaf(line=words("workflow schema")),
-    "workflow convert": Leaf(line=words("workflow convert wr.small_change --to md")),
-    "workflow fmt": Leaf(line=words("workflow fmt wr.small_change")),
+    "workflow convert": Leaf(
+        line=words("workflow convert my_check.json --to md --out made.md"),
+        further=(words("workflow convert wr.small_change --to yaml"),),
+        ways={
+            "WORKFLOW_INVALID": says("workflow convert broken.json --to md"),
+            "WORKFLOW_NOT_FOUND": says("workflow convert wr.nope --to md"),
+        },
+    ),
+    "workflow fmt": Leaf(
+        line=words("workflow fmt my_check.json --out made.json"),
+        further=(words("workflow fmt wr.small_change"),),
+        ways={
+            "WORKFLOW_INVALID": says("workflow fmt broken.json"),
+            "WORKFLOW_NOT_FOUND": says("workflow fmt wr.nope"),
+        },
+    ),
     "workflow new": Leaf(
         line=words("workflow new project.my_new"),
         further=(words("workflow new project.other --to drafts --template loop --dry-run"),),
