@@ -30,7 +30,7 @@ MOST_CALLS = 120
 NOTES = "Did it; the command `pytest -q` ended with exit code 0, 12 passed."
 
 CALL = re.compile(r"(?P<tool>[a-z]+_[a-z]+) (?P<params>\{.*?\})(?=    |$)", re.MULTILINE)
-BLOCKER = re.compile(r"^- [A-Z_]+ \(.*?\): (.*)$", re.MULTILINE)
+BLOCKER = re.compile(r"^(?:- [A-Z_]+ \([^)]*\):|  - /\S+) (.*)$", re.MULTILINE)
 EXAMPLE = re.compile(
     r"^An artifact that would be accepted, once it has your own values: (\{.*\})$", re.MULTILINE
 )
