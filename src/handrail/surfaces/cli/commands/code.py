@@ -194,7 +194,7 @@ CODE_TOOL_ROWS = (
         "FILE",
         "Show what a file defines.",
         _LIMIT,
-        example="handrail code outline src/greet.js --compact",
+        example="handrail code outline src/app.js --compact",
     ),
     _ask(
         "explain",
@@ -238,7 +238,7 @@ CODE_TOOL_ROWS = (
         "FILE",
         "Show what a file imports, and who imports it.",
         _LIMIT,
-        example="handrail code deps src/greet.js --compact",
+        example="handrail code deps src/app.js --compact",
     ),
     _edit(
         "rename",
@@ -251,14 +251,14 @@ CODE_TOOL_ROWS = (
         "Preview, then apply, a move to another module with its imports.",
         Spelling(field="toModule", kind="text", value="FILE"),
         Spelling(field="exportNeeds"),
-        example="handrail code move greet --to-module src/words.js --ai-mode --compact",
+        example="handrail code move greet --to-module src/words.js --export-needs --ai-mode --compact",
     ),
     _edit(
         "extract",
         "Preview, then apply, a move to a module of its own.",
         Spelling(field="toModule", kind="text", value="FILE"),
         Spelling(field="exportNeeds"),
-        example="handrail code extract greet --ai-mode --compact",
+        example="handrail code extract greet --export-needs --ai-mode --compact",
     ),
     _edit(
         "replace",
