@@ -14,6 +14,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
+from tests.faults.confirmer import beside
 from tests.operations.asked import answered
 
 pytestmark = pytest.mark.thorough
@@ -24,7 +25,7 @@ DEADLINE_SECONDS = 120
 
 
 def token_of(rt: Runtime, home: str, workflow_id: str) -> list[str]:
-    shown = answered(rt, "workflow.new", workflowId=workflow_id, to=home, dryRun=True)
+    shown = answered(rt, "workflow.new", workflowId=workflow_id, to=beside(home), dryRun=True)
     return [workflow_id, shown["confirm_token"]]
 
 
@@ -62,7 +63,7 @@ def trial(running: list[subprocess.Popen[str]]) -> Counter[str]:
 @pytest.mark.promise("cli.single-use")
 def test_of_eight_processes_with_one_token_exactly_one_wins(home: str) -> None:
     rt = build_runtime({}, home=home)
-    os.makedirs(home, exist_ok=True)
+    os.makedirs(beside(home), exist_ok=True)
     orders = [token_of(rt, home, f"project.trial{number}") for number in range(TRIALS)]
 
     with confirmers(home, [orders] * PROCESSES) as running:
@@ -74,7 +75,7 @@ def test_of_eight_processes_with_one_token_exactly_one_wins(home: str) -> None:
 
 def test_of_eight_processes_with_eight_tokens_every_one_wins(home: str) -> None:
     rt = build_runtime({}, home=home)
-    os.makedirs(home, exist_ok=True)
+    os.makedirs(beside(home), exist_ok=True)
     own = [[token_of(rt, home, f"project.own{number}")] for number in range(PROCESSES)]
 
     with confirmers(home, own) as running:

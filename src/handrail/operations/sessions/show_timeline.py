@@ -124,12 +124,20 @@ def _with_last(every: Sequence[TimelineEntry]) -> list[tuple[TimelineEntry, str]
     return found
 
 
+def _seconds_between(before: str, at: str) -> int | None:
+    """None for the first of a lane, and where a bundle brought a time that no calendar has."""
+    try:
+        took = datetime.fromisoformat(at) - datetime.fromisoformat(before)
+    except ValueError:
+        return None
+    return max(0, int(took.total_seconds()))
+
+
 def _moment(leaves: Mapping[str, Leaf], entry: TimelineEntry, before: str) -> MomentRow:
-    took = datetime.fromisoformat(entry.at) - datetime.fromisoformat(before) if before else None
     return MomentRow(
         index=entry.index,
         at=entry.at,
-        seconds=None if took is None else max(0, int(took.total_seconds())),
+        seconds=_seconds_between(before, entry.at),
         lane=entry.lane,
         what=entry.what,
         node_id=entry.node_id,
