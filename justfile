@@ -12,7 +12,7 @@ setup:
 check:
     .ci/run check
 
-# Every test: the command of the README, then what that leaves out.
+# Every test, with the command of the README.
 test:
     .ci/run test
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from handrail.ports.server import HttpClient, ServerPlace
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
+    from handrail.runtime.upstreams import Upstreams
 
 
 def home_directory(environment: Mapping[str, str]) -> str:
@@ -51,16 +52,17 @@ def build_runtime(
         known.register(secret.encode(errors="surrogateescape"))
     worktree = _Late(lambda: _worktree(place, environment))
     processes = _Late(lambda: _mcp_processes(place))
+    upstreams = _Late(_upstreams)
     return Runtime(
         log=cast(EventLog, _Late(lambda: _log(place))),
         keys=FileKeyring(place, randomness, secret, known),
         clock=SystemClock(),
         randomness=randomness,
         library=cast(WorkflowLibrary, _Late(lambda: _library(place))),
-        workspace=LocalWorkspace(environment, place),
+        workspace=LocalWorkspace(environment),
         incidents=cast(Incidents, _Late(lambda: _incidents(place, known))),
         confirmed=cast(ConfirmedTokens, _Late(lambda: _confirmed(place))),
-        authored=cast(AuthoredFiles, _Late(lambda: _authored(place))),
+        authored=cast(AuthoredFiles, _Late(_authored)),
         settings=LocalSettings(place, environment),
         keeper=lambda: _keeper(place),
         proof=lambda: _proof(place),
@@ -70,7 +72,8 @@ def build_runtime(
         places=ProjectPlaceFiles(place),
         audit=AuditFiles(place, known),
         secrets=known,
-        updates=lambda: _updates(place, environment, known),
+        updates=lambda: _updates(place, environment, known, cast("Upstreams", upstreams)),
+        upstreams=lambda: cast("Upstreams", upstreams),
         provenance=lambda: _provenance(environment),
         clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
@@ -182,10 +185,10 @@ def _confirmed(place: str) -> ConfirmedTokens:
     return ConfirmedTokenFiles(place)
 
 
-def _authored(place: str) -> AuthoredFiles:
+def _authored() -> AuthoredFiles:
     from handrail.host.authored_files import ProjectFiles
 
-    return ProjectFiles(place)
+    return ProjectFiles()
 
 
 def _installation(place: str, environment: Mapping[str, str]) -> Installation:
@@ -224,10 +227,20 @@ def _http_client() -> HttpClient:
     return LocalHttpClient()
 
 
-def _updates(place: str, environment: Mapping[str, str], known: Secrets) -> Updates:
+def _updates(place: str, environment: Mapping[str, str], known: Secrets, upstreams: Upstreams) -> Updates:
     from handrail.host.program.updates import LocalUpdates
 
-    return LocalUpdates(place, environment, known)
+    return LocalUpdates(place, environment, known, upstreams)
+
+
+def _upstreams() -> Upstreams:
+    """One for the whole process: a breaker remembers from call to call."""
+    from handrail.runtime.upstreams import Upstreams
+
+    def tell(line: str) -> None:
+        os.write(2, line.encode("ascii", "backslashreplace") + b"\n")
+
+    return Upstreams(SystemClock().monotonic_ms, tell)
 
 
 def _provenance(environment: Mapping[str, str]) -> Provenance:

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from handrail.demo.processes import FROM_MEMORY, Order, call_handrail, encode_line, kill_handrail
+from handrail.demo.orders import FROM_MEMORY, Order, encode_line
+from handrail.demo.processes import call_handrail, kill_handrail
 
 
 def main() -> int:

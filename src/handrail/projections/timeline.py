@@ -124,8 +124,7 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
             node_id=node_id,
             step_id=_pending_at(history.nodes[node_id]),
         )
-        for node_id, answers in tuple(history.confirmations.items())[-most:]
-        for said in answers[-most:]
+        for node_id, said in tuple(history.confirmations.items())[-most:]
     ]
     entries += _receipts(history)[-most:]
     if history.imported is not None:

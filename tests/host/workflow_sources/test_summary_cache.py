@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -42,9 +41,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """How many files were read since the last question."""
     contents: list[bytes] = []
 
-    def counted(content: bytes, *form: Any) -> Summary:
+    def counted(content: bytes) -> Summary:
         contents.append(content)
-        return summarise(content, *form)
+        return summarise(content)
 
     def since() -> int:
         count = len(contents)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from handrail.contract.outcome import Json
+import mcp_types
+
 from tests.referees.suite_fixtures.content import IMAGE, PNG, embedded, text
 from tests.referees.suite_fixtures.questions import PROMPT
 
@@ -24,21 +25,22 @@ TEMPLATE = "test://template/{id}/data"
 RESOURCES = {TEXT: "text/plain", BINARY: "image/png", WATCHED: "text/plain"}
 
 
-def prompt_definitions() -> list[Json]:
+def prompt_definitions() -> list[mcp_types.Prompt]:
     return [
-        {
-            "name": name,
-            "description": f"The suite's {name}.",
-            "arguments": [
-                {"name": each, "description": "Given by the suite.", "required": True} for each in arguments
+        mcp_types.Prompt(
+            name=name,
+            description=f"The suite's {name}.",
+            arguments=[
+                mcp_types.PromptArgument(name=each, description="Given by the suite.", required=True)
+                for each in arguments
             ],
-        }
+        )
         for name, arguments in PROMPTS.items()
     ]
 
 
-def prompt_messages(name: str, given: dict[str, str]) -> list[Json]:
-    held: list[Json]
+def prompt_messages(name: str, given: dict[str, str]) -> list[mcp_types.PromptMessage]:
+    held: list[mcp_types.ContentBlock]
     match name:
         case "test_simple_prompt":
             held = [text("This is a simple prompt for testing.")]
@@ -52,28 +54,28 @@ def prompt_messages(name: str, given: dict[str, str]) -> list[Json]:
             ]
         case _:
             held = [IMAGE, text("Please analyze the image above.")]
-    return [{"role": "user", "content": each} for each in held]
+    return [mcp_types.PromptMessage(role="user", content=each) for each in held]
 
 
-def resource_definitions() -> list[Json]:
+def resource_definitions() -> list[mcp_types.Resource]:
     return [
-        {"uri": uri, "name": uri.removeprefix("test://"), "description": "Static.", "mimeType": kind}
+        mcp_types.Resource(uri=uri, name=uri.removeprefix("test://"), description="Static.", mime_type=kind)
         for uri, kind in RESOURCES.items()
     ]
 
 
-def template_definitions() -> list[Json]:
-    return [{"uriTemplate": TEMPLATE, "name": "data", "description": "Data of one id."}]
+def template_definitions() -> list[mcp_types.ResourceTemplate]:
+    return [mcp_types.ResourceTemplate(uri_template=TEMPLATE, name="data", description="Data of one id.")]
 
 
-def resource_contents(uri: str) -> dict[str, Json] | None:
+def resource_contents(uri: str) -> mcp_types.TextResourceContents | mcp_types.BlobResourceContents | None:
     """None for an address that is not one of the suite's."""
     if uri == BINARY:
-        return {"uri": uri, "mimeType": "image/png", "blob": PNG}
+        return mcp_types.BlobResourceContents(uri=uri, mime_type="image/png", blob=PNG)
     if uri in RESOURCES:
         words = "This is the content of the static text resource."
-        return {"uri": uri, "mimeType": "text/plain", "text": words}
+        return mcp_types.TextResourceContents(uri=uri, mime_type="text/plain", text=words)
     if found := re.fullmatch(r"test://template/([^/]+)/data", uri):
         body = {"id": found[1], "templateTest": True, "data": f"Data for ID: {found[1]}"}
-        return {"uri": uri, "mimeType": "application/json", "text": json.dumps(body)}
+        return mcp_types.TextResourceContents(uri=uri, mime_type="application/json", text=json.dumps(body))
     return None

@@ -243,6 +243,7 @@ OPERATION = Operation(
         untrusted=("content",),
     ),
     errors=(
+        "VALIDATION_ERROR",
         "SESSION_NOT_FOUND",
         "SESSION_NOT_HEALTHY",
         "STORE_CORRUPT",

@@ -65,4 +65,5 @@ OPERATION = Operation(
         drop_order=("largest_sessions",),
         windows=("largest_sessions",),
     ),
+    errors=("STORE_IO_ERROR", "STORE_PERMISSION_DENIED"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, NextCall, Success
 from handrail.contract.tokens.confirm import refusal
@@ -35,12 +36,14 @@ def rotate_keys(rt: Runtime, request: RotateKeys) -> DryRun | Success:
     Raises Fault KEYRING_INVALID, and what the gate raises.
     """
 
-    def resolve() -> Plan[KeyringFacts]:
+    def resolve() -> Plan:
         rt.keys.signing_key(CONFIRM)  # the confirm token of the very first call makes the keyring
         return _plan(rt.keys.facts())
 
-    def write(held: KeyringFacts) -> RotatedKeys:
-        if not rt.keys.rotate(held.version):
+    held = rt.keys.facts()
+
+    def write(plan: Plan) -> RotatedKeys:
+        if not rt.keys.rotate(plan.versions[_RING]):
             raise refusal("target_changed")
         rt.commits.note(NextCall(operation="self.doctor", params={"checks": ["keyring"]}))
         return RotatedKeys(key_count=2, stays_valid=_STAYS, stops_working=_ended(held))
@@ -48,7 +51,7 @@ def rotate_keys(rt: Runtime, request: RotateKeys) -> DryRun | Success:
     return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
 
 
-def _plan(held: KeyringFacts) -> Plan[KeyringFacts]:
+def _plan(held: KeyringFacts) -> Plan:
     change = Change(
         action="update",
         resource=_RING,
@@ -62,7 +65,6 @@ def _plan(held: KeyringFacts) -> Plan[KeyringFacts]:
         targets=(_RING,),
         versions={_RING: held.version},
         blast_radius="Tokens made before the last rotation; no history, and no session.",
-        found=held,
     )
 
 
@@ -78,4 +80,5 @@ OPERATION = Operation(
     output=RotatedKeys,
     perform=rotate_keys,
     shape=Shape(levels={"minimal": ("key_count",), "standard": None, "full": None}, select="top"),
+    errors=(E_CONFIRMATION_REQUIRED.code, E_CONFLICT.code, "KEYRING_INVALID"),
 )

@@ -9,7 +9,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
+    E_CONFIRMATION_REQUIRED,
     E_CONFLICT,
+    E_FORBIDDEN,
+    E_IO,
     VALIDATION_ERROR,
     WORKFLOW_ID_LEGACY,
     WORKFLOW_ID_RESERVED,
@@ -25,8 +28,6 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.catalog import RESERVED_NAMESPACE, suggest_id
-from handrail.workflows.limits import Spelling
-from handrail.workflows.spellings.spelling import write_document
 from handrail.workflows.starters import Starter, starter_document
 
 _ID = re.compile(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*")
@@ -38,9 +39,6 @@ class NewWorkflow(GatedInput, frozen=True, kw_only=True):
 
     workflow_id: Annotated[str, Meta(description="Its id, namespace.name.", min_length=1, max_length=128)]
     template: Annotated[Starter, Meta(description="What to begin from; default linear.")] | UnsetType = UNSET
-    spelling: Annotated[Spelling, Meta(description="How the file is written; default json.")] | UnsetType = (
-        msgspec.field(default=UNSET, name="as")
-    )
     to: (
         Annotated[str, Meta(description="Directory; default .handrail/workflows of the project.")] | UnsetType
     ) = UNSET
@@ -66,24 +64,23 @@ def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
     _check_id(request.workflow_id)
     project = project_of(rt, request.project)
     template: Starter = "linear" if request.template is UNSET else request.template
-    spelling: Spelling = "json" if request.spelling is UNSET else request.spelling
-    document = starter_document(template, request.workflow_id)
-    content = write_document(document, spelling, {}).encode()
+    content = _content(template, request.workflow_id)
     directory = "" if request.to is UNSET else request.to
 
-    def resolve() -> Plan[FilePlace]:
-        place = rt.authored.place(project, directory, f"{request.workflow_id}.{spelling}")
+    def resolve() -> Plan:
+        place = rt.authored.place(project, directory, f"{request.workflow_id}.json")
         return _plan(rt, project, request.workflow_id, place, content)
 
-    def write(place: FilePlace) -> CreatedWorkflow:
-        is_created = place.content is None
+    def write(plan: Plan) -> CreatedWorkflow:
+        path = plan.targets[0]
+        is_created = any(change.action == "create" for change in plan.changes)
         if is_created:
-            if not rt.authored.create(place.path, content):
+            if not rt.authored.create(path, content):
                 raise refusal("target_changed")
             rt.commits.note(dry_run_of(OPERATION, request))
         return CreatedWorkflow(
             workflow_id=request.workflow_id,
-            path=place.path,
+            path=path,
             template=template,
             size_bytes=len(content),
             is_created=is_created,
@@ -92,14 +89,13 @@ def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
     return preview_or_write(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
 
 
-def _plan(rt: Runtime, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan[FilePlace]:
+def _plan(rt: Runtime, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan:
     return Plan(
         action="create a workflow file",
         changes=_changes(place, content),
         targets=(place.path,),
         versions={place.path: "absent" if place.content is None else blob_ref(place.content)},
         blast_radius="One new file; no other file is changed.",
-        found=place,
         obstacle=_obstacle(rt, project, workflow_id, place, content),
     )
 
@@ -143,6 +139,10 @@ def _obstacle(rt: Runtime, project: str, workflow_id: str, place: FilePlace, con
     )
 
 
+def _content(template: Starter, workflow_id: str) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(starter_document(template, workflow_id)), indent=2) + b"\n"
+
+
 def _check_id(workflow_id: str) -> None:
     if workflow_id.startswith(RESERVED_NAMESPACE):
         raise Fault(
@@ -175,5 +175,14 @@ OPERATION = Operation(
     output=CreatedWorkflow,
     perform=new_workflow,
     shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
-    errors=("WORKFLOW_ID_LEGACY", "WORKFLOW_ID_RESERVED"),
+    errors=(
+        "VALIDATION_ERROR",
+        "WORKFLOW_ID_LEGACY",
+        "WORKFLOW_ID_RESERVED",
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        E_FORBIDDEN.code,
+        E_IO.code,
+        "KEYRING_INVALID",
+    ),
 )

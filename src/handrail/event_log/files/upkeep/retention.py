@@ -197,7 +197,9 @@ def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, 
     if held is None:
         return False
     try:
-        if _to_remove(log, name) != session:
+        loaded = log.load(name)
+        digest = loaded.records[-1].digest if loaded is not None and loaded.records else ""
+        if digest != session.head_digest:
             return False
         _make_room(log, disk, name + SET_ASIDE)
         with open_directory(disk, log.sessions) as directory:
