@@ -12,7 +12,7 @@ setup:
 check:
     .ci/run check
 
-# Every test, with the command of the README.
+# Every test: the command of the README, then what that leaves out.
 test:
     .ci/run test
 

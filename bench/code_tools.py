@@ -187,22 +187,22 @@ def measure(tree: str, place: str, rg: str, ast_grep: str, rounds: int) -> dict[
         return call
 
     try:
-        take("cold rare name", ours("", "scan", "--search", RARE))
-        ours("warm", "scan", "--search", COMMON)()
-        take("warm query", ours("warm", "scan", "--search", COMMON))
+        take("cold rare name", ours("", "js-scan", "--search", RARE))
+        ours("warm", "js-scan", "--search", COMMON)()
+        take("warm query", ours("warm", "js-scan", "--search", COMMON))
         take("warm query in a server", lambda: ask_server(tree, os.path.join(homes, "warm")))
         take("floor: python", lambda: run([sys.executable, "-c", "pass"], tree))
         take("floor: python with libraries", lambda: run([sys.executable, "-c", LIBRARIES], tree))
         take("floor: python with an lstat of each file", lambda: run([sys.executable, "-c", LSTAT], tree))
         take("floor: and reading each", lambda: run([sys.executable, "-c", READ % RARE], tree))
-        take("one changed file", change_one(tree, subject, ours("warm", "scan", "--search", COMMON)))
+        take("one changed file", change_one(tree, subject, ours("warm", "js-scan", "--search", COMMON)))
         take(
             "cold rename preview",
-            ours("", "edit", "--file", subject, "--rename", RENAME[0], "--to", RENAME[1]),
+            ours("", "js-edit", "--file", subject, "--rename", RENAME[0], "--to", RENAME[1]),
         )
-        costs["full facts"] = ours("full", "scan", "--deps", subject)()
+        costs["full facts"] = ours("full", "js-scan", "--deps", subject)()
         named = find_id(tree, os.path.join(homes, "full"), subject)
-        take("warm ripple", ours("full", "scan", "--ripple", named))
+        take("warm ripple", ours("full", "js-scan", "--ripple", named))
         if rg:
             take("ripgrep, rare name", lambda: run([rg, "-n", "-F", RARE, "."], tree))
             take("ripgrep, common name", lambda: run([rg, "-n", "-F", COMMON, "."], tree))
@@ -316,7 +316,7 @@ def change_one(tree: str, subject: str, ask: Callable[[], Cost]) -> Callable[[],
 
 def find_id(tree: str, home: str, subject: str) -> str:
     """How an answer names the definition that is renamed."""
-    command = [*CLI, "edit", "--file", subject, "--locate", RENAME[0], "--envelope", "cont"]
+    command = [*CLI, "js-edit", "--file", subject, "--locate", RENAME[0], "--envelope", "cont"]
     told = subprocess.run(
         command, cwd=tree, env={**os.environ, "HANDRAIL_HOME": home}, stdout=subprocess.PIPE, check=True
     )

@@ -11,8 +11,8 @@ import os
 import anyio
 from mcp.server.stdio import stdio_server
 
-from handrail.surfaces.mcp.over_http import build_server
 from handrail.wiring import build_runtime
+from tests.surfaces.mcp.library_server import build_server
 
 
 async def _serve() -> None:

@@ -2,8 +2,8 @@
 
 Counts with the estimator of the contract (LAFS 9.5.4, which overstates JSON) and with real tokenizers
 whose vocabularies ship inside their packages, so nothing is downloaded while it runs: `bpe-openai`
-(o200k, cl100k) and `splintr-rs` (Llama 3, DeepSeek V3). Run: `python bench/tokens.py`, or with both
-`uv run --with bpe-openai==0.1.4 --with splintr-rs==0.22.0 python bench/tokens.py`. Exits 1 over a bound.
+(o200k, cl100k) and `splintr-rs` (Llama 3, DeepSeek V3). Run: `python -m bench.tokens`, or with both
+`uv run --with bpe-openai==0.1.4 --with splintr-rs==0.22.0 python -m bench.tokens`. Exits 1 over a bound.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ import msgspec
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.disclosure.fields import Level
+from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, code_tools
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
 from handrail.workflows.builtins import registry
+from tests.filled_in import in_own_words, make_named_files
 
 DEFINITIONS_BOUND = 1_800
 CODE_DEFINITIONS_BOUND = 1_200
@@ -41,12 +43,27 @@ ARTIFACT_BOUND = 60
 """What the frame of an artifact may add to each of them."""
 EVIDENCE_BOUND = 25
 """What evidence may add to a step of an honest agent."""
-EVIDENCE_END_BOUND = 40
-"""What its sum may add to the reply that ends a run."""
+HELP_BOUND = 600
+LIST_ROW_BOUND = 30
+"""A row of `workflow list`: its id and one sentence."""
+COLD_START_BOUND = 2_000
+"""What an agent with a shell reads before its first step: the page, the list, and the reply to a start."""
+SKILL_START_BOUND = 1_600
+"""The same with the skill, which replaces the page and names the fields of the list."""
+EVIDENCE_END_BOUND = 120
+"""What its sum, and what rests on the agent's word alone, may add to the reply that ends a run."""
+BLOCKED_BOUND = 250
+"""A blocked reply beside its example: the text as it is, the structured content without its token strings."""
+WHOLE_RUNS = {"wr.bug_investigation": 8_000, "wr.feature_delivery": 9_000}
+"""Tool definitions once, all text read and all arguments written, with three refusals."""
+REFUSALS = 3
+LONGEST_RUN = 40
+NOTES = ("Given a bill of three rows, when it is printed, then the total is rounded once. " * 7)[:500]
 OF_EVIDENCE = ("receiptId", "leftOut", "exitCode", "guard")
 """Members of builtin contracts that are there to be checked."""
 WORKFLOWS = {"a step": "wr.bug_investigation", "a step with an artifact": "wr.small_change"}
 """By what their second step is."""
+SKILL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "skills/handrail/SKILL.md")
 GOAL = "Round the invoice total only once"
 TOKEN = re.compile(r"\b(?:st1|ak1|ck1|ch1)[0-9a-z]{40,}")
 
@@ -105,6 +122,16 @@ def measured(count: Count) -> Iterator[Row]:
                 else:
                     yield f"{what}, with token strings", count(whole), STEP_WITH_TOKENS_BOUND + more
                     yield f"{what}, without token strings", count(tokens_emptied(whole)), STEP_BOUND + more
+    refused = blocked_reply()
+    example = refused.structured["example"]
+    shown = refused.text.replace(json.dumps(example, separators=(",", ":"), ensure_ascii=False), "")
+    yield "a blocked reply beside its example, text", count(shown), BLOCKED_BOUND
+    beside = {key: value for key, value in refused.structured.items() if key != "example"}
+    yield "the same, structured, without token strings", count(tokens_emptied(beside)), BLOCKED_BOUND
+    for workflow_id, bound in WHOLE_RUNS.items():
+        texts = [count(value) for value in play_with_refusals(workflow_id)]
+        yield f"{workflow_id}, whole, with three refusals", count(definitions) + sum(texts), bound
+    yield from measured_front_door(count)
     with_evidence = play_small_change()
     with without_evidence():
         without = [forget_evidence(reply) for reply in play_small_change()]
@@ -114,6 +141,37 @@ def measured(count: Count) -> Iterator[Row]:
     ]
     yield "what evidence adds to a step, prompt included, at most", max(added[:-1]), EVIDENCE_BOUND
     yield "what evidence adds to the reply that ends a run", added[-1], EVIDENCE_END_BOUND
+
+
+def measured_front_door(count: Count) -> Iterator[Row]:
+    """What an agent with a shell reads first, by the commands as they print."""
+    with tempfile.TemporaryDirectory() as home:
+        page, listed = shell(home, "help"), shell(home, "workflow", "list", "--compact")
+        names = shell(home, "workflow", "list", "--fields", "items.id", "--compact")
+        context = shell(home, "context", "--compact")
+        line = ("run", "start", "wr.small_change", "--goal", GOAL, "--request-id", "bench", "--compact")
+        started = shell(home, *line)
+    with open(SKILL, encoding="utf-8") as file:
+        skill = file.read()
+    rows = json.loads(listed)["data"]["items"]
+    yield "the first help", count(page), HELP_BOUND
+    yield "a row of the list of workflows, on average", count(rows) // len(rows), LIST_ROW_BOUND
+    yield "from a shell to the first step", sum(map(count, (page, listed, started))), COLD_START_BOUND
+    with_skill = sum(map(count, (skill, context, names, started)))
+    yield "from a shell with the skill to the first step", with_skill, SKILL_START_BOUND
+
+
+def shell(home: str, *line: str) -> str:
+    """What one command prints, in a home of its own."""
+    command = [sys.executable, "-m", "handrail.main", *line]
+    environment = {
+        **os.environ,
+        "HANDRAIL_HOME": os.path.join(home, "home"),
+        "HANDRAIL_PROJECT": os.path.dirname(SKILL),
+    }
+    return subprocess.run(
+        command, env=environment, check=True, capture_output=True, encoding="utf-8", timeout=60
+    ).stdout
 
 
 @contextmanager
@@ -157,8 +215,70 @@ def forget_evidence(reply: dict[str, Any]) -> dict[str, Any]:
     """The reply without the sum of its evidence."""
     rest = {key: value for key, value in reply.items() if key != "evidence"}
     if "closing" in rest:
-        rest["closing"] = re.sub(r"; evidence: [^;.]*", "", rest["closing"])
+        rest["closing"] = re.sub(
+            r"; (?:evidence: |everything that can|only the agent's)[^;.]*", "", rest["closing"]
+        )
     return rest
+
+
+def scratch_runtime(home: str) -> tuple[Runtime, str]:
+    """A store and a repository beside it. A fixed key makes the same tokens in every run, to be compared."""
+    project = os.path.join(home, "project")
+    subprocess.run(["git", "init", "-q", project], check=True)
+    surroundings = {**os.environ, "HANDRAIL_PROJECT": project, "AI_NATIVE_CLI_SECRET": "b" * 32}
+    return build_runtime(surroundings, home=os.path.join(home, "store")), project
+
+
+def play_with_refusals(workflow_id: str) -> Iterator[Any]:
+    """What an agent writes and reads until a run ends; three times it forgets what a step asks for."""
+    tools, left = offered_tools(), REFUSALS
+    examples = {spec.artifact_kind: spec.example for spec in registry._CONTRACTS.values()}
+    with tempfile.TemporaryDirectory() as home:
+        runtime, project = scratch_runtime(home)
+        params: dict[str, Any] = {"workflowId": workflow_id, "goal": GOAL, "requestId": "bench"}
+        params |= {"context": {"request": GOAL}} if workflow_id == "wr.feature_delivery" else {}
+        tool = "start_workflow"
+        for _ in range(LONGEST_RUN):
+            reply = answer_call(runtime, tools, tools[tool], params, "standard")
+            yield from (params, reply.text)
+            assert not reply.is_error, reply.text
+            if reply.structured["isComplete"]:
+                return
+            make_named_files(project)
+            following = reply.structured["nextCall"]
+            tool, offered = following["tool"], following.get("options", [following])[0]["params"]
+            asked = offered.get("output", {}).get("artifacts", [])
+            is_forgotten = bool(asked) and left > 0
+            left -= is_forgotten
+            output: dict[str, Any] = {"notesMarkdown": NOTES}
+            if asked and not is_forgotten:
+                shown = reply.structured.get("example", {})
+                bodies = [
+                    shown if one["kind"] == shown.get("kind") else examples[one["kind"]] for one in asked
+                ]
+                known = [
+                    {name: one[name] for name in ("loopId", "capability") if name in one} for one in asked
+                ]
+                output["artifacts"] = [
+                    in_own_words(body) | held for body, held in zip(bodies, known, strict=True)
+                ]
+            params = offered | {"output": output}
+    raise AssertionError(f"{workflow_id} does not end")
+
+
+def blocked_reply() -> Rendered:
+    """The reply to a report without the artifact that its step asks for."""
+    tools = offered_tools()
+    with tempfile.TemporaryDirectory() as home:
+        runtime, _ = scratch_runtime(home)
+        start = {"workflowId": "wr.small_change", "goal": GOAL, "requestId": "bench"}
+        reply = answer_call(runtime, tools, tools["start_workflow"], start, "standard")
+        for _ in range(2):
+            following = reply.structured["nextCall"]
+            params = {**following["params"], "output": {"notesMarkdown": "done"}}
+            reply = answer_call(runtime, tools, tools[following["tool"]], params, "standard")
+        assert reply.structured["kind"] == "blocked", reply.text
+        return reply
 
 
 def play_small_change() -> list[dict[str, Any]]:
@@ -174,10 +294,7 @@ def play_small_change() -> list[dict[str, Any]]:
         [{"kind": "wr.verification_report", "verdict": "passed", "claims": [claim], "notChecked": []}],
     )
     with tempfile.TemporaryDirectory() as home:
-        project = os.path.join(home, "project")
-        subprocess.run(["git", "init", "-q", project], check=True)
-        surroundings = {**os.environ, "HANDRAIL_PROJECT": project, "AI_NATIVE_CLI_SECRET": "b" * 32}
-        runtime = build_runtime(surroundings, home=os.path.join(home, "store"))
+        runtime, project = scratch_runtime(home)
         start = {"workflowId": "wr.small_change", "goal": GOAL, "requestId": "bench"}
         replies = [answer_call(runtime, tools, tools["start_workflow"], start, "standard").structured]
         with open(os.path.join(project, "bill.py"), "w", encoding="utf-8") as file:
@@ -204,9 +321,7 @@ def second_step(workflow_id: str, mvi: Level) -> Rendered:
     """The reply of an ordinary advance, in a scratch store."""
     tools = offered_tools()
     with tempfile.TemporaryDirectory() as home:
-        # A fixed key and request make the same ids and tokens in every run, so figures can be compared.
-        surroundings = {**os.environ, "HANDRAIL_PROJECT": home, "AI_NATIVE_CLI_SECRET": "b" * 32}
-        runtime = build_runtime(surroundings, home=home)
+        runtime, _ = scratch_runtime(home)
         start = {"workflowId": workflow_id, "goal": GOAL, "requestId": "bench"}
         first = answer_call(runtime, tools, tools["start_workflow"], start, mvi)
         following = first.structured["nextCall"]

@@ -11,8 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from handrail.host.workflow_library import DirectoryLibrary
-from handrail.host.workflow_sources.directories import list_files
+from handrail.host.workflow_library import DirectoryLibrary, list_bundled_files
 from handrail.workflows.catalog import build_catalog
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
@@ -21,8 +20,6 @@ from handrail.workflows.reading.reader import read_workflow
 
 FILES = 1_000
 REPEATS = 7
-_HERE = os.path.dirname(os.path.abspath(__file__))
-_BUNDLED = os.path.join(_HERE, "..", "src", "handrail", "host", "bundled")
 
 
 def main() -> None:
@@ -44,7 +41,7 @@ def main() -> None:
 def write_files(directory: str) -> list[bytes]:
     """Bundled workflows again and again under ids of their own, so that sizes are real ones."""
     os.makedirs(directory)
-    models = [json.loads(file.content) for file in list_files(_BUNDLED, "bundled")]
+    models = [json.loads(file.decoded) for file in list_bundled_files()]
     contents = []
     for number in range(FILES):
         document = models[number % len(models)] | {"id": f"bench.w{number}", "kind": "workflow"}
@@ -55,15 +52,15 @@ def write_files(directory: str) -> list[bytes]:
 
 
 def print_compilation() -> None:
-    files = list_files(_BUNDLED, "bundled")
-    sources = [(file, read(file.content)) for file in files]
+    files = list_bundled_files()
+    sources = [(file, read(file.decoded)) for file in files]
     routines = tuple(source for _, source in sources if source.kind == "routine")
     around = Surroundings(routines=routines)
-    file, source = max(sources, key=lambda pair: len(pair[0].content))
-    floor = best_ms(lambda: json.loads(file.content), repeats=50)
+    file, source = max(sources, key=lambda pair: len(pair[0].decoded))
+    floor = best_ms(lambda: json.loads(file.decoded), repeats=50)
     took = best_ms(lambda: compile_workflow(source, around), repeats=50)
-    reading = best_ms(lambda: read_workflow(file.content), repeats=50)
-    print(f"\n{source.id}, {len(file.content) // 1000} KB")
+    reading = best_ms(lambda: read_workflow(file.decoded), repeats=50)
+    print(f"\n{source.id}, {len(file.decoded) // 1000} KB")
     for name, each in (("json.loads", floor), ("read and check", reading), ("compile", took)):
         print(f"{name:28}{each:>9.2f}{each / floor:>14.1f}")
 

@@ -26,6 +26,7 @@ from handrail.ports.workspace import DesiredSettings, FilePlace, SettingProblem,
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
 from handrail.store_proof.scratch import find_memory_directory
+from tests import quick_set
 from tests.conformance.forked import ForkServer
 from tests.readings import share_readings
 
@@ -42,10 +43,14 @@ MEMORY_BYTES = 4 << 30
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Temporary files lie in memory where there is room: half of the time of a write is a wait for the disk.
+    """The quick set unless asked; and temporary files in memory where there is room, because half of
+    the time of a write is a wait for the disk.
 
     What the store asks of a disk is shown by `tests/faults/` on disks that record, refuse and forget.
     """
+    config.pluginmanager.register(quick_set)
+    gc.disable()  # what is collected stays, so a fifth of the time of collecting would go for nothing
+    os.umask(0o022)  # the usual one, which modes of files are told by; a test that needs another sets it
     memory = find_memory_directory("")
     if "TMPDIR" in os.environ or config.option.basetemp or not memory:  # a worker has both from its parent
         return
@@ -349,6 +354,7 @@ def pytest_collection_finish() -> None:
     A test leaves little that refers to itself, so a look may be rarer than the interpreter's."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 20)
 
 
@@ -367,7 +373,7 @@ def runtime() -> Runtime:
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
     """Processes of the tool without their start-up, for every test of this worker."""
-    with tempfile.TemporaryDirectory() as folder:  # a socket's path must be short
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # a socket's path must be short
         server = ForkServer(folder)
         yield server
         server.close()

@@ -186,7 +186,7 @@ PLACES = (
         path="data/cache/facts/<digest>",
         holds="What was read in the source files of a project; SQLite keeps two files beside it meanwhile.",
         loss="nothing",
-        after="The next `scan` or `edit` there reads its files again.",
+        after="The next `code search` or `code rename` there reads its files again.",
     ),
     Place(
         path="data/cache/checks-run",
@@ -214,7 +214,7 @@ PLACES = (
     ),
     Place(
         path="data/restores/<digest>",
-        holds="What a `code restore` or an `edit` is writing now, to settle a killed one, and its lock.",
+        holds="What a `code restore` or an edit is writing now, to settle a killed one, and its lock.",
         loss="yours",
         after="A restore or an edit that was killed stays half done.",
     ),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from typing import NoReturn
 
 from handrail.contract.catalogue import KINDS
 from handrail.runtime.operation import all_operations
@@ -11,7 +10,6 @@ from handrail.surfaces.http.api import PREFIX, methods_of, why_not_served
 from handrail.surfaces.http.app import App, Parts
 from handrail.surfaces.http.calls import LAFS_TYPE
 from handrail.surfaces.http.companions.agent_card import A2A, PROTOCOL_VERSION
-from handrail.surfaces.http.exchange import Receive, Scope, Send
 from handrail.surfaces.http.guard import ALWAYS, loopback_identity
 from handrail.surfaces.http.serving import DEFAULT_PORT
 from handrail.wiring import build_runtime
@@ -41,8 +39,8 @@ _INPUT = f"""## Input and answers
 
 Only what reads can be fetched: `GET {PREFIX}session.list?limit=5&status=blocked`.
 Each parameter is a field of the operation's input; a list repeats its name.
-Everything can be posted, as a JSON object with the same fields; [the \
-schemas](../../schemas/operations.json) describe them.
+Everything can be posted, as a JSON object with the same fields; in the \
+repository, `python tools/generate.py --schemas DIRECTORY` writes their JSON Schemas.
 Names that begin with an underscore say how to answer, in the query or in the body:
 
 | name | in a query | in a body |
@@ -108,15 +106,6 @@ Each call is one task, and its artifact `lafs_response` holds the LAFS envelope.
 Nothing streams, nothing is pushed, and an ended task cannot be cancelled; the card claims none of these."""
 
 
-class _NoMcp:
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        yield
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raise AssertionError(f"a page serves nothing: {scope, receive, send}")
-
-
 def http_page() -> str:
     """The whole page."""
     return page(
@@ -133,9 +122,13 @@ def http_page() -> str:
     )
 
 
+def _serve_nothing(_: object, __: bytes) -> NoReturn:
+    raise AssertionError("a page serves nothing")
+
+
 def _addresses() -> str:
     identity = loopback_identity(DEFAULT_PORT, "token")
-    app = App(Parts(runtime=build_runtime({}), identity=identity, mcp=_NoMcp()))
+    app = App(Parts(runtime=build_runtime({}), identity=identity, answer_mcp=_serve_nothing))
     operations = {PREFIX + called.name for called in all_operations()}
     others = [route for route in app.router.routes if route.pattern not in operations]
     shells = [route for route in others if route.is_shell]

@@ -3,7 +3,7 @@
     python tools/readiness.py EVIDENCE_DIR            say what is covered and what is missing
     python tools/readiness.py EVIDENCE_DIR --write    write the record into the package as well
 
-Evidence is what `tests/conformance/recorder.py` appends, the report of the same run (`report.xml`), and
+Evidence is what `tests/conformance/recorder.py` appends, the reports of the same runs (`*.xml`), and
 `live_smoke.json`, `{"status": "verified" | "missing" | "not_applicable"}`, which a smoke run leaves.
 """
 
@@ -24,11 +24,10 @@ import msgspec  # noqa: E402 - the line above makes `tools` importable
 
 from handrail.host.program.installation import LocalInstallation  # noqa: E402 - as above
 from handrail.program.doctor.program_checks import RECORD_NAME, ReadinessRecord, Status, judge_readiness  # noqa: E402 - as above
-from tools.test_report import outcomes_below, read_report  # noqa: E402 - as above
+from handrail.surfaces.cli.self_description.reference_data import cli_reference  # noqa: E402 - as above
+from tools.test_report import outcomes_below, read_reports  # noqa: E402 - as above
 
 RECORD_PATH = os.path.join(ROOT, "src", "handrail", "packed", RECORD_NAME)
-CATALOGUE = os.path.join(ROOT, "src", "handrail", "packed", "cli-reference.json")
-REPORT = "report.xml"
 LIVE_SMOKE = "live_smoke.json"
 UPSTREAMS = {
     "a package index": ("tests/updates/", "tests/host/test_fetching.py"),
@@ -43,8 +42,8 @@ GATED = frozenset({"gated", "dangerous"})
 REPLAYED = "already_used"
 NEVER_REFUSES = frozenset({"hook"})
 """A hook never fails the client that called it: trouble is a line on stderr and exit 0."""
-NEEDS_A_PERSON = frozenset({"run confirm"})
-"""It asks at a terminal of its own, which no recorded call has; test_confirmations.py makes one."""
+NEEDS_A_PERSON = frozenset({"run confirm", "session settle"})
+"""They ask at a terminal of their own, which no recorded call has; their tests make one."""
 NOT_APPLICABLE = frozenset({("update", "--verify")})
 """It needs a signed release and a manager: tests/updates/test_verify.py shows it with both."""
 ENDLESS = "--stream"
@@ -146,8 +145,9 @@ def record_of(directory: str, missing: Sequence[str], digest: str) -> ReadinessR
 
 def _mock_upstream(directory: str) -> Status:
     """Verified when each of them was tried, and no try failed."""
+    reports = [name for name in os.listdir(directory) if name.endswith(".xml")]
     try:
-        results = read_report(os.path.join(directory, REPORT))
+        results = read_reports(os.path.join(directory, name) for name in reports)
     except (OSError, ParseError):
         return "missing"
     tried = [outcomes_below(results, place) for places in UPSTREAMS.values() for place in places]
@@ -170,8 +170,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(given) != 1 or not os.path.isdir(given[0]):
         print("Usage: python tools/readiness.py EVIDENCE_DIR [--write]", file=sys.stderr)
         return 2
-    with open(CATALOGUE, encoding="utf-8") as file:
-        commands = json.load(file)["commands"]
+    commands = cli_reference()["commands"]
     evidence = read_evidence(given[0])
     missing = gaps(commands, evidence)
     record = record_of(given[0], missing, LocalInstallation("", {}).digest())

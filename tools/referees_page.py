@@ -14,14 +14,15 @@ _STATUSES = ("passed", "known", "skipped")
 _INTRODUCTION = """# Referees
 
 What client libraries, test suites and fuzzers by other authors found when they tested the MCP server.
-`uv run python -m tests.referees` lets them all do it again and compares every check with this record.
+`uv run python -m tests.referees` lets them all do it again and compares every check with the record.
+The record is `tests/referees/executed.json`; this page sums it up.
 A party that cannot be installed where the command runs is named with the reason, and the others go on."""
 _MEANING = """`passed` is a check that held.
 `known` is one that fails for a reason given below; when it starts to pass, the entry has to go.
 `skipped` is one that the party found not to apply, or that belongs to an extension which is not offered."""
 _TARGETS = """`product` is the server that users get, behind HTTP.
 `fixtures` are what the official suite calls by name, laid over the product's own server.
-They are judged through the product's door, which answers in one JSON document, and a streaming one."""
+They are judged through the product's door, which answers in one JSON document."""
 
 
 def referees_page() -> str:
@@ -39,8 +40,6 @@ def referees_page() -> str:
         _TARGETS,
         "## Known failures",
         *_known_sections(record),
-        "## Every check",
-        *_check_sections(record),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -58,14 +57,6 @@ def _known_sections(record: dict[str, Any]) -> list[str]:
         assert f"official suite, {target}" in record, f"{target} is not in the record; record it again"
         rows = [(f"`{name}`", reason) for name, reason in sorted(reasons.items())]
         sections += [f"Official suite, {target}:", _table(("check", "why"), rows)]
-    return sections
-
-
-def _check_sections(record: dict[str, Any]) -> list[str]:
-    sections = []
-    for title, entry in sorted(record.items()):
-        lines = [f"- {name} ({status})" for name, status in sorted(entry["checks"].items())]
-        sections += [f"### {title[0].upper()}{title[1:]}", "\n".join(lines)]
     return sections
 
 

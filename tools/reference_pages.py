@@ -10,14 +10,14 @@ from typing import Any, get_args
 import msgspec
 
 from handrail.contract.catalogue import KINDS, Kind
-from handrail.contract.conformance.cli_contract import EXITS
+from handrail.contract.conformance.cli_document import EXITS
 from handrail.engine.events import Event, Fact
 from handrail.runtime.operation import operation
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
-from handrail.surfaces.mcp.code.tool_set import code_tools
-from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema
-from tools import cli_tables
-from tools.cli_reference import cli_reference
+from handrail.surfaces.cli.self_description import command_tables
+from handrail.surfaces.cli.self_description.reference_data import cli_reference
+from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, code_tools
+from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema, tool_definitions
 from tools.page_parts import page, table, type_text
 
 _EFFECTS = {
@@ -45,8 +45,8 @@ _UNTOLD = {
 
 def cli_page() -> str:
     """docs/reference/cli.md"""
-    entries = cli_tables.command_help().values()
-    shared = ", ".join(_code_link(code) for code in cli_tables.SHARED_ERRORS)
+    entries = command_tables.command_help().values()
+    shared = ", ".join(_code_link(code) for code in command_tables.SHARED_ERRORS)
     return page(
         "# Command line",
         "Every command of `handrail`: its flags, its effect, its errors.\n"
@@ -61,10 +61,13 @@ def cli_page() -> str:
                 for one in entries
             ),
         ),
+        "## Effects",
+        "What a call can change.",
+        table(("effect", "what it means"), ([effect, f"It {told}"] for effect, told in _EFFECTS.items())),
         *(_command_section(entry) for entry in entries),
         "## Global flags",
         "They stand anywhere on the line.\nA flag beats its environment variable.",
-        _params_table(cli_tables.global_help(), has_environment=True),
+        _params_table(command_tables.global_help(), has_environment=True),
         "## Parsing",
         "- Names are exact: no prefixes, no case folding.\n"
         "- `--a=b` is the same as `--a b`; `--` ends flags.\n"
@@ -74,29 +77,26 @@ def cli_page() -> str:
         "## Errors of every command",
         f"Beside its own errors every command can answer {shared}.",
         "## Every flag",
-        "A flag, the commands that offer it, and the environment variable that it beats.",
+        "Flags, the commands that offer them, and the environment variable that a flag beats.",
         table(("flag", "commands", "environment"), _flag_rows()),
         "Settings and variables beside flags are on [their own page](settings.md).",
     )
 
 
 def _flag_rows() -> list[list[str]]:
-    """Every flag of every command once, sorted."""
-    shared = {one["name"]: one["environment"] for one in cli_tables.global_help()}
-    commands = cli_tables.commands()
+    """Every flag of every command once, sorted; flags of the same commands share a row."""
+    shared = {one["name"]: one["environment"] for one in command_tables.global_help()}
+    commands = command_tables.commands()
     offered: dict[str, list[str]] = {}
     for path, command in commands.items():
         own = [param["flag"] for param in command["params"] if param["flag"]]
         for flag in (*own, *command["globals"]):
             offered.setdefault(flag, []).append(path)
-    return [
-        [
-            f"`{flag}`",
-            _offering(paths, sorted(commands)),
-            f"`{shared[flag]}`" if shared.get(flag) else "",
-        ]
-        for flag, paths in sorted(offered.items())
-    ]
+    rows: dict[tuple[str, str], list[str]] = {}
+    for flag, paths in sorted(offered.items()):
+        environment = f"`{shared[flag]}`" if shared.get(flag) else ""
+        rows.setdefault((_offering(paths, sorted(commands)), environment), []).append(f"`{flag}`")
+    return [[", ".join(flags), *told] for told, flags in rows.items()]
 
 
 def _offering(paths: Sequence[str], every: Sequence[str]) -> str:
@@ -165,22 +165,20 @@ def events_page() -> str:
     )
 
 
-def mcp_tools_page(definitions: Sequence[dict[str, Any]], code: Sequence[dict[str, Any]]) -> str:
+def mcp_tools_page() -> str:
     """docs/reference/mcp-tools.md"""
     return page(
         "# MCP tools",
         "Every tool of `handrail mcp`, in the order in which clients receive them.\n"
-        "The definitions as clients receive them are in `schemas/mcp-tools.json`.\n"
         "[The MCP server](mcp.md) tells what replies look like.\n"
         "[Build on the MCP server](../how-to/build-on-mcp.md) shows how to use them.",
-        *(_tool_section(definition) for definition in definitions),
+        *(_tool_section(definition) for definition in tool_definitions(start_session=True)),
         "## The code set\n\n"
         "`handrail mcp --set code` serves these five tools instead, for agents without a shell; "
         "one server serves one set.\n"
-        "Their definitions are in `schemas/mcp-code-tools.json`.\n"
         "[Code tools](../explanation/code-tools.md) tells what the answers mean.\n"
         "Each answer has tokens; pass one back as `continuation`, to the tool that `next_actions` names.",
-        *(_tool_section(_with_descriptions(definition)) for definition in code),
+        *(_tool_section(_with_descriptions(definition)) for definition in code_tool_definitions()),
     )
 
 
@@ -197,28 +195,29 @@ def _with_descriptions(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def _command_section(entry: CommandHelp) -> str:
-    parts = [f"## {entry['path']}", f"{entry['summary']}", f"```\n{entry['usage']}\n```"]
-    effect = f"Effect: {entry['effect']}, which {_EFFECTS[entry['effect']]}"
+    """In few lines: what all commands share (the effects, the common errors) has its own section."""
+    facts = [f"Effect: [{entry['effect']}](#effects)"]
     if entry["operation"]:
-        effect += f"\nOperation: `{entry['operation']}`."
+        facts.append(f"operation `{entry['operation']}`")
+    facts.append(_answers(entry["path"]))
     if entry["sort"]:
-        effect += f"\nSorted by {entry['sort']}."
-    parts.append(effect)
+        facts.append(f"sorted by {entry['sort']}")
+    told = [entry["summary"], "; ".join(facts) + "."]
+    own = [code for code in entry["errors"] if code not in command_tables.SHARED_ERRORS]
+    if own:
+        told.append("Errors: " + ", ".join(_code_link(code) for code in own) + ".")
+    parts = [f"## {entry['path']}", "\n".join(told), f"`{entry['usage']}`"]
     if entry["params"]:
         parts.append(_params_table(entry["params"], has_environment=False))
     parts.append("```sh\n" + "\n".join(entry["examples"]) + "\n```")
-    parts.append(_answers(entry["path"]))
-    own = [code for code in entry["errors"] if code not in cli_tables.SHARED_ERRORS]
-    if own:
-        parts.append("Errors: " + ", ".join(_code_link(code) for code in own) + ".")
     return "\n\n".join(parts)
 
 
 def _answers(path: str) -> str:
     told = _catalogue()[path]
     labels = dict.fromkeys(filter(None, (told["output_schema"], told["dry_run_output_schema"])))
-    links = [f"[{label}](answers.md#{label})" for label in labels]
-    return f"Answers: {', with `--dry-run` '.join(links)}."
+    links = [f"[{label}](answers.md)" for label in labels]
+    return f"answers {', with `--dry-run` '.join(links)}"
 
 
 @cache

@@ -52,9 +52,6 @@ MCP: Rows = (
 HTTP: Rows = (
     ("contract.conformance.served", "MOST_ANSWER_BYTES", "An answer that `lafs check --url` judges."),
     ("host.server.http_client", "ANSWER_SECONDS", "How long `lafs check --url` waits for one."),
-    ("runtime.upstreams", "FAILURES_UNTIL_OPEN", "Silences in a row before an upstream is left alone."),
-    ("runtime.upstreams", "OPEN_MS", "For how long."),
-    ("runtime.upstreams", "MOST_UPSTREAMS", "Upstreams that are remembered."),
     ("host.program.updates", "RETRY_MS", "The least wait before an index is asked once more."),
     ("host.program.updates", "LONGEST_RETRY_MS", "The longest wait that an index may ask for."),
     ("surfaces.http.limits", "MOST_BODY_BYTES", "The body of a request."),

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from handrail.host import settings
-from tools import cli_tables
+from handrail.surfaces.cli.self_description import command_tables
 from tools.page_parts import page, table
 
 UNSAID_DEFAULTS = {
@@ -54,7 +54,6 @@ NOT_OURS = {
     "CODEX_HOME": "Where Codex keeps its file, for `setup`; `~/.codex` by default.",
     "XDG_CONFIG_HOME": "Where VS Code, Zed, uv and pip keep their files, for `setup` and `update`.",
     "XDG_CONFIG_DIRS": "Where uv and pip keep those of the machine, for `update`.",
-    "APPDATA": "The same on Windows.",
     "NETRC": "Where users and passwords of hosts are kept, for the index of `update`; `~/.netrc` by default.",
     "UV_*": "Of uv: which index `update` asks; [in which order](../how-to/update.md#which-index-is-asked).",
     "PIP_*": "Of pip: the same.",
@@ -118,14 +117,14 @@ def _defaults(struct: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, 
 
 def documented_variables() -> set[str]:
     """Every variable on the page; a star stands for the rest of a name."""
-    flags = {str(one["environment"]) for one in cli_tables.global_help() if one["environment"]}
+    flags = {str(one["environment"]) for one in command_tables.global_help() if one["environment"]}
     return flags | set(ENVIRONMENT_ONLY) | set(NOT_OURS)
 
 
 def _variable_rows() -> list[list[str]]:
     flags = [
         [f"`{one['environment']}`", f"`{one['name']}`: {one['text']}"]
-        for one in cli_tables.global_help()
+        for one in command_tables.global_help()
         if one["environment"]
     ]
     return sorted([*flags, *([f"`{name}`", text] for name, text in ENVIRONMENT_ONLY.items())])

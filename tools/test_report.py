@@ -1,16 +1,17 @@
-"""What came of every test of a run, read from its JUnit report; as a command, where its time went.
+"""What came of every test, read from the JUnit reports of one or more runs; as a command, where time went.
 
-    python -m tools.test_report .fcc/report.xml
+    python -m tools.test_report .fcc/*.xml
 
 prints the twenty tests that took longest, each with all its parameters, and the twenty files.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
@@ -19,10 +20,10 @@ Results: TypeAlias = dict[str, list[Outcome]]
 SLOWEST = 20
 
 
-def read_report(path: str) -> Results:
-    """Raises OSError, and ElementTree.ParseError when the run was cut off."""
+def read_reports(paths: Iterable[str]) -> Results:
+    """Raises OSError, and ElementTree.ParseError when a run was cut off."""
     found: Results = {}
-    for case in ElementTree.parse(path).iter("testcase"):
+    for case in _cases(paths):
         kinds = {child.tag for child in case}
         outcome: Outcome = "passed"
         if kinds & {"failure", "error"}:
@@ -33,16 +34,20 @@ def read_report(path: str) -> Results:
     return found
 
 
+def _cases(paths: Iterable[str]) -> Iterator[ElementTree.Element]:
+    return itertools.chain.from_iterable(ElementTree.parse(path).iter("testcase") for path in paths)
+
+
 def _node_of(case: ElementTree.Element) -> str:
     file = case.get("classname", "").replace(".", "/") + ".py"
     return f"{file}::{case.get('name', '').partition('[')[0]}"
 
 
-def slowest(path: str) -> list[str]:
-    """Lines that say where the time went. Raises OSError and ElementTree.ParseError as `read_report` does."""
+def slowest(paths: Iterable[str]) -> list[str]:
+    """Lines that say where the time went. Raises what `read_reports` raises."""
     seconds: defaultdict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
-    for case in ElementTree.parse(path).iter("testcase"):
+    for case in _cases(paths):
         node = _node_of(case)
         for place in (node, node.partition("::")[0], ""):
             seconds[place] += float(case.get("time", "0"))
@@ -73,10 +78,10 @@ def outcomes_below(results: Results, place: str) -> list[Outcome]:
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 2 for a wrong call."""
-    if len(arguments) != 1:
-        print("Usage: python -m tools.test_report REPORT.xml", file=sys.stderr)
+    if not arguments:
+        print("Usage: python -m tools.test_report REPORT.xml...", file=sys.stderr)
         return 2
-    print("\n".join(slowest(arguments[0])))
+    print("\n".join(slowest(arguments)))
     return 0
 
 

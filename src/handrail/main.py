@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.reading.parse import Parsed, Problem
     from handrail.surfaces.cli.run import CommandParts
-    from handrail.surfaces.http.app import McpApp
+    from handrail.surfaces.http.app import AnswerMcp
     from handrail.surfaces.http.calls import Served
     from handrail.surfaces.http.companions.agent_card import A2aCalls, InThread
     from handrail.surfaces.mcp.adapter import Adapter
@@ -55,18 +55,18 @@ def console(script: str = "", *added: str) -> "NoReturn":
 
 
 def js_scan() -> "NoReturn":
-    """The console script `js-scan`: `handrail scan` on JavaScript, with the bare document of CONT."""
-    console("scan", "--languages", "javascript")
+    """The console script `js-scan`: that command on JavaScript, with the bare document of CONT."""
+    console("js-scan", "--languages", "javascript")
 
 
 def js_edit() -> "NoReturn":
-    """The console script `js-edit`: `handrail edit` on JavaScript, with the bare document of CONT."""
-    console("edit", "--languages", "javascript")
+    """The console script `js-edit`: that command on JavaScript, with the bare document of CONT."""
+    console("js-edit", "--languages", "javascript")
 
 
 def js_tools() -> "NoReturn":
-    """The console script `js-tools`: `handrail tools` with the bare document of CONT."""
-    console("tools")
+    """The console script `js-tools`: that command with the bare document of CONT."""
+    console("js-tools")
 
 
 def main(script: str = "", *added: str) -> int:
@@ -150,6 +150,10 @@ def _command_parts(secrets: "Secrets") -> "CommandParts":
 
 
 def _help_text(words: str, width: int) -> str:
+    if not words:
+        from handrail.surfaces.cli.self_description.front_page import front_page
+
+        return front_page(width)
     from handrail.surfaces.cli.self_description.help import help_text
 
     return help_text(words, width)
@@ -345,7 +349,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
 
 
 def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
-    """`serve` and `console`. The MCP app is made here and handed over, so that no surface knows another."""
+    """`serve` and `console`. The MCP door is made here and handed over, so that no surface knows another."""
     from importlib.util import find_spec
 
     from msgspec.structs import replace
@@ -369,13 +373,14 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
     options = ServeOptions(command=path, opens_browser=opens, store=home_directory(environment), **given)
     mvi: Any = parsed.options.get("mvi", "standard")
 
-    def build_mcp(runtime: "Runtime", port: int) -> "McpApp":
+    def build_mcp(runtime: "Runtime") -> "AnswerMcp":
         from handrail.runtime.permission import announce_process
         from handrail.surfaces.mcp.adapter import Adapter
-        from handrail.surfaces.mcp.over_http import HttpApp, build_server, loopback_authorities
+        from handrail.surfaces.mcp.over_http import HttpDoor
 
-        announce_process(runtime, "http", tuple(Adapter(runtime).tools))
-        return HttpApp(build_server(runtime, mvi=mvi), loopback_authorities(port))
+        adapter = Adapter(runtime, mvi=mvi)
+        announce_process(runtime, "http", tuple(adapter.tools))
+        return HttpDoor(adapter).answer
 
     def build_a2a(served: "Served", in_thread: "InThread") -> "A2aCalls":
         from handrail.surfaces.http.companions.a2a_calls import Calls

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from handrail.ports.server import HttpClient, ServerPlace
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
-    from handrail.runtime.upstreams import Upstreams
 
 
 def home_directory(environment: Mapping[str, str]) -> str:
@@ -52,17 +51,16 @@ def build_runtime(
         known.register(secret.encode(errors="surrogateescape"))
     worktree = _Late(lambda: _worktree(place, environment))
     processes = _Late(lambda: _mcp_processes(place))
-    upstreams = _Late(_upstreams)
     return Runtime(
         log=cast(EventLog, _Late(lambda: _log(place))),
         keys=FileKeyring(place, randomness, secret, known),
         clock=SystemClock(),
         randomness=randomness,
         library=cast(WorkflowLibrary, _Late(lambda: _library(place))),
-        workspace=LocalWorkspace(environment),
+        workspace=LocalWorkspace(environment, place),
         incidents=cast(Incidents, _Late(lambda: _incidents(place, known))),
         confirmed=cast(ConfirmedTokens, _Late(lambda: _confirmed(place))),
-        authored=cast(AuthoredFiles, _Late(_authored)),
+        authored=cast(AuthoredFiles, _Late(lambda: _authored(place))),
         settings=LocalSettings(place, environment),
         keeper=lambda: _keeper(place),
         proof=lambda: _proof(place),
@@ -72,8 +70,7 @@ def build_runtime(
         places=ProjectPlaceFiles(place),
         audit=AuditFiles(place, known),
         secrets=known,
-        updates=lambda: _updates(place, environment, known, cast("Upstreams", upstreams)),
-        upstreams=lambda: cast("Upstreams", upstreams),
+        updates=lambda: _updates(place, environment, known),
         provenance=lambda: _provenance(environment),
         clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
@@ -185,10 +182,10 @@ def _confirmed(place: str) -> ConfirmedTokens:
     return ConfirmedTokenFiles(place)
 
 
-def _authored() -> AuthoredFiles:
+def _authored(place: str) -> AuthoredFiles:
     from handrail.host.authored_files import ProjectFiles
 
-    return ProjectFiles()
+    return ProjectFiles(place)
 
 
 def _installation(place: str, environment: Mapping[str, str]) -> Installation:
@@ -227,20 +224,10 @@ def _http_client() -> HttpClient:
     return LocalHttpClient()
 
 
-def _updates(place: str, environment: Mapping[str, str], known: Secrets, upstreams: Upstreams) -> Updates:
+def _updates(place: str, environment: Mapping[str, str], known: Secrets) -> Updates:
     from handrail.host.program.updates import LocalUpdates
 
-    return LocalUpdates(place, environment, known, upstreams)
-
-
-def _upstreams() -> Upstreams:
-    """One for the whole process: a breaker remembers from call to call."""
-    from handrail.runtime.upstreams import Upstreams
-
-    def tell(line: str) -> None:
-        os.write(2, line.encode("ascii", "backslashreplace") + b"\n")
-
-    return Upstreams(SystemClock().monotonic_ms, tell)
+    return LocalUpdates(place, environment, known)
 
 
 def _provenance(environment: Mapping[str, str]) -> Provenance:

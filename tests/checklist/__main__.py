@@ -1,9 +1,10 @@
 """Every promise, judged by what came of the tests that show it.
 
-    python -m tests.checklist .fcc/report.xml
+    python -m tests.checklist .fcc/*.xml
 
-reads the JUnit report of a run of the whole suite. The table is the manifest of tests/journeys/promises/ with
-the marks of the tests, and there is no other. Exit 1 when a promise is broken or nothing showed it.
+reads the JUnit reports of the runs that together are the whole suite. The table is the manifest of
+tests/journeys/promises/ with the marks of the tests, and there is no other.
+Exit 1 when a promise is broken or nothing showed it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Literal
 
 from tests.house.promise_marks import shown_by_tests
 from tests.journeys.promises.manifest import PROMISES
-from tools.test_report import Results, outcomes_below, read_report
+from tools.test_report import Results, outcomes_below, read_reports
 
 Verdict = Literal["kept", "broken", "not shown"]
 
@@ -29,10 +30,10 @@ def verdict(tests: Sequence[str], results: Results) -> Verdict:
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 1 for a promise that is not kept, 2 for a wrong call."""
-    if len(arguments) != 1:
-        print("Usage: python -m tests.checklist REPORT.xml", file=sys.stderr)
+    if not arguments:
+        print("Usage: python -m tests.checklist REPORT.xml...", file=sys.stderr)
         return 2
-    results, tests = read_report(arguments[0]), shown_by_tests()
+    results, tests = read_reports(arguments), shown_by_tests()
     verdicts = {promise: verdict(tests[promise.id], results) for promise in PROMISES}
     for promise, told in verdicts.items():
         if told != "kept":

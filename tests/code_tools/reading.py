@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from handrail.code_tools.facts.join import Found, Project, Symbol
 from handrail.code_tools.facts.model import NONE, FileFacts
-from handrail.code_tools.facts.source import MemorySource
 from handrail.code_tools.languages.extensions import language_of
 from handrail.code_tools.languages.reading import read_facts
+from tests.code_tools.memory_source import MemorySource
 
 MARK = "^"
 

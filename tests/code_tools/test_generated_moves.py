@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from handrail.code_tools.facts.join import Project
 from tests.code_tools.programs import PROGRAMS, PROJECTS
 from tests.code_tools.reading import list_found, project_of
 from tests.code_tools.test_generated_programs import symbols
+
+pytestmark = pytest.mark.thorough
 
 SAME_EACH_TIME = settings(derandomize=True)
 

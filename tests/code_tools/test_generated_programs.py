@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from handrail.code_tools.facts.join import Project, Style, Symbol
 from handrail.code_tools.facts.model import NONE
 from tests.code_tools.programs import PROJECTS
 from tests.code_tools.reading import project_of
+
+pytestmark = pytest.mark.thorough
 
 SAME_EACH_TIME = settings(derandomize=True)
 NEW_NAME = "fresh"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import symtable
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from handrail.code_tools.edit.rename import plan_rename
 from tests.code_tools.python_programs import PYTHON_PROJECTS
 from tests.code_tools.reading import project_of
 from tests.code_tools.test_generated_programs import NEW_NAME, apply, partitions, symbols
+
+pytestmark = pytest.mark.thorough
 
 SAME_EACH_TIME = settings(
     max_examples=30, suppress_health_check=[HealthCheck.filter_too_much], derandomize=True

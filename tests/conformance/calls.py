@@ -77,8 +77,8 @@ class Called:
 
     def _find_code_tokens(self) -> None:
         """A continuation token is good in one checkout, and this copy is another than the template."""
-        found = self.tool.data("scan", "--search", "greet", "--ai-mode")
-        rename = ("edit", "--file", "src/app.js", "--rename", "greet", "--to", "welcome")
+        found = self.tool.data("js-scan", "--search", "greet", "--ai-mode")
+        rename = ("js-edit", "--file", "src/app.js", "--rename", "greet", "--to", "welcome")
         preview = self.tool.data(*rename, "--ai-mode")
         self.names |= {
             "SCAN_TOKEN": found["continuation_tokens"]["analyze:0"],
@@ -90,8 +90,8 @@ class Called:
         first = self.tool.data(*BEGUN.split())
         former = first["continuation_tokens"]["continue"]
         report = ("--notes", "The first is done.")
-        second = self.tool.data("tools", "--workflow-resume", former, *report)
-        rename = self.tool.data("tools", "--workflow", "rename.json")
+        second = self.tool.data("js-tools", "--workflow-resume", former, *report)
+        rename = self.tool.data("js-tools", "--workflow", "rename.json")
         self.names |= {
             "FORMER_TOKEN": former,
             "RESUME_TOKEN": second["continuation_tokens"]["continue"],

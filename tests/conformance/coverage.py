@@ -7,13 +7,13 @@ Run after the tests with `HANDRAIL_FCC` set to that directory; each test worker 
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from tools.readiness import CATALOGUE, by_leaf, flags_of, gaps, read_evidence, taken_flags
+from handrail.surfaces.cli.self_description.reference_data import cli_reference
+from tools.readiness import by_leaf, flags_of, gaps, read_evidence, taken_flags
 
 COLUMNS = "{:<20} {:>6} {:>6} {:>9} {:>9}  {}"
 
@@ -45,8 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1 or not os.path.isdir(arguments[0]):
         print("Usage: python -m tests.conformance.coverage EVIDENCE_DIR", file=sys.stderr)
         return 2
-    with open(CATALOGUE, encoding="utf-8") as file:
-        commands = json.load(file)["commands"]
+    commands = cli_reference()["commands"]
     evidence = read_evidence(arguments[0])
     missing = gaps(commands, evidence)
     print("\n".join(table(commands, evidence)))

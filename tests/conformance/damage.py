@@ -105,7 +105,7 @@ def older_session(tool: ForkedTool, names: Names) -> None:
     )
 
 
-BEGUN = "tools --workflow my-refactor.json --request-id begun"
+BEGUN = "js-tools --workflow my-refactor.json --request-id begun"
 
 
 def older_file_run(tool: ForkedTool, names: Names) -> None:
@@ -170,7 +170,7 @@ def changed_start(tool: ForkedTool, names: Names) -> None:
 
 
 def _began(tool: ForkedTool) -> str:
-    reply = tool.data("session", "start", "--request-id", "began", "--goal", "Beginning")
+    reply = tool.data("session", "note", "--request-id", "began", "--goal", "Beginning")
     return str(reply["session"]["sessionId"])
 
 

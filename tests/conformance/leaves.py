@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance import damage
-from tests.conformance.code_leaves import CODE_LEAVES
+from tests.conformance.code_leaves import CODE_LEAVES, RUN_FILE, leaves_under_code
 from tests.conformance.console_leaves import CONSOLE_LEAVES
 from tests.conformance.leaf_forms import (
     BAD_ACK,
@@ -26,6 +26,7 @@ CHECK = "check run tests --session SESSION_ID --quiet"
 LEAVES: dict[str, Leaf] = {
     **CONSOLE_LEAVES,
     **CODE_LEAVES,
+    **RUN_FILE,
     "workflow list": Leaf(
         line=words("workflow list"),
         further=(
@@ -90,6 +91,22 @@ LEAVES: dict[str, Leaf] = {
         ways=paged("workflow builtins"),
     ),
     "workflow schema": Leaf(line=words("workflow schema")),
+    "workflow convert": Leaf(
+        line=words("workflow convert my_check.json --to md --out made.md"),
+        further=(words("workflow convert wr.small_change --to yaml"),),
+        ways={
+            "WORKFLOW_INVALID": says("workflow convert broken.json --to md"),
+            "WORKFLOW_NOT_FOUND": says("workflow convert wr.nope --to md"),
+        },
+    ),
+    "workflow fmt": Leaf(
+        line=words("workflow fmt my_check.json --out made.json"),
+        further=(words("workflow fmt wr.small_change"),),
+        ways={
+            "WORKFLOW_INVALID": says("workflow fmt broken.json"),
+            "WORKFLOW_NOT_FOUND": says("workflow fmt wr.nope"),
+        },
+    ),
     "workflow new": Leaf(
         line=words("workflow new project.my_new"),
         further=(words("workflow new project.other --to drafts --template loop --dry-run"),),
@@ -260,53 +277,53 @@ LEAVES: dict[str, Leaf] = {
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
         },
     ),
-    "scan": Leaf(
-        line=words("scan --search greet"),
+    "js-scan": Leaf(
+        line=words("js-scan --search greet"),
         further=(
-            words("scan --search greet --scope src --kind function,class --exported --limit 5 --ai-mode"),
-            words("scan --search gre --text --hash 0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f"),
-            words("scan --analyze polish"),
-            words("scan --trace polish --depth 2"),
-            words("scan --trace greet --down"),
-            words("scan --ripple polish"),
-            words("scan --outline src/app.js --languages javascript"),
-            words("scan --deps src/main.js"),
-            ("scan", "--continuation", "SCAN_TOKEN", "--refresh", "--refetch"),
+            words("js-scan --search greet --scope src --kind function,class --exported --limit 5 --ai-mode"),
+            words("js-scan --search gre --text --hash 0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f"),
+            words("js-scan --analyze polish"),
+            words("js-scan --trace polish --depth 2"),
+            words("js-scan --trace greet --down"),
+            words("js-scan --ripple polish"),
+            words("js-scan --outline src/app.js --languages javascript"),
+            words("js-scan --deps src/main.js"),
+            ("js-scan", "--continuation", "SCAN_TOKEN", "--refresh", "--refetch"),
         ),
         ways={
-            "E_NOT_FOUND": says("scan --analyze nowhere"),
-            "INVALID_TOKEN": says("scan --continuation nonsense"),
-            "TOKEN_EXPIRED": Way(line=("scan", "--continuation", "SCAN_TOKEN"), plant="later"),
-            "ACTION_NOT_ALLOWED": Way(line=("scan", "--continuation", "APPLY_TOKEN")),
-            "KEYRING_INVALID": wrong(damage.keyring, "scan --search greet --ai-mode"),
-            "E_CONFLICT": says("scan --search greet", plant="restless"),
+            "E_NOT_FOUND": says("js-scan --analyze nowhere"),
+            "INVALID_TOKEN": says("js-scan --continuation nonsense"),
+            "TOKEN_EXPIRED": Way(line=("js-scan", "--continuation", "SCAN_TOKEN"), plant="later"),
+            "ACTION_NOT_ALLOWED": Way(line=("js-scan", "--continuation", "APPLY_TOKEN")),
+            "KEYRING_INVALID": wrong(damage.keyring, "js-scan --search greet --ai-mode"),
+            "E_CONFLICT": says("js-scan --search greet", plant="restless"),
         },
     ),
-    "edit": Leaf(
-        line=words("edit --file src/app.js --locate greet"),
+    "js-edit": Leaf(
+        line=words("js-edit --file src/app.js --locate greet"),
         further=(
-            words("edit --file src/app.js --context greet --ai-mode"),
-            words("edit --file src/app.js --rename greet --to welcome"),
-            words("edit --file src/app.js --names greet,polish --languages javascript,python"),
-            words("edit --extract polish --to-module src/polish.js"),
-            words("edit --move polish --to-module src/polish.js --export-needs"),
-            words("edit --file src/app.js --replace greet --with-file greet.txt"),
-            words("edit --span 0:60 --file src/app.js --hash 0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f"),
-            words("edit --changes changes.json"),
+            words("js-edit --file src/app.js --context greet --ai-mode"),
+            words("js-edit --file src/app.js --rename greet --to welcome"),
+            words("js-edit --file src/app.js --names greet,polish --languages javascript,python"),
+            words("js-edit --extract polish --to-module src/polish.js"),
+            words("js-edit --move polish --to-module src/polish.js --export-needs"),
+            words("js-edit --file src/app.js --replace greet --with-file greet.txt"),
+            words("js-edit --span 0:60 --file src/app.js --hash 0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f"),
+            words("js-edit --changes changes.json"),
         ),
-        once=(("edit", "--continuation", "APPLY_TOKEN", "--fix", "--refresh", "--refetch"),),
+        once=(("js-edit", "--continuation", "APPLY_TOKEN", "--fix", "--refresh", "--refetch"),),
         ways={
-            "E_NOT_FOUND": says("edit --file src/app.js --locate nowhere"),
-            "EDIT_REFUSED": says("edit --file src/app.js --rename greet --to 9"),
-            "E_CONFIRMATION_REQUIRED": says("edit --file src/app.js --rename greet --to welcome --fix"),
-            "INVALID_TOKEN": says("edit --continuation nonsense"),
-            "TOKEN_EXPIRED": Way(line=("edit", "--continuation", "APPLY_TOKEN", "--fix"), plant="later"),
-            "ACTION_NOT_ALLOWED": Way(line=("edit", "--continuation", "SCAN_TOKEN")),
+            "E_NOT_FOUND": says("js-edit --file src/app.js --locate nowhere"),
+            "EDIT_REFUSED": says("js-edit --file src/app.js --rename greet --to 9"),
+            "E_CONFIRMATION_REQUIRED": says("js-edit --file src/app.js --rename greet --to welcome --fix"),
+            "INVALID_TOKEN": says("js-edit --continuation nonsense"),
+            "TOKEN_EXPIRED": Way(line=("js-edit", "--continuation", "APPLY_TOKEN", "--fix"), plant="later"),
+            "ACTION_NOT_ALLOWED": Way(line=("js-edit", "--continuation", "SCAN_TOKEN")),
             "RESULTS_STALE": Way(
-                line=("edit", "--continuation", "APPLY_TOKEN", "--fix"), damage=damage.changed_source
+                line=("js-edit", "--continuation", "APPLY_TOKEN", "--fix"), damage=damage.changed_source
             ),
-            "KEYRING_INVALID": wrong(damage.keyring, "edit --file src/app.js --locate greet --ai-mode"),
-            "E_CONFLICT": says("edit --file src/app.js --locate greet", plant="restless"),
+            "KEYRING_INVALID": wrong(damage.keyring, "js-edit --file src/app.js --locate greet --ai-mode"),
+            "E_CONFLICT": says("js-edit --file src/app.js --locate greet", plant="restless"),
         },
     ),
     "session list": Leaf(
@@ -314,18 +331,19 @@ LEAVES: dict[str, Leaf] = {
         further=(
             words("session list --workflow wr.small_change --status in_progress --limit 500"),
             ("session", "list", "--limit", "1", "--cursor", "CURSOR"),
+            words("session list --needs"),
             words("session list --since 2020-01-01T00:00:00Z --until 2999-01-01T00:00:00Z --query change"),
         ),
         ways=paged("session list"),
     ),
-    "session gaps": Leaf(
-        line=words("session gaps"),
+    "session needs --gaps": Leaf(
+        line=words("session needs --gaps"),
         further=(
-            words("session gaps --only open --severity warning --workflow wr.small_change --limit 1"),
-            words("session gaps --session SESSION_ID --limit 1"),
-            ("session", "gaps", "--limit", "1", "--cursor", "CURSOR"),
+            words("session needs --gaps --only open --severity warning --workflow wr.small_change --limit 1"),
+            words("session needs --gaps --session SESSION_ID --limit 1"),
+            ("session", "needs", "--gaps", "--limit", "1", "--cursor", "CURSOR"),
         ),
-        ways=paged("session gaps"),
+        ways=paged("session needs --gaps"),
     ),
     "session show": Leaf(
         line=words("session show SESSION_ID"),
@@ -389,19 +407,20 @@ LEAVES: dict[str, Leaf] = {
             "STORE_PERMISSION_DENIED": says("session resume", plant="disk denied"),
         },
     ),
-    "session start": Leaf(
-        line=("session", "start", "--goal", "Look around first"),
+    "session note": Leaf(
+        line=("session", "note", "--goal", "Look around first"),
         key=("--request-id", "chat-7"),
         ways={
-            "FEATURE_DISABLED": wrong(damage.feature_off, "session start --request-id k"),
-            "SESSION_LOCKED": wrong(damage.locked_start, "session start --request-id began", "impatient"),
-            "SESSION_NOT_HEALTHY": wrong(damage.changed_start, "session start --request-id began"),
+            "FEATURE_DISABLED": wrong(damage.feature_off, "session note --request-id k"),
+            "SESSION_LOCKED": wrong(damage.locked_start, "session note --request-id began", "impatient"),
+            "SESSION_NOT_HEALTHY": wrong(damage.changed_start, "session note --request-id began"),
         },
     ),
     "session delete": Leaf(
         line=words("session delete --ids SESSION_ID,OTHER_ID"),
         dangerous=("--dangerous",),
         ways={
+            "E_NOT_FOUND": says(f"session delete --ids {NOWHERE} --dangerous --dry-run"),
             "SESSION_LOCKED": wrong(
                 damage.locked,
                 "session delete --ids SESSION_ID --dangerous --confirm CONFIRM_TOKEN",
@@ -426,32 +445,32 @@ LEAVES: dict[str, Leaf] = {
         },
         page=words(DELTA),
     ),
-    "preferences show": Leaf(
-        line=words("preferences show"),
-        further=(words("preferences show --session SESSION_ID"),),
+    "settings show --preferences": Leaf(
+        line=words("settings show --preferences"),
+        further=(words("settings show --preferences --session SESSION_ID"),),
         ways={
-            "SESSION_NOT_FOUND": says(f"preferences show --session {NOWHERE}"),
-            **of_one_session("preferences show --session SESSION_ID"),
+            "SESSION_NOT_FOUND": says(f"settings show --preferences --session {NOWHERE}"),
+            **of_one_session("settings show --preferences --session SESSION_ID"),
         },
     ),
-    "preferences set": Leaf(
-        line=words("preferences set --autonomy guided"),
+    "settings set": Leaf(
+        line=words("settings set --autonomy guided"),
         further=(
-            words("preferences set --session SESSION_ID --risk-policy balanced --dry-run"),
-            words("preferences set --preset full_auto_with_stops --dry-run"),
+            words("settings set --session SESSION_ID --risk-policy balanced --dry-run"),
+            words("settings set --preset full_auto_with_stops --dry-run"),
         ),
         ways={
-            "SESSION_NOT_FOUND": says(f"preferences set --session {NOWHERE} --autonomy guided --dry-run"),
+            "SESSION_NOT_FOUND": says(f"settings set --session {NOWHERE} --autonomy guided --dry-run"),
             "SESSION_LOCKED": wrong(
                 damage.locked,
-                "preferences set --session SESSION_ID --autonomy guided --confirm CONFIRM_TOKEN",
+                "settings set --session SESSION_ID --autonomy guided --confirm CONFIRM_TOKEN",
                 "impatient",
             ),
             "SESSION_NOT_HEALTHY": wrong(
                 damage.changed_notes,
-                "preferences set --session SESSION_ID --autonomy guided --confirm CONFIRM_TOKEN",
+                "settings set --session SESSION_ID --autonomy guided --confirm CONFIRM_TOKEN",
             ),
-            **of_one_session("preferences set --session SESSION_ID --autonomy guided --dry-run"),
+            **of_one_session("settings set --session SESSION_ID --autonomy guided --dry-run"),
         },
     ),
     "settings show": Leaf(line=words("settings show")),
@@ -461,6 +480,7 @@ LEAVES: dict[str, Leaf] = {
         further=(words("store verify --ids SESSION_ID,OTHER_ID --report-only"),),
         ways={
             "SESSION_NOT_FOUND": says(f"store verify --ids {NOWHERE}"),
+            "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event, "store verify --ids SESSION_ID"),
             "E_INTEGRITY": wrong(damage.changed_notes),
         },
     ),
@@ -505,6 +525,7 @@ LEAVES: dict[str, Leaf] = {
     ),
     "context": Leaf(line=words("context")),
     "doctor": Leaf(line=words("doctor --offline"), further=(words("doctor --checks store,keyring"),)),
+    "version": Leaf(line=words("version")),
     "changelog": Leaf(line=words("changelog"), further=(words("changelog --since 0.0.1"),)),
     "completion": Leaf(line=words("completion --shell bash")),
     "setup": Leaf(
@@ -532,5 +553,6 @@ LEAVES: dict[str, Leaf] = {
         },
     ),
 }
+LEAVES |= leaves_under_code(LEAVES["js-scan"], LEAVES["js-edit"])
 NO_DOCUMENT = ("console", "demo", "hook", "mcp", "serve")
 """Protocols and a show: their own tests stand for what they write."""

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER
 from handrail.event_log.files.disk import Disk
-from handrail.host.worktree.listing import contents
+from handrail.host.worktree import list_files
 from handrail.operations import removing
 from handrail.ports.store import ProofPart
 from handrail.projections import ledger
@@ -55,7 +55,7 @@ def _later() -> None:
 
 def _restless() -> None:
     """Files are other ones each time that they are read."""
-    vars(contents)["matches"] = lambda *_: False
+    vars(list_files)["matches"] = lambda *_: False
 
 
 def _proof(*problems: str) -> Callable[[], None]:

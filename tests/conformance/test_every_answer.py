@@ -17,6 +17,8 @@ from tests.conformance.seeded import Seeded, state_of
 from tests.conformance.test_every_declaration import a_call
 from tests.surfaces.cli.tool import checked_document, strict_json
 
+pytestmark = pytest.mark.thorough
+
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{3})?Z")
 LIKE_A_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}.*")
 ID_KEY = re.compile(r"(.*_)?ids?|.*Ids?|target|targets")

@@ -13,6 +13,8 @@ from tests.conformance.seeded import Seeded
 from tests.conformance.test_every_declaration import a_call
 from tests.surfaces.cli.tool import Ran, checked_document, strict_json
 
+pytestmark = pytest.mark.thorough
+
 LEVELS = ("minimal", "standard", "full")
 BUDGETS = (
     ("items=1", ()),

@@ -15,6 +15,8 @@ from tests.conformance.fuzzed import judged, line_of
 from tests.conformance.seeded import Seeded
 from tests.surfaces.cli.tool import Ran, Tool
 
+pytestmark = pytest.mark.thorough
+
 SEED = 20_261_115
 LOTS, LINES = 10, 500
 PROCESSES = 60

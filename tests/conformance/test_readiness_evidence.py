@@ -13,7 +13,7 @@ from tests.checklist.__main__ import verdict
 from tests.conformance import coverage
 from tests.conformance.recorder import VARIABLE, evidence, record
 from tools.readiness import ROOT, UPSTREAMS, gaps, main, read_evidence, record_of
-from tools.test_report import Outcome, Results, read_report, slowest
+from tools.test_report import Outcome, Results, read_reports, slowest
 
 COMMAND: dict[str, Any] = {
     "path": "session list",
@@ -257,14 +257,14 @@ def test_a_report_tells_where_the_time_went(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     report.write_text(f"<testsuite>{''.join(rows)}</testsuite>", encoding="utf-8")
 
-    assert [line.split() for line in slowest(str(report))] == [
+    assert [line.split() for line in slowest([str(report)])] == [
         ["4.8", "s", "in", "3", "tests"],
         ["4.5", "s", "2", "tests/a.py::test_slow"],
         ["0.2", "s", "1", "tests/b.py::test_quick"],
         ["4.5", "s", "2", "tests/a.py"],
         ["0.2", "s", "1", "tests/b.py"],
     ]
-    assert read_report(str(report))["tests/a.py::test_slow"] == ["passed", "passed"]
+    assert read_reports([str(report)] * 2)["tests/b.py::test_quick"] == ["passed", "passed"]
 
 
 def test_every_place_where_an_upstream_is_tried_exists() -> None:

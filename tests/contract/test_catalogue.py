@@ -9,26 +9,8 @@ import pytest
 from handrail.contract import catalogue
 from handrail.contract.catalogue import KINDS, Kind
 from handrail.contract.registered import REGISTRY, type_uri
+from tests.surfaces.cli.tool import CORE_CODES
 
-# CLI section 6: code, exit status, retryable. Frozen for every tool that follows CLI.
-CORE = {
-    "E_USAGE": (2, False),
-    "E_VALIDATION": (2, False),
-    "E_NOT_FOUND": (3, False),
-    "E_AUTH": (4, False),
-    "E_FORBIDDEN": (4, False),
-    "E_CONFIG": (4, False),
-    "E_CONFIRMATION_REQUIRED": (5, False),
-    "E_CONFLICT": (6, False),
-    "E_NETWORK": (7, True),
-    "E_RATE_LIMITED": (7, True),
-    "E_SERVER": (7, True),
-    "E_TIMEOUT": (8, True),
-    "E_INTEGRITY": (1, False),
-    "E_IO": (1, False),
-    "E_INTERRUPTED": (130, True),
-    "E_UNKNOWN": (1, False),
-}
 EXTENSION = {"E_HUMAN_REQUIRED": (9, False)}
 
 # LAFS error registry: code, category, retryable, agentAction.
@@ -224,12 +206,12 @@ def test_every_kind_that_is_defined_is_listed_under_its_own_name() -> None:
 def test_the_native_rows_are_the_frozen_core_and_one_extension() -> None:
     native = {kind.code: (kind.exit_status, kind.is_retryable) for kind in ROWS if kind.code.startswith("E_")}
 
-    assert native == CORE | EXTENSION
+    assert native == CORE_CODES | EXTENSION
 
 
 @named(ROWS)
 def test_a_row_takes_exit_and_retry_from_its_native_code(kind: Kind) -> None:
-    assert (kind.exit_status, kind.is_retryable) == (CORE | EXTENSION)[kind.native]
+    assert (kind.exit_status, kind.is_retryable) == (CORE_CODES | EXTENSION)[kind.native]
 
 
 @named(ROWS)

@@ -11,26 +11,7 @@ import pytest
 
 from handrail.contract.catalogue import KINDS
 from tests.house.tree import ROOT
-
-CORE = {
-    "E_USAGE": (2, False),
-    "E_VALIDATION": (2, False),
-    "E_NOT_FOUND": (3, False),
-    "E_AUTH": (4, False),
-    "E_FORBIDDEN": (4, False),
-    "E_CONFIG": (4, False),
-    "E_CONFIRMATION_REQUIRED": (5, False),
-    "E_CONFLICT": (6, False),
-    "E_NETWORK": (7, True),
-    "E_RATE_LIMITED": (7, True),
-    "E_SERVER": (7, True),
-    "E_TIMEOUT": (8, True),
-    "E_INTEGRITY": (1, False),
-    "E_IO": (1, False),
-    "E_INTERRUPTED": (130, True),
-    "E_UNKNOWN": (1, False),
-}
-"""CLI section 6: exit status and whether the same call may be sent again."""
+from tests.surfaces.cli.tool import CORE_CODES
 
 ENVELOPE = {
     "success": ["ok", "schema_version", "data", "meta"],
@@ -64,7 +45,7 @@ def published(name: str) -> Any:
 def test_the_core_codes_are_those_of_the_specification() -> None:
     core = published("contract.json")["error_codes"]["core"]
 
-    assert {code: (row["exit"], row["retryable"]) for code, row in core.items()} == CORE
+    assert {code: (row["exit"], row["retryable"]) for code, row in core.items()} == CORE_CODES
 
 
 @pytest.mark.promise("cli.contract-published")
@@ -111,7 +92,7 @@ def test_an_extension_never_redefines_the_core() -> None:
 
     for code, row in extension["error_codes"].items():
         assert re.fullmatch("E_[A-Z_]+", code)
-        assert code not in CORE
+        assert code not in CORE_CODES
         assert set(row) == {"exit", "retryable"}
         assert (row["exit"] == 9) == (code == "E_HUMAN_REQUIRED")
 
@@ -119,7 +100,9 @@ def test_an_extension_never_redefines_the_core() -> None:
 @pytest.mark.promise("cli.core-frozen")
 def test_a_domain_code_behaves_as_the_native_code_it_travels_under() -> None:
     extension = published("contract-ext.json")
-    natives = CORE | {code: (row["exit"], row["retryable"]) for code, row in extension["error_codes"].items()}
+    natives = CORE_CODES | {
+        code: (row["exit"], row["retryable"]) for code, row in extension["error_codes"].items()
+    }
 
     assert extension["domain_codes"]
     for code, row in extension["domain_codes"].items():

@@ -175,6 +175,7 @@ def test_fast_counting_agrees_with_the_unicode_rules(text: str) -> None:
     assert estimate_tokens([text]) == ceil(3 + max(1, clusters / 4))
 
 
+@pytest.mark.thorough
 def test_every_code_point_that_is_counted_alone_never_joins_another() -> None:
     alone = regex.compile(f"[{estimate._ALONE}]")
     may_stand_alone = regex.compile(
@@ -186,6 +187,7 @@ def test_every_code_point_that_is_counted_alone_never_joins_another() -> None:
     assert [hex(ord(each)) for each in characters if not may_stand_alone.match(each)] == []
 
 
+@pytest.mark.thorough
 def test_every_code_point_that_is_taken_to_join_always_joins() -> None:
     joins = regex.compile(f"[{estimate._JOINS}]")
     characters = [chr(code) for code in range(0x110000) if joins.match(chr(code))]

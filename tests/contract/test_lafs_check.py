@@ -14,7 +14,7 @@ from handrail.contract.conformance.check import (
     check,
     kind_of,
 )
-from handrail.contract.conformance.report import Tier
+from handrail.contract.conformance.rules import Tier
 from handrail.contract.envelopes.cli import to_cli
 from handrail.contract.envelopes.lafs import expand_minimal, to_lafs
 from handrail.contract.json.strict import decode_json

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from handrail.contract.json.canonical import digest
-from handrail.demo.orders import Moment, Report
+from handrail.demo.processes import Moment, Report
 from handrail.demo.scene import Answer, Broken, LogFacts, Narrator, Scene
 from handrail.demo.story import (
     CHANGED,
@@ -76,7 +76,7 @@ class GivenScene(Scene):
         self._looks: Iterator[LogFacts] = iter(looks)
 
     def new_agent(self) -> None:
-        self.agents += 1
+        pass
 
     def kill_agent(self) -> None:
         self.kills += 1

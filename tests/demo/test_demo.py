@@ -14,6 +14,8 @@ import pytest
 
 from tests.conformance.recorder import record
 
+pytestmark = pytest.mark.thorough
+
 DEADLINE_SECONDS = 60
 GRAPH = [
     "o Reproduce the bug",

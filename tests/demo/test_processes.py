@@ -11,8 +11,14 @@ import pytest
 from handrail.contract.outcome import Fault
 from handrail.demo.agent import read_tokens
 from handrail.demo.main import Options, read_options
-from handrail.demo.orders import Order, Report
-from handrail.demo.processes import AgentProcess, call_handrail, kill_handrail, make_demo_environment
+from handrail.demo.processes import (
+    AgentProcess,
+    Order,
+    Report,
+    call_handrail,
+    kill_handrail,
+    make_demo_environment,
+)
 
 
 def document(data: object) -> str:

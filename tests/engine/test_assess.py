@@ -54,7 +54,7 @@ def test_a_contract_without_its_artifact_is_missing() -> None:
     assert reason.name == "contract_violation:missing_required_output"
     assert reason.pointer == OutputContract(contract_ref=FINDING)
     assert reason.example == finding()
-    assert "Name the file." in reason.fix
+    assert reason.fix == "Add it to output.artifacts."
     assert [(check.contract_ref, check.result) for check in verdict.checks] == [(FINDING, "missing")]
 
 

@@ -12,7 +12,8 @@ from handrail.engine.events import (
     ReceiptRecorded,
 )
 from handrail.engine.judge.artifacts import Place, judge_report
-from handrail.engine.judge.evidence import find_copied, find_inconsistent, plan_look, weigh
+from handrail.engine.judge.copied_examples import find_copied
+from handrail.engine.judge.evidence import find_inconsistent, plan_look, weigh
 from handrail.engine.judge.run_claims import (
     AskedPlace,
     ChangedPaths,
@@ -24,6 +25,7 @@ from handrail.engine.judge.run_claims import (
 from handrail.engine.receipts import (
     Counts,
     Exited,
+    NotStarted,
     PinnedCheck,
     RunOutcome,
     StatusUnknown,
@@ -102,27 +104,30 @@ def seeing(changed: tuple[str, ...] = ("src/bill.py",), **fields: Any) -> Sighti
     return Sighting(tree=NOW, changes=ChangedPaths(changed=changed, **fields))
 
 
-@pytest.mark.promise("evidence.counted-words")
-@pytest.mark.parametrize(
-    ("summary", "printed", "doubted"),
-    [
-        ("412 passed", "3 passed in 0.1s", True),
-        ("412 passed", "", True),
-        ("12 passed", "Ran 12 tests in 0.003s", False),
-        ("15 passed", "3 passed\n12 passed", False),
-        ("All of them.", "", False),
-        ("about 400 passed", "", False),
-    ],
-)
-def test_a_number_that_the_program_did_not_print_is_the_agents_word(
-    summary: str, printed: str, doubted: bool
-) -> None:
+@pytest.mark.promise("evidence.no-prose")
+@pytest.mark.parametrize("summary", ["412 passed", "3 failed", "0 tests ran", "all 900 tests are green"])
+@pytest.mark.parametrize("counts", [None, Counts(passed=4)])
+def test_a_number_in_a_sentence_is_a_sentence(summary: str, counts: Counts | None) -> None:
     check = {"command": "pytest -q", "exitCode": 0, "summary": summary}
-    ran = msgspec.structs.replace(receipt(), head=printed)
 
-    result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=(ran,)))
+    result = weighed(
+        CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=(receipt(counts=counts),))
+    )
 
-    assert sorted(one[2] for one in of(result, "ran")) == ["holds", *(["unknown"] if doubted else [])]
+    assert of(result, "ran") == [("/checks/0/command", "ran", "holds", "exit 0")]
+
+
+@pytest.mark.promise("evidence.worth")
+def test_one_file_in_four_spellings_is_one_file_and_a_false_word_is_still_seen() -> None:
+    spelt = ["src/bill.py", "./src/bill.py", " src/bill.py", "src/bill.py "]
+    listed = [{"path": path, "change": "modified", "why": "Rounding."} for path in spelt]
+    known = Witnessed(sighting=seeing(), receipts=(receipt(),))
+
+    honest = weighed(CHANGED | {"files": listed}, known)
+    liar = weighed(CHANGED | {"files": [*listed, listed[1] | {"change": "added"}]}, known)
+
+    assert [one[2] for one in of(honest, CHANGES)] == ["holds"]
+    assert [one[2] for one in of(liar, CHANGES)] == ["holds", "contradicted"]
 
 
 @pytest.mark.promise("evidence.ran")
@@ -139,7 +144,7 @@ def test_what_people_put_around_a_command_line_does_not_hide_its_receipt(written
 
 
 @pytest.mark.promise("evidence.ran")
-@pytest.mark.parametrize("line", ["pytest -q 2>&1 | tail -5", "cd sub && pytest -q", "make; pytest -q"])
+@pytest.mark.parametrize("line", ["pytest -q 2>&1 | tail -5", "cd sub && pytest -q | cat", "make; pytest -q"])
 def test_a_command_within_a_longer_line_ran_and_its_status_is_unknown(line: str) -> None:
     hooked = msgspec.structs.replace(receipt((line,)), by="client_hook", head="")
 
@@ -189,8 +194,12 @@ def test_a_renamed_file_had_a_name_that_the_run_began_with(before: str, verdict:
         ([receipt(outcome=Exited(status=1), tree=BEFORE), receipt()], "ran", "holds"),
         ([receipt(), receipt(outcome=Exited(status=1))], "observed", "contradicted"),
         ([receipt(counts=Counts(passed=4))], "ran", "holds"),
-        ([receipt(counts=Counts(passed=3))], "observed", "contradicted"),
-        ([receipt(counts=Counts())], "observed", "contradicted"),
+        ([receipt(counts=Counts(passed=3))], "ran", "holds"),
+        ([receipt(counts=Counts())], "claimed", "missing"),
+        ([receipt(counts=Counts(skipped=7))], "claimed", "missing"),
+        ([receipt(outcome=Exited(status=5))], "claimed", "missing"),
+        ([receipt(outcome=Exited(status=127))], "claimed", "missing"),
+        ([receipt(outcome=NotStarted(reason="no such program"))], "claimed", "missing"),
     ],
 )
 def test_a_command_counts_by_its_newest_receipt_on_the_present_files(
@@ -200,76 +209,6 @@ def test_a_command_counts_by_its_newest_receipt_on_the_present_files(
 
     ((_, found_level, found, _),) = of(result, "ran")
     assert (found_level, found) == (level, verdict)
-
-
-@pytest.mark.promise("evidence.counted-words")
-@pytest.mark.parametrize(
-    ("summary", "verdict"),
-    [
-        ("412 passed", "holds"),
-        ("412 passed, 3 failed", "holds"),
-        ("3 failed", "holds"),
-        ("412 tests passed; 3 tests failed.", "holds"),
-        ("412 of 415 passed", "holds"),
-        ("412/415 passed in 3.20s", "holds"),
-        ("400 passed; 12 passed; 3 failed", "holds"),
-        ("about 400 passed", "holds"),
-        ("more than 400 passed", "holds"),
-        ("~400 passed", "holds"),
-        ("412 passed (900 failed before the fix)", "holds"),
-        ("it was 7 failed, it is 3 failed", "holds"),
-        ("2 xfailed, 9 files passed the linter", "holds"),
-        ("Ran v1.5 passed", "holds"),
-        ("All of them.", "holds"),
-        ("413 passed", "contradicted"),
-        ("1,412 passed", "contradicted"),
-        ("412 passed, 900 failed", "contradicted"),
-        ("412 passed, 0 failed", "contradicted"),
-        ("415 of 415 passed", "contradicted"),
-        ("all 412 tests are passing, 3 fail", "holds"),
-        ("412 green", "holds"),
-        ("all 415 tests are green", "contradicted"),
-        ("all 415 tests pass now", "contradicted"),
-        ("415 tests, 3 failures", "holds"),
-        ("Ran 415 tests in 2.1s", "holds"),
-        ("passed: 412, failed: 3", "holds"),
-        ("412/415 tests OK", "holds"),
-        ("ran 900 tests", "contradicted"),
-        ("passed: 415", "contradicted"),
-        ("✓ 415", "contradicted"),
-        ("415/415 tests OK", "contradicted"),
-    ],
-)
-def test_numbers_of_tests_are_held_against_a_receipt_that_counted(summary: str, verdict: str) -> None:
-    check = {"command": "pytest -q", "exitCode": 1, "summary": summary}
-    counted = receipt(outcome=Exited(status=1), counts=Counts(passed=412, failed=3))
-
-    result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=(counted,)))
-
-    assert [one[2] for one in of(result, "ran")] == [verdict]
-
-
-@pytest.mark.promise("evidence.counted-words")
-@pytest.mark.parametrize(
-    ("summary", "doubted"),
-    [
-        ("3 failed", True),
-        ("1 failed, 40 passed", True),
-        ("4 passed", False),
-        ("0 failed", False),
-        ("1 failed before the fix", False),
-    ],
-)
-def test_failures_beside_exit_0_are_unverified_where_nothing_counted(summary: str, doubted: bool) -> None:
-    check = CHANGED["checks"][0] | {"summary": summary}
-
-    for receipts in ((), (receipt(),)):
-        result = weighed(CHANGED | {"checks": [check]}, Witnessed(sighting=seeing(), receipts=receipts))
-        words = [one for one in of(result, "ran") if one[0] == "/checks/0/summary"]
-        assert result.judged[0].is_good
-        assert [(level, verdict) for _, level, verdict, _ in words] == (
-            [("claimed", "unknown")] if doubted else []
-        )
 
 
 @pytest.mark.promise("evidence.ran")
@@ -464,18 +403,20 @@ def test_a_rule_between_members_is_read_row_by_row() -> None:
     ("body", "found"),
     [
         ({"decision": "stop"}, ""),
-        ({"decision": "stop", "summary": "All of it is done."}, "/"),
-        ({"decision": "stop", "summary": "All of  it is done."}, "/"),
+        ({"decision": "stop", "summary": "All of it is done, and nothing is left."}, "/"),
+        ({"decision": "stop", "summary": "All of  it is done, and nothing is left."}, "/"),
         ({"decision": "stop", "summary": "Two of them are left."}, ""),
-        ({"summary": "My own words here.", "rows": [{"a": "Copied from the page."}]}, "/rows/0"),
+        ({"summary": "My own words here.", "rows": [{"a": "Copied word by word from the page."}]}, "/rows/0"),
         ({"summary": "My own words here.", "rows": [{"a": "short"}]}, ""),
+        ({"short": "It is there."}, ""),
+        ({"summary": "My own words here.", "rows": [{"a": "It is there."}]}, ""),
     ],
 )
 def test_what_is_copied_from_the_example_is_found(body: Body, found: str) -> None:
     example = {
         "decision": "stop",
-        "summary": "All of it is done.",
-        "rows": [{"a": "Copied from the page."}, {"a": "short"}],
+        "summary": "All of it is done, and nothing is left.",
+        "rows": [{"a": "Copied word by word from the page."}, {"a": "short"}, {"a": "It is there."}],
     }
 
     assert find_copied(body, example) == found
@@ -521,7 +462,13 @@ def test_a_command_line_is_found_however_a_shell_would_have_read_it(
     ("claimed", "told"),
     [
         ("pytest -q", "handrail check run --session ses_1 -- pytest -q"),
-        ("cd web && npm test", "handrail check run --session ses_1 -- sh -c 'cd web && npm test'"),
+        ("cd web && npm test", "handrail check run --session ses_1 --directory web -- npm test"),
+        ("pytest -q | tee log", "handrail check run --session ses_1 -- pytest -q"),
+        ("pytest -q || true", "handrail check run --session ses_1 -- pytest -q"),
+        ("sh -c 'cd web; npm test'", "handrail check run --session ses_1 -- npm test"),
+        ("$(cat line)", "handrail check run --session ses_1 -- cat line"),
+        ("`x`", "handrail check run --session ses_1 -- x"),
+        ("pytest 'x", "handrail check run tests --session ses_1"),
         ("FOO=1 pytest", "handrail check run --session ses_1 -- sh -c 'FOO=1 pytest'"),
         ("tests", "handrail check run tests --session ses_1"),
         ("handrail check run tests", "handrail check run tests"),

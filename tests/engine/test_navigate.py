@@ -117,7 +117,7 @@ def test_a_loop_without_an_iteration_still_leaves_a_trace() -> None:
     empty = first_move(workflow, Facts(values={"files": []}))
     missing = first_move(workflow, Facts())
 
-    assert ExitedLoop(loop_id="l", iterations=0, reason="items_exhausted") in empty.trace
+    assert ExitedLoop(loop_id="l", iterations=0, reason="items_exhausted", not_needed=True) in empty.trace
     assert ExitedLoop(loop_id="l", iterations=0, reason="items_missing") in missing.trace
 
 

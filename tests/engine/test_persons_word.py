@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from handrail.contract.ids import Autonomy
-from handrail.engine.judge.arrival import PersonsWord, waits_for_choice, waits_for_confirmation
+from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.assess import Answer, ShownState, answer_report
 from handrail.engine.navigate import Running
-from handrail.engine.reasons import Block, Blocker, Proceed, blocker_of, select_blockers
+from handrail.engine.reasons import Block, Blocker, Proceed, WaitKind, blocker_of, select_blockers, wait_of
 from handrail.workflows.compiled import Choice, Leaf, Option, Step
 from handrail.workflows.conditions import Facts
 from tests.engine.written_log import step, workflow_of
@@ -43,6 +43,11 @@ def judge(
     return answer_report(workflow_of(leaf), state, leaf, autonomy, Facts(), shown=shown, **sent)
 
 
+def asked_for(blocker: Blocker) -> WaitKind | None:
+    wait = wait_of(blocker)
+    return None if wait is None else wait.kind
+
+
 def blockers_of(answer: Answer) -> tuple[Blocker, ...]:
     assert isinstance(answer.outcome, Block)
     return select_blockers(answer.outcome.reasons)
@@ -53,7 +58,7 @@ def test_what_a_client_can_ask_for_blocks_once_and_no_more(leaf: Leaf) -> None:
     (blocker,) = blockers_of(judge(leaf, ASKING))
 
     assert blocker.code == "USER_ONLY_DEPENDENCY"
-    assert (waits_for_confirmation(blocker), waits_for_choice(blocker)) == (leaf is CONFIRMED, leaf is WAY)
+    assert asked_for(blocker) == {CONFIRMED.id: "confirm", WAY.id: "choose"}.get(leaf.id)
     assert isinstance(judge(leaf, ASKING, blockers=(blocker,)).outcome, Proceed)
 
 
@@ -94,7 +99,7 @@ def test_a_no_blocks_every_time(leaf: Leaf, autonomy: Autonomy) -> None:
 
     again = judge(leaf, NO, autonomy, blockers=(blocker,))
 
-    assert waits_for_confirmation(blocker)
+    assert asked_for(blocker) == ("choose" if leaf is WAY else "confirm")
     assert blockers_of(again) == (blocker,)
     assert [(claim.check, claim.verdict) for claim in first.verdict.claims] == [("person", "contradicted")]
 
@@ -118,10 +123,12 @@ def test_the_option_of_a_person_counts_and_no_other() -> None:
 
     taken, other = judge(WAY, right, option=1), judge(WAY, right, option=0)
 
-    assert (taken.option_id, [claim.level for claim in taken.verdict.claims]) == ("right", ["confirmed"])
+    assert taken.option is not None
+    assert (taken.option.id, [claim.level for claim in taken.verdict.claims]) == ("right", ["confirmed"])
     (blocker,) = blockers_of(other)
     assert blocker.message == "This call takes left for way, but a person chose right."
-    assert not waits_for_choice(blocker)
+    assert blocker.waits_for is not None
+    assert blocker.waits_for.state == "invalid"
 
 
 def test_a_run_that_never_stops_does_not_say_that_nobody_chose_where_a_person_did() -> None:
@@ -137,7 +144,7 @@ def test_a_run_that_never_stops_does_not_say_that_nobody_chose_where_a_person_di
 def test_a_yes_without_an_option_is_no_choice() -> None:
     (blocker,) = blockers_of(judge(WAY, YES))
 
-    assert waits_for_choice(blocker)
+    assert asked_for(blocker) == "choose"
 
 
 def test_what_the_user_gives_otherwise_waits_for_no_word() -> None:
@@ -146,4 +153,4 @@ def test_what_the_user_gives_otherwise_waits_for_no_word() -> None:
     answer = judge(needy, PersonsWord(), notes="")
 
     assert isinstance(answer.outcome, Block)
-    assert not any(waits_for_confirmation(blocker_of(reason)) for reason in answer.outcome.reasons)
+    assert {asked_for(blocker_of(reason)) for reason in answer.outcome.reasons} == {"notes"}

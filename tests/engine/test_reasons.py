@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.contract.ids import Autonomy
 from handrail.engine.reasons import (
     BLOCKER_CODES,
     Block,
+    Blocker,
     BlockerCode,
     CapabilityPointer,
     ContextKey,
@@ -17,15 +19,19 @@ from handrail.engine.reasons import (
     Proceed,
     Reason,
     ReasonName,
+    WaitsFor,
     WorkflowStep,
     blocker_of,
     consequence,
     list_hidden_blockers,
     select_blockers,
     shorten_message,
+    wait_of,
 )
 
+WAIT = WaitsFor(kind="output", values={"contract": "b"})
 MISSING = Reason(
+    waits_for=WAIT,
     name="contract_violation:missing_required_output",
     pointer=OutputContract(contract_ref="b"),
     message="None came.",
@@ -41,7 +47,7 @@ def test_every_reason_has_a_code_and_every_code_a_reason() -> None:
 @pytest.mark.parametrize("name", get_args(ReasonName))
 @pytest.mark.parametrize("autonomy", get_args(Autonomy))
 def test_a_reason_blocks_except_where_nothing_may_stop_the_run(name: ReasonName, autonomy: Autonomy) -> None:
-    reason = Reason(name=name, pointer=WorkflowStep(step_id="a"), message="m")
+    reason = Reason(waits_for=WAIT, name=name, pointer=WorkflowStep(step_id="a"), message="m")
 
     found = consequence((reason,), autonomy)
 
@@ -55,7 +61,7 @@ def test_without_reasons_the_run_goes_on_in_every_mode() -> None:
 
 def test_blockers_are_ordered_by_code_pointer_kind_and_fields() -> None:
     def reason(name: ReasonName, pointer: object) -> Reason:
-        return Reason(name=name, pointer=pointer, message="m")  # type: ignore[arg-type]  # any pointer
+        return Reason(waits_for=WAIT, name=name, pointer=pointer, message="m")  # type: ignore[arg-type]  # any pointer
 
     user: ReasonName = "user_only_dependency:needs_user_approval"
     missing: ReasonName = "contract_violation:missing_required_output"
@@ -81,7 +87,12 @@ def test_blockers_are_ordered_by_code_pointer_kind_and_fields() -> None:
 
 def test_at_most_ten_are_shown_and_the_others_are_named_in_short() -> None:
     many = tuple(
-        Reason(name=MISSING.name, pointer=OutputContract(contract_ref=f"c{number:02}"), message="m" * 300)
+        Reason(
+            waits_for=WAIT,
+            name=MISSING.name,
+            pointer=OutputContract(contract_ref=f"c{number:02}"),
+            message="m" * 300,
+        )
         for number in range(12)
     )
 
@@ -96,11 +107,19 @@ def test_at_most_ten_are_shown_and_the_others_are_named_in_short() -> None:
 
 def test_no_bound_hides_a_kind_of_reason_behind_repeats_of_another() -> None:
     many = [
-        Reason(name=MISSING.name, pointer=OutputContract(contract_ref="c"), message=f"{number:03}")
+        Reason(
+            waits_for=WAIT,
+            name=MISSING.name,
+            pointer=OutputContract(contract_ref="c"),
+            message=f"{number:03}",
+        )
         for number in range(200)
     ]
     last = Reason(
-        name="user_only_dependency:needs_user_approval", pointer=WorkflowStep(step_id="s"), message="m"
+        waits_for=WAIT,
+        name="user_only_dependency:needs_user_approval",
+        pointer=WorkflowStep(step_id="s"),
+        message="m",
     )
 
     left = list_hidden_blockers((*many, last))
@@ -110,7 +129,7 @@ def test_no_bound_hides_a_kind_of_reason_behind_repeats_of_another() -> None:
 
 
 def test_a_blocker_over_its_budget_is_a_broken_assumption() -> None:
-    long = Reason(name=MISSING.name, pointer=MISSING.pointer, message="é" * 257)
+    long = Reason(waits_for=WAIT, name=MISSING.name, pointer=MISSING.pointer, message="é" * 257)
 
     with pytest.raises(AssertionError, match="512"):
         blocker_of(long)
@@ -122,3 +141,17 @@ def test_a_blocker_over_its_budget_is_a_broken_assumption() -> None:
 )
 def test_outside_words_are_shortened_between_characters(text: str, limit: int, expected: str) -> None:
     assert shorten_message(text, limit) == expected
+
+
+def test_a_log_of_an_older_version_tells_by_its_sentence_that_a_person_was_asked() -> None:
+    old = Blocker(
+        code="USER_ONLY_DEPENDENCY",
+        pointer=WorkflowStep(step_id="a"),
+        message="A person must confirm a.",
+        suggested_fix="Ask the user to run `handrail run confirm` in a terminal, then make the call in "
+        "nextCall again.",
+    )
+
+    assert wait_of(old) == WaitsFor(kind="confirm")
+    assert wait_of(replace(old, suggested_fix="Ask the user.")) is None
+    assert wait_of(blocker_of(MISSING)) == WAIT

@@ -5,18 +5,17 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.ids import receipt_id_for
-from handrail.engine.events import (
-    MOST_RECEIPTS,
-    ReceiptRecorded,
-    ReceiptSource,
-)
+from handrail.engine.command_lines import split_command
+from handrail.engine.events import ReceiptRecorded
 from handrail.engine.folding import fold
 from handrail.engine.history import Node, list_receipts
 from handrail.engine.history_cache import decode_history, encode_history
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import (
+    MOST_RECEIPTS,
     Counts,
     Exited,
+    ReceiptSource,
     RunOutcome,
     Signalled,
     StatusUnknown,
@@ -24,7 +23,6 @@ from handrail.engine.receipts import (
     describe_outcome,
     digest_argv,
     has_passed,
-    split_command,
 )
 from handrail.projections.run_graph import preferred_tip
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog

@@ -112,8 +112,8 @@ def test_the_key_order_is_that_of_the_contract() -> None:
         "preferences", "project", "stateToken", "ackToken", "checkpointToken",
     ]  # fmt: skip
     assert list(msgspec.to_builtins(blocked)) == [
-        "kind", "pending", "isComplete", "nextIntent", "nextCall", "blockers", "retryable", "example",
-        "warnings", "progress", "recap", "session", "preferences", "stateToken", "retryAckToken",
+        "kind", "pending", "isComplete", "nextIntent", "nextCall", "blockers", "retryable", "judged",
+        "example", "warnings", "progress", "recap", "session", "preferences", "stateToken", "retryAckToken",
         "checkpointToken",
     ]  # fmt: skip
 

@@ -43,7 +43,9 @@ class Store:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        home.mkdir(exist_ok=True)
+        self.project = home.with_name("project")
+        for folder in (home, self.project):
+            folder.mkdir(exist_ok=True)
         self.indexed = self.fresh()
         self.plain = msgspec.structs.replace(self.fresh(), index=lambda: None)
         self.replies: list[dict[str, Any]] = []
@@ -51,7 +53,7 @@ class Store:
         """Then a warm server may still call sound what it has read before, with or without the index."""
 
     def fresh(self) -> Runtime:
-        return build_runtime({"HANDRAIL_PROJECT": str(self.home)}, home=str(self.home))
+        return build_runtime({"HANDRAIL_PROJECT": str(self.project)}, home=str(self.home))
 
     def ask(self, runtime: Runtime, operation: str, **params: Any) -> Any:
         outcome = perform(runtime, operation, params)
@@ -148,6 +150,7 @@ def act(store: Store, action: tuple[Any, ...]) -> None:
             raise AssertionError(action)
 
 
+@pytest.mark.thorough
 @given(actions)
 @settings(max_examples=15)
 def test_answers_are_the_same_with_and_without_the_index(given_actions: list[tuple[Any, ...]]) -> None:

@@ -10,11 +10,16 @@ from handrail.runtime.hub import perform
 from handrail.wiring import build_runtime
 
 
+def beside(home: str) -> str:
+    """Where the workflows go: nobody writes into the home itself."""
+    return f"{home}-drafts"
+
+
 def main(home: str, orders: list[list[str]]) -> None:
     """Confirm each token when the line for its trial comes in; answer with what came of it."""
     runtime = build_runtime({}, home=home)
     for (workflow_id, token), _ in zip(orders, sys.stdin, strict=False):
-        params = {"workflowId": workflow_id, "to": home, "confirm": token}
+        params = {"workflowId": workflow_id, "to": beside(home), "confirm": token}
         outcome = perform(runtime, "workflow.new", params)
         told = outcome.details.get("reason", outcome.kind.code) if isinstance(outcome, Failure) else "done"
         sys.stdout.write(f"{told}\n")

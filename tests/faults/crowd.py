@@ -26,6 +26,7 @@ from tests.faults.raw_history import Heard, raw_sessions, trouble
 
 RULE = {"type": "contains", "value": "evidence", "message": "Name the evidence."}
 STEPS = 400
+TOKENS = ("stateToken", "ackToken", "retryAckToken", "checkpointToken")
 WORKFLOW = {
     "id": "project.crowd",
     "name": "Crowd",
@@ -49,6 +50,10 @@ class Worker:
         self.sent: list[tuple[str, dict[str, Any]]] = []
         self.heard: list[Heard] = []
         self.busy = 0
+        self.sessions: dict[str, str] = {}
+        """The session of each token that was handed out; a refusal does not repeat it."""
+        for reply in starts:
+            self.learn(reply, reply["session"]["sessionId"])
 
     def act(self) -> None:
         """One call, as the plan's dice fall."""
@@ -86,6 +91,11 @@ class Worker:
         reply = self.call("run.continue", {"ackToken": ack, "output": {"notesMarkdown": notes}})
         return reply or place
 
+    def learn(self, reply: dict[str, Any], session: str) -> None:
+        for name in TOKENS:
+            if reply.get(name):
+                self.sessions[reply[name]] = session
+
     def call(self, operation: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """Send it and write down what was heard; a busy session is no answer and may be tried again."""
         self.sent.append((operation, params))
@@ -97,9 +107,12 @@ class Worker:
         assert isinstance(outcome, Success)
         reply: Any = payload_of(outcome)
         token = params.get("ackToken") or params.get("checkpointToken") or ""
+        session = self.sessions[token or params["stateToken"]]
+        assert reply.get("session", {}).get("sessionId", session) == session, reply
+        self.learn(reply, session)
         self.heard.append(
             {
-                "session": reply["session"]["sessionId"],
+                "session": session,
                 "token": token,
                 "use": "checkpoint" if operation == "run.checkpoint" else "advance" if token else "read",
                 "notes": params.get("output", {}).get("notesMarkdown", ""),

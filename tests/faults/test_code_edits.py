@@ -20,6 +20,8 @@ from tests.host.worktree.project import ENVIRONMENT
 from tests.host.worktree.test_restore import DyingDisk, Killed
 from tests.journeys.code_project import FILES, CodeProject
 
+pytestmark = pytest.mark.thorough
+
 RENAME = "--rename myFunc --to fetchData"
 MOVE = "--move helper --to-module lib/words.js"
 """Makes a file in a new folder, and leaves nothing of `src/util.js`."""

@@ -10,9 +10,14 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
+from tests.faults.confirmer import beside
 from tests.operations.asked import answered
+
+pytestmark = pytest.mark.thorough
 
 PROCESSES = 8
 TRIALS = 30
@@ -20,7 +25,7 @@ DEADLINE_SECONDS = 120
 
 
 def token_of(rt: Runtime, home: str, workflow_id: str) -> list[str]:
-    shown = answered(rt, "workflow.new", workflowId=workflow_id, to=home, dryRun=True)
+    shown = answered(rt, "workflow.new", workflowId=workflow_id, to=beside(home), dryRun=True)
     return [workflow_id, shown["confirm_token"]]
 
 
@@ -55,9 +60,10 @@ def trial(running: list[subprocess.Popen[str]]) -> Counter[str]:
     return Counter(one.stdout.readline().strip() for one in running if one.stdout is not None)
 
 
+@pytest.mark.promise("cli.single-use")
 def test_of_eight_processes_with_one_token_exactly_one_wins(home: str) -> None:
     rt = build_runtime({}, home=home)
-    os.makedirs(home, exist_ok=True)
+    os.makedirs(beside(home), exist_ok=True)
     orders = [token_of(rt, home, f"project.trial{number}") for number in range(TRIALS)]
 
     with confirmers(home, [orders] * PROCESSES) as running:
@@ -69,7 +75,7 @@ def test_of_eight_processes_with_one_token_exactly_one_wins(home: str) -> None:
 
 def test_of_eight_processes_with_eight_tokens_every_one_wins(home: str) -> None:
     rt = build_runtime({}, home=home)
-    os.makedirs(home, exist_ok=True)
+    os.makedirs(beside(home), exist_ok=True)
     own = [[token_of(rt, home, f"project.own{number}")] for number in range(PROCESSES)]
 
     with confirmers(home, own) as running:

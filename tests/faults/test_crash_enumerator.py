@@ -16,6 +16,8 @@ from handrail.store_proof.recording import PowerDisk
 from handrail.store_proof.scratch import find_memory_directory
 from handrail.store_proof.workload import COLLECTION, RUNS, Script
 
+pytestmark = pytest.mark.thorough
+
 SEED = 20261115
 FEW = 6
 ENOUGH_TO_FIND = 3

@@ -15,7 +15,10 @@ import pytest
 from handrail.wiring import build_runtime
 from tests.faults import crowd
 from tests.faults.raw_history import Heard, RawSession, raw_sessions, trouble
-from tests.faults.test_run_kills import ROOT, seed_of_this_run
+from tests.faults.test_event_log_kills import seed_of_this_run
+from tests.house.tree import ROOT
+
+pytestmark = pytest.mark.thorough
 
 PROCESSES = 8
 SECONDS = 120

@@ -26,6 +26,8 @@ from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import answer, start
 from tests.journeys.writes import World
 
+pytestmark = pytest.mark.thorough
+
 SWEEP = RemovalPlan(sessions=(), blobs=(), blob_bytes=0, blocked_by=())
 CALLS = ("open_directory", "names", "rename", "unlink", "remove_directory", "status_of", "lock_now", "open")
 

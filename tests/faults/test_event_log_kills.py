@@ -15,6 +15,8 @@ from handrail.event_log.files.log import FileLog
 from handrail.store_proof.kills import WriterOrder, WriterReport
 from tests.event_log.conformance import A, append_with_retry, keys, load, plan
 
+pytestmark = pytest.mark.thorough
+
 KILLS = 300
 SECONDS = 120
 

@@ -21,6 +21,8 @@ from handrail.store_proof.recording import PowerDisk
 from handrail.store_proof.scratch import write_tree
 from tests.event_log.conformance import A, append, append_with_retry, blob, keys, plan
 
+pytestmark = pytest.mark.thorough
+
 Commit = tuple[list[Draft], list[Blob]]
 
 

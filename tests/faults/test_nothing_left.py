@@ -16,6 +16,8 @@ import pytest
 from handrail.contract.outcome import failure_of_defect
 from tests.conformance.forked import ForkedTool, ForkServer
 
+pytestmark = pytest.mark.thorough
+
 SCARCE = [
     *((resource.RLIMIT_NOFILE, count) for count in (4, 5, 6, 7, 9)),
     *((resource.RLIMIT_AS, megabytes << 20) for megabytes in (28, 34, 44, 60)),

@@ -14,7 +14,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 280
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+]
 
 
 @pytest.mark.promise("evidence.code.killed-restore")

@@ -16,6 +16,8 @@ from handrail.runtime.hub import perform
 from handrail.wiring import build_runtime
 from tests.faults import walker
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 105
 SECONDS = 240

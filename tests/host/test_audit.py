@@ -66,7 +66,6 @@ def test_each_record_is_one_line_with_every_field(home: str) -> None:
     assert (first["code"], second["code"], second["exit"]) == (None, "E_CONFLICT", 6)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes")
 @pytest.mark.parametrize("umask", [0, 0o277])
 def test_folder_and_file_are_private_whatever_the_umask(home: str, umask: int) -> None:
     os.mkdir(home, 0o700)
@@ -195,14 +194,14 @@ def test_lines_of_many_processes_stay_whole(home: str) -> None:
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     running = [
-        subprocess.Popen([sys.executable, "-c", script, home, letter], env=environment) for letter in "abcd"
+        subprocess.Popen([sys.executable, "-c", script, home, letter], env=environment) for letter in "ab"
     ]
 
     statuses = [one.wait(60) for one in running]
 
     commands = [json.loads(line)["command"] for line in lines_in(home)]
-    assert statuses == [0, 0, 0, 0]
-    assert sorted(commands) == sorted(letter * 500 for letter in "abcd" for _ in range(50))
+    assert statuses == [0, 0]
+    assert sorted(commands) == sorted(letter * 500 for letter in "ab" for _ in range(50))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.outcome import Fault
+from handrail.contract.wording import quote
 from handrail.host.authored_files import ProjectFiles
 
 FILES = ProjectFiles()
@@ -119,7 +120,7 @@ def test_a_directory_that_is_not_there_is_named(tmp_path: Path, place: str) -> N
         FILES.create_private(str(tmp_path / place), [b"x"])
 
     assert caught.value.kind.code == "E_NOT_FOUND"
-    assert caught.value.message == f'The directory "{(tmp_path / place).parent}" does not exist.'
+    assert caught.value.message == f"The directory {quote(str((tmp_path / place).parent))} does not exist."
 
 
 @pytest.mark.parametrize("directory", ["nul\0byte", "half \ud83d"])

@@ -102,12 +102,12 @@ def test_a_server_that_breaks_the_protocol_is_trouble_and_no_exception(answer: b
 def test_a_directory_lists_its_names_and_a_path_needs_no_scheme(tmp_path: Path) -> None:
     (tmp_path / "a b.whl").write_bytes(b"")
 
-    by_path, by_address = fetch_address(str(tmp_path), "*/*"), fetch_address(f"file://{tmp_path}", "*/*")
+    by_path, by_address = fetch_address(str(tmp_path), "*/*"), fetch_address(tmp_path.as_uri(), "*/*")
 
     assert isinstance(by_path, Fetched)
     assert by_path == by_address
     assert b'href="a%20b.whl"' in by_path.content
-    assert by_path.url == f"file://{tmp_path}/"
+    assert by_path.url == f"{tmp_path.as_uri()}/"
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ def lose_files(repository: Path, commit: str) -> None:
         (repository / ".git" / "objects" / digest[:2] / digest[2:]).unlink()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("trick", FALLS, ids=name_of)
 def test_plain_git_falls_for_it(trick: GitTrick, trap: Trap, repository: Path) -> None:
     make_repository(repository)
@@ -61,6 +62,7 @@ def test_plain_git_falls_for_it(trick: GitTrick, trap: Trap, repository: Path) -
     assert trap.started() != []
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("programs.git-config-starts-nothing")
 @pytest.mark.parametrize("trick", GIT_TRICKS, ids=name_of)
 def test_asked_by_us_git_starts_nothing(trick: GitTrick, trap: Trap, repository: Path, home: str) -> None:

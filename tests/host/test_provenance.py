@@ -25,6 +25,8 @@ from handrail.ports.program import (
 from handrail.program.update.verify_release import read_bundles
 from tests.updates.trust_world import Flaw, TrustWorld
 
+pytestmark = pytest.mark.thorough
+
 needs_library = pytest.mark.skipif(
     find_spec("sigstore") is None, reason="the extra `verify` is not installed"
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from handrail.contract.catalogue import E_NETWORK
 from handrail.contract.outcome import Fault
 from handrail.host.program import updates as updates_module
+from handrail.host.program.fetching import Silence
 from handrail.host.program.updates import LocalUpdates
 from handrail.ports.program import ManagerCall, UpdateCheck
-from handrail.runtime.upstreams import Upstreams
 
 LOOK = UpdateCheck(
     checked_at="2027-01-01T00:00:00.000Z", checked_unix=1, version="0.1.0", latest="0.2.0", asked="x"
@@ -128,50 +128,32 @@ def answering(port: int, refusals: int = 0) -> Iterator[type[_Answering]]:
             thread.join(60)
 
 
-@pytest.mark.promise("http.upstreams.breaker")
-def test_an_index_that_is_silent_is_left_alone_and_asked_again_when_its_time_has_come(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.promise("http.upstreams.retry")
+def test_an_index_that_is_silent_is_asked_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(updates_module, "RETRY_MS", 0)
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        port = held.getsockname()[1]
-    now, told = [0], list[str]()
-    upstreams = Upstreams(lambda: now[0], told.append)
-    index = LocalUpdates(str(tmp_path), {}, None, upstreams)
-    url = f"http://user:secret@127.0.0.1:{port}/simple/"
+    tried = list[str]()
 
-    def code() -> str:
+    def stay_silent(address: str, _: str) -> Fault:
+        tried.append(address)
+        return Silence(E_NETWORK, "Nobody there.")
+
+    monkeypatch.setattr(updates_module, "fetch_address", stay_silent)
+
+    with pytest.raises(Fault) as caught:
+        LocalUpdates(str(tmp_path), {}).fetch("http://a.example/", "*/*", lambda: "")
+
+    assert (caught.value.kind.code, len(tried)) == ("E_NETWORK", 2)
+
+
+@pytest.mark.promise("http.upstreams.retry")
+def test_an_index_that_says_when_is_asked_once_more(tmp_path: Path) -> None:
+    index = LocalUpdates(str(tmp_path), {})
+    with answering(0, refusals=3) as server:
+        url = f"http://127.0.0.1:{server.port}/"
         with pytest.raises(Fault) as caught:
             index.fetch(url, "*/*", lambda: "")
-        return caught.value.kind.code
-
-    assert [code() for _ in range(4)] == ["E_NETWORK", "E_NETWORK", "E_NETWORK", "UPSTREAM_OPEN"]
-    with answering(port) as server:
-        assert code() == "UPSTREAM_OPEN"
-        assert server.seen == 0
-        now[0] += 30_000
-        assert index.fetch(url, "*/*", lambda: "").content == b"{}"
-    assert told == [
-        f"handrail: upstream 127.0.0.1:{port}: closed -> open",
-        f"handrail: upstream 127.0.0.1:{port}: open -> trying",
-        f"handrail: upstream 127.0.0.1:{port}: trying -> closed",
-    ]
-
-
-@pytest.mark.promise("http.upstreams.breaker")
-def test_an_index_that_says_when_is_asked_once_more_and_its_refusals_do_not_count(tmp_path: Path) -> None:
-    upstreams = Upstreams(lambda: 0, lambda _: None)
-    index = LocalUpdates(str(tmp_path), {}, None, upstreams)
-    with answering(0, refusals=13) as server:
-        url = f"http://127.0.0.1:{server.port}/"
-        for _ in range(6):
-            with pytest.raises(Fault) as caught:
-                index.fetch(url, "*/*", lambda: "")
-            assert caught.value.kind.code == "E_SERVER"
-        assert server.seen == 12, "each call asked twice, and no breaker opened"
+        assert (caught.value.kind.code, server.seen) == ("E_SERVER", 2)
 
         fetched = index.fetch(url, "*/*", lambda: "")
 
-    assert (fetched.content, server.seen) == (b"{}", 14)
-    assert [state.condition for state in upstreams.states()] == ["closed"]
+    assert (fetched.content, server.seen) == (b"{}", 4)

@@ -36,7 +36,7 @@ class HostileSet(NamedTuple):
 
     name: str
     fixture: str
-    """Its folder, with a README and the table."""
+    """Its folder, with the table."""
     doors: str
     promise: str
     """What the tests that try it are marked with."""

@@ -10,6 +10,8 @@ import pytest
 from tests.conformance.seeded import Seeded
 from tests.hostile.doors import COMMANDS, TOOLS, Doors
 
+pytestmark = pytest.mark.thorough
+
 NEEDS_MORE = ["run confirm", "update"]
 """The first asks a person at a terminal; the second finds no index on the plain home."""
 

@@ -12,6 +12,8 @@ from tests.house.tree import ROOT, python_files
 from tests.journeys.promises.manifest import PROMISES
 from tools.attacks_page import attacks_page
 
+pytestmark = pytest.mark.thorough
+
 SETS = hostile_sets()
 HARMLESS = (
     "never imported",
@@ -42,8 +44,6 @@ def test_every_set_is_there_with_a_fixture_and_tests_that_try_it() -> None:
     ]
     for one in SETS:
         folder = Path(ROOT, one.fixture)
-        readme = (folder / "README.md").read_text(encoding="utf-8")
-        assert all(f"- {attack.name}: {attack.tries}" in readme for attack in one.attacks)
         assert [file for file in folder.glob("*.py") if not file.name.startswith("test_")]
         assert one.promise in marked & known
         assert len(one.attacks) >= LEAST[one.name.rpartition(" ")[2]]

@@ -21,31 +21,41 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...]
 
 
+def closes(line: str, mark: str) -> bool:
+    """Whether a line ends the fence that began with this mark."""
+    fence = FENCE.match(line)
+    return fence is not None and fence[1].startswith(mark) and not fence[2]
+
+
 def fenced_blocks(text: str) -> list[Block]:
     blocks = []
     language: str | None = None
+    mark = ""
     lines: list[str] = []
     for line in text.splitlines():
         fence = FENCE.match(line)
-        if fence is None:
-            lines.append(line)
-        elif language is None:
-            language, lines = fence[2], []
-        else:
+        if language is None and fence is not None:
+            mark, language, lines = fence[1], fence[2], []
+        elif language is not None and closes(line, mark):
             blocks.append(Block(language=language, lines=tuple(lines)))
             language = None
+        else:
+            lines.append(line)
     return blocks
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, str]]:
     """Every line outside of fenced blocks and front matter, with its number."""
-    is_fenced = False
+    mark = ""
     lines = text.splitlines()
     matter = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
     for number, line in enumerate(lines[matter:], start=matter + 1):
-        if FENCE.match(line):
-            is_fenced = not is_fenced
-        elif not is_fenced:
+        fence = FENCE.match(line)
+        if mark:
+            mark = "" if closes(line, mark) else mark
+        elif fence is not None:
+            mark = fence[1]
+        else:
             yield number, line
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from tests.conformance.forked import ForkServer
-from tests.house.markdown import FENCE, Block, fenced_blocks
+from tests.house.markdown import FENCE, Block, closes, fenced_blocks
 from tests.house.shown_commands import SAVE_AS, ScratchShell
 from tests.house.tree import Source
 
@@ -94,18 +94,20 @@ def doings(source: Source) -> Iterator[Saved | str]:
     """What a reader of the page does, in its order: save a file, or run a command."""
     name = ""
     waiting = iter(fenced_blocks(source.text))
-    is_fenced = False
+    mark = ""
     for line in source.text.splitlines():
-        if FENCE.match(line):
-            is_fenced = not is_fenced
-            if is_fenced:
-                block = next(waiting)
-                if name:
-                    yield Saved(path=name, content="\n".join(block.lines) + "\n")
-                elif block.language == "sh":
-                    yield from scripts_of(block)
-                name = ""
-        elif not is_fenced and (found := SAVE_AS.search(line)):
+        fence = FENCE.match(line)
+        if mark:
+            mark = "" if closes(line, mark) else mark
+        elif fence is not None:
+            mark = fence[1]
+            block = next(waiting)
+            if name:
+                yield Saved(path=name, content="\n".join(block.lines) + "\n")
+            elif block.language == "sh":
+                yield from scripts_of(block)
+            name = ""
+        elif found := SAVE_AS.search(line):
             name = found[1]
 
 

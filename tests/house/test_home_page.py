@@ -55,7 +55,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) ->
     tool = ForkedTool(str(folder), fork_server)
     (folder / ".cursor").mkdir()
     started: Any = tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "look")
-    _confirmed(tool, "preferences", "set", "--autonomy", "guided", "--risk-policy", "balanced")
+    _confirmed(tool, "settings", "set", "--autonomy", "guided", "--risk-policy", "balanced")
     _confirmed(tool, "keys", "rotate")
     _confirmed(tool, "setup")
     with open(folder / ".agents/skills/handrail/SKILL.md", "a", encoding="utf-8") as skill:
@@ -207,7 +207,7 @@ def test_without_its_manifest_a_session_is_lost_and_told(copied: Worked) -> None
 def test_without_settings_the_defaults_hold(copied: Worked) -> None:
     Path(copied.tool.home, "config.json").unlink()
 
-    shown = copied.tool.data("preferences", "show")
+    shown = copied.tool.data("settings", "show", "--preferences")
 
     assert shown["risk_policy"] == "conservative"
 

@@ -1,4 +1,4 @@
-"""The house stays small enough to see: full folders, what one call reaches, and where operations live."""
+"""The house stays small enough to see: every budget is kept, and operations live where one looks for them."""
 
 from __future__ import annotations
 
@@ -6,50 +6,51 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from handrail.runtime.operation import MODULES
 from tests.house.tree import ROOT
 from tools.measures import (
-    AIMS,
-    ENTRIES,
-    folder_sizes,
+    BUDGETS,
+    NEIGHBOURS,
+    Budget,
     imported_at_once,
-    is_reached,
     measures,
     module_files,
-    reach_of,
+    package_of,
 )
 
-MOST_MODULES_IN_A_FOLDER = 15
-MOST_FILES_REACHED = 47
-"""By the module of `run.continue`. It can only fall: whoever raises it says why in the decision on rooms."""
 ROOMS_OF_OPERATIONS = ("handrail.operations.", "handrail.program.")
 
 
-def full_folders(modules: Mapping[str, str]) -> list[str]:
+def over_budget(found: Mapping[str, int], budgets: Mapping[str, Budget]) -> list[str]:
+    """What passed its budget, and what has none: a new package brings a row."""
     return [
-        f"{folder}: {size} modules, the limit is {MOST_MODULES_IN_A_FOLDER}; give a group of them a folder"
-        for folder, size in folder_sizes(modules).items()
-        if size > MOST_MODULES_IN_A_FOLDER
+        f"{name}: {figure}, the budget is {budget.most}; take something away"
+        for name, figure in found.items()
+        if figure > (budget := budgets.get(name, Budget(0, 0))).most
     ]
 
 
-def test_no_folder_is_a_flat_list() -> None:
-    assert full_folders(module_files(ROOT)) == []
+def test_nothing_is_over_its_budget() -> None:
+    found = measures(ROOT)
+
+    assert over_budget(found, BUDGETS) == []
+    assert [name for name in BUDGETS if name not in found] == []
 
 
-def test_a_folder_with_sixteen_modules_is_reported() -> None:
-    planted = {f"handrail.lobby.m{one}": f"src/handrail/lobby/m{one}.py" for one in range(16)}
-    planted["handrail.lobby"] = "src/handrail/lobby/__init__.py"
+def test_one_line_too_many_and_a_package_without_a_budget_are_reported() -> None:
+    found = {"lines of tests": 10, "lines of handrail": 11, "lines of handrail_new": 1}
+    budgets = {"lines of tests": Budget(10, 5), "lines of handrail": Budget(10, 5)}
 
-    assert full_folders(planted) == [
-        "src/handrail/lobby: 16 modules, the limit is 15; give a group of them a folder"
+    assert over_budget(found, budgets) == [
+        "lines of handrail: 11, the budget is 10; take something away",
+        "lines of handrail_new: 1, the budget is 0; take something away",
     ]
 
 
-def test_an_advance_reaches_few_files() -> None:
-    assert len(reach_of(ENTRIES[0], module_files(ROOT))) <= MOST_FILES_REACHED
+def test_a_room_that_moves_out_is_counted_once_and_by_the_same_row() -> None:
+    assert package_of("handrail.store_proof.kills") == package_of("handrail_proof.kills") == "handrail_proof"
+    assert package_of("handrail.store_proofs") == package_of("handrail.main") == "handrail"
+    assert [room for rooms in NEIGHBOURS.values() for room in rooms if room not in module_files(ROOT)] == []
 
 
 def test_an_import_for_type_checkers_or_inside_a_function_is_not_reached(tmp_path: Path) -> None:
@@ -80,18 +81,3 @@ def test_nothing_in_a_room_of_operations_is_named_like_one_and_left_out() -> Non
                 defines += [name] if "\nOPERATION = " in file.read() else []
 
     assert sorted(defines) == sorted(MODULES.values())
-
-
-def test_an_aim_that_is_not_reached_has_a_reason() -> None:
-    found = measures(ROOT)
-    missed = [name for name, (aim, _) in AIMS.items() if not is_reached(found[name], aim)]
-
-    assert [name for name in missed if not AIMS[name][1]] == []
-
-
-@pytest.mark.parametrize(
-    ("value", "aim", "expected"),
-    [("60", "60", True), ("61", "60", False), ("45 / 9001", "45 / 9000", False), ("64 / 15", "15", True)],
-)
-def test_a_measure_is_held_against_its_aim(value: str, aim: str, expected: bool) -> None:
-    assert is_reached(value, aim) is expected

@@ -34,7 +34,7 @@ from tests.house.tree import Source, check, check_planted, is_generated, markdow
 RUN_ELSEWHERE = {
     "docs/reference/cli.md": "examples of the commands: tests/conformance/test_every_declaration.py",
     "skills/": "lines of the skill: tests/surfaces/cli/test_skill_lines.py",
-    "src/handrail/packed/": "a copy of the skill and the changelog",
+    "src/handrail/packed/": "links to the skill and the changelog, and the description of a release",
 }
 RUNNABLE = ("handrail", "js-tools", "echo", "for")
 """What a script of a page may begin with, after an assignment; anything else could touch the machine."""
@@ -109,7 +109,7 @@ def stray_blocks(sources: Sequence[Source]) -> list[str]:
                 block.language in FREE and first.startswith(("handrail ", "$ ")) and not is_generated(source)
             ):
                 problems.append(f"{source.path}:1: '{first}' is a command; call the block sh")
-            elif block.language not in (*FREE, "sh", "console", "json", "toml", "python"):
+            elif block.language not in (*FREE, "sh", "console", "json", "toml", "python", "markdown"):
                 problems.append(f"{source.path}:1: nothing reads {block.language}; use another language")
     return problems
 

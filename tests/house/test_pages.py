@@ -29,7 +29,6 @@ ALLOWED = re.compile(
     r"|docs/(?:glossary|index)\.md"
     r"|docs/(?:tutorial|how-to|workflows|reference|explanation|decisions)/[a-z0-9-]+\.md"
     r"|(?:tests|bench)/README\.md"
-    r"|tests/hostile/[a-z]+/README\.md"
     r"|skills/.+\.md"
     r"|src/handrail/packed/.+\.md"
 )

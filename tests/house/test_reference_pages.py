@@ -17,6 +17,8 @@ ERRORS = "docs/reference/errors.md"
 CLI = "docs/reference/cli.md"
 MCP_TOOLS = "docs/reference/mcp-tools.md"
 EVENTS = "docs/reference/events.md"
+WITHOUT_A_COMMAND = {"session.search"}
+"""`session list --query` looks in the same texts; the Console shows the places."""
 ADVICE = "run python tools/generate.py"
 
 
@@ -50,7 +52,9 @@ def test_every_row_of_the_catalogue_has_an_anchor() -> None:
 
 
 def test_every_operation_is_described_as_a_command() -> None:
-    check(commands_missing(page(CLI), [operation.name for operation in all_operations()]))
+    names = [one.name for one in all_operations() if one.name not in WITHOUT_A_COMMAND]
+
+    check(commands_missing(page(CLI), names))
 
 
 def test_every_tool_is_described() -> None:

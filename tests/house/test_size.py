@@ -1,9 +1,9 @@
-"""Budgets that keep the code readable: 600 lines a file, 70 lines a function."""
+"""Budgets that keep the code readable: 600 lines a file, 70 lines a function; ten may be longer, by name."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -11,6 +11,9 @@ from tests.house.tree import Source, check, check_planted, is_generated, nodes, 
 
 FILE_LINES = 600
 FUNCTION_LINES = 70
+MOST_LONG_FUNCTIONS = 10
+ONE_STORY: dict[str, str] = {}
+"""`path:function` that is over its budget because it is one story, and why."""
 
 
 def long_files(sources: Sequence[Source]) -> list[str]:
@@ -21,15 +24,16 @@ def long_files(sources: Sequence[Source]) -> list[str]:
     ]
 
 
-def long_functions(sources: Sequence[Source]) -> list[str]:
+def long_functions(sources: Sequence[Source], stories: Mapping[str, str] = ONE_STORY) -> list[str]:
     return [
         f"{source.path}:{node.lineno}: {node.name} has {lines} lines, the limit is {FUNCTION_LINES}; "
-        "give its parts names"
+        "give its parts names, or a reason in ONE_STORY"
         for source in sources
         if not is_generated(source)
         for node in nodes(source)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES
+        and f"{source.path}:{node.name}" not in stories
     ]
 
 
@@ -39,6 +43,19 @@ def test_no_file_is_over_its_budget() -> None:
 
 def test_no_function_is_over_its_budget() -> None:
     check(long_functions(python_files()))
+
+
+def test_few_functions_are_one_long_story_and_each_is_needed_and_has_its_reason() -> None:
+    assert len(ONE_STORY) <= MOST_LONG_FUNCTIONS
+    assert all(ONE_STORY.values())
+    assert len(long_functions(python_files(), stories={})) == len(ONE_STORY)
+
+
+def test_a_story_is_named_by_its_file() -> None:
+    source = plant("src/handrail/engine/long.py", "def long() -> None:\n" + "    pass\n" * 70)
+
+    assert long_functions([source], stories={"src/handrail/engine/long.py:long": "One story."}) == []
+    assert len(long_functions([source], stories={"src/handrail/engine/short.py:long": "Another."})) == 1
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,22 @@ def test_test_prompts_cover_what_matters() -> None:
     }
 
 
-def test_the_packed_copy_is_the_whole_skill() -> None:
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("CHANGELOG.md", "CHANGELOG.md"),
+        *((f"skill/{name}", f"skills/handrail/{name}") for name in skill_files(ROOT)),
+    ],
+)
+def test_the_package_links_to_what_people_read_at_the_root(link: str, target: str) -> None:
+    """A copy would be a second file to keep; the build follows the links."""
+    packed = os.path.join(ROOT, "src", "handrail", "packed", link)
+
+    assert os.path.islink(packed)
+    assert os.path.realpath(packed) == os.path.join(os.path.realpath(ROOT), target)
+
+
+def test_the_package_has_the_whole_skill() -> None:
     packed = os.path.join(ROOT, "src", "handrail", "packed", "skill")
     names = [
         os.path.relpath(os.path.join(folder, name), packed).replace(os.sep, "/")

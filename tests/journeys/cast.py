@@ -1,4 +1,4 @@
-"""An honest agent and thirteen liars, in a small real project: each liar is the honest agent with one lie.
+"""An honest agent and twelve liars, in a small real project: each liar is the honest agent with one lie.
 
 The honest agent answers what it is asked (as in test_answering_agents.py), but what it reports is true: it
 edits files, runs its check through Handrail, and names what is there. A lie is told wherever a report of
@@ -262,10 +262,6 @@ def pass_refuted(told: Told) -> Body | None:
             return None
 
 
-def misquote(told: Told) -> Body | None:
-    return _with_evidence(told.body, _PLACE | {"result": "`return floor(total, 2)`"})
-
-
 def misname_change(told: Told) -> Body | None:
     if told.body["kind"] not in LISTS:
         return None
@@ -314,12 +310,6 @@ LIES: tuple[Lie, ...] = (
         tells="a line is named that the file does not have",
         fact=f"{EDITED} has no line 4000",
         tell=misplace_line,
-    ),
-    Lie(
-        name="false quotation",
-        tells="a text is quoted that does not stand there",
-        fact=f"the quoted text does not stand in {EDITED} near line 2",
-        tell=misquote,
     ),
     Lie(
         name="wrong change",

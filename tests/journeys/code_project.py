@@ -73,7 +73,7 @@ class CodeProject:
         script, *arguments = (tokens.get(word, word) for word in shlex.split(text))
         assert script in ("js-scan", "js-edit", "js-tools")
         languages = [] if script == "js-tools" else ["--languages", "javascript"]
-        words = [script.removeprefix("js-"), *languages, *arguments]
+        words = [script, *languages, *arguments]
         ran = run_here(self.runtime, words, envelope="cont")
         document: dict[str, Any] = json.loads(ran.out)
         return ran.status, document

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from handrail.operations.handles import read_state
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.results import Rendered
@@ -30,7 +31,7 @@ def command(runtime: Runtime, *arguments: str) -> tuple[int, dict[str, Any]]:
 
 def events_of(runtime: Runtime, reply: dict[str, Any]) -> list[dict[str, Any]]:
     """The stored events of a reply's session, from their raw bytes: `kind`, `scope`, `data`, `key`."""
-    loaded = runtime.log.load(reply["session"]["sessionId"])
+    loaded = runtime.log.load(read_state(runtime.keys, reply["stateToken"]).claims.session_id)
     assert loaded is not None
     found = []
     for record in loaded.records:
@@ -49,3 +50,8 @@ def events_of(runtime: Runtime, reply: dict[str, Any]) -> list[dict[str, Any]]:
 
 def of_kind(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [event for event in events if event["kind"] == kind]
+
+
+def worth(reply: dict[str, Any]) -> dict[str, int]:
+    """The sum of a run's evidence, without the words that count nothing."""
+    return {name: count for name, count in reply["evidence"].items() if count}

@@ -6,6 +6,7 @@ the two tables.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -13,7 +14,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import anyio
 import msgspec
 
 from handrail.contract.ids import SessionId
@@ -22,7 +22,6 @@ from handrail.event_log.files.log import FileLog
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import Appended, Blob, Conflict, Draft
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.over_http import HttpApp, build_server
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS, FixedClock, FixedKeys, GivenFiles, KeptIncidents, memory_runtime
 from tests.engine.bundles.made import Change, rechained, rich_bundle, without_event
@@ -33,6 +32,7 @@ from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.test_signals_while_waiting import begun, ended, is_waiting, wait_until
 from tests.surfaces.cli.tool import Tool
+from tests.surfaces.http.client import BEARER, HOST, asked, make_app
 
 APPLIED = "js-edit --file src/app.js --rename myFunc --to fetchData"
 
@@ -95,21 +95,10 @@ class Stage:
     def session_file(self, session_id: str, name: str) -> Path:
         return Path(self.home) / "data" / "sessions" / session_id / name
 
-    def over_http(self, method: str, *headers: tuple[bytes, bytes]) -> str:
-        """What the HTTP door answers to a request with these headers."""
-        app = HttpApp(build_server(self.runtime), ["127.0.0.1:1"])
-        sent: list[dict[str, Any]] = []
-
-        async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": b""}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        scope = {"type": "http", "method": method, "path": "/mcp", "headers": list(headers)}
-        anyio.run(app, scope, receive, send)
-        problem = json.loads(sent[-1]["body"])
-        return str(problem["code"])
+    def over_http(self, method: str, *headers: tuple[str, str]) -> str:
+        """What the HTTP server answers to a request with these headers."""
+        answered = asyncio.run(asked(make_app(self.runtime), method, "/mcp", [BEARER, *headers]))
+        return str(answered.document["code"])
 
 
 def code_in(out: bytes) -> str:
@@ -201,7 +190,7 @@ def _not_healthy(stage: Stage) -> str:
 
 def _node_nowhere(stage: Stage) -> str:
     begun = start(stage.runtime)
-    return stage.cli("run", "node", begun["session"]["sessionId"], "nod_000000000000")
+    return stage.cli("session", "show", begun["session"]["sessionId"], "nod_000000000000")
 
 
 def _ledger_ahead(stage: Stage) -> str:
@@ -316,7 +305,7 @@ def _not_conformant(stage: Stage) -> str:
     return stage.cli("lafs", "check", str(path))
 
 
-HERE = (b"host", b"127.0.0.1:1")
+HERE = ("host", HOST)
 
 PROVOKED: dict[str, Callable[[Stage], str]] = {
     "E_USAGE": lambda stage: stage.cli("nonsense"),
@@ -404,8 +393,8 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
     "INTERNAL_ERROR": _defect,
     "INVARIANT_VIOLATION": _invariant,
     "REQUEST_TOO_LARGE": lambda stage: stage.mcp("resume_session", query="x" * 5_000_000),
-    "HOST_REFUSED": lambda stage: stage.over_http("POST", (b"host", b"evil.example")),
-    "ORIGIN_REFUSED": lambda stage: stage.over_http("POST", HERE, (b"origin", b"https://evil.example")),
+    "HOST_REFUSED": lambda stage: stage.over_http("POST", ("host", "evil.example")),
+    "ORIGIN_REFUSED": lambda stage: stage.over_http("POST", HERE, ("origin", "https://evil.example")),
     "METHOD_NOT_ALLOWED": lambda stage: stage.over_http("GET", HERE),
 }
 

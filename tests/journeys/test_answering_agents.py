@@ -41,7 +41,7 @@ class Driven(msgspec.Struct, frozen=True, kw_only=True):
     end: dict[str, Any]
     visited: set[str]
     passed: set[str]
-    """Steps and loops that some reply told of as not run."""
+    """Steps and loops that some reply told of as not run, or that `session show` names as not needed."""
     prompts: list[str]
 
 
@@ -50,12 +50,16 @@ def drive(runtime: Runtime, workflow_id: str, mode: str) -> Driven:
     passed: set[str] = set()
     prompts: list[str] = []
     reply = begun(runtime, workflow_id, mode).structured
+    session_id = reply["session"]["sessionId"]
     blocks = 0
+    prompt = ""
     for _ in range(MOST_CALLS):
         passed |= {part["stepId"] for part in reply.get("skipped", ())}
         if reply["pending"] is None:
+            passed |= not_needed(runtime, session_id)
             return Driven(end=reply, visited=visited, passed=passed, prompts=prompts)
-        prompts.append(reply["pending"]["prompt"])
+        prompt = reply["pending"].setdefault("prompt", prompt)  # a blocked reply does not say it again
+        prompts.append(prompt)
         visited.add(reply["pending"]["stepId"].rpartition("::")[2])
         blocks = blocks + 1 if reply["kind"] == "blocked" else 0
         assert blocks <= MOST_BLOCKS, reply["blockers"]
@@ -73,6 +77,12 @@ def begun(runtime: Runtime, workflow_id: str, mode: str) -> Rendered:
         return first
     details = first.structured["details"]
     return tool_call(runtime, "start_workflow", **given(details["next_call"]["params"], details["problems"]))
+
+
+def not_needed(runtime: Runtime, session_id: str) -> set[str]:
+    """Steps and loops that what was given ruled out: the session names them, no reply does."""
+    (run,) = answer(runtime, "session.show", sessionId=session_id)["runs"]
+    return {row["step_id"] for row in run["skipped"] if row["not_needed"]}
 
 
 def report_on(reply: dict[str, Any]) -> dict[str, Any]:
@@ -202,7 +212,7 @@ def counted(**loop: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("value", "rounds", "told"),
     [
-        (0, [], ["STEPS_SKIPPED"]),
+        (0, [], []),
         (3, ["Round 1 of 3", "Round 2 of 3", "Round 3 of 3"], []),
         (9, [f"Round {number} of 5" for number in range(1, 6)], ["LOOP_LIMIT_REACHED"]),
     ],

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from handrail.operations.runs.needed_answer import record_persons_answer
 from handrail.runtime.runtime import Runtime
 from tests.journeys.at_a_form import (
     CANCEL,
@@ -78,9 +77,9 @@ def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
     assert recap["inputs"][0]["value"] == "thorough"
     assert [(one["stepId"], one["optionId"]) for one in recap["people"]] == [("way", "thorough")]
     text = tool_call(runtime, "continue_workflow", stateToken=going["stateToken"]).text
-    assert "- way: answered with thorough by a person" in text
+    assert f"- way: confirmed, answered by {runtime.workspace.account()}: thorough" in text
     done = advance(runtime, going)
-    assert done["evidence"]["verified"] == 1
+    assert done["evidence"]["confirmed"] == 1
     page = answer(runtime, "session.export", sessionId=first["session"]["sessionId"], **{"as": "markdown"})
     assert "chose thorough" in json.dumps(page)
 
@@ -108,7 +107,8 @@ def test_without_an_option_nothing_is_recorded_and_the_next_attempt_is_the_agent
     talk(runtime, era, desk, ask)
 
     assert answers_in(runtime, first) == []
-    assert claims_of(runtime, first) == []
+    facts = [claim["fact"] for claim in claims_of(runtime, first)]
+    assert facts[-1] == "the agent says that the user agreed"
 
 
 @pytest.mark.promise("people.chosen")
@@ -155,7 +155,7 @@ def test_an_agent_that_takes_another_option_than_the_person_is_refused(runtime: 
     """The choice was recorded, and the call was lost before the run took it."""
     first = at_choice(runtime)
     (blocked,) = reported(runtime, "auto", Desk(CANCEL), take(first, "small"))
-    record_persons_answer(runtime, take(blocked, "small")["ackToken"], "confirmed", "shown", "thorough")
+    answer(seat(runtime, Person("thorough")), "run.confirm", session=first["session"]["sessionId"])
 
     refused = tool_call(runtime, "continue_workflow", **take(blocked, "small")).structured
     going = tool_call(runtime, "continue_workflow", **take(refused, "thorough")).structured

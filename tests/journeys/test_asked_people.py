@@ -35,7 +35,7 @@ from tests.journeys.at_a_form import (
 )
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
-from tests.journeys.doors import command, events_of, of_kind, tool_call
+from tests.journeys.doors import command, events_of, of_kind, tool_call, worth
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
 from tests.journeys.rich_session import report
 from tests.journeys.strangers.product import PROGRAM
@@ -73,7 +73,7 @@ def test_a_yes_in_the_form_confirms_the_step_in_the_same_call(
     (done,) = reported(runtime, era, desk, ack(third))
 
     assert (done["kind"], done["isComplete"]) == ("ok", True)
-    assert done["evidence"] == {"verified": 1, "unverified": 0, "contradicted": 0, "stale": 0}
+    assert worth(done) == {"confirmed": 1}
     (form,) = desk.asked
     assert form.message.startswith("Confirm this step?\n\nWorkflow: Three steps")
     assert "Do the third thing." in form.message
@@ -153,7 +153,7 @@ def test_without_an_answer_nothing_is_recorded_and_the_next_attempt_is_the_agent
         assert blocker["pointer"] == {"kind": "workflow_step", "stepId": "third"}
         assert answers_in(runtime, third) == []
         done = await call(**ack(blocked))
-        assert done["evidence"] == {"verified": 0, "unverified": 1, "contradicted": 0, "stale": 0}
+        assert worth(done) == {"claimed": 1}
 
     talk(runtime, era, desk, ask)
 
@@ -239,7 +239,7 @@ def test_a_confirmation_that_only_the_report_makes_necessary_is_asked_for(runtim
 
     (done,) = reported(runtime, era, desk, ack(first) | {"context": {"risky": True}})
 
-    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
     assert len(desk.asked) == 1
 
 
@@ -256,7 +256,7 @@ def test_a_contract_that_wants_a_person_gets_the_answer_of_the_form(runtime: Run
             "The step release does not pass: a person declined it."
         ]
         done = await make(**ack(refused, "Ready now."))
-        assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+        assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
     talk(runtime, era, desk, ask)
 
@@ -274,7 +274,7 @@ def test_a_report_that_is_not_enough_is_corrected_before_anybody_is_asked(runtim
         assert [blocker["code"] for blocker in blocked["blockers"]] == ["MISSING_REQUIRED_OUTPUT"]
         assert desk.asked == []
         done = await call(**ack(blocked))
-        assert done["evidence"]["verified"] == 1
+        assert done["evidence"]["confirmed"] == 1
 
     talk(runtime, era, desk, ask)
 
@@ -292,7 +292,7 @@ def test_a_value_and_then_a_yes_are_asked_for_in_one_call(runtime: Runtime, era:
 
     done, again = reported(runtime, era, desk, call, call)
 
-    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 2)
     assert done == again
     assert [next(iter(form.requested_schema["properties"])) for form in desk.asked] == ["region", "confirm"]
 
@@ -319,7 +319,7 @@ def test_a_no_refuses_the_report_though_the_agents_word_would_do(
         assert (blocker["code"], reply["kind"]) == ("USER_ONLY_DEPENDENCY", "blocked")
         assert "a person declined it" in blocker["message"]
         assert "handrail run confirm" in blocker["suggestedFix"]
-    assert (done["isComplete"], done["evidence"]["verified"]) == (True, 1)
+    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
 @pytest.mark.promise("people.no-counts")
@@ -395,7 +395,7 @@ def test_a_no_is_told_wherever_the_step_is_read(runtime: Runtime) -> None:
         "terminal",
         "Not on a Friday.",
     )
-    assert "declined" in json.dumps(found)
+    assert f"answered by {runtime.workspace.account()}: no" in json.dumps(found)
     assert all("A person declined it at a terminal" in page for page in pages)
 
 
@@ -564,7 +564,7 @@ def test_the_real_server_asks_while_another_process_writes_to_the_session(tmp_pa
                 told = await client.call_tool("continue_workflow", ack(reply, notes))
                 reply = told.structured_content
             assert reply["isComplete"] is True
-            assert reply["evidence"]["verified"] == 1
+            assert reply["evidence"]["confirmed"] == 1
 
     run(test)
 

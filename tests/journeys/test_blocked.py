@@ -43,7 +43,8 @@ def test_a_missing_artifact_blocks_and_one_corrected_call_is_enough(runtime: Run
 
     assert (blocked["kind"], blocked["nextIntent"]) == ("blocked", "perform_pending_then_continue")
     assert blocked["pending"]["stepId"] == first["pending"]["stepId"]
-    assert blocked["pending"]["prompt"].startswith("Do decide.")
+    assert set(blocked["pending"]) == {"stepId", "title", "requireConfirmation"}
+    assert rehydrate(runtime, blocked)["pending"]["prompt"].startswith("Do decide.")
     (blocker,) = blocked["blockers"]
     assert blocker["code"] == "MISSING_REQUIRED_OUTPUT"
     assert blocker["pointer"] == {"kind": "output_contract", "contractRef": "wr.contracts.decision"}
@@ -51,6 +52,42 @@ def test_a_missing_artifact_blocks_and_one_corrected_call_is_enough(runtime: Run
     assert blocked["nextCall"]["params"]["ackToken"] == blocked["retryAckToken"]
     assert after["pending"]["stepId"] == "do"
     assert "recap" not in after
+
+
+@pytest.mark.promise("blocked.retry")
+def test_a_blocked_reply_and_its_repeats_say_that_a_repeat_is_not_judged_again(runtime: Runtime) -> None:
+    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
+
+    blocked = report(runtime, first["ackToken"], notes="I thought about it.")
+    repeated = report(runtime, first["ackToken"], notes="I thought about it.")
+
+    assert repeated == blocked
+    assert "Judged as sent: a repeat is not judged again, the call in nextCall is." in blocked["judged"]
+    assert blocked["nextCall"]["params"]["ackToken"] not in ("", first["ackToken"])
+
+
+@pytest.mark.promise("blocked.retry")
+def test_the_example_is_not_said_again_inside_the_next_call(runtime: Runtime) -> None:
+    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
+
+    blocked = report(runtime, first["ackToken"], notes="I thought about it.")
+
+    (frame,) = blocked["nextCall"]["params"]["output"]["artifacts"]
+    assert frame == {"kind": "wr.decision", "…": "…"}
+
+
+@pytest.mark.promise("continue.replay.other-input")
+def test_other_content_with_a_used_token_names_what_differs_and_not_the_text(runtime: Runtime) -> None:
+    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
+    report(runtime, first["ackToken"], notes="I thought about it.")
+
+    again = report(runtime, first["ackToken"], A_DECISION, notes="I thought about it.")
+
+    (warning,) = again["warnings"]
+    assert warning["details"] == {"differsIn": ["artifact wr.decision"]}
+    assert "It differs in: artifact wr.decision." in warning["message"]
+    assert warning["purpose"] == "retry"
+    assert warning["nextCall"]["params"]["output"]["artifacts"] == [A_DECISION]
 
 
 @pytest.mark.promise("blocked.retry")
@@ -322,7 +359,7 @@ def test_a_lost_agent_that_comes_back_to_a_blocked_step_can_still_retry(runtime:
     after = report(runtime, back["nextCall"]["params"]["ackToken"], A_DECISION)
 
     assert back["recap"]["example"] == blocked["example"]
-    assert "the call in nextCall" in back["recap"]["blockedBy"][0]["suggestedFix"]
+    assert back["recap"]["blockedBy"][0]["suggestedFix"] == "Add it to output.artifacts."
     assert "retryAckToken" not in str(blocked["blockers"])
     assert after["pending"]["stepId"] == "do"
 

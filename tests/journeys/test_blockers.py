@@ -53,7 +53,7 @@ def test_a_blocker_has_code_pointer_message_and_fix_from_closed_sets(runtime: Ru
 
     assert len(found) == 4
     for blocker in found:
-        assert set(blocker) == {"code", "pointer", "message", "suggestedFix"}
+        assert set(blocker) == {"code", "pointer", "message", "suggestedFix", "waitsFor"}
         assert blocker["code"] in CODES
         assert set(blocker["pointer"]) == POINTERS[blocker["pointer"]["kind"]]
         assert blocker["message"].strip()

@@ -153,7 +153,7 @@ COMMANDS: list[tuple[Callable[[Monster], tuple[str, ...]], int]] = [
     (lambda held: ("ledger", "show", held.nodes[0].run_id, "--mode", "summary"), SMALL),
     (lambda held: ("run", "continue", "--state", token_at(held, "a step with 150 forks")), REPLY),
     (lambda held: ("run", "continue", "--state", token_at(held, "the end")), REPLY),
-    (lambda held: ("preferences", "show", "--session", session_of(held)), SMALL),
+    (lambda held: ("settings", "show", "--preferences", "--session", session_of(held)), SMALL),
     (lambda held: ("workflow", "inspect", held.first["session"]["workflowId"], "--part", "steps"), LIST),
     (lambda held: ("workflow", "list"), LIST),
 ]

@@ -295,7 +295,7 @@ def test_a_correction_sent_with_the_used_ack_of_a_blocked_attempt_gets_the_call_
     offered = refused["warnings"][0]
     accepted = answer(runtime, "run.continue", **offered["nextCall"]["params"])
 
-    assert "send it as the next attempt at this step" in offered["message"]
+    assert offered["purpose"] == "retry"
     assert accepted["pending"]["stepId"] == "do"
     assert shown_run(runtime, first)["fork_count"] == 0
 
@@ -349,4 +349,4 @@ def test_what_is_long_or_secret_is_not_said_again(
 
     warning = refused["warnings"][0]
     assert set(warning["nextCall"]["params"]) == {"ackToken"}
-    assert "nextCall with what you sent" in warning["message"]
+    assert "has only the token: add what you sent." in warning["message"]

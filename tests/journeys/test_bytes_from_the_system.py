@@ -24,7 +24,7 @@ LINES: tuple[tuple[bytes, ...], ...] = (
     (b"session", b"list"),
     (b"session", b"resume"),
     (b"session", b"list", b"--query", "\u00fcber".encode()),
-    (b"preferences", b"show"),
+    (b"settings", b"show"),
     (b"store", b"verify"),
     (b"store", b"du"),
     (b"workflow", b"new", b"project.other", b"--dry-run"),

@@ -1,4 +1,4 @@
-"""Nobody gets away with a lie: an honest agent and thirteen liars in every bundled workflow and mode."""
+"""Nobody gets away with a lie: an honest agent and twelve liars in every bundled workflow and mode."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_lie_is_refused_or_disclosed(tmp_path: Path, workflow_id: str, mod
     for run in runs:
         passed_by = {name for name, _, outcome in run.told if outcome == "disclosed"}
         seen = run.end.get("evidence") or {}
-        doubted = sum(seen.get(name, 0) for name in ("contradicted", "stale", "unverified"))
+        doubted = sum(seen.get(name, 0) for name in ("contradicted", "stale", "claimed"))
         assert doubted > 0 or not passed_by - {"empty notes"}
         assert "gap" in run.end["closing"] or not passed_by or mode != NEVER_STOPS
 
@@ -65,10 +65,10 @@ def test_the_honest_agent_is_never_refused(tmp_path: Path, workflow_id: str, mod
 
 @pytest.mark.promise("evidence.cast")
 @pytest.mark.parametrize("workflow_id", IDS)
-def test_who_never_runs_anything_ends_unverified(tmp_path: Path, workflow_id: str) -> None:
+def test_who_never_runs_anything_ends_with_only_its_word(tmp_path: Path, workflow_id: str) -> None:
     run = play(tmp_path, workflow_id, "guided", runs_programs=False)
 
-    assert run.end["evidence"]["unverified"] >= sum(kind in NAMING_COMMANDS for kind in run.kinds)
+    assert run.end["evidence"]["claimed"] >= sum(kind in NAMING_COMMANDS for kind in run.kinds)
 
 
 @pytest.mark.promise("evidence.cast")
@@ -83,6 +83,7 @@ def test_who_leaves_a_file_out_again_goes_on_with_a_gap(tmp_path: Path) -> None:
     assert "The report leaves out what changed: src/notes.txt" in run.end["closing"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.unproven-end")
 @pytest.mark.parametrize("mode", ["full_auto_stop_on_user_deps", NEVER_STOPS])
 @pytest.mark.parametrize("verdict", ["failed", "incomplete"])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from handrail.contract.ids import ReportFormat
 from handrail.engine.receipts import digest_argv
 from handrail.operations.checks.reports import UnreadableReport, count_tests
 from handrail.runtime.runtime import Runtime
@@ -58,7 +59,7 @@ def test_a_declared_check_is_listed_and_run_by_its_name(place: Place) -> None:
         {"tests": {"command": ["true"], "directory": "../elsewhere"}},
         {"tests": {"command": ["true"], "directory": "/tmp"}},
         {"tests": {"command": ["true"], "report": {"path": "a/../../b.xml"}}},
-        {"tests": {"command": ["true"], "report": {"path": "b.xml", "format": "tap"}}},
+        {"tests": {"command": ["true"], "report": {"path": "b.xml", "format": "prose"}}},
         {f"t{number}": {"command": ["true"]} for number in range(21)},
         {"tests": {"command": ["true"] * 41}},
     ],
@@ -285,6 +286,101 @@ def test_the_report_of_jest_is_counted() -> None:
     counts = count_tests(told, "jest")
 
     assert (counts.passed, counts.failed, counts.skipped, counts.errors) == (3, 1, 2, 0)
+
+
+TAP_OF_NODE = """TAP version 13
+# Subtest: adds
+ok 1 - adds
+# Subtest: group
+    # Subtest: inner
+    not ok 1 - inner
+not ok 2 - group
+1..2
+# tests 3
+# suites 0
+# pass 1
+# fail 1
+# cancelled 0
+# skipped 1
+# todo 0
+"""
+GO = """{"Action":"start","Package":"p"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"skip","Package":"p","Test":"TestB"}
+{"Action":"pass","Package":"p"}
+FAIL q [build failed]
+{"Action":"fail","Package":"q"}
+"""
+CARGO = """test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.00s
+test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+"""
+
+
+@pytest.mark.promise("evidence.nothing-ran")
+@pytest.mark.parametrize(
+    ("form", "content", "counted"),
+    [
+        ("tap", TAP_OF_NODE, (1, 1, 1, 0)),
+        ("tap", "TAP version 13\n1..0\n", (0, 0, 0, 0)),
+        ("tap", "TAP version 13\n# tests 0\n# pass 0\n# fail 0\n", (0, 0, 0, 0)),
+        ("tap", "1..4\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP later\n", (1, 1, 1, 1)),
+        ("go", GO, (1, 0, 1, 1)),
+        ("go", '{"Action":"start","Package":"p"}\n{"Action":"skip","Package":"p"}\n', (0, 0, 0, 0)),
+        ("cargo", CARGO, (3, 2, 1, 0)),
+        ("cargo", CARGO.splitlines()[0].replace("3 passed", "0 passed"), (0, 0, 1, 0)),
+        ("unittest", "Ran 5 tests in 0.001s\n\nFAILED (failures=1, errors=1, skipped=1)\n", (2, 1, 1, 1)),
+        ("unittest", "Ran 0 tests in 0.000s\n\nNO TESTS RAN\n", (0, 0, 0, 0)),
+        ("unittest", "Ran 0 tests in 0.000s\n\nOK\n", (0, 0, 0, 0)),
+    ],
+)
+def test_what_a_runner_prints_for_programs_is_counted(
+    form: ReportFormat, content: str, counted: tuple[int, ...]
+) -> None:
+    counts = count_tests(content.encode(), form)
+
+    assert (counts.passed, counts.failed, counts.skipped, counts.errors) == counted
+
+
+@pytest.mark.parametrize("form", ["tap", "go", "cargo", "unittest"])
+def test_what_is_in_no_form_of_a_runner_counts_nothing(form: ReportFormat) -> None:
+    with pytest.raises(UnreadableReport):
+        count_tests(b"all 412 tests passed, 0 failed\n", form)
+
+
+@pytest.mark.promise("evidence.nothing-ran")
+def test_a_printed_report_counts_and_a_run_of_nothing_is_named(place: Place) -> None:
+    start(place.runtime)
+    (place.project / "said").write_text("1..3\nok 1\nok 2\nok 3\n", encoding="utf-8")
+    code = "print(open('said').read())"
+    report = {"path": "-", "format": "tap"}
+    place.declare({"tests": {"command": [sys.executable, "-c", code], "report": report}})
+
+    full = place.run("tests")
+    (place.project / "said").write_text("1..1\nok 1\n", encoding="utf-8")
+    few = place.run("tests")
+    (place.project / "said").write_text("1..0\n", encoding="utf-8")
+    none = place.run("tests")
+
+    assert (full["counts"]["passed"], full["hasPassed"], full["fewer"]) == (3, True, "")
+    assert (few["hasPassed"], few["fewer"]) == (True, "1 tests ran, 3 at the start of the run")
+    assert (none["hasPassed"], none["notRun"]) == (False, "its report counts no test")
+
+
+@pytest.mark.promise("evidence.nothing-ran")
+def test_what_steers_a_runner_is_recorded_and_kept_from_declared_checks(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    place = Place(runtime, tmp_path, PYTEST_ADDOPTS="-k nothing")
+    first = start(place.runtime)
+    code = "import os; raise SystemExit(bool(os.environ.get('PYTEST_ADDOPTS')))"
+    place.declare({"tests": {"command": [sys.executable, "-c", code]}})
+
+    declared = place.run("tests")
+    typed = place.python(code)
+
+    assert (declared["exitStatus"], typed["exitStatus"]) == (0, 1)
+    told = [fact.get("steering", {}) for fact in receipts(place, first)]
+    assert told == [{}, {"PYTEST_ADDOPTS": "-k nothing"}]
 
 
 @pytest.mark.promise("receipt.inside-the-project")

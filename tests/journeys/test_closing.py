@@ -164,7 +164,7 @@ def test_a_session_with_several_open_runs_closes_none_of_them_and_names_them(run
     assert "nothing was closed" in failure.message
     assert (status != 0, runs[0] in document["error"]["message"]) == (True, True)
     assert closed["still_open"] == [second["session"]["runId"]]
-    assert f"Still open in this session: {second['session']['runId']}." in human.out.decode()
+    assert second["session"]["runId"] in human.out.decode()
     assert len(of_kind(events_of(runtime, first), "run_closed")) == 1
 
 
@@ -226,7 +226,7 @@ def test_reports_and_pages_say_that_a_run_is_closed(runtime: Runtime, form: str)
     report = answer(runtime, "session.export", **{"sessionId": session_id, "as": form})["content"]
     page = run_here(runtime, ("session", "show", session_id, "--human")).out.decode()
 
-    assert "was closed (superseded)" in told
+    assert "superseded" in told
     assert "superseded by other work" in report
     assert "superseded" in page
 

@@ -69,9 +69,9 @@ def test_sources_of_another_language_are_named(tmp_path: Path) -> None:
     os.remove(code.root / "lib.py")
     empty = code.told("js-scan --search foo")
 
-    assert "1 Python source was left out: `handrail scan`" in told["message"]
+    assert "1 Python source was left out: use `handrail code search`" in told["message"]
     assert "is Python" in refused["message"]
-    assert "`handrail edit`" in refused["recovery"]["suggestion"]
+    assert "`handrail code explain`" in refused["recovery"]["suggestion"]
     assert empty["message"] == "No source is in this folder."
 
 
@@ -81,8 +81,8 @@ def test_sources_of_another_language_are_named(tmp_path: Path) -> None:
 def test_a_file_is_found_from_a_folder_of_the_project(code: CodeProject, named: str) -> None:
     path = str(code.root / "sub/app.js") if named == "/" else named
 
-    assert code.told(f"js-edit --file {path} --locate inner")["location"]["file"] == "sub/app.js"
-    assert code.told(f"js-scan --outline {path}")["file"] == "sub/app.js"
+    assert code.told(f"js-edit --file '{path}' --locate inner")["location"]["file"] == "sub/app.js"
+    assert code.told(f"js-scan --outline '{path}'")["file"] == "sub/app.js"
 
 
 def test_a_module_that_is_made_lies_beside_the_file_that_is_named(code: CodeProject) -> None:
@@ -100,7 +100,7 @@ def test_a_name_of_two_files_is_told_and_nothing_outside_is_found(code: CodeProj
     ]
 
     assert twice["details"]["valid"] == [str(code.root / "a.js"), str(code.root / "sub/a.js")]
-    assert code.told(f"js-edit --file {code.root}/a.js --locate here")["location"]["file"] == "a.js"
+    assert code.told(f"js-edit --file '{code.root}/a.js' --locate here")["location"]["file"] == "a.js"
     assert outside == ["E_NOT_FOUND", "E_NOT_FOUND"]
 
 
@@ -125,7 +125,7 @@ def test_places_of_a_batch_are_named_once(code: CodeProject) -> None:
     write(code.root, "changes.json", '[{"rename": "inner", "to": "x"}, {"rename": "rest", "to": "y"}]')
     write(code.root, "sub/user.js", "import * as app from './app.js';\nf(app);\n")
 
-    told = code.told(f"js-edit --changes {code.root}/changes.json")
+    told = code.told(f"js-edit --changes '{code.root}/changes.json'")
 
     places = [(one["code"], one["file"], one["line"]) for one in told["reasons"]]
     assert places.count(("whole_module_used", "sub/user.js", 2)) == 1

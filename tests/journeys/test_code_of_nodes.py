@@ -13,6 +13,7 @@ import pytest
 from handrail import Handrail
 from handrail.contract.outcome import Success
 from handrail.operations.kept_trees import take_for_command
+from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import TreeDue
 from handrail.wiring import build_runtime
 from tests.conformance.forked import ForkedTool, ForkServer
@@ -140,6 +141,29 @@ def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
     assert told == [""]
     last = work.events(started, "tree_recorded")[-1]["data"]
     assert (last.get("cause", "advance"), last["listed"]) == ("advance", 1)
+
+
+@pytest.mark.promise("evidence.late-baseline")
+def test_the_first_look_has_time_however_quick_the_start_was(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    due: list[TreeDue] = []
+    runtime = msgspec.structs.replace(
+        build_runtime(work.tool.environment, home=work.tool.home), trees_due=due
+    )
+    started = answer(runtime, "run.start", workflowId="wr.small_change", goal="g", project=str(work.root))
+    answer(runtime, "run.continue", ackToken=started["ackToken"], project=str(work.root))
+    given: list[float] = []
+
+    def look(self: object, project: str, seconds: float) -> Unseen:
+        given.append(seconds)
+        return Unseen(reason="not today")
+
+    monkeypatch.setattr("handrail.host.worktree.local_worktree.LocalWorktree.take_tree", look)
+    told = [take_for_command(runtime, one, 0) for one in due]
+
+    assert told == ["not today", "not today"]
+    assert given == [10.0, 0.15]
 
 
 @pytest.mark.promise("evidence.late-baseline")

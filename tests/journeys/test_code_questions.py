@@ -265,10 +265,10 @@ def test_a_batch_is_one_preview_and_is_written_as_a_whole_or_not_at_all(code: Co
     ]
     changes.write_text(json.dumps(asked), encoding="utf-8")
 
-    preview = code.told(f"js-edit --changes {changes} --ai-mode")
+    preview = code.told(f"js-edit --changes '{changes}' --ai-mode")
     applied = code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
     changes.write_text(json.dumps([asked[0], {"rename": "greet", "to": "greet"}]), encoding="utf-8")
-    status, refused = code.line(f"js-edit --changes {changes}")
+    status, refused = code.line(f"js-edit --changes '{changes}'")
 
     assert [(item["action"], item["to"]) for item in preview["items"]] == [
         ("rename", "fetchData"),
@@ -294,12 +294,12 @@ def test_edits_of_every_kind_are_one_batch_each_on_what_the_ones_before_leave(co
     changes = code.root.parent / "changes.json"
     changes.write_text(json.dumps(asked), encoding="utf-8")
 
-    preview = code.told(f"js-edit --changes {changes} --ai-mode")
+    preview = code.told(f"js-edit --changes '{changes}' --ai-mode")
     applied = code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
     refusals = []
     for wrong in ({"move": "both", "toModule": "../x.js"}, {"rename": "both", "move": "both"}, {}):
         changes.write_text(json.dumps([{"rename": "twice", "to": "both"}, wrong]), encoding="utf-8")
-        refusals.append(code.line(f"js-edit --changes {changes}"))
+        refusals.append(code.line(f"js-edit --changes '{changes}'"))
 
     assert [(item["action"], item["to"]) for item in preview["items"]] == [
         ("rename", "greet"),
@@ -379,7 +379,7 @@ def test_no_edit_makes_a_file_outside_of_what_the_tools_see(code: CodeProject, p
     before = code.texts()
 
     for action in ("move", "extract"):
-        status, told = code.line(f"js-edit --{action} myFunc --to-module {path} --ai-mode")
+        status, told = code.line(f"js-edit --{action} myFunc --to-module '{path}' --ai-mode")
         assert (status, told["code"], told["details"]["reason"]) == (2, "EDIT_REFUSED", "invalid_path")
     assert code.texts() == before
 
@@ -395,12 +395,12 @@ def test_no_path_leads_out_of_the_project(code: CodeProject, path: str) -> None:
     changes = code.root.parent / "changes.json"
     changes.write_text(json.dumps([{"rename": "myFunc", "file": path, "to": "other"}]), encoding="utf-8")
     before = code.texts()
-    lines = [f"js-edit --changes {changes}"]
+    lines = [f"js-edit --changes '{changes}'"]
     if "\0" not in path:
         lines += [
-            f"js-edit --file {path} --locate myFunc",
-            f"js-scan --outline {path}",
-            f"js-scan --deps {path}",
+            f"js-edit --file '{path}' --locate myFunc",
+            f"js-scan --outline '{path}'",
+            f"js-scan --deps '{path}'",
         ]
 
     for line in lines:

@@ -168,12 +168,12 @@ def test_a_replacement_takes_its_text_from_a_file_and_names_what_nothing_declare
     located = code.told("js-edit --file src/util.js --locate helper --ai-mode")
 
     preview = code.told(
-        f"js-edit --continuation T --with-file {text}", T=located["continuation_tokens"]["replace_preview"]
+        f"js-edit --continuation T --with-file '{text}'", T=located["continuation_tokens"]["replace_preview"]
     )
     text.unlink()
     applied = code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
     write(code.root.parent, "new.js", "export function other() {}\n")
-    status, refused = code.line(f"js-edit --replace helper --with-file {text}")
+    status, refused = code.line(f"js-edit --replace helper --with-file '{text}'")
 
     assert preview["items"][0]["unresolved"] == ["greet"]
     assert applied["files_modified"] == ["src/util.js"]
@@ -186,8 +186,8 @@ def test_what_a_moved_declaration_needs_is_exported_on_request(code: CodeProject
     write(code.root, "src/own.js", "const secret = 1;\n\nexport function tell() {\n  return secret;\n}\n")
 
     status, refused = code.line("js-edit --move tell --to-module src/util.js")
-    _, script, *rest = shlex.split(refused["recovery"]["next_command"])
-    preview = code.told(shlex.join([f"js-{script}", *rest]))
+    _, *line = shlex.split(refused["recovery"]["next_command"])
+    preview = json.loads(run_here(code.runtime, line).out)["data"]
     code.told("js-edit --continuation T --fix", T=preview["continuation_tokens"]["apply"])
 
     assert (status, refused["details"]["reason"]) == (2, "not_exported")
@@ -203,7 +203,7 @@ def test_what_needs_each_other_is_moved_together(code: CodeProject) -> None:
     changes = write(code.root.parent, "changes.json", '[{"move": "odd", "toModule": "src/util.js"}]')
 
     _, refused = code.line("js-edit --extract odd")
-    _, in_batch = code.line(f"js-edit --changes {changes}")
+    _, in_batch = code.line(f"js-edit --changes '{changes}'")
     _, _, named = refused["recovery"]["suggestion"].rpartition("--names ")
     located = code.told(f"js-edit --names {named.rstrip('.')} --ai-mode")
     moved = code.told(
@@ -272,6 +272,22 @@ def test_an_expired_apply_token_is_never_refreshed(code: CodeProject) -> None:
         assert (status, told["code"]) == (6, "TOKEN_EXPIRED")
         assert told["recovery"]["can_refresh"] is False
         assert "refresh_token" not in told["recovery"]
+    assert code.texts() == before
+
+
+@pytest.mark.promise("code.cont.expired-write")
+def test_an_apply_token_refused_as_expired_stays_refused_when_the_clock_is_set_back(
+    code: CodeProject,
+) -> None:
+    before = code.texts()
+    token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
+    code.clock.seconds += 3_600
+    code.line("js-edit --continuation T --fix", T=token)
+    code.clock.seconds -= 3_600
+
+    status, told = code.line("js-edit --continuation T --fix", T=token)
+
+    assert (status, told["code"]) == (6, "TOKEN_EXPIRED")
     assert code.texts() == before
 
 
@@ -424,10 +440,10 @@ def test_parameters_that_do_not_fit_a_token_are_given_again(code: CodeProject) -
     changes = code.root.parent / "changes.json"
     changes.write_text(json.dumps(asked), encoding="utf-8")
 
-    preview = code.told(f"js-edit --changes {changes} --ai-mode")
+    preview = code.told(f"js-edit --changes '{changes}' --ai-mode")
     token = preview["continuation_tokens"]["apply"]
     refused = code.line("js-edit --continuation T --fix", T=token)
-    applied = code.told(f"js-edit --continuation T --fix --refetch --changes {changes}", T=token)
+    applied = code.told(f"js-edit --continuation T --fix --refetch --changes '{changes}'", T=token)
 
     assert len(preview["items"]) == 60
     assert len(token) <= LENGTH_LIMIT
@@ -440,9 +456,9 @@ def test_parameters_that_do_not_fit_a_token_are_given_again(code: CodeProject) -
 @pytest.mark.promise("code.cont.envelopes")
 def test_the_words_scan_and_edit_put_the_same_document_into_an_envelope(code: CodeProject) -> None:
     bare = code.told("js-scan --search myFunc")
-    wrapped = json.loads(run_here(code.runtime, ["scan", "--search", "myFunc"]).out)
-    lafs = json.loads(run_here(code.runtime, ["scan", "--search", "myFunc", "--envelope", "lafs"]).out)
-    refused = json.loads(run_here(code.runtime, ["edit", "--continuation", "x"]).out)
+    wrapped = json.loads(run_here(code.runtime, ["js-scan", "--search", "myFunc"]).out)
+    lafs = json.loads(run_here(code.runtime, ["js-scan", "--search", "myFunc", "--envelope", "lafs"]).out)
+    refused = json.loads(run_here(code.runtime, ["js-edit", "--continuation", "x"]).out)
     elsewhere = json.loads(run_here(code.runtime, ["context", "--envelope", "cont"]).out)
 
     assert wrapped["data"] == bare

@@ -18,6 +18,7 @@ from handrail.surfaces.http.views import render_view
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.doors import events_of, of_kind
+from tests.journeys.test_confirmations import insist
 
 
 def at_console(runtime: Runtime) -> Runtime:
@@ -97,7 +98,9 @@ def test_a_bundle_that_was_tampered_with_is_refused_in_the_preview(runtime: Runt
 
 @pytest.mark.promise("people.console")
 def test_the_page_of_a_waiting_step_has_the_form_and_its_answer_is_a_persons(runtime: Runtime) -> None:
+    insist(runtime)
     third = advance(runtime, advance(runtime, start(runtime)))
+    advance(runtime, third)
     tag = tag_of(show(runtime, path_of(runtime, third)), "run.confirm")
     given = {**json.loads(tag["data-input"])["given"], "answer": "yes"}
 
@@ -110,7 +113,26 @@ def test_the_page_of_a_waiting_step_has_the_form_and_its_answer_is_a_persons(run
         "confirmed",
         "Seen.",
     )
-    assert "You can answer anew." in show(runtime, path_of(runtime, third)).markup
+    after = show(runtime, path_of(runtime, third)).markup
+    assert "Recorded: " in after
+    assert "Answer anew" in after
+
+
+@pytest.mark.promise("people.console")
+def test_an_answer_before_there_is_a_report_leaves_the_question_open(runtime: Runtime) -> None:
+    third = advance(runtime, advance(runtime, start(runtime)))
+    before = show(runtime, path_of(runtime, third))
+    tag = tag_of(before, "run.confirm")
+    given = {**json.loads(tag["data-input"])["given"], "answer": "yes"}
+
+    (told,) = send(runtime, tag, given=given)
+
+    assert isinstance(told, Success)
+    after = show(runtime, path_of(runtime, third))
+    for page in (before, after):
+        assert "an answer now is not about a report" in page.markup
+        assert "Recorded: " not in page.markup
+        assert tag_of(page, "run.confirm") == tag
 
 
 @pytest.mark.promise("people.console")

@@ -23,11 +23,20 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     session: str
 
     def graph(self) -> dict[str, Any]:
-        return self.both("run.graph", "run graph", sessionId=self.session)
+        return self.both("run.graph", "session show --graph", sessionId=self.session)
+
+    def served(self, operation: str, /, **params: str) -> dict[str, Any]:
+        """What the address answers, where no command does."""
+        sent = ask(make_app(self.runtime), "GET", f"/api/{operation}?{_query(params)}")
+        told: dict[str, Any] = sent.document["data"]
+        return told
 
     def both(self, operation: str, line: str, /, **params: str) -> dict[str, Any]:
         """What the command prints, which is what the address answers."""
-        status, printed = command(self.runtime, *line.split(), *params.values())
+        words = [word for word in line.split() if word not in ("--node", "--compare")]
+        given = list(params.values())
+        given[2:2] = ["--compare"] if line.endswith("--compare") else []
+        status, printed = command(self.runtime, *words, *given)
         sent = ask(make_app(self.runtime), "GET", f"/api/{operation}?{_query(params)}")
         assert (status, sent.status) == (0, 200)
         told: dict[str, Any] = sent.document["data"]
@@ -67,8 +76,8 @@ def test_a_run_is_told_with_its_way_its_forks_and_what_was_skipped(seen: Seen) -
 def test_a_node_tells_its_report_why_it_was_refused_and_what_is_asked_there(seen: Seen) -> None:
     refused, decided = (node["id"] for node in seen.graph()["nodes"] if node["step_id"] == "decide")
 
-    before = seen.both("run.node", "run node", sessionId=seen.session, node=refused)
-    after = seen.both("run.node", "run node", sessionId=seen.session, node=decided)
+    before = seen.both("run.node", "session show --node", sessionId=seen.session, node=refused)
+    after = seen.both("run.node", "session show --node", sessionId=seen.session, node=decided)
 
     assert before["notes"] == "I thought about it."
     assert [one["code"] for one in before["blockers"]] == ["MISSING_REQUIRED_OUTPUT"]
@@ -83,7 +92,7 @@ def test_a_node_tells_its_report_why_it_was_refused_and_what_is_asked_there(seen
 def test_two_nodes_are_told_from_where_their_ways_part(seen: Seen) -> None:
     one, other = (node["id"] for node in seen.graph()["nodes"] if node["title"] == "Try")
 
-    found = seen.both("run.compare", "run compare", sessionId=seen.session, one=one, other=other)
+    found = seen.both("run.compare", "session show --compare", sessionId=seen.session, one=one, other=other)
 
     (row,) = found["rows"]
     assert (found["ancestor_title"], found["shared_steps"]) == ("Size", 4)
@@ -94,9 +103,9 @@ def test_two_nodes_are_told_from_where_their_ways_part(seen: Seen) -> None:
 def test_words_of_notes_and_artifacts_lead_to_their_node(seen: Seen) -> None:
     tip = seen.graph()["preferred_tip"]
 
-    (notes,) = seen.both("session.search", "session search", query="another way")["hits"]
-    (artifact,) = seen.both("session.search", "session search", query="database reachable")["hits"]
-    nothing = seen.both("session.search", "session search", query="nothinghasthis")["hits"]
+    (notes,) = seen.served("session.search", query="another way")["hits"]
+    (artifact,) = seen.served("session.search", query="database reachable")["hits"]
+    nothing = seen.served("session.search", query="nothinghasthis")["hits"]
 
     assert (notes["node_id"], notes["what"], notes["snippet"]) == (tip, "notes", "Tried it another way.")
     assert artifact["what"] == "wr.gap"
@@ -106,7 +115,7 @@ def test_words_of_notes_and_artifacts_lead_to_their_node(seen: Seen) -> None:
 
 @pytest.mark.promise("console.read.timeline")
 def test_what_happened_is_told_in_order_with_a_lane_for_each_run(seen: Seen) -> None:
-    found = seen.both("session.timeline", "session timeline", sessionId=seen.session)
+    found = seen.both("session.timeline", "session show --timeline", sessionId=seen.session)
 
     assert [one["what"] for one in found["moments"]] == [
         *("step", "blocked_attempt", "step", "checkpoint"),

@@ -168,8 +168,8 @@ def test_a_choice_that_was_blocked_by_a_wrong_fact_offers_its_options_again(runt
 def test_a_blocked_run_that_is_set_to_never_stop_is_not_blocked_again(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
     blocked = sent(runtime, first["ackToken"])
-    session = blocked["session"]["sessionId"]
-    words = ("preferences", "set", "--session", session, "--autonomy", "full_auto_never_stop")
+    session = first["session"]["sessionId"]
+    words = ("settings", "set", "--session", session, "--autonomy", "full_auto_never_stop")
 
     _, shown = command(runtime, *words, "--dry-run")
     command(runtime, *words, "--confirm", shown["data"]["confirm_token"])
@@ -184,7 +184,7 @@ def test_a_blocked_run_that_is_set_to_never_stop_is_not_blocked_again(runtime: R
 @pytest.mark.promise("truth.preferences.next-call")
 def test_a_run_that_is_set_to_guided_blocks_at_the_very_next_call(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), preferences=NEVER_STOP)
-    words = ("preferences", "set", "--session", first["session"]["sessionId"], "--autonomy", "guided")
+    words = ("settings", "set", "--session", first["session"]["sessionId"], "--autonomy", "guided")
 
     _, shown = command(runtime, *words, "--dry-run")
     command(runtime, *words, "--confirm", shown["data"]["confirm_token"])

@@ -1,4 +1,8 @@
-"""What evidence costs an honest agent: the same run with it and without, reply by reply."""
+"""What evidence costs an honest agent: the same run with it and without, reply by reply.
+
+The reply that ends a run holds the sum of the evidence and has its own bound: in a run of two steps it
+costs more than they may, so no bound per step is held against a whole run.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,8 @@ from bench.tokens import (
 from handrail.contract.disclosure.estimate import estimate_tokens
 from tests.journeys.cast import Reply, play
 from tests.surfaces.mcp.test_scripted_agents import IDS
+
+pytestmark = pytest.mark.thorough
 
 
 def count(reply: Reply) -> int:
@@ -39,5 +45,4 @@ def test_evidence_adds_at_most_25_tokens_to_a_step_of_an_honest_agent(
     assert (paid.kinds, paid.blocks, free.end["isComplete"]) == (free.kinds, 0, True)
     assert max(added[:-1]) <= EVIDENCE_BOUND
     assert added[-1] <= EVIDENCE_END_BOUND
-    assert sum(added) <= EVIDENCE_BOUND * (len(added) - 1)
     assert added[-1] > 0, "the sum of the evidence is told"

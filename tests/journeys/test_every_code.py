@@ -40,6 +40,8 @@ from tests.journeys.test_moving_sessions import exported, imported
 from tests.journeys.test_tokens_in_use import changed
 from tests.journeys.test_workflow_identity import add
 
+pytestmark = pytest.mark.thorough
+
 
 def may_read(path: str) -> bool:
     try:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from handrail.operations.handles import read_state
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import find_contract
 from tests.filled_in import in_own_words
@@ -53,8 +54,13 @@ def before_a_retry(runtime: Runtime, first: Reply) -> Reply:
     return sent(runtime, blocked["retryAckToken"])
 
 
+def session_of(runtime: Runtime, reply: Reply) -> str:
+    """The session of any reply; one that is blocked does not name it again."""
+    return read_state(runtime.keys, reply["stateToken"]).claims.session_id
+
+
 def shown(runtime: Runtime, reply: Reply) -> dict[str, Any]:
-    _, told = command(runtime, "session", "show", reply["session"]["sessionId"])
+    _, told = command(runtime, "session", "show", session_of(runtime, reply))
     run: dict[str, Any] = told["data"]["runs"][0]
     return run
 
@@ -143,8 +149,8 @@ def test_facts_of_a_blocked_attempt_count_at_once_and_after_the_run_was_closed(
     run = shown(runtime, blocked)
     _, ledger = command(runtime, "ledger", "show", run["id"])
     _, needs = command(runtime, "session", "needs")
-    command(runtime, "run", "close", blocked["session"]["sessionId"], "--reason", "abandoned")
-    _, gaps = command(runtime, "session", "gaps")
+    command(runtime, "run", "close", session_of(runtime, blocked), "--reason", "abandoned")
+    _, gaps = command(runtime, "session", "needs", "--gaps")
     assert (blocked["kind"], run["status"]) == ("blocked", "blocked")
     assert [gap["summary"] for gap in run["gaps"] if gap["is_open"]] == ["The table was dropped."]
     assert [told["summary"] for told in run["divergences"]] == ["Read half of it."]

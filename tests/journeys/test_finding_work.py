@@ -47,7 +47,7 @@ def test_a_project_can_neither_define_nor_shadow_a_reserved_workflow(runtime: Ru
     problems = [item for item in answer(runtime, "workflow.list")["items"] if item.get("problems")]
 
     assert reserved.kind.code == "WORKFLOW_ID_RESERVED"
-    assert [item["problems"][0]["code"] for item in problems] == ["shadowed_id", "reserved_id"]
+    assert [item["problems"][0]["code"] for item in problems] == ["shadowed_id", "shadowed_id", "reserved_id"]
 
 
 def test_a_misspelt_workflow_gets_the_right_name(runtime: Runtime) -> None:

@@ -150,6 +150,7 @@ def counts(made: Made) -> dict[str, Counter[str]]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("budgets.stored-data")
 @pytest.mark.parametrize("make", [many_runs, many_closed_runs, branches_in_branches, many_forks, many_keys])
 def test_twice_as_much_is_at_most_twice_the_work(make: Callable[[int], Made]) -> None:
@@ -270,7 +271,7 @@ def test_a_table_that_invents_cells_stands_as_it_was_written() -> None:
 def test_a_page_lays_out_so_many_notes_and_shows_the_others_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(page, "MOST_MARKUP_CHARACTERS", 20)
+    monkeypatch.setattr(page, "MOST_MARKUP_ON_PAGE", 5)
     runtime = memory_runtime()
     reply = advance(runtime, start(runtime), "The *first* one.")
     advance(runtime, reply, "The *second* <b>one</b>.")

@@ -66,7 +66,7 @@ def reads(session_id: str, run_id: str) -> list[list[str]]:
         ["store", "gc", "--older-than", "1", "--dangerous", "--dry-run"],
         ["session", "delete", "--ids", session_id, "--dangerous", "--dry-run"],
         ["workflow", "simulate", "--record", run_id],
-        ["preferences", "show"],
+        ["settings", "show", "--preferences"],
         ["context"],
         ["doctor", "--offline"],
     ]
@@ -115,6 +115,7 @@ def check_refused(hostile: Hostile, tmp_path: Path) -> None:
     assert runtime.incidents.tracebacks == []
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("bundles.hostile")
 @pytest.mark.parametrize("hostile", [one for one in SET if not one.code], ids=lambda one: str(one.name))
 def test_a_hostile_bundle_that_comes_in_stays_marked_and_breaks_no_command(

@@ -30,8 +30,8 @@ COMMANDS = (
     "run continue --ack ACK --notes done",
     "run start project.three_steps --request-id another",
     "workflow list",
-    "preferences show",
-    "preferences set --autonomy guided --dry-run",
+    "settings show --preferences",
+    "settings set --autonomy guided --dry-run",
     "keys rotate --dry-run",
     "store verify",
     "store du",
@@ -129,7 +129,7 @@ def test_a_token_refused_as_expired_stays_refused_when_the_clock_is_set_back(
 
     again = refusal(another_process(home), "preferences.set", autonomy="guided", confirm=token)
     status, told = command(
-        another_process(home), "preferences", "set", "--autonomy", "guided", "--confirm", token
+        another_process(home), "settings", "set", "--autonomy", "guided", "--confirm", token
     )
 
     assert expired.details["reason"] == "expired"

@@ -16,11 +16,13 @@ from tests.journeys.doors import command, tool_call
 @pytest.mark.promise("limits.index-changes-no-answer")
 @pytest.mark.parametrize("state", ["none", "new", "known", "garbage", "gone"])
 def test_work_is_listed_and_found_whatever_became_of_the_index(tmp_path: Path, state: str) -> None:
-    on_disk = build_runtime({"HANDRAIL_PROJECT": str(tmp_path)}, home=str(tmp_path))
+    home, project = tmp_path / "home", tmp_path / "project"
+    project.mkdir()
+    on_disk = build_runtime({"HANDRAIL_PROJECT": str(project)}, home=str(home))
     runtime = msgspec.structs.replace(on_disk, incidents=KeptIncidents())
     mine = start(runtime, workflowId="wr.small_change", goal="mend the till")["session"]["sessionId"]
     start(runtime, workflowId="wr.small_change", goal="feed the cat")
-    index = tmp_path / "data" / "cache" / "index" / "sessions.sqlite"
+    index = home / "data" / "cache" / "index" / "sessions.sqlite"
     if state == "none":
         runtime = msgspec.structs.replace(runtime, index=lambda: None)
     if state in ("known", "garbage", "gone"):

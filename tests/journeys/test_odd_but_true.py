@@ -185,7 +185,7 @@ ODD: dict[str, tuple[Work, list[Body]]] = {
     "an untracked file": (lambda root: edit(root, "draft.py"), [entry("draft.py")]),
     "an untracked file that is ignored now": (
         lambda root: write(root, ".gitignore", "build/\n*.gen\ndraft.py\n"),
-        [entry(".gitignore")],
+        [entry(".gitignore"), entry("draft.py")],
     ),
     "no longer tracked": (
         lambda root: (
@@ -194,7 +194,7 @@ ODD: dict[str, tuple[Work, list[Body]]] = {
                 write(root, ".gitignore", "build/\n*.gen\nREADME\n"),
             )
         ),
-        [entry(".gitignore")],
+        [entry(".gitignore"), entry("README")],
     ),
 }
 
@@ -211,6 +211,22 @@ def test_what_is_odd_but_true_is_seen_and_never_refused(repository: Repository, 
     assert told(following) == ""
     assert {verdict for verdict, _ in repository.claims(following, "changed_in_run")} == {"holds"}
     assert {verdict for verdict, _ in repository.claims(following, "path_exists")} <= {"holds"}
+
+
+@pytest.mark.promise("evidence.unseen-leaving")
+@pytest.mark.parametrize("rules", [".gitignore", ".git/info/exclude"])
+def test_a_file_that_git_ignores_since_the_start_has_changed_and_is_named(
+    repository: Repository, rules: str
+) -> None:
+    first = repository.begin()
+    write(repository.root, rules, "build/\n*.gen\ndraft.py\n")
+    edit(repository.root, "draft.py")
+
+    edit(repository.root, "src/bill.py")
+
+    refused = repository.send(first, entry("src/bill.py"))
+
+    assert "draft.py (git ignores now: draft.py)" in told(refused)
 
 
 @pytest.mark.promise("evidence.odd-but-true")
@@ -240,7 +256,8 @@ def test_a_path_outside_the_project_is_refused_as_such(
 
     blocked = repository.send(first, entry("src/bill.py"), entry(str(outside), change))
 
-    assert f"{outside} is not inside the project" in told(blocked)
+    assert "/files/1/path: " in told(blocked)
+    assert "is not inside the project" in told(blocked) or len(str(outside)) > 200, "a message is short"
 
 
 UNKNOWN: dict[str, tuple[Work, Body, str]] = {
@@ -277,7 +294,7 @@ UNKNOWN: dict[str, tuple[Work, Body, str]] = {
     "of the repository itself": (
         lambda root: write(root, ".git/hooks/pre-commit"),
         entry(".git/hooks/pre-commit", "added"),
-        ".git/hooks/pre-commit: it is ignored, so it is not compared",
+        ".git/hooks/pre-commit: nobody looks there: it belongs to git, or to Handrail itself",
     ),
     "the project itself": (lambda _: None, entry("."), ". is not the path of a file"),
 }

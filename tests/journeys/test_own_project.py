@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
-from tests.journeys.doors import command, events_of, of_kind
+from tests.journeys.doors import command, events_of, of_kind, worth
 from tests.journeys.given_workflows import step
 from tests.journeys.test_until_the_end import (
     CHANGE,
@@ -59,12 +59,7 @@ def test_a_last_look_that_fails_leaves_nothing_verified_that_it_would_have_compa
     done = site.send(verified())
 
     assert done["isComplete"] is True
-    assert done["evidence"] == {
-        "verified": 1,
-        "unverified": 2,
-        "contradicted": 0,
-        "stale": 0,
-    }
+    assert worth(done) == {"exists": 1, "claimed": 2}
     assert "could not be held against the last files: git is missing" in done["closing"]
     assert "could not be seen again at the last look: git is missing" in site.shown()
 
@@ -77,7 +72,7 @@ def test_a_report_of_notes_that_ends_a_run_is_no_way_around_it(site: Site) -> No
 
     done = site.send()
 
-    assert done["evidence"] == {"verified": 0, "unverified": 2, "contradicted": 0, "stale": 0}
+    assert worth(done) == {"claimed": 2}
     assert "could not be held against the last files" in done["closing"]
 
 
@@ -92,7 +87,7 @@ def test_a_later_look_that_sees_the_files_settles_the_doubt(site: Site) -> None:
 
     done = site.send()
 
-    assert done["evidence"] == {"verified": 3, "unverified": 0, "contradicted": 0, "stale": 0}
+    assert worth(done) == {"ran": 1, "seen": 1, "exists": 1}
     assert "gap" not in done["closing"]
 
 
@@ -151,7 +146,7 @@ def test_a_project_that_is_gone_makes_everything_unknown_and_says_so(site: Site,
 
     done = site.send(verified())
 
-    assert done["evidence"]["verified"] == 0
+    assert not set(worth(done)) & {"ran", "seen", "confirmed"}
     assert "the project of the run is not where it was begun" in done["closing"]
 
 

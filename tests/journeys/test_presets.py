@@ -20,10 +20,10 @@ PRESETS = [
 def test_a_preset_is_set_by_name_and_told_by_its_label(
     runtime: Runtime, name: str, label: str, autonomy: str, risk: str
 ) -> None:
-    line = ("preferences", "set", "--preset", name)
+    line = ("settings", "set", "--preset", name)
     token = command(runtime, *line, "--dry-run")[1]["data"]["confirm_token"]
     _, made = command(runtime, *line, "--confirm", token)
-    _, shown = command(runtime, "preferences", "show")
+    _, shown = command(runtime, "settings", "show", "--preferences")
 
     assert (made["data"]["autonomy"], made["data"]["risk_policy"]) == (autonomy, risk)
     assert shown["data"]["preset"] == name
@@ -34,7 +34,7 @@ def test_a_preset_is_set_by_name_and_told_by_its_label(
 
 @pytest.mark.promise("truth.presets")
 def test_every_value_of_a_preference_has_a_label_and_a_sentence(runtime: Runtime) -> None:
-    choices = command(runtime, "preferences", "show")[1]["data"]["choices"]
+    choices = command(runtime, "settings", "show", "--preferences")[1]["data"]["choices"]
 
     assert [one["id"] for one in choices["autonomy"]] == [
         "guided",
@@ -65,7 +65,7 @@ def test_a_run_begins_with_a_preset_as_with_what_it_stands_for(runtime: Runtime)
 @pytest.mark.promise("truth.presets")
 def test_a_preset_beside_what_it_sets_is_refused(runtime: Runtime) -> None:
     status, document = command(
-        runtime, "preferences", "set", "--preset", "guided", "--autonomy", "guided", "--dry-run"
+        runtime, "settings", "set", "--preset", "guided", "--autonomy", "guided", "--dry-run"
     )
 
     assert (status, document["error"]["code"]) == (2, "E_VALIDATION")

@@ -69,12 +69,13 @@ def ask(code: CodeProject, *words: str) -> dict[str, Any]:
 
 @pytest.mark.promise("code.python.questions")
 def test_questions_about_python(code: CodeProject) -> None:
-    found = ask(code, "scan", "--search", "total", "--kind", "function", "--languages", "python")
-    outlined = ask(code, "scan", "--outline", "src/shop/prices.py")
-    linked = ask(code, "scan", "--deps", "src/shop/orders.py")
-    analyzed = ask(code, "scan", "--analyze", "src/shop/prices.py#total@" + found["results"][0]["hash"][:8])
-    traced = ask(code, "scan", "--trace", "order", "--down")
-    rippled = ask(code, "scan", "--ripple", found["results"][0]["id"])
+    found = ask(code, "js-scan", "--search", "total", "--kind", "function", "--languages", "python")
+    outlined = ask(code, "js-scan", "--outline", "src/shop/prices.py")
+    linked = ask(code, "js-scan", "--deps", "src/shop/orders.py")
+    named = "src/shop/prices.py#total@" + found["results"][0]["hash"][:8]
+    analyzed = ask(code, "js-scan", "--analyze", named)
+    traced = ask(code, "js-scan", "--trace", "order", "--down")
+    rippled = ask(code, "js-scan", "--ripple", found["results"][0]["id"])
 
     assert [one["file"] for one in found["results"][:2]] == ["src/shop/prices.py", "src/shop/prices.pyi"]
     assert found["results"][0]["signature"] == 'def total(basket: "Basket", tax: int = 0) -> int'
@@ -105,8 +106,8 @@ def test_questions_about_python(code: CodeProject) -> None:
 def test_a_rename_reaches_everything_that_spells_the_name(code: CodeProject) -> None:
     before = {name: code.text(name) for name in FILES}
     for old, new in (("total", "price"), ("tax", "extra"), ("Basket", "Cart"), ("cost", "due")):
-        shown = ask(code, "edit", "--rename", _id_of(code, old), "--to", new, "--ai-mode")
-        ask(code, "edit", "--continuation", shown["continuation_tokens"]["apply"], "--fix")
+        shown = ask(code, "js-edit", "--rename", _id_of(code, old), "--to", new, "--ai-mode")
+        ask(code, "js-edit", "--continuation", shown["continuation_tokens"]["apply"], "--fix")
 
     after = {name: code.text(name) for name in FILES}
     words = (("total", "price"), ("tax", "extra"), ("Basket", "Cart"), ("cost", "due"))
@@ -124,7 +125,7 @@ def test_a_rename_reaches_everything_that_spells_the_name(code: CodeProject) -> 
 
 
 def _id_of(code: CodeProject, name: str) -> str:
-    found = ask(code, "scan", "--search", name, "--languages", "python")["results"]
+    found = ask(code, "js-scan", "--search", name, "--languages", "python")["results"]
     wanted = "src/shop/orders.py" if name == "cost" else "src/shop/prices.py"
     return str(
         next(one["id"] for one in found if one["file"] == wanted and one["name"] == name and one["id"])
@@ -136,10 +137,10 @@ def test_a_replaced_method_keeps_its_place_and_its_callers(code: CodeProject) ->
     given = write(code.root.parent, "new.py", "def order(items, gift=False):\n    return wrap(items)\n")
     less = write(code.root.parent, "less.py", "def total(basket):\n    return 0\n")
 
-    shown = ask(code, "edit", "--replace", "order", "--with-file", str(given), "--ai-mode")
-    applied = ask(code, "edit", "--continuation", shown["continuation_tokens"]["apply"], "--fix")
+    shown = ask(code, "js-edit", "--replace", "order", "--with-file", str(given), "--ai-mode")
+    applied = ask(code, "js-edit", "--continuation", shown["continuation_tokens"]["apply"], "--fix")
     refused = ask(
-        code, "edit", "--file", "src/shop/prices.py", "--replace", "total", "--with-file", str(less)
+        code, "js-edit", "--file", "src/shop/prices.py", "--replace", "total", "--with-file", str(less)
     )
 
     assert shown["items"][0]["unresolved"] == ["wrap"]
@@ -205,9 +206,9 @@ def tool(code: CodeProject, name: str, **params: Any) -> dict[str, Any]:
 
 @pytest.mark.promise("code.python.refused")
 def test_what_only_a_run_tells_is_refused_with_the_place(code: CodeProject) -> None:
-    method = ask(code, "edit", "--file", "src/shop/prices.py", "--rename", "__init__", "--to", "start")
-    fixture = ask(code, "edit", "--rename", "monkeypatch", "--to", "patcher")
-    extracted = ask(code, "edit", "--file", "src/shop/prices.py", "--extract", "Basket")
+    method = ask(code, "js-edit", "--file", "src/shop/prices.py", "--rename", "__init__", "--to", "start")
+    fixture = ask(code, "js-edit", "--rename", "monkeypatch", "--to", "patcher")
+    extracted = ask(code, "js-edit", "--file", "src/shop/prices.py", "--extract", "Basket")
 
     assert method["details"]["reason"] == "member"
     assert (
@@ -223,8 +224,8 @@ def test_each_command_sees_its_languages(code: CodeProject) -> None:
     def files(answer: dict[str, Any]) -> set[str]:
         return {one["file"].rpartition(".")[2] for one in answer["results"]}
 
-    everything = files(ask(code, "scan", "--search", "total"))
-    python = files(ask(code, "scan", "--search", "total", "--languages", "python"))
+    everything = files(ask(code, "js-scan", "--search", "total"))
+    python = files(ask(code, "js-scan", "--search", "total", "--languages", "python"))
     javascript = files(code.told("js-scan --search total"))
 
     assert everything == {"js", "py", "pyi"}
@@ -236,7 +237,7 @@ def test_each_command_sees_its_languages(code: CodeProject) -> None:
 def test_a_token_about_python_works_in_every_command_and_a_refusal_names_the_right_one(
     code: CodeProject,
 ) -> None:
-    found = ask(code, "scan", "--search", "order", "--languages", "python", "--ai-mode")
+    found = ask(code, "js-scan", "--search", "order", "--languages", "python", "--ai-mode")
     token = found["continuation_tokens"]["locate:0"]
 
     located = code.told("js-edit --continuation T", T=token)
@@ -244,14 +245,15 @@ def test_a_token_about_python_works_in_every_command_and_a_refusal_names_the_rig
 
     assert located["location"]["file"] == "src/shop/orders.py"
     assert refused["recovery"]["suggestion"] == (
-        "Get a new token by running: handrail edit --file 'src/shop/orders.py' --locate 'order' --ai-mode"
+        "Get a new token by running: "
+        "handrail code explain --locate 'order' --file 'src/shop/orders.py' --ai-mode"
     )
 
 
 def test_the_scripts_name_their_language() -> None:
     """What the two console scripts add to their line, told by the program itself."""
     script = "import sys, handrail.main as m; m.main = lambda *words: print(*words) or 0; m.{}()"
-    for name, added in (("js_scan", "scan"), ("js_edit", "edit")):
+    for name, added in (("js_scan", "js-scan"), ("js_edit", "js-edit")):
         ran = subprocess.run(
             [sys.executable, "-c", script.format(name)],
             check=True,

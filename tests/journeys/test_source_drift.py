@@ -45,6 +45,38 @@ def drift_told(runtime: Runtime, first: dict[str, Any]) -> tuple[bool, bool]:
     return "WORKFLOW_SOURCE_DIFFERS" in told[0], "WORKFLOW_SOURCE_DIFFERS" in told[1]
 
 
+MARKDOWN = b"""---
+id: project.noted
+name: Noted
+description: For a journey.
+---
+
+## One {#one}
+
+```step
+output: {contractRef: project.contracts.note}
+```
+
+%s
+"""
+
+
+@pytest.mark.promise("truth.drift-by-meaning")
+@pytest.mark.parametrize(("prompt", "expected"), [(b"Do it.", False), (b"Do something else.", True)])
+def test_another_spelling_of_the_same_workflow_is_no_drift(
+    runtime: Runtime, prompt: bytes, expected: bool
+) -> None:
+    put(runtime, json.dumps(WORKFLOW).encode(), json.dumps(CONTRACT).encode())
+    first = start(runtime, workflowId="project.noted")
+    assert isinstance(runtime.library, GivenFiles)
+
+    runtime.library.held[0] = WorkflowFile(
+        source_kind="project", source_ref="noted.md", content=MARKDOWN % prompt
+    )
+
+    assert drift_told(runtime, first) == (expected, expected)
+
+
 @pytest.mark.promise("truth.drift-by-meaning")
 @pytest.mark.parametrize(
     ("workflow", "contract", "expected"),

@@ -455,7 +455,7 @@ def test_what_is_known_or_asked_for_or_may_be_missing_is_no_trouble(runtime: Run
 
 @pytest.mark.promise("truth.files.looked-for")
 def test_a_file_under_a_name_that_nobody_looks_for_is_told_by_everyone(disk: OnDisk) -> None:
-    for name in ("plain.JSON", "noted.jsonc", "other.json5", "written.yaml"):
+    for name in ("plain.JSON", "noted.jsonc", "other.json5", "written.YAML"):
         disk.put(disk.workflows, name, workflow(f"project.{name.partition('.')[0]}"))
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     disk.put(disk.contracts, "t.YML", {"id": "project.contracts.t", "schema": schema})
@@ -471,11 +471,11 @@ def test_a_file_under_a_name_that_nobody_looks_for_is_told_by_everyone(disk: OnD
         'Rename it to "noted.json", and take out comments and trailing commas.',
         'Rename it to "other.json", and take out comments and trailing commas.',
         'Rename it to "plain.json".',
-        'Write the same as JSON into "t.json", and remove this file.',
-        'Write the same as JSON into "written.json", and remove this file.',
+        'Rename it to "written.yaml".',
+        'Write the same as JSON into "t.json".',
     ]
     details = doctor["checks"][0]["details"]
-    assert details["broken"] == ["noted.jsonc", "other.json5", "plain.JSON", "written.yaml"]
+    assert details["broken"] == ["noted.jsonc", "other.json5", "plain.JSON", "written.YAML"]
     assert details["broken_contracts"] == ["t.YML"]
 
 

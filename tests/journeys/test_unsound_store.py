@@ -244,7 +244,7 @@ def test_every_other_read_says_that_the_session_is_damaged(damaged: Damaged) -> 
     resource = read_resource(runtime, f"handrail://sessions/{session_id}").text
     graph = json.loads(read_resource(runtime, f"handrail://runs/{run_id}/graph").text)
     rows = {row.name: row.description for row in list_resources(runtime, None).rows}
-    _, preferences = command(runtime, "preferences", "show", "--session", session_id)
+    _, preferences = command(runtime, "settings", "show", "--preferences", "--session", session_id)
 
     assert shown["health"]["banner"].startswith(BANNER)
     assert events["banner"].startswith(BANNER)
@@ -273,7 +273,7 @@ def test_the_readers_of_the_console_say_that_the_session_is_damaged(damaged: Dam
     hits = answer(runtime, "session.search", query="first notes")
     unfound = answer(runtime, "session.search", query="second notes")
     gaps = answer(runtime, "session.gaps")
-    status, smallest = command(runtime, "run", "graph", session_id, "--mvi", "minimal")
+    status, smallest = command(runtime, "session", "show", "--graph", session_id, "--mvi", "minimal")
 
     for reader in readers:
         assert reader["health"] == "corrupt_tail"
@@ -290,7 +290,13 @@ def test_the_readers_of_the_console_say_that_the_session_is_damaged(damaged: Dam
 
 @pytest.mark.promise("unsound.told")
 @pytest.mark.parametrize(
-    "words", [("session", "show"), ("session", "events"), ("session", "timeline"), ("run", "graph")]
+    "words",
+    [
+        ("session", "show"),
+        ("session", "events"),
+        ("session", "show", "--timeline"),
+        ("session", "show", "--graph"),
+    ],
 )
 def test_people_read_of_the_damage_and_what_helps(damaged: Damaged, words: tuple[str, ...]) -> None:
     out = run_here(damaged.runtime, (*words, damaged.session_id, "--human")).out.decode()

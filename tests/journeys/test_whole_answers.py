@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
+from tests.journeys.conversation import answer
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, step
 from tests.journeys.test_what_counts import begun, seen, sent
@@ -100,10 +101,10 @@ def test_what_does_not_fit_is_no_output_where_nothing_stops_the_run(runtime: Run
     read = tool_call(runtime, "continue_workflow", stateToken=reply.structured["stateToken"])
     report = report_of(runtime, first)
 
-    assert "was not kept" in reply.text
+    assert "is stored only as refused" in reply.text
     assert shown["data"]["runs"][0]["artifacts"] == []
     assert "artifacts" not in read.structured["recap"]
-    assert "did not fit and was not kept" in report.replace("\\", "")
+    assert "did not fit and is stored only as refused" in report.replace("\\", "")
     assert "no contract asks for it" not in report
     assert "Question: Which cache?" not in report
 
@@ -118,7 +119,7 @@ def test_a_report_says_what_became_of_each_artifact_of_a_blocked_attempt(runtime
     sent(runtime, blocked["retryAckToken"], A_DECISION)
     accepted = report_of(runtime, first).replace("\\", "")
 
-    assert "wr.decision did not fit and was not kept." in refused
+    assert "wr.decision did not fit and is stored only as refused." in refused
     assert "wr.gap, brought by the blocked attempt:" in refused
     assert "replaced later" not in refused + accepted
     assert "Delivered wr.decision, shown among the outputs." in accepted
@@ -198,5 +199,6 @@ def test_a_prompt_whose_example_stands_beside_it_says_so(runtime: Runtime) -> No
     blocked = sent(runtime, first["ackToken"], notes="n")
 
     assert first["pending"]["prompt"].count("Give the answer as an artifact:\n\nExample:") == 1
-    assert "Give the answer as an artifact like the example." in blocked["pending"]["prompt"]
+    back = answer(runtime, "run.continue", stateToken=blocked["stateToken"])
+    assert "Give the answer as an artifact like the example." in back["pending"]["prompt"]
     assert blocked["example"]["kind"] == "wr.user_input"

@@ -158,6 +158,25 @@ def _edited(world: World) -> dict[str, Any]:
     return {"continuation": shown.data["continuation_tokens"]["apply"], "fix": True}
 
 
+def _written(world: World, operation: str, out: str, **params: Any) -> dict[str, Any]:
+    """The params that put the workflow of the world into another file."""
+    named = {"workflowId": "project.three_steps", "out": f"{world.project}/{out}"}
+    return _confirmed(world.runtime, operation, **named, **params)
+
+
+def _gap(world: World) -> dict[str, Any]:
+    """The gap of a run that went on where a person should have said yes."""
+    workflow = json.loads(THREE_STEPS) | {"id": "project.asks"}
+    workflow["steps"] = [workflow["steps"][0] | {"requireConfirmation": True}]
+    with open(f"{world.project}/.handrail/workflows/asks.json", "w", encoding="utf-8") as file:
+        json.dump(workflow, file)
+    first = start(world.runtime, workflowId="project.asks", preferences={"autonomy": "full_auto_never_stop"})
+    answer(world.runtime, "run.continue", ackToken=first["ackToken"], output={"notesMarkdown": "done"})
+    session_id = first["session"]["sessionId"]
+    (gap,) = answer(world.runtime, "session.gaps", session=session_id)["items"]
+    return {"gap": gap["id"], "note": "I looked at it.", "session": session_id}
+
+
 def _saved(runtime: Runtime) -> dict[str, Any]:
     text = THREE_STEPS.replace(b"project.three", b"project.new_three").decode()
     return _confirmed(runtime, "workflow.save", document={"source": "new.json", "text": text})
@@ -166,6 +185,8 @@ def _saved(runtime: Runtime) -> dict[str, Any]:
 WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "workflow.new": lambda world: _confirmed(world.runtime, "workflow.new", workflowId="project.fresh"),
     "workflow.save": lambda world: _saved(world.runtime),
+    "workflow.convert": lambda world: _written(world, "workflow.convert", "three_steps.yaml", to="yaml"),
+    "workflow.fmt": lambda world: _written(world, "workflow.fmt", "three_steps.json"),
     "run.start": lambda world: {"workflowId": "project.three_steps", "requestId": "key"},
     "run.continue": lambda world: {
         "ackToken": start(world.runtime)["ackToken"],
@@ -182,6 +203,7 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "code.edit": _edited,
     "code.workflow": lambda world: {"workflowId": "project.three_steps", "requestId": "key"},
     "session.start": lambda world: {"goal": "Think first", "requestId": "key"},
+    "session.settle_gap": _gap,
     "session.delete": lambda world: _confirmed(
         world.runtime, "session.delete", ids=[_session(world.runtime)], dangerous=True
     ),

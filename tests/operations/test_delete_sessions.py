@@ -53,18 +53,17 @@ def test_a_preview_names_each_session_and_its_size_and_removes_none(rt: Runtime)
 
 
 @pytest.mark.promise("cli.what-is-left")
-def test_the_preview_that_a_used_token_proposes_shows_that_nothing_is_left(rt: Runtime) -> None:
+def test_the_preview_that_a_used_token_proposes_says_that_nothing_is_left(rt: Runtime) -> None:
     first = session(rt, "a")
     token = token_of(rt, first)
     answered(rt, "session.delete", ids=[first], dangerous=True, confirm=token)
 
     used = refused(rt, "session.delete", ids=[first], dangerous=True, confirm=token)
     assert used.next_call is not None
-    preview = answered(rt, used.next_call.operation, **used.next_call.params)["preview"]
+    left = refused(rt, used.next_call.operation, **used.next_call.params)
 
     assert used.details["reason"] == "already_used"
-    assert preview["unchanged"] is True
-    assert [(change["id"], change["action"]) for change in preview["changes"]] == [(first, "none")]
+    assert (left.kind.code, left.details["id"]) == ("E_NOT_FOUND", first)
 
 
 @pytest.mark.promise("cli.spelling-no-scope")
@@ -211,13 +210,12 @@ def _refused(*_: object) -> int:
 
 
 @pytest.mark.promise("cli.batch-none")
-def test_a_delete_of_nothing_is_invalid_and_one_of_unknown_ids_says_so_of_each(rt: Runtime) -> None:
+def test_a_delete_of_nothing_is_invalid_and_one_of_unknown_ids_finds_nothing(rt: Runtime) -> None:
     none = refused(rt, "session.delete", ids=[], dangerous=True, dryRun=True)
-    unknown = answered(rt, "session.delete", ids=["ses_000000000000"], dangerous=True, dryRun=True)
+    unknown = refused(rt, "session.delete", ids=["ses_000000000000"], dangerous=True, dryRun=True)
 
     assert none.kind.exit_status == 2
-    assert unknown["preview"]["unchanged"] is True
-    assert unknown["preview"]["changes"][0]["after"] == {"reason": "no such session in this store"}
+    assert (unknown.kind.code, unknown.kind.exit_status) == ("E_NOT_FOUND", 3)
 
 
 def test_the_same_id_twice_is_one_target(rt: Runtime) -> None:

@@ -199,7 +199,7 @@ def test_an_empty_file_is_refused_by_name(runtime: Runtime, operation: str) -> N
 @pytest.mark.parametrize(
     ("name", "fix"),
     [
-        ("a/x.yaml", 'Write the same as JSON into "x.json", and remove this file.'),
+        ("a/x.YAML", 'Rename it to "x.yaml".'),
         ("a/x.JSON", 'Rename it to "x.json".'),
         ("x.jsonc", 'Rename it to "x.json", and take out comments and trailing commas.'),
     ],

@@ -10,10 +10,12 @@ from handrail.engine.decide import decide_advance
 from handrail.engine.history import Node
 from handrail.engine.reply import BranchSummary, Recap, RecapEntry
 from handrail.projections.recap import lost_branch, recap_at
-from handrail.workflows.conditions import AlwaysFalse
+from handrail.workflows.conditions import AlwaysFalse, Compare
 from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import WrittenLog, attempt, step, tried, work, workflow_of
 
+UNKNOWN = Compare(input="size", op="equals", value="big")
+"""Does not hold, because nobody gave the value."""
 MANY = tuple(f"s{number}" for number in range(20))
 
 
@@ -280,8 +282,8 @@ def test_the_newest_artifacts_are_kept_within_their_budget_as_they_are_encoded()
 
 
 def test_skipped_parts_have_a_budget_too() -> None:
-    hidden = [step(f"hidden-{number:03d}-{'x' * 160}", when="never") for number in range(25)]
-    workflow = workflow_of(step("a"), *hidden, step("z"), conditions={"never": AlwaysFalse()})
+    hidden = [step(f"hidden-{number:03d}-{'x' * 160}", when="big") for number in range(25)]
+    workflow = workflow_of(step("a"), *hidden, step("z"), conditions={"big": UNKNOWN})
     log = WrittenLog(workflow=workflow)
     after = log.advance(log.start())
 
@@ -387,11 +389,13 @@ def test_current_artifacts_come_back_as_far_as_they_fit() -> None:
     assert recap.artifacts_omitted == 1
 
 
-def test_steps_that_were_passed_by_are_told() -> None:
-    workflow = workflow_of(step("a"), step("b", when="never"), step("c"), conditions={"never": AlwaysFalse()})
-    log = WrittenLog(workflow=workflow)
+def test_steps_that_were_passed_by_are_told_and_what_is_not_needed_is_not() -> None:
+    conditions = {"big": UNKNOWN, "never": AlwaysFalse()}
+    parts = (step("a"), step("b", when="big"), step("c", when="never"), step("d"))
+    log = WrittenLog(workflow=workflow_of(*parts, conditions=conditions))
     after = log.advance(log.start())
 
     recap = recap_at(log.history, log.workflow, after.node_id)
 
-    assert [(part.step_id, part.condition_id) for part in recap.skipped] == [("b", "never")]
+    assert [(part.step_id, part.condition_id) for part in recap.skipped] == [("b", "big")]
+    assert recap.skipped_omitted == 0

@@ -59,7 +59,7 @@ class Told(NamedTuple):
 
 def originals(home: str) -> list[dict[str, Any]]:
     """Files that are fine: bundled, written for the tests, and public ones where they are at hand."""
-    bundled = [json.loads(file.content) for file in DirectoryLibrary(home, {}).files("/nowhere")]
+    bundled = [json.loads(file.decoded) for file in DirectoryLibrary(home, {}).files("/nowhere")]
     renamed = [{**one, "id": f"project.{one['id'].rpartition('.')[2]}_copy"} for one in bundled]
     public = [json.loads(Path(path).read_bytes()) for path in CORPUS]
     public = [{**one, "id": one["id"].replace("wr.", "project.")} for one in public]

@@ -19,7 +19,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # the package ships no stubs
 
 from handrail.contract.conformance.check import check
-from handrail.contract.conformance.report import Tier
+from handrail.contract.conformance.rules import Tier
 from handrail.contract.outcome import Json
 from tests.contract.conformance.documents import (
     FAILURE,

@@ -23,8 +23,7 @@ from handrail.contract.tokens.continuation import (
     read_continuation,
 )
 from handrail.contract.tokens.cursor import CursorClaims, mint_cursor, read_cursor
-from handrail.contract.tokens.diagnosis import is_of_another_version
-from handrail.contract.tokens.reading import ANY_KIND, read_token, read_tokens, repair
+from handrail.contract.tokens.reading import ANY_KIND, is_of_another_version, read_token, read_tokens, repair
 from handrail.contract.tokens.workflow import (
     AckClaims,
     CheckpointClaims,
@@ -165,6 +164,7 @@ def test_several_edits_read_as_the_same_token_or_not_at_all(
         assert read.text == TOKENS[kind]
 
 
+@pytest.mark.thorough
 def test_of_a_million_mutations_none_is_accepted() -> None:
     seed = random.SystemRandom().getrandbits(32)
     chance = random.Random(seed)

@@ -39,9 +39,11 @@ class Server:
     """`handrail serve` on a home; ended by `stop`."""
 
     def __init__(self, home: Path, port: int = 0) -> None:
+        project = home.with_name(f"{home.name}-project")  # nobody works in Handrail's own home
+        project.mkdir(exist_ok=True)
         environment = {
             "HANDRAIL_HOME": str(home),
-            "HANDRAIL_PROJECT": str(home),
+            "HANDRAIL_PROJECT": str(project),
             "HOME": str(home),
             "PATH": os.environ["PATH"],
             "PYTHONPATH": os.pathsep.join((os.path.join(ROOT, "src"), ROOT)),

@@ -1,20 +1,22 @@
-"""The product's MCP server with the official suite's named tools, prompts and resources laid over it.
+"""The product's door and adapter with the official suite's named tools, prompts and resources laid over it.
 
-Every answer passes through the server that `build_server` made and the door that the product uses; what the
-suite does not name is answered by the product.
+Every request passes through the door that the product uses, and every answer through its adapter; what the
+suite does not name is answered by the product. The suite's tools look at more of a client than the product
+does, so each request gets an adapter that knows its params.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
-import mcp_types
-from mcp.server.lowlevel import Server
-from mcp.server.subscriptions import ListenHandler
-from mcp.shared.exceptions import MCPError
-
+from handrail.contract.outcome import Json
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.over_http import build_server
+from handrail.surfaces.mcp.adapter import Adapter
+from handrail.surfaces.mcp.messages import INVALID_PARAMS, Asking, Refusal, ResultOrRefusal
+from handrail.surfaces.mcp.over_http import HttpAnswer, HttpDoor
+from handrail.surfaces.mcp.questions import ToolCall, Waiting
 from tests.referees.suite_fixtures.pages import (
     PROMPTS,
     prompt_definitions,
@@ -24,101 +26,79 @@ from tests.referees.suite_fixtures.pages import (
     template_definitions,
 )
 from tests.referees.suite_fixtures.questions import ASKING, PROMPT, answer_or_ask, prompt_or_ask
-from tests.referees.suite_fixtures.tools import CHANGES, EMPTY, TOOLS, Context
+from tests.referees.suite_fixtures.tools import EMPTY, TOOLS
+
+_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 
-def build_fixture_server(runtime: Runtime) -> Server[Any]:
-    server = build_server(runtime)
-    _lay_over_tools(server)
-    _lay_over_prompts(server)
-    _lay_over_resources(server)
-    _lay_over_utilities(server)
-    return server
+class FixtureDoor:
+    """The product's door, with an adapter of its own for every request."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def answer(self, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> HttpAnswer:
+        return HttpDoor(FixtureAdapter(self._runtime, _params_of(body))).answer(headers, body)
 
 
-def _lay_over_tools(server: Server[Any]) -> None:
-    listed, called = server.get_request_handler("tools/list"), server.get_request_handler("tools/call")
-    assert listed is not None, "the product lists tools"
-    assert called is not None, "the product answers calls"
-    schemas = {name: schema for name, (schema, _) in TOOLS.items()} | dict.fromkeys(ASKING, EMPTY)
-    mine = [
-        mcp_types.Tool(name=name, description=f"The suite's {name}.", input_schema=schema)
-        for name, schema in schemas.items()
-    ]
-
-    async def list_tools(context: Context, params: mcp_types.PaginatedRequestParams) -> Any:
-        own = await listed.handler(context, params)
-        assert isinstance(own, dict), "the product answers in plain data"
-        return {
-            **own,
-            "tools": [*own["tools"], *(tool.model_dump(by_alias=True, exclude_none=True) for tool in mine)],
-        }
-
-    async def call_tool(context: Context, params: mcp_types.CallToolRequestParams) -> Any:
-        if params.name in ASKING:
-            return answer_or_ask(context, params)
-        if params.name in TOOLS:
-            return await TOOLS[params.name][1](context, params)
-        return await called.handler(context, params)
-
-    server.add_request_handler("tools/list", mcp_types.PaginatedRequestParams, list_tools)
-    server.add_request_handler("tools/call", mcp_types.CallToolRequestParams, call_tool)
+def _params_of(body: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(body)
+    except ValueError:
+        return {}
+    params = message.get("params") if isinstance(message, dict) else None
+    return params if isinstance(params, dict) else {}
 
 
-def _lay_over_prompts(server: Server[Any]) -> None:
-    async def list_prompts(_: Context, __: mcp_types.PaginatedRequestParams) -> mcp_types.ListPromptsResult:
-        return mcp_types.ListPromptsResult(prompts=prompt_definitions())
+class FixtureAdapter(Adapter):
+    """What the suite names, in front of what the product offers."""
 
-    async def get_prompt(_: Context, params: mcp_types.GetPromptRequestParams) -> Any:
-        if params.name == PROMPT:
-            return prompt_or_ask(params)
-        missing = set(PROMPTS.get(params.name, ("name",))) - set(params.arguments or {})
+    def __init__(self, runtime: Runtime, params: dict[str, Any]) -> None:
+        super().__init__(runtime)
+        self._params = params
+        meta = params.get("_meta")
+        declared = meta.get(_CAPABILITIES) if isinstance(meta, dict) else None
+        self._declared: dict[str, Any] = declared if isinstance(declared, dict) else {}
+
+    def list_tools(self, cursor: str | None) -> ResultOrRefusal:
+        own = super().list_tools(cursor)
+        schemas = {name: schema for name, (schema, _) in TOOLS.items()} | dict.fromkeys(ASKING, EMPTY)
+        mine = [
+            {"name": name, "description": f"The suite's {name}.", "inputSchema": schema}
+            for name, schema in schemas.items()
+        ]
+        return own if isinstance(own, Refusal) else {"tools": [*own["tools"], *mine]}
+
+    def call_tool(self, runtime: Runtime, call: ToolCall, asking: Asking) -> ResultOrRefusal | Waiting:
+        if call.name in ASKING:
+            return answer_or_ask(self._declared, call)
+        if call.name in TOOLS:
+            return TOOLS[call.name][1](self._declared)
+        return super().call_tool(runtime, call, asking)
+
+    def list_prompts(self, _: Runtime, __: str | None) -> ResultOrRefusal:
+        return {"prompts": prompt_definitions()}
+
+    def get_prompt(self, _: Runtime, name: str, arguments: dict[str, str]) -> ResultOrRefusal:
+        if name == PROMPT:
+            return prompt_or_ask(self._params)
+        missing = set(PROMPTS.get(name, ("name",))) - set(arguments)
         if missing:
-            raise MCPError(code=mcp_types.INVALID_PARAMS, message=f"Give {', '.join(sorted(missing))}.")
-        return mcp_types.GetPromptResult(messages=prompt_messages(params.name, params.arguments or {}))
+            return Refusal(code=INVALID_PARAMS, message=f"Give {', '.join(sorted(missing))}.")
+        return {"messages": prompt_messages(name, arguments)}
 
-    server.add_request_handler("prompts/list", mcp_types.PaginatedRequestParams, list_prompts)
-    server.add_request_handler("prompts/get", mcp_types.GetPromptRequestParams, get_prompt)
+    def list_resources(self, _: Runtime, __: str | None) -> ResultOrRefusal:
+        return {"resources": resource_definitions()}
 
+    def list_templates(self, _: str | None) -> ResultOrRefusal:
+        return {"resourceTemplates": template_definitions()}
 
-def _lay_over_resources(server: Server[Any]) -> None:
-    async def list_resources(
-        _: Context, __: mcp_types.PaginatedRequestParams
-    ) -> mcp_types.ListResourcesResult:
-        return mcp_types.ListResourcesResult(resources=resource_definitions())
-
-    async def list_templates(
-        _: Context, __: mcp_types.PaginatedRequestParams
-    ) -> mcp_types.ListResourceTemplatesResult:
-        return mcp_types.ListResourceTemplatesResult(resource_templates=template_definitions())
-
-    async def read_resource(
-        _: Context, params: mcp_types.ReadResourceRequestParams
-    ) -> mcp_types.ReadResourceResult:
-        contents = resource_contents(params.uri)
+    def read_resource(self, _: Runtime, uri: str, __: int) -> ResultOrRefusal:
+        contents = resource_contents(uri)
         if contents is None:
-            raise MCPError(
-                code=mcp_types.INVALID_PARAMS, message="Resource not found", data={"uri": params.uri}
-            )
-        return mcp_types.ReadResourceResult(contents=[contents])
+            return Refusal(code=INVALID_PARAMS, message="Resource not found", data={"uri": uri})
+        return {"contents": [contents]}
 
-    server.add_request_handler("resources/list", mcp_types.PaginatedRequestParams, list_resources)
-    server.add_request_handler("resources/templates/list", mcp_types.PaginatedRequestParams, list_templates)
-    server.add_request_handler("resources/read", mcp_types.ReadResourceRequestParams, read_resource)
-
-
-def _lay_over_utilities(server: Server[Any]) -> None:
-    async def nothing(_: Context, __: Any) -> mcp_types.EmptyResult:
-        return mcp_types.EmptyResult()
-
-    async def complete(_: Context, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
-        values = [each for each in ("test-one", "test-two") if each.startswith(params.argument.value)]
-        return mcp_types.CompleteResult(completion=mcp_types.Completion(values=values, total=len(values)))
-
-    server.add_request_handler("resources/subscribe", mcp_types.SubscribeRequestParams, nothing)
-    server.add_request_handler("resources/unsubscribe", mcp_types.UnsubscribeRequestParams, nothing)
-    server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, nothing)
-    server.add_request_handler("completion/complete", mcp_types.CompleteRequestParams, complete)
-    server.add_request_handler(
-        "subscriptions/listen", mcp_types.SubscriptionsListenRequestParams, ListenHandler(CHANGES)
-    )
+    def complete(self, _: Runtime, __: dict[str, str], ___: str, typed: str) -> ResultOrRefusal:
+        values: list[Json] = [each for each in ("test-one", "test-two") if each.startswith(typed)]
+        return {"completion": {"values": values, "total": len(values)}}

@@ -1,8 +1,8 @@
 """Serves the product and the suite's fixtures over HTTP on a free loopback port, and says which on stdout.
 
 The product is the app that `handrail serve` runs, served in the same way; the fixtures stand beside it. Most
-parties take no token on their command lines, so it is added to what they send to `/mcp`; whatever else they
-send is judged by the guard as it is. Run as `python -m tests.referees.http_server`; ends when stdin closes.
+parties take no token on their command lines, so it is added to what they send to MCP; whatever else they send
+is judged by the guard as it is. Run as `python -m tests.referees.http_server`; ends when stdin closes.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ import os
 import signal
 import sys
 import threading
-from contextlib import AsyncExitStack
 
 from handrail.surfaces.http.app import App, Parts
 from handrail.surfaces.http.exchange import Receive, Scope, Send
 from handrail.surfaces.http.guard import loopback_identity
 from handrail.surfaces.http.limits import Load
 from handrail.surfaces.http.serving import ServedApp, address_of, bind, serve
-from handrail.surfaces.mcp.over_http import HttpApp, build_server, loopback_authorities
+from handrail.surfaces.mcp.adapter import Adapter
+from handrail.surfaces.mcp.over_http import HttpDoor
 from handrail.wiring import build_runtime
-from tests.referees.fixture_server import build_fixture_server
+from tests.referees.fixture_server import FixtureDoor
 
 TAP = os.environ.get("HANDRAIL_REFEREE_TAP", "")
 """A file that keeps every request with its answer; empty keeps nothing."""
+FIXTURE = "/fixture"
 TOKEN = "0123456789abcdef" * 4
 
 
@@ -72,46 +73,35 @@ class Tapped:
 
 
 class Judged:
-    """The product, and the suite's fixtures on both kinds of door."""
+    """The product, and beside it the same with the suite's fixtures behind its door."""
 
     def __init__(self, port: int) -> None:
         runtime = build_runtime(os.environ)
-        authorities = loopback_authorities(port)
-        self._mcp = HttpApp(build_server(runtime), authorities)
-        self._product = App(Parts(runtime=runtime, identity=loopback_identity(port, TOKEN), mcp=self._mcp))
-        self._fixtures = {
-            "/fixture": HttpApp(build_fixture_server(runtime), authorities),
-            "/streaming": HttpApp(build_fixture_server(runtime), authorities, answers="stream"),
+        identity = loopback_identity(port, TOKEN)
+        answers = {"/mcp": HttpDoor(Adapter(runtime)).answer, FIXTURE: FixtureDoor(runtime).answer}
+        self._apps = {
+            path: App(Parts(runtime=runtime, identity=identity, answer_mcp=answer))
+            for path, answer in answers.items()
         }
 
     @property
     def load(self) -> Load:
-        return self._product.load
+        return self._apps["/mcp"].load
 
     def drain(self) -> None:
-        self._product.drain()
+        for app in self._apps.values():
+            app.drain()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._live_through(receive, send)
-        elif scope["path"] in self._fixtures:
-            await self._fixtures[scope["path"]](scope, receive, send)
-        else:
-            await self._product(_with_token(scope), receive, send)
-
-    async def _live_through(self, receive: Receive, send: Send) -> None:
-        await receive()
-        async with AsyncExitStack() as stack:
-            for door in (self._mcp, *self._fixtures.values()):
-                await stack.enter_async_context(door.running())
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-        await send({"type": "lifespan.shutdown.complete"})
+        is_fixture = scope["type"] == "http" and scope["path"] == FIXTURE
+        addressed = {**scope, "path": "/mcp", "raw_path": b"/mcp"} if is_fixture else scope
+        await self._apps[FIXTURE if is_fixture else "/mcp"](_with_token(addressed), receive, send)
 
 
 def _with_token(scope: Scope) -> Scope:
-    names = {name for name, _ in scope["headers"]}
-    if scope["path"] != "/mcp" or b"authorization" in names:
+    if scope["type"] != "http" or scope["path"] != "/mcp":
+        return scope
+    if b"authorization" in {name for name, _ in scope["headers"]}:
         return scope
     return {**scope, "headers": [*scope["headers"], (b"authorization", b"Bearer " + TOKEN.encode())]}
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 NO_QUESTIONS = "the older era's questions need a session, and this door keeps none: the reply is `blocked`"
 NO_SESSION = "the older era's sessions are optional, and this door keeps none"
-NO_STREAM = "calls answer at once in one JSON document; `/streaming` shows that the adapter can report"
+NO_STREAM = "a call is answered at once in one JSON document, so nothing is reported before it"
+NO_SUBSCRIPTIONS = "the server declares that it takes none"
+NO_PARAM_HEADERS = "none of our tools asks for an argument in a header, so the door compares none"
 NO_FIXTURE = "needs a tool of the suite's own; shown on its fixtures"
 
 _QUESTIONS = {
@@ -25,18 +27,19 @@ KNOWN: dict[str, dict[str, str]] = {
         "server-stateless: sep-2575-server-no-log-without-loglevel": NO_FIXTURE,
         "server-stateless: sep-2575-server-rejects-undeclared-capability": NO_FIXTURE,
     },
-    "fixtures, JSON, 2025-11-25": {
+    "fixtures, 2025-11-25": {
         **_QUESTIONS,
         **_SESSIONS,
+        "resources-subscribe: resources-subscribe": NO_SUBSCRIPTIONS,
+        "resources-unsubscribe: resources-unsubscribe": NO_SUBSCRIPTIONS,
         "tools-call-with-logging: tools-call-with-logging": NO_STREAM,
         "tools-call-with-progress: tools-call-with-progress": NO_STREAM,
     },
-    "fixtures, JSON, 2026-07-28": {"tools-call-with-progress: tools-call-with-progress": NO_STREAM},
-    "fixtures, streaming, 2025-11-25": {
-        **_QUESTIONS,
-        **_SESSIONS,
-        "server-sse-polling: server-sse-priming-event": NO_SESSION,
-        "server-sse-polling: server-sse-retry-field": NO_SESSION,
+    "fixtures, 2026-07-28": {
+        "http-custom-header-server-validation: sep-2243-server-reject-invalid-param-chars": NO_PARAM_HEADERS,
+        "http-custom-header-server-validation: sep-2243-server-reject-param-mismatch": NO_PARAM_HEADERS,
+        "http-custom-header-server-validation: sep-2243-server-validate-param-match": NO_PARAM_HEADERS,
+        "tools-call-with-progress: tools-call-with-progress": NO_STREAM,
     },
 }
 """Target of the official suite → check → why it fails."""

@@ -12,6 +12,8 @@ import pytest
 from tests.referees.clients.python_2 import walk
 from tests.referees.judged_place import Place, journey, journey_problems, make_place, served_over_http
 
+pytestmark = pytest.mark.thorough
+
 ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from tests.referees.judged_place import Place, make_place, served_over_http
 
+pytestmark = pytest.mark.thorough
+
 LIMIT_SECONDS = 60
 CALL = json.dumps(
     {

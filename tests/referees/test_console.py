@@ -22,6 +22,8 @@ from tests.journeys.conversation import advance, answer
 from tests.referees.console_place import VISIT_SECONDS, Chromium, Place, Server
 from tests.referees.console_stores import advance_long, open_store, seed_busy, seed_long, to_release
 
+pytestmark = pytest.mark.thorough
+
 LONG = 60
 HUGE = 2_500
 APPENDED = 20
@@ -72,7 +74,8 @@ def paths_of(place: Place) -> list[str]:
         f"/sessions/{ids['two']}/timeline",
         f"/sessions/{ids['waiting']}/timeline?zoom=hour",
         f"/sessions/{ids['waiting']}/compare/{tips[0]}/{tips[-1]}",
-        *("/gaps", "/workflows", "/builtins", "/import", "/settings"),
+        *("/gaps", "/workflows", "/builtins", "/import", "/settings", "/sessions?group=state&sort=silent"),
+        f"/workflows/user.careful_fix?run={place.graph('waiting')['run_id']}",
         *(f"/sessions/{ids[name]}/export" for name in ("hostile", "damaged")),
         f"/sessions/{ids['hostile']}/preferences",
         *(f"/workflows/user.careful_fix?part={part}" for part in PARTS),
@@ -257,7 +260,8 @@ def test_a_person_finds_reads_confirms_watches_compares_and_exports_by_keyboard(
     assert found["run"] == "Reverse-charge invoices round twice"
     assert "none came" in found["why"]
     assert place.sessions["blocked"] in found["resume"]
-    assert "Do you confirm this step?" in found["question"]
+    assert "Do you confirm “Release it”?" in found["question"]
+    assert re.match(r"\(\d+\) Sessions", found["title"])
     assert "Tell who waited" in found["moved"]
     assert found["loads"] == []
     assert found["compare_address"].endswith("/compare/" + "/".join(found["pair"]))

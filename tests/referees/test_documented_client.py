@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 from mcp import StdioServerParameters
 
 from tests.filled_in import in_own_words, make_named_files
 from tests.house.markdown import fenced_blocks
 from tests.house.tree import page
-from tests.referees.test_mcp_clients import environment, place
+from tests.referees.test_mcp_process import environment, place
+
+pytestmark = pytest.mark.thorough
 
 __all__ = ["place"]
 

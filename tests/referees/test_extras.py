@@ -26,6 +26,8 @@ from handrail.contract.conformance.check import check
 from tests.referees.console_place import WAIT_SECONDS, next_line
 from tests.referees.equipment import HERE, ROOT, NotAvailable, python_party
 
+pytestmark = pytest.mark.thorough
+
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """A server with the extras beside it."""

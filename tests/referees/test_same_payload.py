@@ -8,8 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
 import handrail
-from tests.referees.test_mcp_clients import connected, environment, place, run
+from tests.referees.test_mcp_process import COMMAND, environment, place
+
+pytestmark = pytest.mark.thorough
 
 __all__ = ["place"]
 
@@ -53,12 +59,16 @@ def test_start_continue_and_checkpoint_give_the_same_bytes_at_every_door(place: 
     }
 
     async def over_mcp() -> None:
-        async with connected(place, "auto") as client:
-            for operation, tool, params in calls:
-                result = await client.call_tool(tool, params)
-                seen[operation].append(written(result.structured_content))
+        server = StdioServerParameters(
+            command=COMMAND[0], args=COMMAND[1:], env=environment(place), cwd=place
+        )
+        with anyio.fail_after(120):
+            async with Client(server) as client:
+                for operation, tool, params in calls:
+                    result = await client.call_tool(tool, params)
+                    seen[operation].append(written(result.structured_content))
 
-    run(over_mcp)
+    anyio.run(over_mcp)
     for operation, _, params in calls:
         words = operation.split(".")
         given = ["--input", json.dumps(params)]

@@ -21,7 +21,9 @@ from mcp import Client, StdioServerParameters
 import handrail
 from tests.faults.raw_history import Heard, raw_sessions, trouble
 from tests.filled_in import filled_in, in_own_words
-from tests.referees.test_mcp_clients import environment, place
+from tests.referees.test_mcp_process import environment, place
+
+pytestmark = pytest.mark.thorough
 
 __all__ = ["place"]
 

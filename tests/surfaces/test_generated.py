@@ -6,7 +6,6 @@ import ast
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
@@ -18,10 +17,21 @@ from handrail.surfaces.cli.call import OWN_OPERATION_NAMES
 from handrail.surfaces.cli.commands.all import ROWS
 from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.self_description import _catalog
+from handrail.surfaces.cli.reading.parse import words_of
+from handrail.surfaces.cli.self_description import command_tables
+from handrail.surfaces.mcp.code.tool_set import code_tools
+from handrail.surfaces.mcp.tools import offered_tools
+from handrail.workflows.editor_schema import workflow_json_schema
 from tests.house.markdown import links
 from tests.house.tree import ROOT
 from tools.generate import generated_files, main, stale_files, write_files
+from tools.operation_schemas import operation_schemas
+
+WITHOUT_A_COMMAND = {"session.search"}
+"""`session list --query` looks in the same texts; the Console shows the places."""
+
+GATED_BY_THE_OPERATION = {("--out", "workflow convert"), ("--out", "workflow fmt")}
+"""The file is one of the project, so the operation itself writes it, after a dry run."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +68,7 @@ def test_the_list_of_reference_pages_names_each_of_them(contents: dict[str, str]
     assert listed == sorted(set(os.listdir(os.path.join(ROOT, "docs/reference"))) - {"index.md"})
 
 
-@pytest.mark.parametrize("path", ["src/handrail/surfaces/cli/reading/_table.py", "schemas/operations.json"])
+@pytest.mark.parametrize("path", ["src/handrail/surfaces/cli/reading/_table.py", "schemas/contract.json"])
 def test_a_changed_file_is_named_and_written_anew(contents: dict[str, str], copy: str, path: str) -> None:
     with open(os.path.join(copy, path), "a", encoding="utf-8") as file:
         file.write("\n")
@@ -94,14 +104,23 @@ def test_the_check_passes_when_nothing_is_stale(
     assert main(["--check"]) == 0
 
 
+def test_the_schemas_are_written_where_somebody_wants_them(tmp_path: Path) -> None:
+    assert main(["--schemas", str(tmp_path)]) == 0
+
+    written = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()}
+    assert written["workflow.schema.json"] == workflow_json_schema()
+    assert list(written["operations.json"]["operations"]) == list(OPERATION_NAMES)
+    assert [tool["name"] for tool in written["mcp-tools.json"]] == list(offered_tools(start_session=True))
+    assert [tool["name"] for tool in written["mcp-code-tools.json"]] == list(code_tools())
+
+
 def test_an_unknown_argument_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--chek"]) == 2
     assert "Usage:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["reading/_table.py", "self_description/_catalog.py"])
-def test_the_tables_are_literals_and_import_nothing_at_run_time(contents: dict[str, str], name: str) -> None:
-    tree = ast.parse(contents[f"src/handrail/surfaces/cli/{name}"])
+def test_the_table_is_literals_and_imports_nothing_at_run_time(contents: dict[str, str]) -> None:
+    tree = ast.parse(contents["src/handrail/surfaces/cli/reading/_table.py"])
 
     assigned = [node for node in tree.body if isinstance(node, ast.AnnAssign) and node.value is not None]
     imported = [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
@@ -111,25 +130,31 @@ def test_the_tables_are_literals_and_import_nothing_at_run_time(contents: dict[s
     assert imported == ["__future__"]
 
 
-def test_every_operation_has_exactly_one_command() -> None:
+def test_every_operation_has_a_command_and_only_the_code_tools_have_several() -> None:
     offered = [command["operation"] for command in _table.COMMANDS.values() if command["operation"]]
+    several = {name for name in offered if offered.count(name) > 1}
 
-    assert sorted(offered) == sorted((*OPERATION_NAMES, *OWN_OPERATION_NAMES))
+    assert set(offered) == {*OPERATION_NAMES, *OWN_OPERATION_NAMES} - WITHOUT_A_COMMAND
+    assert several == {"code.scan", "code.edit", "code.workflow"}
 
 
 def test_a_path_is_a_leaf_or_a_group_and_never_both() -> None:
-    paths = set(_table.COMMANDS)
+    paths = {words_of(path) for path in _table.COMMANDS}
 
     assert not any(other.startswith(path + " ") for path in paths for other in paths)
+    assert paths <= set(_table.COMMANDS)
 
 
 def test_no_command_has_two_meanings_for_one_flag() -> None:
-    shared = {param["flag"] for param in _table.GLOBALS}
+    shared = {param["flag"]: param for param in _table.GLOBALS}
 
     for path, command in _table.COMMANDS.items():
-        own = [param["flag"] for param in command["params"] if param["flag"]]
-        assert len(own) == len(set(own)), path
-        assert not shared & set(own), path
+        own = {param["flag"]: param for param in command["params"] if param["flag"]}
+        assert len(own) == len([param for param in command["params"] if param["flag"]]), path
+        assert not own.keys() & set(command["globals"]), path
+        for flag in own.keys() & shared.keys():  # it stands before the command, too, so it reads the same
+            assert (flag, path) in GATED_BY_THE_OPERATION
+            assert {**own[flag], "required": False} == {**shared[flag], "required": False}, path
 
 
 def test_positions_are_numbered_from_one_and_only_the_last_is_plural() -> None:
@@ -141,11 +166,11 @@ def test_positions_are_numbered_from_one_and_only_the_last_is_plural() -> None:
 
 
 def test_every_command_is_described_with_an_example_and_its_flags() -> None:
-    assert list(_catalog.COMMANDS) == list(_table.COMMANDS) == [row.path for row in ROWS]
-    for path, entry in _catalog.COMMANDS.items():
+    assert list(command_tables.command_help()) == list(_table.COMMANDS) == [row.path for row in ROWS]
+    for path, entry in command_tables.command_help().items():
         assert entry["summary"].endswith("."), path
         assert entry["examples"], path
-        assert all(example.startswith(f"handrail {path}") for example in entry["examples"])
+        assert all(example.startswith(f"handrail {words_of(path)}") for example in entry["examples"])
         assert all(param["text"].endswith((".", "?")) for param in entry["params"]), path
         assert set(entry["errors"]) <= set(KINDS), path
 
@@ -165,8 +190,8 @@ def test_every_row_and_event_has_its_heading(contents: dict[str, str]) -> None:
     assert all(f"\n## {kind}\n" in events for kind in EVENT_KINDS)
 
 
-def test_every_operation_has_a_valid_schema(contents: dict[str, str]) -> None:
-    document: Any = json.loads(contents["schemas/operations.json"])
+def test_every_operation_has_a_valid_schema() -> None:
+    document = operation_schemas()
     parts = {
         f"{name} {part}": described[part]
         for name, described in document["operations"].items()
@@ -180,8 +205,8 @@ def test_every_operation_has_a_valid_schema(contents: dict[str, str]) -> None:
         assert part, name
 
 
-def test_the_input_schema_takes_what_the_command_line_sends(contents: dict[str, str]) -> None:
-    document: Any = json.loads(contents["schemas/operations.json"])
+def test_the_input_schema_takes_what_the_command_line_sends() -> None:
+    document = operation_schemas()
     schema = {**document["operations"]["run.continue"]["input"], "$defs": document["$defs"]}
     validator = Draft202012Validator(schema)
 

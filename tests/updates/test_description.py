@@ -1,4 +1,4 @@
-"""A wheel's own description ends with the changelog: there an older version reads what changed."""
+"""A wheel's own description ends with its releases: there an older version reads how urgent it is."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 
 from handrail.program.update.notice import list_newer_releases
 from tests.updates.releases import OLD, SECONDS
-from tools.packed_files import description
+from tools.packed_files import SKILL, description, description_file, skill_files
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
-def test_a_built_wheel_carries_readme_and_changelog_in_its_metadata(tmp_path: Path) -> None:
+def test_a_built_wheel_carries_what_people_read_at_the_root(tmp_path: Path) -> None:
     build = ["uv", "build", "--offline", "--quiet", "--wheel", "--out-dir", str(tmp_path), str(ROOT)]
 
     done = subprocess.run(build, capture_output=True, timeout=SECONDS, check=False)
@@ -25,10 +25,14 @@ def test_a_built_wheel_carries_readme_and_changelog_in_its_metadata(tmp_path: Pa
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         metadata = archive.read(f"handrail-{OLD}.dist-info/METADATA").decode()
+        changelog = archive.read("handrail/packed/CHANGELOG.md")
+        skill = {name: archive.read(f"handrail/packed/skill/{name}") for name in skill_files(str(ROOT))}
 
     assert "\nDescription-Content-Type: text/markdown\n" in metadata
     assert "\n# Handrail\n" in metadata
-    assert metadata.rstrip().endswith((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").rstrip())
+    assert metadata.rstrip().endswith(description_file(str(ROOT)).rstrip())
+    assert changelog == (ROOT / "CHANGELOG.md").read_bytes()
+    assert skill == {name: (ROOT / SKILL / name).read_bytes() for name in skill}
 
 
 def test_links_into_the_repository_become_their_words() -> None:
@@ -37,6 +41,21 @@ def test_links_into_the_repository_become_their_words() -> None:
     joined = description(readme, "# Changelog\n")
 
     assert joined == "# X\n\nSee how, it and [a page](https://example.org/).\n\n# Changelog\n"
+
+
+def test_a_release_keeps_its_date_and_its_security_fixes() -> None:
+    changelog = (
+        "# Changelog\n\n## Unreleased\n\n### Security\n\n- Not yet.\n\n## [2.0] - 2026-01-02\n\n"
+        "### Added\n\n- A flag.\n\n### Security\n\n- A hole\n  in two lines.\n\n## [1.0]\n"
+    )
+
+    joined = description("# X\n", changelog)
+
+    security = "### Security\n\n- A hole in two lines.\n"
+    assert joined == f"# X\n\n# Changelog\n\n## [2.0] - 2026-01-02\n\n{security}\n## [1.0]\n"
+    assert [one.changes.security for one in list_newer_releases(joined, "1.0", "2.0")] == [
+        ["A hole in two lines."]
+    ]
 
 
 def test_the_releases_between_two_versions_are_those_after_the_first_up_to_the_second() -> None:

@@ -13,6 +13,8 @@ from tests.surfaces.cli.tool import strict_json
 from tests.updates.answers import data, error
 from tests.updates.releases import HTML, HUGE, JSON, NEW, OLD, Index, Installation, wheel
 
+pytestmark = pytest.mark.thorough
+
 PRE, YANKED, FOREIGN = "7.2.0rc1", "7.3.0", "7.4.0"
 ELSEWHERE = "http://127.0.0.1:9/simple/handrail/"
 
@@ -76,7 +78,7 @@ def test_an_index_in_trouble_is_told_by_what_it_answered(
 def test_an_index_that_stalls_is_left_at_the_deadline(installation: Installation, index: Index) -> None:
     index.trouble = {"stall": True}
 
-    ran = installation.run("update", "--timeout", "1")
+    ran = installation.run("update", "--timeout", "3")  # a busy machine starts in two
 
     details = error(ran, "E_TIMEOUT")
     assert (details["stage"], details["current_version"]) == ("discover", OLD)

@@ -14,6 +14,8 @@ import pytest
 from tests.updates.answers import data, error
 from tests.updates.releases import NEW, Index, Installation
 
+pytestmark = pytest.mark.thorough
+
 NOWHERE = "http://127.0.0.1:9/simple"
 UV_DEFAULTS = ("UV_DEFAULT_INDEX", "UV_NO_CONFIG")
 
@@ -95,7 +97,7 @@ def test_an_index_may_be_files(pip: Installation, index: Index, tmp_path: Path, 
     if has_page:
         (simple / "index.html").write_text(f"<!DOCTYPE html>{''.join(links)}", encoding="utf-8")
 
-    assert told_at(pip, {"PIP_INDEX_URL": f"file://{tmp_path}/simple"}) == NEW
+    assert told_at(pip, {"PIP_INDEX_URL": (tmp_path / "simple").as_uri()}) == NEW
 
 
 def test_pip_looks_at_every_index_and_one_in_trouble_hides_no_other(pip: Installation, index: Index) -> None:

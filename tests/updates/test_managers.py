@@ -15,6 +15,8 @@ from tests.surfaces.cli.tool import strict_json
 from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, Index, Installation, wheel
 
+pytestmark = pytest.mark.thorough
+
 NOWHERE = "http://127.0.0.1:9/simple"
 
 
@@ -147,7 +149,7 @@ def test_a_password_is_no_argument_that_others_could_see(
     (tmp_path / "home").mkdir()
     own = json.dumps({"update": {"index": address}})
     (tmp_path / "home/config.json").write_text(own, encoding="utf-8")
-    environment = stand_in(tmp_path, venv, f'echo "$@" >{tmp_path}/seen; env >{tmp_path}/held')
+    environment = stand_in(tmp_path, venv, f'echo "$@" >"{tmp_path}/seen"; env >"{tmp_path}/held"')
 
     error(venv.run("update", environment={**environment, "HANDRAIL_HOME": str(tmp_path / "home")}), "E_IO")
 
@@ -164,7 +166,7 @@ def test_a_release_that_came_out_meanwhile_is_as_good(
     index.rows = {NEW: {"yanked": True}}
     between = wheel(tmp_path, "0.2.0")
     index.wheels[between.name] = between
-    real = f'PATH="{venv.environment["PATH"]}" uv pip install --python {venv.python} handrail=={NEW}'
+    real = f'PATH="{venv.environment["PATH"]}" uv pip install --python "{venv.python}" handrail=={NEW}'
     environment = stand_in(tmp_path, venv, real)
 
     newest = venv.run("update", environment=environment)

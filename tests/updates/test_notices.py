@@ -15,6 +15,8 @@ from tests.surfaces.cli.tool import Ran, strict_json
 from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, Index, Installation, changelog, metadata, wheel
 
+pytestmark = pytest.mark.thorough
+
 MINOR = "0.2.0"
 Run = Callable[..., Ran]
 

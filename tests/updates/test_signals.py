@@ -14,6 +14,8 @@ from tests.surfaces.cli.tool import Ran, Tool
 from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, SECONDS, Index, Installation
 
+pytestmark = pytest.mark.thorough
+
 Stage = tuple[str, str, int]
 OURS = "handrail.host.program.updates:LocalUpdates"
 FACTS: Stage = (OURS, "facts", 0)
@@ -79,7 +81,8 @@ def test_a_signal_reaches_the_manager_and_then_the_truth_is_read(
     """A manager that was killed is an interruption, whatever it had done by then."""
     started, manager = tmp_path / "started", tmp_path / "uv"
     work = f'PATH="{venv.environment["PATH"]}" uv "$@"' if is_installed else "true"
-    manager.write_text(f"#!/bin/sh\n{work}\ntouch {started}\nexec sleep 60\n", encoding="utf-8")
+    script = f'#!/bin/sh\n{work}\ntouch "{started}"\nexec sleep 60\n'
+    manager.write_text(script, encoding="utf-8")
     manager.chmod(0o755)
 
     with subprocess.Popen(

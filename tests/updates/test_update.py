@@ -15,6 +15,8 @@ from tests.surfaces.cli.tool import strict_json
 from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, SECONDS, Index, Installation
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.promise("cli.update-look")
 @pytest.mark.parametrize("is_json", [True, False], ids=["JSON", "HTML"])

@@ -24,6 +24,7 @@ from tests.updates.releases import NEW, OLD, SECONDS, Installation
 from tests.updates.trust_world import TrustWorld
 
 pytestmark = [
+    pytest.mark.thorough,
     pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed"),
     pytest.mark.skipif(find_spec("sigstore") is None, reason="the extra `verify` is not installed"),
 ]
@@ -238,7 +239,7 @@ def test_a_manager_that_installs_something_else_is_found_out_before_it_is_starte
     manager = tmp_path / "bin2" / "uv"
     manager.parent.mkdir()
     manager.write_text(
-        f'#!/bin/sh\n{real} "$@"\necho \'open({str(started)!r}, "w")\' >> {site}/handrail/__init__.py\n',
+        f'#!/bin/sh\n"{real}" "$@"\necho \'open({str(started)!r}, "w")\' >> "{site}/handrail/__init__.py"\n',
         encoding="utf-8",
     )
     manager.chmod(0o755)

@@ -22,13 +22,14 @@ from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.conditions import Compare, Facts
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.reading.reader import Reading, read_workflow
+from handrail.workflows.spellings.spelling import decode_document
 from tests.house.markdown import fenced_blocks, links, table_rows
 from tests.house.tree import ROOT
 
 FOLDER = os.path.join(ROOT, "src", "handrail", "host", "bundled")
 PAGES = os.path.join(ROOT, "docs", "workflows")
 FILES = sorted(os.listdir(FOLDER))
-IDS = [name.removesuffix(".json") for name in FILES]
+IDS = [name.removesuffix(".md") for name in FILES]
 ROUTINES = [name for name in IDS if name.startswith("wr.routine_")]
 
 PROMPT_BYTES = 2_500
@@ -46,19 +47,20 @@ every = pytest.mark.parametrize("workflow_id", IDS)
 
 
 def content(workflow_id: str) -> bytes:
-    with open(os.path.join(FOLDER, workflow_id + ".json"), "rb") as file:
+    with open(os.path.join(FOLDER, workflow_id + ".md"), "rb") as file:
         return file.read()
 
 
 @cache
 def document(workflow_id: str) -> dict[str, Any]:
-    decoded: dict[str, Any] = json.loads(content(workflow_id))
+    decoded = decode_document(content(workflow_id), "md")
+    assert isinstance(decoded, dict)
     return decoded
 
 
 @cache
 def reading(workflow_id: str) -> Reading:
-    return read_workflow(content(workflow_id))
+    return read_workflow(content(workflow_id), "md")
 
 
 def source(workflow_id: str) -> SourceWorkflow:

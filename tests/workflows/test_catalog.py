@@ -79,11 +79,25 @@ def test_nothing_shadows_an_id_that_was_taken_earlier() -> None:
     assert entries[0].problems[0].message == "team.deploy is already defined by user first.json."
 
 
-def test_two_files_of_one_source_with_one_id_keep_the_first() -> None:
+def test_two_files_of_one_source_with_one_id_are_an_error_at_both() -> None:
     entries = entries_of(file("team.deploy", name="a.json"), file("team.deploy", name="b.json"))
 
-    usable = [entry.source_ref for entry in entries if entry.is_usable]
-    assert usable == ["a.json"]
+    assert [(entry.source_ref, entry.is_usable) for entry in entries] == [
+        ("a.json", False),
+        ("b.json", False),
+    ]
+    assert [entry.problems[-1].message for entry in entries] == [
+        "team.deploy is the id of b.json too, so neither of them can be used.",
+        "team.deploy is the id of a.json too, so neither of them can be used.",
+    ]
+
+
+def test_two_repositories_with_one_id_are_two_sources() -> None:
+    entries = entries_of(
+        file("team.deploy", "git", "one@1/a.json"), file("team.deploy", "git", "two@2/a.json")
+    )
+
+    assert [entry.source_ref for entry in entries if entry.is_usable] == ["one@1/a.json"]
 
 
 def test_an_id_that_could_not_be_used_does_not_block_it_for_others() -> None:

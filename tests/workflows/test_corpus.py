@@ -18,7 +18,6 @@ import pytest
 from handrail.engine.simulation.simulate import simulate
 from handrail.operations.workflows.examine_workflows import WorkflowText, examine_texts
 from handrail.workflows.catalog import Catalog
-from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
@@ -116,10 +115,10 @@ def test_no_sentence_of_the_original_is_lost(path: Path) -> None:
 
 @each_file
 def test_every_file_compiles_and_can_be_walked_to_its_end(path: Path) -> None:
-    reading = read_workflow(json.dumps(to_native(json.loads(path.read_bytes())).document).encode())
+    reading = read_workflow(path.read_bytes())
     assert reading.workflow is not None
 
-    compilation = compile_workflow(reading.workflow, Surroundings(is_foreign=True))
+    compilation = compile_workflow(reading.workflow)
 
     assert [problem for problem in compilation.problems if problem.severity == "error"] == []
     assert compilation.pinned is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from typing import Any
 
@@ -12,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
+from handrail.host.workflow_library import list_bundled_files
+from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.builtins.registry import all_capabilities
 from handrail.workflows.editor_schema import workflow_json_schema
 from handrail.workflows.reading.reader import read_workflow
-from tests.house.tree import ROOT
 from tests.workflows.reading.breaking import break_somewhere, places_in
 from tests.workflows.reading.documents import (
     ACTION,
@@ -35,7 +35,6 @@ from tests.workflows.reading.documents import (
 
 SCHEMA = workflow_json_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
-BUNDLED = os.path.join(ROOT, "src", "handrail", "host", "bundled")
 
 
 def accepts(document: object) -> bool:
@@ -67,10 +66,9 @@ def test_every_reference_leads_somewhere_and_every_definition_is_used() -> None:
     assert used == set(SCHEMA["$defs"])
 
 
-@pytest.mark.parametrize("name", sorted(name for name in os.listdir(BUNDLED) if name.endswith(".json")))
-def test_every_bundled_workflow_is_valid(name: str) -> None:
-    with open(os.path.join(BUNDLED, name), encoding="utf-8") as file:
-        document = json.load(file)
+@pytest.mark.parametrize("file", list_bundled_files(), ids=lambda file: file.source_ref)
+def test_every_bundled_workflow_is_valid(file: WorkflowFile) -> None:
+    document = json.loads(file.decoded)
 
     assert [error.message for error in VALIDATOR.iter_errors(document)] == []
 
@@ -196,10 +194,3 @@ def test_the_editor_says_what_a_builtin_is_for() -> None:
 
 def test_the_capabilities_of_the_language_are_those_of_the_registry() -> None:
     assert set(SCHEMA["$defs"]["capabilities"]["properties"]) == {one.id for one in all_capabilities()}
-
-
-def test_the_file_in_the_repository_is_current() -> None:
-    with open(os.path.join(ROOT, "schemas", "workflow.schema.json"), encoding="utf-8") as file:
-        written = file.read()
-
-    assert written == json.dumps(SCHEMA, indent=2, ensure_ascii=False) + "\n"

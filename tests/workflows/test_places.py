@@ -88,7 +88,7 @@ def test_problems_get_their_places_in_the_order_of_the_text() -> None:
         return Problem(code=code, message="m", pointer=pointer, fix="f")
 
     placed = add_places(
-        TEXT,
+        TEXT.encode(),
         [
             problem("wrong_type", "/escape/0"),
             problem("unknown_key", "/escape"),

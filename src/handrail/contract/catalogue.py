@@ -361,7 +361,7 @@ SESSION_NOT_FOUND = Kind(
     code="SESSION_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
     lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="stop",
     hint="List the sessions to see which exist.",
-    details=("session_id", "did_you_mean"),
+    details=("session_id", "did_you_mean", "report"),
 )
 SESSION_LOCKED = Kind(
     code="SESSION_LOCKED", native="E_TIMEOUT", exit_status=8, http_status=503,
@@ -436,7 +436,7 @@ STORE_UNSUPPORTED_VERSION = Kind(
     lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION", agent_action="stop",
     needs_escalation=True,
     hint="Update handrail: a newer version wrote this store.",
-    details=("found", "supported"),
+    details=("found", "supported", "report"),
 )
 STORE_TARGET_NOT_EMPTY = Kind(
     code="STORE_TARGET_NOT_EMPTY", native="E_CONFLICT", exit_status=6, http_status=409,

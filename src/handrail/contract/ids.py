@@ -157,6 +157,8 @@ SourceKind: TypeAlias = Literal["bundled", "user", "project", "git", "remote", "
 ObservationKey: TypeAlias = Literal["git_branch", "git_head_sha", "repo_root_hash", "goal"]
 """What can be seen around a session that helps to find it again."""
 
+ReportFormat: TypeAlias = Literal["junit", "jest", "tap", "go", "cargo", "unittest"]
+"""How a test runner tells what it counted: the first two in a file, the others in what they print."""
 Autonomy: TypeAlias = Literal["guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"]
 """How far an agent may go without the user, least first."""
 

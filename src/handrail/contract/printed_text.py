@@ -168,12 +168,7 @@ class PrintedText:
     @property
     def tail(self) -> str:
         """What followed the head, its last part."""
-        return _cut_front(self._tail, TAIL_BYTES)
-
-    @property
-    def last_lines(self) -> str:
-        """The end of everything: the tail, or the head where there is no more."""
-        return self.tail or self._head
+        return _cut_front(self._tail)
 
     def _add(self, part: bytes) -> None:
         room = _LINE_BYTES - len(self._line)
@@ -217,7 +212,7 @@ class PrintedText:
                 at += 1
         self._tail += "".join(f"{line}\n" for line in lines[at:])
         if len(self._tail) > 4 * TAIL_BYTES:
-            self._tail = _cut_front(self._tail, TAIL_BYTES)
+            self._tail = _cut_front(self._tail)
 
 
 def _shorten(line: str, *, is_cut: bool) -> str:
@@ -226,11 +221,11 @@ def _shorten(line: str, *, is_cut: bool) -> str:
     return line[: LONGEST_LINE - 1] + "…"
 
 
-def _cut_front(text: str, most_bytes: int) -> str:
-    """The last whole lines that fit; of one line that is longer, its end."""
+def _cut_front(text: str) -> str:
+    """The last whole lines that fit into the tail; of one line that is longer, its end."""
     content = text.encode()
-    if len(content) <= most_bytes:
+    if len(content) <= TAIL_BYTES:
         return text
-    kept = content[-most_bytes:].decode(errors="ignore")
+    kept = content[-TAIL_BYTES:].decode(errors="ignore")
     _, end, rest = kept.partition("\n")
     return rest if end and rest else kept

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.demo.orders import FROM_MEMORY, Order, encode_line
-from handrail.demo.processes import call_handrail, kill_handrail
+from handrail.demo.processes import FROM_MEMORY, Order, call_handrail, encode_line, kill_handrail
 
 
 def main() -> int:

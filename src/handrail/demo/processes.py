@@ -1,4 +1,7 @@
-"""The processes of the demo: the agent, and the Handrail calls it makes. Only ever this package itself."""
+"""The processes of the demo: the agent, and the Handrail calls it makes. Only ever this package itself.
+
+The demo and the agent say one JSON line each way to each other: an order, and the report about it.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,48 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
-from handrail.demo.orders import Moment, Order, Report, encode_line
+import msgspec
+
 from handrail.host.programs import make_child_environment, own_command
+
+Moment: TypeAlias = Literal["at_once", "when_written", "when_attested"]
+"""When the agent kills the call it has just started.
+
+`when_written`: its events have reached the disk; `when_attested`: so has the record that makes them count.
+"""
+
+FROM_MEMORY = {
+    "@ack": "ackToken",
+    "@retry": "retryAckToken",
+    "@state": "stateToken",
+    "@session": "sessionId",
+}
+"""Words of an order that the agent replaces by what it remembers; a new agent remembers nothing."""
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """One call to make, without the tool's name."""
+
+    arguments: list[str]
+    kill: Moment | None = None
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """How the call went. A killed one has no `out`: whatever it answered, nobody read it."""
+
+    arguments: list[str]
+    """As they were sent, tokens filled in."""
+    status: int
+    out: str
+    is_killed: bool
+    duration_ms: int
+
+
+def encode_line(message: Order | Report) -> bytes:
+    return msgspec.json.encode(message) + b"\n"
+
 
 CALL_SECONDS = 60
 MOMENT_SECONDS = 20

@@ -14,8 +14,7 @@ import msgspec
 
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import digest
-from handrail.demo.orders import Moment, Order, Report
-from handrail.demo.processes import AgentProcess
+from handrail.demo.processes import AgentProcess, Moment, Order, Report
 from handrail.engine.events import Advanced, AdvanceRecorded, NodeOutputAppended, NotesKept, decode_event
 from handrail.wiring import build_runtime
 
@@ -182,7 +181,6 @@ class Scene:
         self.home = home
         self.calls = 0
         self.kills = 0
-        self.agents = 0
         self.session_id = ""
         self.acknowledged: list[str] = []
         """The notes of every step that was acknowledged; no two are the same."""
@@ -195,7 +193,6 @@ class Scene:
     def new_agent(self) -> None:
         """A process that knows nothing."""
         self.leave()
-        self.agents += 1
         self._agent = AgentProcess(self._environment, self._project)
 
     def kill_agent(self) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from handrail.contract.base32 import ALPHABET
 from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE
 from handrail.contract.json.canonical import digest
-from handrail.demo.orders import Moment
+from handrail.demo.processes import Moment
 from handrail.demo.scene import Answer, Broken, LogFacts, Scene
 
 # The reports of the scripted agent: notes, and the artifacts that two steps require

@@ -1,7 +1,7 @@
 """What happens next, as a plan of events. Pure: time, ids and digests are arguments.
 
 In every plan the ledger anchor (`run_started`, `advance_recorded`, a checkpoint's `node_created`,
-`run_closed`, `confirmation_recorded`) is the run's first event.
+`run_closed`, `confirmation_recorded`, a person's `gap_recorded`) is the run's first event.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from handrail.contract.ids import (
     node_after,
 )
 from handrail.contract.outcome import Fault
+from handrail.engine.ask import collect_brought, digest_report, given_values, weigh_answers
 from handrail.engine.events import (
+    RULES,
     CloseReason,
     ConfirmationRecorded,
     ContextSet,
@@ -42,15 +44,14 @@ from handrail.engine.events import (
     Scope,
     SessionCreated,
     TreeRecorded,
+    ValueOwner,
 )
 from handrail.engine.facts import (
     DEFAULT_PREFERENCES,
     KeptWork,
     WorkDone,
-    add_loop_values,
     apply_delta,
     change_at_start,
-    collect_kept,
     facts_after,
     facts_at,
     first_facts,
@@ -62,14 +63,14 @@ from handrail.engine.history import (
     Node,
     attached_to,
     claims_at,
-    confirmation_of,
     instance_of,
     kept_in_instance,
     list_receipts,
     list_tellers,
 )
-from handrail.engine.judge.arrival import PersonsWord, SeenReport, find_missing_lists, list_unasked_gaps
-from handrail.engine.judge.artifacts import Place, subject_of
+from handrail.engine.judge.actions import runs_unasked
+from handrail.engine.judge.arrival import PersonsWord, ask_of, find_missing_lists, list_unasked_gaps
+from handrail.engine.judge.artifacts import KnownGaps, Place
 from handrail.engine.judge.assess import (
     ShownState,
     Verdict,
@@ -78,11 +79,13 @@ from handrail.engine.judge.assess import (
     find_way,
     place_of,
 )
-from handrail.engine.judge.requirements import asked_kinds
 from handrail.engine.navigate import Complete, Move, Running, first_move, leaf_at
+from handrail.engine.owners import find_refused, refuse_context
 from handrail.engine.plans import (
     Accepted,
     gap_of,
+    is_evidence_gap,
+    name_evidence_gaps,
     plan_advance,
     plan_blocked,
     plan_carried_preferences,
@@ -101,9 +104,9 @@ from handrail.engine.plans import (
     settle_by_verification,
     unverified_gaps,
 )
-from handrail.engine.reasons import Block, ContextKey, Proceed, Reason, shorten_message
+from handrail.engine.reasons import Block, ContextKey, InputProblem, Proceed, Reason, shorten_message
 from handrail.engine.receipts import PinnedCheck
-from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf
+from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Option, Step
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
@@ -125,6 +128,8 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     source_ref: str
     input_digest: str
     context: dict[str, Any]
+    from_goal: tuple[str, ...] = ()
+    """Names in the context that are the goal, because nobody gave them."""
     observations: dict[ObservationKey, str]
     source_digest: str = ""
     is_first_here: bool = False
@@ -136,6 +141,7 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     preferences: PreferencesDelta = NO_PREFERENCES
     defaults: PreferencesDelta = NO_PREFERENCES
     """What the user wants in every new session; an existing one keeps its own."""
+    agent: str = ""
 
 
 def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[PlannedEvent]:
@@ -156,8 +162,11 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         checks=facts.checks,
         confirmations=facts.confirmations,
         confirmations_from=facts.confirmations_from,
+        rules=RULES,
+        agent=facts.agent,
     )
-    initial = ContextSet(context=facts.context, source="initial")
+    owners: dict[str, ValueOwner] = dict.fromkeys(facts.from_goal, "goal")
+    initial = ContextSet(context=facts.context, source="initial", owners=owners)
     unsent = [gap_of(reason) for reason in find_missing_lists(facts.workflow, move)]
     return [
         *_session_opening(history, facts),
@@ -226,54 +235,67 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
     place = place_of(workflow, node.state, leaf)
-    _check_choice(leaf, work)
-    kept = _collect_kept(history, node, place, gathered.kept_notes)
+    check_owners(history, workflow, node, work)
+    kept = collect_brought(history, node, place, gathered.kept_notes)
+    word, given = _weigh_people(history, attempt, gathered, kept)
+    persons = given_values(workflow, leaf, given)
+    told = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    said, saw = _last_word(history, node), _find_seen(history, node, work, kept, held)
-    word = replace(said, seen=saw, is_due=gathered.confirmations == "person", can_be_asked=gathered.can_ask)
     known = _witness(history, workflow, node, word, gathered.sighting)
     answer = answer_report(
         workflow,
         node.state,
         leaf,
         autonomy,
-        facts_after(history, workflow, node, work.context, ()),
+        facts_after(history, workflow, node, told, ()),
         notes=work.notes,
         artifacts=work.artifacts,
-        context=work.context,
+        context=told,
         option=work.option,
         kept=kept,
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
-        shown=ShownState(facts=held, blockers=list_blockers(history, node), word=word),
+        shown=ShownState(facts=held, blockers=list_blockers(history, node), word=word, given=given),
         known=known,
         troubles=gathered.troubles,
     )
-    work, judged = replace(work, context=answer.context), answer.verdict
+    owners = _name_owners(work.result, persons, answer.option, word)
+    work, judged = replace(work, context=answer.context, owners=owners), answer.verdict
     settled = settle_by_observation(partial(_gaps_on_the_way, history, node), judged.observed)
     if isinstance(answer.outcome, Block):
         return plan_blocked(
             history, node, attempt.attempt_id, work, judged, answer.outcome, settled, salt, gathered.sighting
         )
-    facts = facts_after(history, workflow, node, answer.context, judged.artifacts)
+    facts = facts_after(history, workflow, node, answer.context, judged.artifacts, answer.option)
     way = find_way(workflow, node.state, judged, autonomy, facts)
     if isinstance(way.outcome, Block):
         return plan_blocked(
             history, node, attempt.attempt_id, work, judged, way.outcome, settled, salt, gathered.sighting
         )
-    before, after = (add_loop_values(workflow, node.state, one) for one in (held, facts))
-    unasked = list_unasked_gaps(workflow, leaf, autonomy, before, after, word)
+    unasked = list_unasked_gaps(leaf, autonomy)
     verdict, ending = _judge_end(way.move, judged, facts, known)
     accepted = Accepted(
         verdict=verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=way.move,
-        disclosed=(*unasked, *way.gaps, *settled, *verdict.disclosed, *ending),
-        option_id=answer.option_id,
+        disclosed=(*unasked, *way.gaps, *settled, *name_evidence_gaps((*verdict.disclosed, *ending))),
+        option_id="" if answer.option is None else answer.option.id,
     )
     return plan_advance(
         history, node, attempt.attempt_id, work, accepted, gathered.seen, salt, gathered.sighting
     )
+
+
+def _name_owners(
+    result: dict[str, Any], given: dict[str, Any], option: Option | None, word: PersonsWord
+) -> dict[str, ValueOwner]:
+    """Whose each value is that a decision adds to the agent's context."""
+    is_persons = option is not None and word.option_id == option.id
+    return {
+        **dict.fromkeys(result, "action"),
+        **dict.fromkeys(given, "person"),
+        **dict.fromkeys(() if option is None else option.sets, "person" if is_persons else "agent_option"),
+    }
 
 
 def _judge_end(
@@ -307,7 +329,7 @@ def plan_attempt_look(
     bodies = tuple(artifacts)
     if isinstance(node.state, Running):
         place = place_of(workflow, node.state, leaf_at(workflow, node.state))
-        bodies += _collect_kept(history, node, place).artifacts
+        bodies += collect_brought(history, node, place).artifacts
     standing: StandingClaims | None = None
     if history.evidence and isinstance(node.state, Running):
         from handrail.engine.judge.standing import find_due_look  # noqa: PLC0415 - few reports need it
@@ -374,66 +396,65 @@ def decide_confirmation(history: History, said: ConfirmationRecorded) -> list[Pl
     return [plan_event(key, Scope(run_id=run_id), said)]
 
 
+def decide_settlement(history: History, told: GapRecorded) -> list[PlannedEvent]:
+    """Keep that a person settled a gap, once."""
+    assert told.node_id is not None, "a gap is recorded at a node"
+    run_id = history.nodes[told.node_id].run_id
+    gap = replace(told, gap_id=f"{told.resolves_gap_id}_settled")
+    return [plan_event(f"gap_recorded:settled:{told.resolves_gap_id}", Scope(run_id=run_id), gap)]
+
+
 def _witness(
     history: History, workflow: CompiledWorkflow, node: Node, word: PersonsWord, sighting: Sighting | None
 ) -> Witnessed | None:
     """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
     if sighting is None:
         return None
-    from handrail.engine.judge.run_claims import Witnessed  # noqa: PLC0415 - a simulation weighs nothing
+    from handrail.engine.judge.run_claims import Witnessed, hide_status  # noqa: PLC0415 - a simulation weighs nothing
     from handrail.engine.judge.standing import collect_standing  # noqa: PLC0415 - nor does it look back
 
     instance = instance_of(history, node.node_id)
     refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
     told = [claim for held in refused for claim in claims_at(history, held.node_id)]
-    receipts = list_receipts(history, node.run_id)
+    receipts, checks = list_receipts(history, node.run_id), history.runs[node.run_id].checks
     return Witnessed(
         session_id=history.session_id,
         standing=collect_standing(history, workflow, node),
-        told_stale=frozenset(ref for claim in told if claim.verdict == "stale" for ref in claim.refs),
+        told_receipts=frozenset(
+            ref for claim in told if claim.verdict in ("stale", "missing") for ref in claim.refs
+        ),
         told_facts=frozenset(claim.fact for claim in told if claim.verdict == "contradicted"),
         sighting=sighting,
-        receipts=tuple(receipt.fact for receipt in receipts),
+        receipts=tuple(hide_status(receipt.fact, checks) for receipt in receipts),
         imported=frozenset(
             one.fact.receipt_id
             for one in receipts
             if history.imported is not None and one.index < history.imported.index
         ),
-        checks=history.runs[node.run_id].checks,
+        checks=checks,
         named_before=frozenset(path for claim in told for path in claim.paths),
-        is_confirmed=word.is_given and word.seen == "this",
+        is_confirmed=word.is_given,
         is_declined=word.is_declined,
     )
 
 
-def _last_word(history: History, node: Node) -> PersonsWord:
-    """The last answer of a person about the pending step; a yes in a bundle was not given here."""
-    said = confirmation_of(history, node.node_id)
-    if said is None:
-        return PersonsWord()
-    is_yes = said.fact.answer == "confirmed"
-    if is_yes and history.imported is not None and said.index < history.imported.index:
-        return PersonsWord()
-    return PersonsWord(is_given=is_yes, is_declined=not is_yes, option_id=said.fact.option_id)
-
-
-def _find_seen(history: History, node: Node, work: WorkDone, kept: KeptWork, held: Facts) -> SeenReport:
-    """Which report the person saw who answered: this one if it is the one that waited, with nothing new."""
-    said = confirmation_of(history, node.node_id)
-    if said is None or history.nodes[said.fact.node_id].kind != "blocked_attempt":
-        return "none"
-    is_new = (
-        said.fact.node_id != node.node_id
-        or work.notes not in ("", kept.notes)
-        or any(artifact not in kept.artifacts for artifact in work.artifacts)
-        or any(held.values.get(name) != value for name, value in work.context.items())
+def _weigh_people(
+    history: History, attempt: Attempt, gathered: Gathered, kept: KeptWork
+) -> tuple[PersonsWord, PersonsWord]:
+    """What people said to the pending step, and to what only the user can give."""
+    node, workflow = attempt.node, gathered.workflow
+    assert isinstance(node.state, Running), "only a pending step can be acknowledged"
+    leaf = leaf_at(workflow, node.state)
+    report = ""
+    if isinstance(leaf, Step) and history.confirmations:
+        report = digest_report(history, workflow, node, gathered.work, kept)
+    word = weigh_answers(history, workflow, node, ask_of(leaf), report or None)
+    given = weigh_answers(history, workflow, node, "give") if isinstance(leaf, Step) else PersonsWord()
+    is_due = gathered.confirmations == "person"
+    is_implied = not is_due and isinstance(leaf, Action) and runs_unasked(history, workflow, node)
+    return replace(word, is_due=is_due, can_be_asked=gathered.can_ask, is_implied=is_implied), replace(
+        given, is_due=is_due
     )
-    return "another" if is_new else "this"
-
-
-def _collect_kept(history: History, node: Node, place: Place, notes: str = "") -> KeptWork:
-    needed = frozenset(name for name, how in place.workflow.capabilities.items() if how == "required")
-    return collect_kept(history, node, partial(subject_of, place), notes, asked_kinds(place), needed)
 
 
 def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:
@@ -446,36 +467,37 @@ def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:
         if isinstance(node.state, Running)
         else Place(workflow=workflow, gaps=gaps)
     )
-    known = _witness(history, workflow, node, _last_word(history, node), gathered.sighting)
+    known = _witness(history, workflow, node, PersonsWord(), gathered.sighting)
     verdict = assess_progress(place, work.artifacts, known)
     if verdict.issues:
         raise _refuse_checkpoint(verdict)
     return verdict
 
 
-def _check_choice(leaf: Leaf, work: WorkDone) -> None:
-    """Refuse a context value that contradicts what the chosen option sets.
+def check_owners(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> None:
+    """Refuse a report that would replace the value of somebody whose word is stronger.
 
-    Raises Fault VALIDATION_ERROR.
+    Raises Fault VALIDATION_ERROR: in every mode, and nothing is stored.
     """
-    if not isinstance(leaf, Choice) or work.option is None:
-        return
-    chosen = leaf.options[work.option]
-    wrong = [
-        name for name, value in chosen.sets.items() if name in work.context and work.context[name] != value
-    ]
-    if not wrong:
-        return
-    problems = [
-        {
-            "param": f"context.{name}",
-            "problem": f"the option {chosen.id} sets it, to another value",
-            "expected": "nothing here, or the token of the option that sets it so",
-        }
-        for name in wrong
-    ]
-    message = f"context.{wrong[0]}: {problems[0]['problem']}; nothing was stored."
-    raise Fault(VALIDATION_ERROR, shorten_message(message), details={"problems": problems})
+    problems = find_refused_values(history, workflow, node, work)
+    if problems:
+        raise refuse_context(problems)
+
+
+def find_refused_values(
+    history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone
+) -> list[InputProblem]:
+    """The keys of a report that may not be set, with whose value stands in the way."""
+    leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
+    option = leaf.options[work.option] if isinstance(leaf, Choice) and work.option is not None else None
+    is_persons = False
+    given: dict[str, Any] = {}
+    if option is not None:
+        is_persons = weigh_answers(history, workflow, node, "choose").option_id == option.id
+    elif isinstance(leaf, Step) and leaf.user_only is not None:
+        given = given_values(workflow, leaf, weigh_answers(history, workflow, node, "give"))
+    taken_by: ValueOwner = "person" if is_persons else "agent_option"
+    return find_refused(history, workflow, node, work.context, option, taken_by=taken_by, given=given)
 
 
 def _refuse_checkpoint(verdict: Verdict) -> Fault:
@@ -491,11 +513,15 @@ def _refuse_checkpoint(verdict: Verdict) -> Fault:
     return Fault(VALIDATION_ERROR, shorten_message(message), details={"problems": problems})
 
 
-def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]]) -> KnownGaps:
     """The gaps that were recorded on the way to a node, where a report speaks of one: the way may be long."""
     if not any(body.get("resolvesGapId") for body in bodies):
-        return ()
-    return tuple(gap.gap_id for gap in _gaps_on_the_way(history, node))
+        return KnownGaps()
+    gaps = list(_gaps_on_the_way(history, node))
+    return KnownGaps(
+        ids=tuple(gap.gap_id for gap in gaps),
+        by_evidence=frozenset(gap.gap_id for gap in gaps if is_evidence_gap(gap)),
+    )
 
 
 def _gaps_on_the_way(history: History, node: Node) -> Iterator[GapRecorded]:

@@ -3,7 +3,8 @@
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
 import re
-from typing import Any, Final, Literal, TypeAlias, get_args
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -26,8 +27,8 @@ from handrail.contract.ids import (
 )
 from handrail.contract.outcome import Fault
 from handrail.engine.navigate import State, TraceEntry
-from handrail.engine.reasons import Blocker, Issue, ReasonName, issue_of
-from handrail.engine.receipts import Counts, PinnedCheck, RunOutcome
+from handrail.engine.reasons import AskKind, Blocker, Issue, ReasonName, WaitsFor, issue_of
+from handrail.engine.receipts import Counts, PinnedCheck, ReceiptSource, RunOutcome
 
 EVENT_VERSION = 1
 MOST_TRACE_ENTRIES = 25
@@ -88,6 +89,17 @@ class ObservationRecorded(Fact, frozen=True, kw_only=True):
     confidence: Literal["low", "med", "high"] = "high"
 
 
+class Parent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The step that handed out a run, and under which name."""
+
+    run_id: RunId
+    node_id: NodeId
+    child_id: str
+
+
+RULES = 2  # of new runs: a name leads to one value, and a value that is not the agent's has an owner
+
+
 class RunStarted(Fact, frozen=True, kw_only=True):
     """A run began and is pinned to this compiled workflow for good."""
 
@@ -110,6 +122,12 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     """Whose word confirmed a step at that moment; `person` stays for the run."""
     confirmations_from: Literal["", "user", "project"] = ""
     """Whose settings said `person`; empty: nobody's."""
+    rules: int = 1
+    """By which rules its values are looked up and replaced."""
+    parent: Parent | None = None  # nobody handed it out
+    pins: tuple[WorkflowHash, ...] = ()  # the workflows that its steps may hand out
+    agent: str = ""
+    """What the client called itself; empty: a command line, or a log of an older version."""
 
 
 class NodeCreated(Fact, frozen=True, kw_only=True):
@@ -132,37 +150,33 @@ class EdgeCreated(Fact, frozen=True, kw_only=True):
     cause: EdgeCause
 
 
+ValueOwner: TypeAlias = Literal["default", "goal", "agent", "parent", "action", "agent_option", "person"]
+"""Whose word a value is, weakest first; `agent`: the context of a call."""
+
+
 class ContextSet(Fact, frozen=True, kw_only=True):
     """External facts that hold from this node on: a shallow merge in which null deletes."""
 
     context: dict[str, Any]
     source: Literal["initial", "agent_delta"]
+    owners: dict[str, ValueOwner] = {}
+    """Of each value that is not the agent's own; logs of older versions do not tell it."""
 
 
-class Advanced(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="advanced",
-    omit_defaults=True,
+class _Outcome(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True
 ):
+    """Shared options of what an attempt led to."""
+
+
+class Advanced(_Outcome, frozen=True, kw_only=True, tag="advanced"):
     """The attempt moved the run on; `option_id` is what a choice step was answered with."""
 
     to_node_id: NodeId
     option_id: str = ""
 
 
-class Blocked(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    tag_field="kind",
-    tag="blocked",
-    omit_defaults=True,
-):
+class Blocked(_Outcome, frozen=True, kw_only=True, tag="blocked"):
     """The attempt was not accepted; everything its reply says is kept here."""
 
     to_node_id: NodeId
@@ -203,9 +217,8 @@ class ValidationPerformed(Fact, frozen=True, kw_only=True):
 
 
 class NotesKept(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="inline"):
-    """Short notes, whole."""
-
     text: str
+    """Short notes, whole."""
 
 
 class NotesStored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="blob"):
@@ -236,7 +249,8 @@ class NodeOutputAppended(Fact, frozen=True, kw_only=True):
     """
 
     output_id: str
-    channel: Literal["recap", "artifact"]
+    channel: Literal["recap", "artifact", "action"]
+    """`action`: what Handrail did, in its own words; notes of an agent never stand there."""
     notes: NotesKept | NotesStored | None = None
     artifact: Artifact | None = None
     supersedes_output_id: str = ""
@@ -278,9 +292,15 @@ class CapabilityObserved(Fact, frozen=True, kw_only=True):
     summary: str = ""
 
 
-GapReason: TypeAlias = ReasonName | Literal["reported", "loop_limit_reached"]
-"""Why there is a gap: a reason that would have stopped another mode, a report of the agent, or a loop that
-ended with work left."""
+ConfirmationDoor: TypeAlias = Literal["terminal", "elicitation", "console", "account"]
+"""Where a person was asked: none of them is held by the agent."""
+
+
+GapReason: TypeAlias = (
+    ReasonName | Literal["reported", "loop_limit_reached", "items_dropped", "settled_by_person"]
+)
+"""Why there is a gap: a reason that would have stopped another mode, a report of the agent, a loop that ended
+with work left, a list that lost items while a loop went through it; or who settled an earlier one."""
 
 
 class GapRecorded(Fact, frozen=True, kw_only=True):
@@ -293,6 +313,12 @@ class GapRecorded(Fact, frozen=True, kw_only=True):
     resolves_gap_id: str = ""
     """The earlier gap that this one settles; such a gap is itself no open one."""
     evidence_refs: tuple[str, ...] = ()
+    door: ConfirmationDoor | None = None  # where a person settled the earlier one
+    who: str = ""
+    node_id: NodeId | None = None
+    """Of what a person settled: where that gap was recorded; the event is of the run and moves no tip."""
+    waits_for: WaitsFor | None = None
+    """Where a reason that would block another mode became a gap: what it waited for."""
 
 
 class DivergenceRecorded(Fact, frozen=True, kw_only=True):
@@ -323,8 +349,6 @@ class RunClosed(Fact, frozen=True, kw_only=True):
     request_id: str = ""
 
 
-ConfirmationDoor: TypeAlias = Literal["terminal", "elicitation", "console"]
-"""Where a person was asked: none of them is held by the agent."""
 ConfirmationAnswer: TypeAlias = Literal["confirmed", "declined"]
 
 
@@ -340,7 +364,13 @@ class ConfirmationRecorded(Fact, frozen=True, kw_only=True):
     """Of what the person was shown."""
     answer: ConfirmationAnswer
     note: str = ""
-    option_id: str = ""  # of a choice: the one that the person took
+    option_id: str = ""
+    """Of a choice: the one that the person took."""
+    asked: AskKind | None = None  # logs of older versions do not tell it, nor what follows
+    subject: str = ""
+    """The digest of the report, preview, options or question alone: a yes is about that and nothing else."""
+    value: str = ""
+    """What the person gave."""
 
 
 EvidenceCheck: TypeAlias = Literal[
@@ -391,13 +421,6 @@ class EvidenceRecorded(Fact, frozen=True, kw_only=True):
     """Why the files, or what changed in them, could not be seen: what was seen before is unknown then."""
 
 
-ReceiptSource: TypeAlias = Literal["handrail", "client_hook"]
-"""Who saw it: a process that Handrail started, or the hook of an agent's client."""
-
-MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "client_hook": 50}
-"""Receipts of one node that a history keeps, by source; the log has all of them."""
-
-
 class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """A program ran. Scoped to the run, it moves no tip and opens no ledger entry.
 
@@ -433,6 +456,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """From the report of the test runner; None: there is none."""
     uncounted: str = ""
     """Why the declared report counted nothing: then nothing shows that a test ran."""
+    steering: dict[str, str] = {}  # variables that steer a test runner, redacted; a client's hook tells none
 
 
 class TreeRecorded(Fact, frozen=True, kw_only=True):
@@ -551,9 +575,26 @@ def decode_event(body: bytes) -> EventBody:
     return event
 
 
+def is_newer(health: str) -> bool:
+    """Whether a session is whole, but written by a newer version: its state, or the code of its refusal."""
+    return health in ("unknown_version", STORE_UNSUPPORTED_VERSION.code)
+
+
+def count_known(bodies: Iterable[bytes]) -> int:
+    """How many of these events this version knows, up to the first that a newer one wrote."""
+    known = 0
+    for body in bodies:
+        try:
+            decode_event(body)
+        except Fault:
+            break
+        known += 1
+    return known
+
+
 def _written_by_newer(found: str) -> Fault:
     return Fault(
         STORE_UNSUPPORTED_VERSION,
-        "The log holds an event that this version does not know.",
+        "This session was written by a newer version of Handrail: an event in its log is unknown here.",
         details={"found": found[:200], "supported": EVENT_VERSION},
     )

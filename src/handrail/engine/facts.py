@@ -9,29 +9,40 @@ from typing import Any, TypeAlias, TypeVar, get_args
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.ids import (
-    Autonomy,
-    BlobRef,
-    NodeId,
-    ObservationKey,
-    PresetName,
-    RiskPolicy,
-    blob_ref,
-)
+from handrail.contract.ids import Autonomy, BlobRef, NodeId, ObservationKey, PresetName, RiskPolicy, blob_ref
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION, LOOP_CONTROL, LoopDecision, read_as
-from handrail.engine.events import Artifact, Preferences, PreferencesChanged, PreferencesDelta, Project
+from handrail.engine.events import (
+    RULES,
+    Artifact,
+    Preferences,
+    PreferencesChanged,
+    PreferencesDelta,
+    Project,
+    ValueOwner,
+)
 from handrail.engine.history import (
     History,
     Node,
+    Notes,
     Run,
     attached_to,
     instance_of,
     kept_in_instance,
+    path_to,
     steps_after,
 )
-from handrail.engine.navigate import LoopFrame, Running, State, deciding_loop, frames_of, loop_values
+from handrail.engine.navigate import (
+    LoopFrame,
+    Running,
+    State,
+    deciding_loop,
+    frames_of,
+    is_guarded,
+    loop_values,
+)
+from handrail.engine.owners import options_at
 from handrail.engine.reasons import Blocker
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import CompiledWorkflow, Option
 from handrail.workflows.conditions import Facts, named_value
 from handrail.workflows.limits import MAX_ITERATIONS
 
@@ -42,7 +53,8 @@ from handrail.workflows.limits import MAX_ITERATIONS
 
 def first_facts(workflow: CompiledWorkflow, context: dict[str, Any]) -> Facts:
     """Before the first node: defaults and what the start brought."""
-    gathered = _Gathered(workflow, (), Facts(values=_defaults(workflow)))
+    defaults = _defaults(workflow)
+    gathered = _Gathered(workflow, (), Facts(values=defaults, assumed=defaults.keys()))
     gathered.take_context(context)
     return gathered.facts()
 
@@ -58,10 +70,12 @@ def facts_after(
     node: Node,
     context: dict[str, Any],
     artifacts: Iterable[Artifact],
+    option: Option | None = None,
 ) -> Facts:
     """What will hold once a report at this node is accepted; it decides where the run goes."""
     gathered = _held_at(history, workflow, node.node_id)
     gathered.take_context(context)
+    gathered.take_option(option)
     gathered.take_artifacts(artifacts, node.state)
     return gathered.facts()
 
@@ -72,10 +86,12 @@ def apply_report(
     state: Running,
     context: dict[str, Any],
     artifacts: Iterable[Artifact],
+    option: Option | None = None,
 ) -> Facts:
     """Apply a report to the facts of a position: `facts_after` for callers without a history."""
     gathered = _Gathered(workflow, state.loops, facts)
     gathered.take_context(context)
+    gathered.take_option(option)
     gathered.take_artifacts(artifacts, state)
     return gathered.facts()
 
@@ -89,13 +105,12 @@ def carry_facts(facts: Facts, before: Running, after: Running) -> Facts:
         same += 1
     current = {frame.loop_id for frame in after.loops[:same]}
     kept = {loop_id: told for loop_id, told in facts.loop_decisions.items() if loop_id in current}
-    return Facts(values=facts.values, artifacts=facts.artifacts, loop_decisions=kept)
+    return msgspec.structs.replace(facts, loop_decisions=kept)
 
 
 def add_loop_values(workflow: CompiledWorkflow, state: Running, facts: Facts) -> Facts:
     """The same facts with the items and indexes of the loops around a position."""
-    values = loop_values(workflow, state.loops, facts.values)
-    return Facts(values=values, artifacts=facts.artifacts, loop_decisions=facts.loop_decisions)
+    return msgspec.structs.replace(facts, values=loop_values(workflow, state.loops, facts.values))
 
 
 def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _Gathered:
@@ -104,12 +119,22 @@ def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _
     decisions: dict[str, str] = {}
     for named, decided in sorted(held.decisions.items(), key=lambda told: told[1].index):
         _decide(decisions, workflow, frames, named, decided.decision, decided.frames)
+    defaults, given = _defaults(workflow), _named_values(history, node_id)
     begun = Facts(
-        values={**_defaults(workflow), **dict(held.context.items())},
+        values={**defaults, **given},
+        assumed=defaults.keys() - given.keys(),
         artifacts=held.artifacts,
         loop_decisions=decisions,
+        chosen=options_at(history, workflow, path_to(history, node_id)) if is_guarded(workflow) else {},
     )
     return _Gathered(workflow, frames, begun)
+
+
+def _named_values(history: History, node_id: NodeId) -> dict[str, Any]:
+    """The context by its names. A key with a dot is a name only in runs that began under older rules."""
+    held = history.inherited[node_id].context
+    is_plain = history.runs[history.nodes[node_id].run_id].rules >= RULES
+    return {name: value for name, value in held.items() if not (is_plain and "." in name)}
 
 
 def _defaults(workflow: CompiledWorkflow) -> dict[str, Any]:
@@ -145,6 +170,8 @@ class _Gathered:
         self._values = dict(begun.values)
         self._artifacts = dict(begun.artifacts)
         self._decisions = dict(begun.loop_decisions)
+        self._chosen = begun.chosen
+        self._assumed = set(begun.assumed)
         self._counted = {
             name
             for name, spec in workflow.inputs.items()
@@ -154,12 +181,18 @@ class _Gathered:
     def take_context(self, delta: dict[str, Any]) -> None:
         defaults = _defaults(self._workflow)
         for key, value in delta.items():
+            self._assumed.discard(key)
             if value is not None:
                 self._values[key] = value
             elif key in defaults:
                 self._values[key] = defaults[key]
+                self._assumed.add(key)
             else:
                 self._values.pop(key, None)
+
+    def take_option(self, option: Option | None) -> None:
+        if option is not None:
+            self._chosen = {**self._chosen, **option.sets}
 
     def take_artifacts(self, artifacts: Iterable[Artifact], reported_at: State) -> None:
         """Only what was found valid counts."""
@@ -176,7 +209,13 @@ class _Gathered:
         for name, spec in self._workflow.inputs.items():
             if spec.counted_by and (name not in self._values or name in self._counted):
                 self._count(name, named_value(self._values, spec.counted_by))
-        return Facts(values=self._values, artifacts=self._artifacts, loop_decisions=self._decisions)
+        return Facts(
+            values=self._values,
+            artifacts=self._artifacts,
+            loop_decisions=self._decisions,
+            chosen=self._chosen,
+            assumed=frozenset(self._assumed),
+        )
 
     def _count(self, name: str, most: Any) -> None:
         """Set the list of numbers up to a value; there is no list unless the value is a number."""
@@ -349,6 +388,12 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
     notes_ref: BlobRef | None = None
     """Where the whole notes are kept when they are longer than an event holds."""
     context: dict[str, Any] = {}
+    result: dict[str, Any] = {}
+    """What an action of ours saves: beside the context, because it is not the agent's word."""
+    action_line: str = ""
+    """What an action of ours did, or that it did not run."""
+    owners: dict[str, ValueOwner] = {}
+    """Of what the decision adds to the context: an action's result, what an option sets, a person's value."""
     artifacts: tuple[dict[str, Any], ...] = ()
     option: int | None = None
     """Of a choice step: the place of the option whose token came."""
@@ -447,3 +492,25 @@ def update_kept(
 def excerpt(notes: str, limit: int = RECAP_EXCERPT_BYTES) -> str:
     """The leading bytes of a text, cut between characters."""
     return notes.encode()[:limit].decode(errors="ignore")
+
+
+# What a reader is told
+
+
+def told_at(history: History, node_id: NodeId) -> Notes | None:
+    """What a reader is told was done on the way to a node: the line of an action of ours, then the notes."""
+    line, notes = attached_to(history, node_id).action_line, history.notes.get(node_id)
+    if not line:
+        return notes
+    text = line if notes is None else f"{line}\n\n{notes.text}"
+    ref = None if notes is None else notes.ref
+    return Notes(text=text, ref=ref, size_bytes=len(text.encode()) if notes is None else notes.size_bytes)
+
+
+LONGEST_GOAL = 200
+"""Characters of a goal where it is a title."""
+
+
+def title_of_goal(goal: str) -> str:
+    """A goal as a title: its beginning, if it is long. The log keeps it whole."""
+    return goal if len(goal) <= LONGEST_GOAL else goal[: LONGEST_GOAL - 1].rstrip() + "…"

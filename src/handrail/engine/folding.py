@@ -53,6 +53,7 @@ from handrail.engine.events import (
     ReceiptRecorded,
     RunClosed,
     RunStarted,
+    Scope,
     SessionCreated,
     SessionImported,
     TreeRecorded,
@@ -138,6 +139,7 @@ class _Folding:
         self._attached = Growth(start.attached)
         self._baseline = start.baseline
         self._context = Growth(start.context)
+        self._owners = Growth(start.owners)
         self._inherited = Growth(start.inherited)
         self._observations = Growth(start.observations)
         self._opening = start.opening
@@ -169,6 +171,7 @@ class _Folding:
             attached=self._attached.done(),
             baseline=self._baseline,
             context=self._context.done(),
+            owners=self._owners.done(),
             inherited=self._inherited.done(),
             observations=self._observations.done(),
             opening=self._opening,
@@ -221,10 +224,8 @@ class _Folding:
                 self._children[parent] = (*self._children.get(parent, ()), child)
                 self._causes[child] = cause
                 self._last_index[child] = record.index
-            case ContextSet(context=delta):
-                node_id = _present(scope.node_id)
-                self._context[node_id] = delta
-                self._inherited[node_id] = add_context(self._inherited[node_id], delta)
+            case ContextSet() as told:
+                self._set_context(told, _present(scope.node_id))
             case AdvanceRecorded() as answered:
                 self._answer(answered, scope.node_id, scope.run_id, record.index)
             case NodeOutputAppended() as output:
@@ -239,7 +240,7 @@ class _Folding:
             case CapabilityObserved() as observed:
                 self._add(scope.node_id, "capabilities", observed)
             case GapRecorded() as gap:
-                self._add(scope.node_id, "gaps", gap)
+                self._gap(gap, scope, record.index)
             case DivergenceRecorded() as divergence:
                 self._add(scope.node_id, "divergences", divergence)
             case DecisionTraceAppended() as traced:
@@ -265,6 +266,18 @@ class _Folding:
             case never:
                 assert_never(never)
 
+    def _set_context(self, told: ContextSet, node_id: NodeId) -> None:
+        self._context[node_id] = told.context
+        if told.owners:
+            self._owners[node_id] = told.owners
+        self._inherited[node_id] = add_context(self._inherited[node_id], told.context)
+
+    def _gap(self, gap: GapRecorded, scope: Scope, index: int) -> None:
+        """A gap at its node; one that a person settled is of the run, at the node of that gap."""
+        self._add(gap.node_id or scope.node_id, "gaps", gap)
+        if gap.node_id is not None:
+            self._new_anchors.setdefault(_present(scope.run_id), []).append(index)
+
     def _prefer(self, effective: Preferences, node_id: NodeId | None, index: int) -> None:
         if node_id is None:
             self._baseline = Baseline(preferences=effective, index=index)
@@ -273,7 +286,8 @@ class _Folding:
         self._inherited[node_id] = replace_preferences(self._inherited[node_id], effective)
 
     def _confirm(self, said: ConfirmationRecorded, run_id: RunId, at: str, index: int) -> None:
-        self._confirmations[said.node_id] = Confirmation(fact=said, index=index, at=at)
+        held = self._confirmations.get(said.node_id, ())
+        self._confirmations[said.node_id] = (*held, Confirmation(fact=said, index=index, at=at))
         self._new_anchors.setdefault(run_id, []).append(index)
 
     def _keep_receipt(self, receipt: Receipt) -> None:
@@ -306,7 +320,9 @@ class _Folding:
         self._new_anchors.setdefault(_present(run_id), []).append(index)
 
     def _output(self, output: NodeOutputAppended, node_id: NodeId, index: int) -> None:
-        if output.notes is not None:
+        if output.notes is not None and output.channel == "action":
+            self._attach(node_id, action_line=_notes_of(output.notes).text)
+        elif output.notes is not None:
             self._notes[node_id] = _notes_of(output.notes)
         if output.artifact is not None:
             kept = KeptArtifact(output_id=output.output_id, artifact=output.artifact)
@@ -358,6 +374,8 @@ class _Folding:
             tags=started.tags,
             checks=started.checks,
             confirmations=started.confirmations,
+            rules=started.rules,
+            agent=started.agent,
         )
         self._new_anchors[run_id] = [index]
 

@@ -24,7 +24,6 @@ from handrail.contract.ids import (
 from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import (
-    MOST_RECEIPTS,
     MOST_TRACE_ENTRIES,
     Artifact,
     Blocked,
@@ -42,11 +41,10 @@ from handrail.engine.events import (
     ReceiptRecorded,
     TreeRecorded,
     ValidationPerformed,
+    ValueOwner,
 )
 from handrail.engine.navigate import LoopFrame, PassedBy, State, TraceEntry, list_passed
-from handrail.engine.receipts import (
-    PinnedCheck,
-)
+from handrail.engine.receipts import MOST_RECEIPTS, PinnedCheck
 
 # What a node inherits from its ancestors, kept up to date while the log is folded
 #
@@ -127,6 +125,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
     confirmations: Confirmations = "claimed"
+    rules: int = 1
+    agent: str = ""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,12 +196,17 @@ class Attached(msgspec.Struct, frozen=True, kw_only=True):
     trace_omitted: int = 0
     passed_omitted: int | None = None
     """As in the event; `not_run_by_move` says what they mean."""
+    action_line: str = ""
+    """What an action of ours did on the way to this node, or that it did not run, in Handrail's own words."""
 
 
 class NotRun(msgspec.Struct, frozen=True, kw_only=True):
     """Parts that did not run, once for every round that passed them by."""
 
     parts: tuple[PassedBy, ...] = ()
+    """Those that were skipped: a value was missing, or is a default that nobody was asked for."""
+    not_needed: tuple[PassedBy, ...] = ()
+    """Those that what somebody gave made superfluous; they count for nothing."""
     unnamed: int = 0
     """More, which the log only counts because one move passed so many."""
     is_least: bool = False
@@ -316,6 +321,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Baseline | None = None
     context: Mapping[NodeId, dict[str, Any]] = {}
     """The change made at a node; what holds there is in `inherited`."""
+    owners: Mapping[NodeId, dict[str, ValueOwner]] = {}
+    """Of the values set at a node, those that are not the agent's own."""
     inherited: Mapping[NodeId, Inherited] = {}
     observations: Mapping[str, str] = {}
     """The newest of each key, wherever it was seen."""
@@ -328,8 +335,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
     evidence: Mapping[NodeId, EvidenceRecorded] = {}
     """By the node that the judged attempt led to."""
-    confirmations: Mapping[NodeId, Confirmation] = {}
-    """By the node that was pending, the newest of each; `confirmation_of` gives the one that counts."""
+    confirmations: Mapping[NodeId, tuple[Confirmation, ...]] = {}
+    """By the node that was pending, oldest first; `engine/ask.py` says what they are worth."""
     receipts: Mapping[NodeId, tuple[Receipt, ...]] = {}
     """By the node that was pending, oldest first; `list_receipts` gives those of a run."""
     trees: Mapping[NodeId, tuple[RecordedTree, ...]] = {}
@@ -505,9 +512,13 @@ def confirmation_of(history: History, node_id: NodeId) -> Confirmation | None:
     if not history.confirmations:
         return None
     instance = instance_of(history, node_id)
+    return max(list_answers(history, instance), key=lambda held: held.index, default=None)
+
+
+def list_answers(history: History, instance: Node) -> list[Confirmation]:
+    """Everything that people answered about a step instance."""
     nodes = (instance, *kept_in_instance(history, instance))
-    found = [held for node in nodes if (held := history.confirmations.get(node.node_id)) is not None]
-    return max(found, key=lambda held: held.index, default=None)
+    return [held for node in nodes for held in history.confirmations.get(node.node_id, ())]
 
 
 def answer_about(history: History, node: Node) -> Confirmation | None:
@@ -517,12 +528,10 @@ def answer_about(history: History, node: Node) -> Confirmation | None:
     yes to another report is not about this one.
     """
     if node.kind != "step":
-        return history.confirmations.get(node.node_id)
+        return next(reversed(history.confirmations.get(node.node_id, ())), None)
     if node.parent is None or not history.confirmations:
         return None
-    instance = instance_of(history, node.parent)
-    asked_at = (instance, *kept_in_instance(history, instance))
-    found = [held for asked in asked_at if (held := history.confirmations.get(asked.node_id)) is not None]
+    found = list_answers(history, instance_of(history, node.parent))
     claims = (claim for claim in claims_at(history, node.node_id) if claim.check == "person")
     if any(claim.verdict == "missing" for claim in claims):
         return None
@@ -550,12 +559,15 @@ def ledger_version(history: History, run_id: RunId, index: int) -> int:
 
 def not_run_by_move(attached: Attached) -> NotRun:
     """What the move to a node passed by."""
-    parts = list_passed(attached.trace)
+    passed = list_passed(attached.trace)
+    parts = tuple(part for part in passed if not part.not_needed)
+    not_needed = tuple(part for part in passed if part.not_needed)
     counted = attached.passed_omitted
     if counted is None:
         is_cut = attached.trace_omitted > 0 and len(attached.trace) >= MOST_TRACE_ENTRIES
-        return NotRun(parts=parts, is_least=is_cut and bool(parts))
-    return NotRun(parts=parts, unnamed=max(0, min(counted, attached.trace_omitted)))
+        return NotRun(parts=parts, not_needed=not_needed, is_least=is_cut and bool(parts))
+    unnamed = max(0, min(counted, attached.trace_omitted))
+    return NotRun(parts=parts, not_needed=not_needed, unnamed=unnamed)
 
 
 def not_run_at(history: History, node_id: NodeId) -> NotRun:
@@ -563,6 +575,7 @@ def not_run_at(history: History, node_id: NodeId) -> NotRun:
     moves = [not_run_by_move(attached_to(history, node.node_id)) for node in path_to(history, node_id)]
     return NotRun(
         parts=tuple(part for move in moves for part in move.parts),
+        not_needed=tuple(part for move in moves for part in move.not_needed),
         unnamed=sum(move.unnamed for move in moves),
         is_least=any(move.is_least for move in moves),
     )

@@ -26,7 +26,18 @@ from handrail.workflows.compiled import (
     While,
     derive_once,
 )
-from handrail.workflows.conditions import And, ConditionId, Facts, LoopControl, Not, Or, holds, named_value
+from handrail.workflows.conditions import (
+    And,
+    ConditionId,
+    Facts,
+    LoopControl,
+    Not,
+    Or,
+    holds,
+    holds_by_options,
+    is_ruled_out,
+    named_value,
+)
 from handrail.workflows.limits import MAX_MOVE_PLACES
 
 # The position of a run in its compiled workflow; there is no list of finished steps
@@ -94,10 +105,18 @@ class EvaluatedCondition(
 
 
 class SkippedStep(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="skipped_step"
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    tag_field="kind",
+    tag="skipped_step",
+    omit_defaults=True,
 ):
     step_id: str
     condition_id: str
+    not_needed: bool = False
+    """Its condition fails by what somebody gave, not for want of a value."""
 
 
 class EnteredLoop(
@@ -108,11 +127,19 @@ class EnteredLoop(
 
 
 class ExitedLoop(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="exited_loop"
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    tag_field="kind",
+    tag="exited_loop",
+    omit_defaults=True,
 ):
     loop_id: str
     iterations: int
     reason: LoopExit
+    not_needed: bool = False
+    """It had no round, by what somebody gave."""
 
 
 class DetectedNonTipAdvance(
@@ -141,6 +168,8 @@ class PassedBy(msgspec.Struct, frozen=True, kw_only=True):
     reason: LoopExit = "condition_false"
     condition_id: str = ""
     """Of the part itself; empty for a loop that had no round."""
+    not_needed: bool = False
+    """By what somebody gave; nobody has to be told."""
 
 
 NO_ROUND_WORDS: dict[LoopExit, str] = {
@@ -158,9 +187,10 @@ def list_passed(trace: Iterable[TraceEntry]) -> tuple[PassedBy, ...]:
     found = []
     for entry in trace:
         if isinstance(entry, SkippedStep):
-            found.append(PassedBy(part_id=entry.step_id, condition_id=entry.condition_id))
+            condition_id, not_needed = entry.condition_id, entry.not_needed
+            found.append(PassedBy(part_id=entry.step_id, condition_id=condition_id, not_needed=not_needed))
         elif isinstance(entry, ExitedLoop) and entry.iterations == 0:
-            found.append(PassedBy(part_id=entry.loop_id, reason=entry.reason))
+            found.append(PassedBy(part_id=entry.loop_id, reason=entry.reason, not_needed=entry.not_needed))
     return tuple(found)
 
 
@@ -174,14 +204,15 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 # Moves
 
 
-def move_effort(limit: int = MAX_MOVE_PLACES) -> Effort:
+def move_effort() -> Effort:
     """The budget of one move."""
-    trouble = f"The way to the next step passes more than {limit} places: rounds, skipped parts, comparisons."
+    places = f"{MAX_MOVE_PLACES} places: rounds, skipped parts, comparisons"
+    trouble = f"The way to the next step passes more than {places}."
     advice = (
         "Nothing was stored, and a run under way stays where it is. Lower the counts of the loops or let a "
         "step in them run; a run that cannot go on can be closed."
     )
-    return Effort(limit, trouble, advice)
+    return Effort(MAX_MOVE_PLACES, trouble, advice)
 
 
 def first_move(workflow: CompiledWorkflow, facts: Facts, effort: Effort | None = None) -> Move:
@@ -220,6 +251,31 @@ def own_action_at(workflow: CompiledWorkflow, state: State) -> Action | None:
     """The action that is pending at a position, if Handrail runs it itself."""
     leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
     return leaf if isinstance(leaf, Action) and leaf.is_own else None
+
+
+def is_guarded(workflow: CompiledWorkflow) -> bool:
+    """Whether options may speak for an action of ours."""
+    return bool(offered_names(workflow) and derive_once(workflow, _find_guarded))
+
+
+def _find_guarded(workflow: CompiledWorkflow) -> frozenset[str]:
+    """The actions that Handrail runs itself, and the loops around them."""
+    own = [(leaf, loops) for leaf, loops in _leaves(workflow.steps, ()) if _is_own(leaf)]
+    return frozenset(part.id for leaf, loops in own for part in (leaf, *loops))
+
+
+def _is_own(leaf: Leaf) -> bool:
+    return isinstance(leaf, Action) and leaf.is_own
+
+
+def offered_names(workflow: CompiledWorkflow) -> frozenset[str]:
+    """The values that options of the workflow set."""
+    return derive_once(workflow, _list_offered)
+
+
+def _list_offered(workflow: CompiledWorkflow) -> frozenset[str]:
+    choices = (leaf for leaf, _ in _leaves(workflow.steps, ()) if isinstance(leaf, Choice))
+    return frozenset(name for leaf in choices for option in leaf.options for name in option.sets)
 
 
 def leaves_of(workflow: CompiledWorkflow) -> dict[str, Leaf]:
@@ -318,8 +374,11 @@ class _Walk:
     def enter(self, parts: tuple[Part, ...], loops: tuple[LoopFrame, ...], start: int = 0) -> Running | None:
         for part in parts[start:]:
             self._effort.spend()
-            if part.when and not self._holds(part.when, loops):
-                self._trace.append(SkippedStep(step_id=part.id, condition_id=part.when))
+            if part.when and not self._is_let_in(part, loops):
+                not_needed = self._is_ruled_out(part.when, loops)
+                self._trace.append(
+                    SkippedStep(step_id=part.id, condition_id=part.when, not_needed=not_needed)
+                )
                 continue
             match part:
                 case Loop():
@@ -353,7 +412,10 @@ class _Walk:
                 self._effort.where = f"the loop {loop.id}"
             reason = self._exit_reason(loop, loops, iteration)
             if reason is not None:
-                self._trace.append(ExitedLoop(loop_id=loop.id, iterations=iteration, reason=reason))
+                not_needed = iteration == 0 and self._is_round_ruled_out(loop, loops, reason)
+                self._trace.append(
+                    ExitedLoop(loop_id=loop.id, iterations=iteration, reason=reason, not_needed=not_needed)
+                )
                 return None
             self._decisions.pop(loop.id, None)
             self._trace.append(EnteredLoop(loop_id=loop.id, iteration=iteration))
@@ -386,14 +448,45 @@ class _Walk:
                 assert_never(never)
         return "limit_reached" if iteration >= loop.max_iterations else None
 
-    def _holds(self, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = "") -> bool:
-        facts = Facts(
+    def _facts_inside(self, loops: tuple[LoopFrame, ...]) -> Facts:
+        return Facts(
             values=self._inside(loops),
             artifacts=self._facts.artifacts,
             loop_decisions=self._decisions,
+            assumed=self._facts.assumed,
         )
+
+    def _is_ruled_out(
+        self, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = ""
+    ) -> bool:
+        return is_ruled_out(self._workflow.conditions[condition_id], self._facts_inside(loops), loop_id)
+
+    def _is_round_ruled_out(self, loop: Loop, loops: tuple[LoopFrame, ...], reason: LoopExit) -> bool:
+        """Whether a loop has no first round by what somebody gave: a condition, an empty list, a number."""
+        match loop.repeat:
+            case While(condition=condition):
+                return reason == "condition_false" and self._is_ruled_out(condition, loops, loop.id)
+            case ForEach(input=name):
+                return reason == "items_exhausted" and name.partition(".")[0] not in self._facts.assumed
+            case Until() | Count():
+                return reason == "items_exhausted"
+            case never:
+                assert_never(never)
+
+    def _holds(self, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = "") -> bool:
+        facts = self._facts_inside(loops)
         result = holds(self._workflow.conditions[condition_id], facts, loop_id, self._effort)
         self._trace.append(EvaluatedCondition(condition_id=condition_id, holds=result))
+        return result
+
+    def _is_let_in(self, part: Part, loops: tuple[LoopFrame, ...]) -> bool:
+        """Whether the condition of a part holds; before an action of ours, only options speak for options."""
+        if part.id not in derive_once(self._workflow, _find_guarded):
+            return self._holds(part.when, loops)
+        facts = msgspec.structs.replace(self._facts, values=self._inside(loops))
+        condition, offered = self._workflow.conditions[part.when], offered_names(self._workflow)
+        result = holds_by_options(condition, facts, offered, self._effort)
+        self._trace.append(EvaluatedCondition(condition_id=part.when, holds=result))
         return result
 
     def _inside(self, loops: tuple[LoopFrame, ...]) -> Mapping[str, Any]:

@@ -108,8 +108,14 @@ def plan_work(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> li
     assert node_id is not None, "work is recorded at a node"
     plan = []
     if work.context:
-        delta = ContextSet(context=work.context, source="agent_delta")
+        delta = ContextSet(context=work.context, source="agent_delta", owners=work.owners)
         plan.append(plan_event(f"context_set:{node_id}", scope, delta))
+    if work.action_line:
+        output_id = output_name(node_id, "action")
+        told = NodeOutputAppended(
+            output_id=output_id, channel="action", notes=NotesKept(text=work.action_line)
+        )
+        plan.append(plan_event(f"node_output_appended:{output_id}", scope, told))
     if work.notes:
         output_id = output_name(node_id, "recap")
         appended = NodeOutputAppended(output_id=output_id, channel="recap", notes=make_notes(work))
@@ -165,9 +171,13 @@ def plan_trace(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEvent
     first = MOST_TRACE_ENTRIES // 2 if more else len(kept)
     kept = (*kept[:first], *kept[first + more :])
     omitted = len(entries) - len(kept)
-    passed = len(list_passed(entries)) - len(list_passed(kept)) if omitted else None
+    passed = _count_skipped(entries) - _count_skipped(kept) if omitted else None
     appended = DecisionTraceAppended(entries=kept, omitted=omitted, passed_omitted=passed)
     return [plan_event(f"decision_trace_appended:{scope.node_id}", scope, appended)]
+
+
+def _count_skipped(entries: Sequence[TraceEntry]) -> int:
+    return sum(1 for part in list_passed(entries) if not part.not_needed)
 
 
 def plan_preferences(scope: Scope, change: PreferencesChanged) -> PlannedEvent:
@@ -375,14 +385,18 @@ def _reported_gap(told: ReportedGap) -> GapRecorded:
 
 
 def _without_name(gap: GapRecorded) -> GapRecorded:
-    """The gap as it is told: its id only says where it was recorded."""
-    return msgspec.structs.replace(gap, gap_id="")
+    """The gap as it is told: its id only says where it was recorded, and its words say what it waits for."""
+    return msgspec.structs.replace(gap, gap_id="", waits_for=None)
 
 
 def gap_of(reason: Reason) -> GapRecorded:
     """A reason that did not stop the run."""
     return GapRecorded(
-        gap_id=reason.capability, severity="critical", reason=reason.name, summary=reason.message
+        gap_id=reason.capability,
+        severity="critical",
+        reason=reason.name,
+        summary=reason.message,
+        waits_for=reason.waits_for,
     )
 
 
@@ -438,6 +452,8 @@ def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
 
 # The gap of a run that ends unverified, and what settles a gap
 
+EVIDENCE = "evidence"
+"""How the ids of gaps begin that evidence opened; the agent's sentence settles none of them."""
 UNVERIFIED = "verification"
 """How the id of such a gap ends, so that a later verification finds it."""
 PASSED = "passed"
@@ -509,6 +525,19 @@ def _settle_gaps(
     ]
 
 
+def name_evidence_gaps(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
+    """Gaps that evidence opened, named as such."""
+    return [
+        msgspec.structs.replace(gap, gap_id=gap.gap_id or f"{EVIDENCE}{number}")
+        for number, gap in enumerate(gaps, 1)
+    ]
+
+
+def is_evidence_gap(gap: GapRecorded) -> bool:
+    """Whether only evidence or a person settles it."""
+    return gap.gap_id.rpartition("_")[2].startswith(EVIDENCE) or is_ending_gap(gap)
+
+
 def is_ending_gap(gap: GapRecorded) -> bool:
     """Whether the gap says how its run ended."""
     return gap.gap_id.endswith(f"_{UNVERIFIED}")
@@ -522,3 +551,15 @@ def _is_verification(artifact: Artifact) -> bool:
 def _is_passed(report: dict[str, Any]) -> bool:
     """Whether a report passed and does not contradict itself; an older log may hold one that does."""
     return report.get("verdict") == PASSED and not find_contradictions(VERIFICATION_REPORT, report)
+
+
+def how_to_settle(gap: GapRecorded) -> str:
+    """What an agent can do about an open gap."""
+    if is_ending_gap(gap):  # which only a verification settles
+        return "a checkpoint with a verification report that passed settles it."
+    if is_evidence_gap(gap):
+        return f"only evidence or a person settles it (`handrail session settle {gap.gap_id} --note TEXT`)."
+    return (
+        'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
+        f'"resolvesGapId":"{gap.gap_id}"}}.'
+    )

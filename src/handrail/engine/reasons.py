@@ -4,7 +4,6 @@ A blocking mode shows a reason as a blocker, `full_auto_never_stop` records it a
 `consequence` decides that, and nothing else does.
 """
 
-from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -20,6 +19,9 @@ MESSAGE_BYTES = 512
 LEFT_OUT_BYTES = 200
 """Of the message of a reason beyond the ten."""
 FIX_BYTES = 1_024
+
+Purpose: TypeAlias = Literal["retry", "fork", "checkpoint", "notes", "go_on", "preview", "other_run"]
+"""Why one would make the call of a warning."""
 
 ReasonName: TypeAlias = Literal[
     "user_only_dependency:needs_user_secret_or_token",
@@ -88,11 +90,32 @@ class WorkflowStep(PointerShape, frozen=True, kw_only=True, tag="workflow_step")
 Pointer: TypeAlias = ContextKey | ContextBudget | OutputContract | CapabilityPointer | WorkflowStep
 
 
+AskKind: TypeAlias = Literal["confirm", "choose", "give", "allow_write"]
+"""What a person is asked for: a yes to a report, an option, a value, a yes to a write."""
+WaitKind: TypeAlias = (
+    AskKind | Literal["notes", "output", "assessment", "check", "context", "capability", "action"]
+)
+WaitState: TypeAlias = Literal[
+    "missing", "invalid", "not_asked", "follow_up", "unknown", "unavailable", "declined", "another_report"
+]
+"""`not_asked`: what does not fit was not asked for. `follow_up`: it fits, and asks for work before."""
+
+
+class WaitsFor(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What would remove a reason, as data. Words are made from it, each for its reader; none is read back."""
+
+    kind: WaitKind
+    state: WaitState = "missing"
+    values: dict[str, str] = {}
+    """Names that the words need: of a step, a contract, a command, an option."""
+
+
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that stands in the way."""
 
     name: ReasonName
     pointer: Pointer
+    waits_for: WaitsFor
     message: str
     fix: str = ""
     is_retryable: bool = True
@@ -110,6 +133,8 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     pointer: Pointer
     message: str
     suggested_fix: str = ""
+    waits_for: WaitsFor | None = None
+    """Logs of older versions do not tell it."""
 
     def __post_init__(self) -> None:
         assert len(self.message.encode()) <= MESSAGE_BYTES, "a blocker's message has at most 512 bytes"
@@ -124,6 +149,14 @@ class Issue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     pointer: str = ""
     """The place in the artifact, a JSON Pointer; `/notesMarkdown` for the notes."""
     message: str = ""
+
+
+class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """One key of a context that is refused: no report is judged then."""
+
+    key: str
+    problem: str
+    expected: str
 
 
 class Proceed(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,7 +187,39 @@ def blocker_of(reason: Reason) -> Blocker:
         pointer=reason.pointer,
         message=reason.message,
         suggested_fix=reason.fix,
+        waits_for=reason.waits_for,
     )
+
+
+_CONFIRM, _CHOOSE = WaitsFor(kind="confirm"), WaitsFor(kind="choose")
+_RECORDED_FIXES = {
+    "Ask the user to run `handrail run confirm` in a terminal, then make the call in nextCall "
+    "again.": _CONFIRM,
+    "Make the call in nextCall with nothing new in it, or ask the user to run `handrail run confirm` for "
+    "this report first.": WaitsFor(kind="confirm", state="another_report"),
+    "Show the user what you did and ask for the confirmation, then make the call in nextCall.": _CONFIRM,
+    "Ask the user yourself; if they agree, make the call in nextCall, which counts as your word.": _CONFIRM,
+    "Ask the user what to change, and change it; then make the call in nextCall. If it is refused again, the "
+    "user says yes with `handrail run confirm` in a terminal first.": WaitsFor(
+        kind="confirm", state="declined"
+    ),
+    "Ask the user yourself, then make the call of the option that they take.": _CHOOSE,
+}
+"""How logs of older versions tell that a person was asked: by these sentences, and nothing else does."""
+
+
+def wait_of(blocker: Blocker) -> WaitsFor | None:
+    """What a recorded blocker waits for; None: an older log does not tell, and nobody was asked."""
+    return blocker.waits_for or _RECORDED_FIXES.get(blocker.suggested_fix)
+
+
+BY_PERSON = {"by": "person"}
+"""Among the values of a wait: nothing that an agent sends ends it."""
+
+
+def waits_for_person(blocker: Blocker) -> bool:
+    """Whether a person must answer themselves, so that a retry brings nothing for it."""
+    return blocker.waits_for is not None and BY_PERSON.items() <= blocker.waits_for.values.items()
 
 
 def select_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
@@ -170,7 +235,10 @@ def list_hidden_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
     for reason in reasons[MOST_BLOCKERS:]:
         code = BLOCKER_CODES[reason.name]
         short = Blocker(
-            code=code, pointer=reason.pointer, message=shorten_message(reason.message, LEFT_OUT_BYTES)
+            code=code,
+            pointer=reason.pointer,
+            message=shorten_message(reason.message, LEFT_OUT_BYTES),
+            waits_for=reason.waits_for,
         )
         (repeats if (code, reason.pointer) in seen else firsts).append(short)
         seen.add((code, reason.pointer))
@@ -189,12 +257,6 @@ def issue_of(blocker: Blocker) -> Issue:
     """A reason as a fault, if there is no room for it among the blockers."""
     ref = blocker.pointer.contract_ref if isinstance(blocker.pointer, OutputContract) else ""
     return Issue(contract_ref=ref, message=blocker.message)
-
-
-def are_issues_covered(issues: Iterable[Mapping[str, Any]], blockers: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether the messages of the blockers already say every fault; both as a reply shows them."""
-    said = [blocker["message"] for blocker in blockers]
-    return all("message" in issue and any(issue["message"] in one for one in said) for issue in issues)
 
 
 def shorten_message(text: str, limit: int = MESSAGE_BYTES) -> str:

@@ -7,16 +7,24 @@ that the command was a good one.
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 import msgspec
 
+from handrail.contract.ids import ReportFormat
 from handrail.contract.json.canonical import digest
 
 ELSEWHERE = "outside the project of the run"
 """In place of a receipt's directory: such a receipt counts for no claim."""
 NOT_TOLD = ""
 """In place of it where a client's hook does not say where its shell was: then nothing is known."""
+
+
+ReceiptSource: TypeAlias = Literal["handrail", "companion", "client_hook"]
+"""Who saw it: a process that Handrail started, here or elsewhere, or the hook of an agent's client."""
+
+MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "companion": 200, "client_hook": 50}
+"""Receipts of one node that a history keeps, by source; the log has all of them."""
 
 
 class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -31,7 +39,7 @@ class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """Relative to the project; empty: logs of older versions do not tell it, nor what follows."""
     timeout_seconds: int = 0
     report_path: str = ""
-    report_format: Literal["", "junit", "jest"] = ""
+    report_format: Literal["", ReportFormat] = ""
 
 
 class _Ended(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True):
@@ -64,7 +72,7 @@ class NotStarted(_Ended, frozen=True, kw_only=True, tag="not_started"):
 
 
 class StatusUnknown(_Ended, frozen=True, kw_only=True, tag="unknown"):
-    """A client's hook told of the command, not of its status."""
+    """Nobody told the status of the program: a client's hook did not, or its line holds several."""
 
 
 RunOutcome: TypeAlias = Exited | Signalled | TimedOut | NotStarted | StatusUnknown
@@ -82,38 +90,6 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def digest_argv(argv: Sequence[str]) -> str:
     """Which command it is: the digest of its words as they were given."""
     return digest([word.encode("utf-8", "replace").decode() for word in argv])
-
-
-def split_command(line: str) -> tuple[str, ...]:
-    """The words of a command line, if a shell would start exactly one program with them.
-
-    A line with anything else that a shell reads (pipes, lists, variables, patterns) stays one word: the
-    status of such a line is not that of a program in it.
-    """
-    line = line.strip()
-    words: list[str] = []
-    word: str | None = None
-    quote = ""
-    for character in line:
-        if character == quote:
-            quote = ""
-        elif quote == "'" or (quote and character not in _READ_IN_QUOTES):
-            word = (word or "") + character
-        elif quote or character in _READ_BY_SHELLS:
-            return (line,)
-        elif character in "'\"":
-            quote, word = character, word or ""
-        elif character.isspace():
-            words += [] if word is None else [word]
-            word = None
-        else:
-            word = (word or "") + character
-    words += [] if word is None else [word]
-    return tuple(words) if words and not quote and "=" not in words[0] else (line,)
-
-
-_READ_IN_QUOTES = frozenset("$`\\")
-_READ_BY_SHELLS = frozenset("|&;<>()$`\\*?[]{}~#!\n")
 
 
 def describe_outcome(outcome: RunOutcome) -> str:
@@ -140,3 +116,14 @@ def has_passed(outcome: RunOutcome, counts: Counts | None, uncounted: str = "") 
     if counts is None:
         return True
     return counts.passed > 0 and counts.failed == 0 and counts.errors == 0
+
+
+def compare_counts(first: Counts | None, last: Counts | None) -> str:
+    """Both numbers, where fewer tests ran than at the start or more were skipped; else empty."""
+    if first is None or last is None:
+        return ""
+    before, now = (one.passed + one.failed + one.errors for one in (first, last))
+    told = [f"{now} tests ran, {before} at the start of the run"] if now < before else []
+    if last.skipped > first.skipped:
+        told.append(f"{last.skipped} skipped, {first.skipped} at the start of the run")
+    return "; ".join(told)

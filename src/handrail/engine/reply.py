@@ -14,12 +14,13 @@ from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Payload
 from handrail.contract.wording import format_count, quote, shorten
 from handrail.engine.events import Blocked, GapRecorded, Preferences
+from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.navigate import Running, step_key
-from handrail.engine.plans import is_ending_gap
-from handrail.engine.reasons import Blocker, Issue
+from handrail.engine.plans import how_to_settle, is_evidence_gap
+from handrail.engine.reasons import Blocker, Issue, Purpose
 from handrail.engine.standing import (
     INTENTS,
     CallForm,
@@ -58,12 +59,10 @@ WarningCode: TypeAlias = Literal[
 SHOWN_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})
 """A reply begins with these in every form, because the rest would be misread without them."""
 MOST_WARNINGS = 10
-
 MOST_MISNAMED_SHOWN = 3
 MOST_MISNAMED_NAMED = 10
 """How many of the others one line names."""
 LONGEST_NAMED = 40
-LONGEST_GOAL = 200
 MOST_SKIPPED_SHOWN = 10
 """Skipped parts that one reply names; the count covers all of them."""
 MOST_GAPS_SHOWN = 3
@@ -87,7 +86,8 @@ class Pending(Payload, frozen=True, kw_only=True):
 
     step_id: str
     title: str
-    prompt: str
+    prompt: str = ""
+    """Left out of a blocked reply; `judged` says how to read it again."""
     require_confirmation: bool
     choices: list[PendingChoice] = []
 
@@ -115,6 +115,8 @@ class ReplyWarning(Payload, frozen=True, kw_only=True):
     details: dict[str, Any] = {}
     """The names and values that the message speaks of, for programs: under camelCase keys, plain JSON."""
     corrected_token: str = ""
+    purpose: Purpose | None = None
+    """What the call beside it is for."""
     next_call: ToolCall | None = None
     """Where the warning is about another place than this reply: the call that goes there."""
 
@@ -212,6 +214,8 @@ class PersonSaid(Payload, frozen=True, kw_only=True):
     note: str = ""
     option_id: str = ""
     """Of a choice: the option that they took."""
+    words: str = ""
+    """Who answered what."""
 
 
 class Recap(Payload, frozen=True, kw_only=True):
@@ -286,6 +290,8 @@ class Reply(Payload, frozen=True, kw_only=True):
     issues: list[Issue] = []
     """Every fault of a blocked report: ten in full, the others by their place."""
     retryable: bool | msgspec.UnsetType = msgspec.UNSET
+    judged: str = ""
+    """Of a blocked reply: that a repeat of the report changes nothing, and what does."""
     example: dict[str, Any] | None = None
     warnings: list[ReplyWarning] = []
     ran: list[RanAction] = []
@@ -294,11 +300,11 @@ class Reply(Payload, frozen=True, kw_only=True):
     """What did not run on the way to this step, the first ones."""
     progress: Progress | None = None
     evidence: dict[str, int] | None = None
-    """At the end of a run: how many places of its reports are verified, unverified, contradicted, stale."""
+    """At the end of a run: its claims by what they are worth (`projections/evidence.py`)."""
     closing: str = ""
     """At the end of a run: what to tell the user, in one line."""
     recap: Recap | None = None
-    session: SessionRef
+    session: SessionRef | None = None  # a blocked reply moves nothing: no progress, no session
     preferences: Preferences | None = None
     """Left out on an ordinary advance that changed nothing about them."""
     workflow: WorkflowRef | None = None
@@ -323,8 +329,11 @@ def reply_at(
     closing: str = "",
     evidence: dict[str, int] | None = None,
     ran: Sequence[RanAction] = (),
+    is_arrival: bool = False,
 ) -> Reply:
     """The reply that stands at a node; `blocked` is the recorded refusal that created it.
+
+    `is_arrival`: the refusal is at a step that this call has only reached, so nobody has read its prompt.
 
     A start, a rehydrate, a checkpoint, a fork and a change include the goal and the preferences. An ordinary
     advance leaves them out, because an earlier reply had them and an agent pays for every word.
@@ -333,8 +342,9 @@ def reply_at(
     tokens = tokens if is_healthy else Tokens(state=tokens.state)
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
     example = recap.example if recap is not None else blocked.example if blocked is not None else None
-    pending = _pending(standing, tokens, example)
     is_blocked = row.kind == "blocked" and blocked is not None
+    is_read = is_blocked and not (tells_all or is_arrival)
+    pending = _pending(standing, tokens, example, is_read=is_read)
     if blocked is not None:
         frame = make_retry_frame(standing.contracts, standing.frame, blocked)
     else:
@@ -348,17 +358,18 @@ def reply_at(
         blockers=list(blocked.blockers) if is_blocked and blocked else [],
         issues=list(blocked.every_issue) if is_blocked and blocked else [],
         retryable=blocked.retryable if is_blocked and blocked else msgspec.UNSET,
+        judged=_judged_words(blocked.retryable) if is_blocked and blocked else "",
         example=blocked.example if is_blocked and blocked else None,
         warnings=_bounded([*warnings, *_standing_warnings(standing)]),
         ran=list(ran),
         skipped=[
             SkippedPart(step_id=part.step_id, why=part.why) for part in standing.skipped[:MOST_SKIPPED_SHOWN]
         ],
-        progress=standing.progress,
+        progress=None if is_read else standing.progress,
         evidence=evidence,
         closing=closing,
         recap=recap,
-        session=session_ref(session_id, standing.run, with_goal=tells_all),
+        session=None if is_read else session_ref(session_id, standing.run, with_goal=tells_all),
         preferences=standing.preferences if tells_all else None,
         workflow=workflow,
         project=project,
@@ -367,6 +378,12 @@ def reply_at(
         retry_ack_token=tokens.ack if row.call == "retry" else "",
         checkpoint_token=tokens.checkpoint,
     )
+
+
+def _judged_words(is_retryable: bool) -> str:
+    from handrail.engine.messages import judged_words  # noqa: PLC0415 - only a blocked reply needs words
+
+    return judged_words(is_retryable=is_retryable)
 
 
 def put_warnings_first(reply: dict[str, Any], warnings: Sequence[ReplyWarning]) -> dict[str, Any]:
@@ -392,15 +409,18 @@ def workflow_ref(run: Run) -> WorkflowRef:
     )
 
 
-def _pending(standing: Standing, tokens: Tokens, example: dict[str, Any] | None) -> Pending | None:
+def _pending(
+    standing: Standing, tokens: Tokens, example: dict[str, Any] | None, *, is_read: bool
+) -> Pending | None:
     leaf, state = standing.leaf, standing.node.state
     if leaf is None or not isinstance(state, Running):
         return None
     options = leaf.options if isinstance(leaf, Choice) else ()
+    prompt = standing.prompt if example is None else drop_example(standing.prompt, example)
     return Pending(
         step_id=step_key(state),
         title=leaf.title,
-        prompt=standing.prompt if example is None else drop_example(standing.prompt, example),
+        prompt="" if is_read else prompt,
         require_confirmation=standing.needs_confirmation,
         choices=[
             PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
@@ -482,13 +502,13 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
 def _gap_warning(gap: GapRecorded) -> ReplyWarning:
     """What was missing when the run went on, by kind: nobody was asked, a loop was cut short, or another."""
     details = {"gapId": gap.gap_id, "reason": gap.reason}
-    settle = f"Kept as {gap.gap_id}; {_how_to_settle(gap)}"
+    settle = f"Kept as {gap.gap_id}; {how_to_settle(gap)}"
     if gap.reason == "loop_limit_reached":
         return ReplyWarning(code="LOOP_LIMIT_REACHED", message=f"{gap.summary} {settle}", details=details)
     if gap.reason.startswith("user_only_dependency:"):
         message = f"This mode asks nobody: {gap.summary} ({gap.reason}). {settle}"
         return ReplyWarning(code="NOT_ASKED", message=message, details=details)
-    if gap.reason == "reported" and not is_ending_gap(gap):
+    if gap.reason == "reported" and not is_evidence_gap(gap):
         message = (
             f"The gap {quote(gap.summary)} is kept as {gap.gap_id}: the resolvesGapId of the wr.gap that "
             "settles it."
@@ -508,8 +528,7 @@ def _skipped_warnings(standing: Standing) -> list[ReplyWarning]:
         f"Did not run: {', '.join(named)}{_more_skipped(standing)}; why is in skipped. If one should "
         f"run, {_way_to_send(standing)} with the value in context."
     )
-    names = [part.step_id for part in shown]
-    details: dict[str, Any] = {"stepIds": names, "count": standing.not_run.total}
+    details = {"stepIds": [part.step_id for part in shown], "count": standing.not_run.total}
     return [ReplyWarning(code="STEPS_SKIPPED", message=message, details=details)]
 
 
@@ -556,15 +575,6 @@ def _warn_of_others(
     message = f"{format_count(len(others), noun)} like these: {listed}{rest}."
     details = {"omitted": len(others), member: [name for name, _ in shown]}
     return [ReplyWarning(code=code, message=message, details=details)]
-
-
-def _how_to_settle(gap: GapRecorded) -> str:
-    if is_ending_gap(gap):  # which only a verification settles
-        return "a checkpoint with a verification report that passed settles it."
-    return (
-        'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
-        f'"resolvesGapId":"{gap.gap_id}"}}.'
-    )
 
 
 def _misnamed_warnings(found: tuple[MisnamedKind, ...]) -> list[ReplyWarning]:

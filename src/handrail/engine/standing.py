@@ -82,7 +82,7 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, LoopControl, holds, named_value
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
-from handrail.workflows.prompt_sections import name_loop
+from handrail.workflows.prompt_sections import ASK_BEFORE_WRITE, name_loop
 
 MOST_CHECKS_SHOWN = 4
 
@@ -333,7 +333,7 @@ def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
         case Action(operation=operation, params=params, save_as=save_as):
             shown = fill_values(workflow, msgspec.json.encode(params).decode(), facts)
             if leaf.is_own:
-                writes = " It writes files: ask the user first." if leaf.is_guarded else ""
+                writes = ASK_BEFORE_WRITE if leaf.is_guarded else ""
                 return f"Handrail runs {operation} {shown} when this step is acknowledged.{writes}"
             kept = f" and send the result back as context.{save_as}" if save_as else ""
             return f"Run the operation {operation} with the parameters {shown}{kept}."

@@ -19,7 +19,7 @@ from handrail.ports.process import AuditLine
 MOST_LINE_BYTES = 4_096
 """One write of this size to a file opened for appending is not torn apart by another process."""
 _STDERR = 2
-_APPEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW
 _PREFIX, _SUFFIX = "audit-", ".jsonl"
 
 

@@ -11,19 +11,29 @@ from contextlib import suppress
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote, shorten
-from handrail.host.private_files import create_private_in_parts, open_regular_file
+from handrail.host.private_files import (
+    create_private_in_parts,
+    find_homes,
+    is_below,
+    lies_in_home,
+    open_regular_file,
+)
 from handrail.ports.workspace import FilePlace
 
 _FILE_MODE = 0o644
 _MOST_BYTES = 1_000_000
-_OWN_DIRECTORY = os.path.join(".handrail", "workflows")
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_USER_DIRECTORY = "workflows"
+_OWN_DIRECTORY = os.path.join(".handrail", _USER_DIRECTORY)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _DENIED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
 class ProjectFiles:
     """`ports.AuthoredFiles` on the local file system."""
+
+    def __init__(self, home: str = "") -> None:
+        self._home = home
 
     def place(self, project: str, directory: str, name: str) -> FilePlace:
         named = os.path.expanduser(directory) if directory else os.path.join(project, _OWN_DIRECTORY)
@@ -39,6 +49,15 @@ class ProjectFiles:
                 f"The directory {quote(named)} leads out of the project.",
                 details={"param": "to", "expected": "a directory inside the project"},
                 hint="Name the directory you mean with --to.",
+            )
+        homes = find_homes(self._home)
+        is_own = any(is_below(resolved, os.path.join(one, _USER_DIRECTORY)) for one in homes)
+        if lies_in_home(resolved, homes) and not is_own:
+            raise Fault(
+                E_VALIDATION,
+                f"The directory {quote(named)} is one of Handrail's own.",
+                details={"param": "to", "expected": "a directory for workflows"},
+                hint="Leave it out to use the project's, or name another.",
             )
         missing = _missing(resolved)
         path = os.path.join(resolved, name)
@@ -108,9 +127,11 @@ def _fill(descriptor: int, path: str, content: bytes) -> bool:
 
 
 def _content(path: str) -> bytes | None:
-    """The existing content, empty if it cannot be read; None if nothing is there."""
+    """The existing content, empty if it cannot be read, or of a link: nobody is shown what that leads to."""
     if not os.path.lexists(path):
         return None
+    if os.path.islink(path):
+        return b""
     try:
         with open(path, "rb", opener=open_regular_file) as file:
             return file.read(_MOST_BYTES)

@@ -8,7 +8,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -23,7 +23,7 @@ from handrail.host.private_files import (
     replace_private,
 )
 from handrail.host.programs import find_program
-from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile
+from handrail.ports.checks import STEERING, ProgramCall, ProgramEnd, ReportFile
 
 OWN_SECRETS = frozenset({"AI_NATIVE_CLI_SECRET"})
 """Variables that are for Handrail alone: no check gets them."""
@@ -84,13 +84,16 @@ class LocalCheckPrograms:
         if trouble:
             return ProgramEnd(trouble=trouble)
         started = time.monotonic()
+        hidden = {*OWN_SECRETS, *call.without}
+        given = {name: value for name, value in self._environment.items() if name not in hidden}
+        steering = {name: given[name] for name in STEERING if given.get(name)}
         try:
             child = subprocess.Popen(  # noqa: S603 - what the caller asked for, word by word, never a shell
                 [program, *call.argv[1:]],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env={name: value for name, value in self._environment.items() if name not in OWN_SECRETS},
+                env=given,
                 cwd=call.directory,
                 start_new_session=True,
             )
@@ -107,12 +110,16 @@ class LocalCheckPrograms:
             _dismiss(guard)
         duration_ms = int((time.monotonic() - started) * 1000)
         if ended_by == "deadline":
-            return ProgramEnd(is_timed_out=True, duration_ms=duration_ms)
+            return ProgramEnd(is_timed_out=True, duration_ms=duration_ms, steering=steering)
         if ended_by == "signal":
             return ProgramEnd(signal="SIGINT", is_interrupted=True, duration_ms=duration_ms)
         if child.returncode < 0:
-            return ProgramEnd(signal=_signal_name(-child.returncode), duration_ms=duration_ms)
-        return ProgramEnd(status=child.returncode, duration_ms=duration_ms)
+            name = _signal_name(-child.returncode)
+            return ProgramEnd(signal=name, duration_ms=duration_ms, steering=steering)
+        return ProgramEnd(status=child.returncode, duration_ms=duration_ms, steering=steering)
+
+    def find_trouble(self, project: str, argv: Sequence[str]) -> str:
+        return self._find(ProgramCall(argv=tuple(argv), directory=project, project=project, seconds=0))[1]
 
     def end_now(self) -> None:
         if self._running:

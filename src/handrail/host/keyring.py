@@ -9,7 +9,6 @@ import errno
 import os
 import re
 import stat
-import sys
 from hashlib import sha256
 
 import msgspec
@@ -25,7 +24,7 @@ _VERSION = 1
 _SIZE_LIMIT = 4096
 _SECRET_LIMIT = 16
 # Never through a link, and never waiting for the writer of a pipe in its place.
-_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _MEANWHILE = "Tokens end with a lost key file, history does not."
 _NAME = "data/keys/keyring.json in the Handrail home"
 _REQUESTS = "requests.key"
@@ -227,8 +226,6 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
 def _check_is_private(file: os.stat_result, directory: os.stat_result, name: str = _NAME) -> None:
     if not stat.S_ISREG(file.st_mode):
         raise _invalid("not_a_regular_file", f"{name} is not a regular file. Move it away. {_MEANWHILE}")
-    if sys.platform == "win32":
-        return  # access is a matter of lists there; the mode says nothing
     if stat.S_IMODE(file.st_mode) & 0o077:
         says = (
             f"{name} is open to other users. Run chmod 600 on it; if others could read it, rotate the keys."

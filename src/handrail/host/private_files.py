@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-# Opening regular files only: a pipe in place of a file would make the call wait forever
+# A pipe in place of a file would make the call wait forever.
+_AT_ONCE = os.O_NONBLOCK | os.O_CLOEXEC
+_DEFAULT_HOME = "~/.handrail"
+_FILE_MODE = 0o600
+_DIRECTORY_MODE = 0o700
+_OTHERS = 0o077
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
-# Windows has neither, and no pipes among its files.
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
+def find_homes(home: str) -> frozenset[str]:
+    """The home in use and the usual one, without links: each holds keys."""
+    return frozenset(os.path.realpath(one) for one in (home, os.path.expanduser(_DEFAULT_HOME)) if one)
+
+
+def is_below(path: str, root: str) -> bool:
+    """Whether the path is the folder, or in it."""
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def lies_in_home(place: str, homes: Iterable[str]) -> bool:
+    """Whether a place without links is a home, or in one; letters count in either case, as on some disks."""
+    return any(is_below(place.lower(), one.lower()) for one in homes)
 
 
 def open_regular_file(path: str, flags: int, mode: int = 0o600) -> int:
@@ -48,20 +67,6 @@ def explain_unreadable(path: str) -> str:
     return ""
 
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
-_FILE_MODE = 0o600
-_DIRECTORY_MODE = 0o700
-_OTHERS = 0o077
-_BINARY = getattr(os, "O_BINARY", 0)
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _NO_FOLLOW
-_NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
-
-
 def ensure_private_directory(path: str) -> None:
     """Make the directory and its missing parents, 0700; an existing one is closed to others.
 
@@ -79,7 +84,7 @@ def ensure_private_directory(path: str) -> None:
         _sync_directory(os.path.dirname(directory))
     if not os.path.isdir(path):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-    if sys.platform != "win32" and os.stat(path).st_mode & _OTHERS:
+    if os.stat(path).st_mode & _OTHERS:
         os.chmod(path, _DIRECTORY_MODE)
 
 
@@ -147,12 +152,9 @@ def lock_file(path: str) -> Iterator[None]:
 
     The lock ends with the process, however it dies. Raises OSError.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, _FILE_MODE)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, _FILE_MODE)
     try:
-        if sys.platform == "win32":
-            msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
@@ -195,8 +197,7 @@ def _write_new(path: str, parts: Iterable[bytes]) -> None:
     descriptor = os.open(path, _NEW, _FILE_MODE)
     is_whole = False
     try:
-        if sys.platform != "win32":
-            os.fchmod(descriptor, _FILE_MODE)  # whatever the umask is
+        os.fchmod(descriptor, _FILE_MODE)  # whatever the umask is
         for content in parts:
             rest = memoryview(content)
             while rest:
@@ -226,9 +227,6 @@ def _sync_names_after(path: str) -> Iterator[None]:
     The directory is opened before, because nothing may fail once everybody can see the name. If the disk
     refuses the sync, only a power failure can take the name back.
     """
-    if sys.platform == "win32":
-        yield
-        return  # directories cannot be opened there; the file system journals names itself
     descriptor = os.open(path or ".", os.O_RDONLY)
     try:
         yield

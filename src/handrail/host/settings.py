@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from handrail.contract.catalogue import E_CONFIG, E_IO
-from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, RiskPolicy
+from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, ReportFormat, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.host.private_files import ensure_private_directory, lock_file, replace_private
@@ -67,9 +67,9 @@ _INSIDE = r"^(?!/)(?!(?:[^/]*/)*\.\.(?:/|\Z))[^\x00-\x1f\\]+\Z"
 
 class _Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     path: Annotated[str, Meta(max_length=500, pattern=_INSIDE)]
-    """Where the program writes its report, relative to the project."""
-    format: Literal["junit", "jest"] = "junit"
-    """JUnit XML, or the JSON of Jest and Vitest."""
+    """Where the program writes its report, relative to the project; `-`: it is what the program prints."""
+    format: ReportFormat = "junit"
+    """JUnit XML, the JSON of Jest and Vitest, TAP, `go test -json`, or the sums of cargo and unittest."""
 
 
 class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -114,9 +114,11 @@ class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     output: _Output = _Output()
     start_session: bool = False
-    """Offer sessions without a run: the tool `start_session` and `handrail session start`."""
+    """Offer sessions without a run: the tool `start_session` and `handrail session note`."""
     max_effect: MaxEffect = "dangerous"
     """The most that any call may do; `HANDRAIL_MAX_EFFECT` can lower it further."""
+    idle_minutes: Annotated[int, Meta(ge=1, le=100_000)] = 60
+    """Minutes without a change after which a run under way is shown as idle, and a waiting one as stalled."""
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
     """Days without activity after which `store gc` offers to remove a session."""
     kept_sessions: Annotated[tuple[str, ...], Meta(max_length=1_000)] = ()
@@ -164,6 +166,7 @@ class LocalSettings:
         return Settings(
             start_session=user.start_session,
             max_effect=self._lowered(user.max_effect),
+            idle_minutes=user.idle_minutes,
             retention_days=user.retention_days,
             kept_sessions=user.kept_sessions,
             audit_reads=user.audit_reads,
@@ -335,9 +338,12 @@ _SAYS = {
     (PROJECT_FILE, "code.snapshots"): f'only "off" is allowed here: {_TIGHTENS}',
     (USER_FILE, "confirmations"): 'allowed are "claimed" and "person"',
     (USER_FILE, "code.snapshots"): 'allowed are "git", "always" and "off"',
-    (PROJECT_FILE, "report"): 'write {"path": "build/junit.xml", "format": "junit"}, or "jest" as the format',
+    (
+        PROJECT_FILE,
+        "report",
+    ): 'write {"path": "build/junit.xml", "format": "junit"}, or {"path": "-", "format": "tap"}',
     (PROJECT_FILE, "report.path"): "write a path inside the project, such as build/junit.xml",
-    (PROJECT_FILE, "report.format"): 'allowed are "junit" and "jest"',
+    (PROJECT_FILE, "report.format"): 'allowed are "junit", "jest", "tap", "go", "cargo" and "unittest"',
     (PROJECT_FILE, "directory"): "write a path inside the project, such as packages/web",
     (PROJECT_FILE, "command"): 'write a list of words, such as ["uv", "run", "pytest", "-q"]',
 }

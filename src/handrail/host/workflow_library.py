@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
+
+import msgspec
 
 from handrail.contract.ids import SourceKind
 from handrail.host.private_files import leads_outside
@@ -21,8 +24,13 @@ from handrail.host.workflow_sources.settings import (
     read_user_settings,
 )
 from handrail.ports.workspace import WorkflowFile
+from handrail.workflows.limits import file_kind
 
-_BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled")
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_BUNDLED = os.path.join(_HERE, "bundled")
+_DECODED = os.path.join(os.path.dirname(_HERE), "packed", "workflows.json")
+"""The documents of the bundled workflows, by the digest of their content: reading Markdown anew is slow."""
+_DOCUMENTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class DirectoryLibrary:
@@ -35,7 +43,7 @@ class DirectoryLibrary:
     def files(self, project: str) -> list[WorkflowFile]:
         own = read_user_settings(self._home)
         found = [
-            *list_files(_BUNDLED, "bundled"),
+            *list_bundled_files(),
             *list_files(os.path.join(self._home, "workflows"), "user"),
             *_project_files(project),
             *self._git_files(own),
@@ -55,7 +63,7 @@ class DirectoryLibrary:
             return None
         path = os.path.join(directory, source_ref)
         root = project if source_kind == "project" else directory
-        return content_of(path) if path.endswith(".json") and not leads_outside(path, root) else b""
+        return content_of(path) if file_kind(path) and not leads_outside(path, root) else b""
 
     def named_files(self, directory: str, project: str) -> list[WorkflowFile]:
         return list_named_files(directory, self._roots(project))
@@ -91,6 +99,17 @@ class DirectoryLibrary:
         from handrail.host.workflow_sources.git import read_git_files  # noqa: PLC0415 - see above
 
         return [file for source in own.git for file in read_git_files(source, self._home, self._environment)]
+
+
+def list_bundled_files() -> list[WorkflowFile]:
+    """The workflows that come with the program. One whose document is not packed is read from its text."""
+    documents = _DOCUMENTS.decode(content_of(_DECODED) or b"{}")
+    return [
+        msgspec.structs.replace(
+            file, decoded=bytes(documents.get(hashlib.sha256(file.content).hexdigest(), b""))
+        )
+        for file in list_files(_BUNDLED, "bundled")
+    ]
 
 
 def _project_files(project: str) -> list[WorkflowFile]:

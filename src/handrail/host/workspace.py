@@ -15,7 +15,13 @@ from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.ids import ObservationKey
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import make_readable, quote
-from handrail.host.private_files import ensure_private_directory, open_regular_file, replace_private
+from handrail.host.private_files import (
+    ensure_private_directory,
+    find_homes,
+    lies_in_home,
+    open_regular_file,
+    replace_private,
+)
 
 MOST_PROJECTS = 1_000
 """Projects whose place is kept; those begun in longest ago are forgotten."""
@@ -29,10 +35,22 @@ _COMMIT = r"[0-9a-f]{40}|[0-9a-f]{64}"
 class LocalWorkspace:
     """`ports.Workspace` over the local file system."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], home: str = "") -> None:
         self._environment = environment
+        self._home = home
 
     def project(self, asked: str) -> str:
+        path = self._find_project(asked)
+        if lies_in_home(path, find_homes(self._home)):
+            raise Fault(
+                E_VALIDATION,
+                f"The project directory {quote(path)} is Handrail's own home, or lies in it.",
+                details={"param": "project"},
+                hint="Name a directory outside of it; nobody works on Handrail's own files.",
+            )
+        return path
+
+    def _find_project(self, asked: str) -> str:
         named = asked or self._environment.get("HANDRAIL_PROJECT", "")
         if not named:
             here = _working_directory()

@@ -212,6 +212,8 @@ SERVER_SECONDS = 10.0
 """How long a server looks for one tree, after its reply."""
 COMMAND_SECONDS = 0.15
 """The same for a command line, which must end; it may take as long as its answer took."""
+FIRST_SECONDS = 10.0
+"""The same at the start of a run: what it began with cannot be looked at later."""
 COMMAND_PACK_BYTES = 4_000_000
 """New contents that a command line packs; the next tree takes what is left."""
 
@@ -246,7 +248,8 @@ def take_for_command(rt: Runtime, due: TreeDue, answer_seconds: float) -> str:
     On a busy machine the answer took long too, and a fixed time would keep no tree there at all.
     """
     try:
-        return take_due_tree(rt, due, max(COMMAND_SECONDS, answer_seconds), COMMAND_PACK_BYTES)
+        least = FIRST_SECONDS if due.cause == "start" else COMMAND_SECONDS
+        return take_due_tree(rt, due, max(least, answer_seconds), COMMAND_PACK_BYTES)
     except Fault as fault:
         return fault.message
 

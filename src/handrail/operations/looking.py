@@ -6,6 +6,7 @@ whole tree only where a contract asks about it. What cannot be seen is unknown, 
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 
 import msgspec
@@ -13,9 +14,11 @@ import msgspec
 from handrail.contract.ids import NodeId
 from handrail.contract.outcome import Fault
 from handrail.engine.code_trees import find_baseline, find_nearest_tree, find_tree, find_tree_of
+from handrail.engine.command_lines import has_tests_failed
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.run_claims import (
+    MOST_PATHS_SINCE,
     AskedPlace,
     ChangedPaths,
     LocatedPath,
@@ -30,8 +33,6 @@ from handrail.runtime.runtime import Runtime
 MOST_BRANCHES = 20
 """Other branches whose files are looked at."""
 MOST_RECEIPT_TREES = 8
-MOST_PATHS_SINCE = 200
-"""Paths that changed since a command ran."""
 MOST_LISTED = 2_000
 """Texts that are located as files."""
 NOT_HERE = "the project of the run is not where it was begun, or not on this machine"
@@ -76,7 +77,7 @@ def look(rt: Runtime, history: History, node: Node, wanted: Look, directory: str
             is_tree_due=wanted.wants_tree,
         )
         return Seen(sighting=unknown, tree=tree)
-    changes = files.drop_unlisted(changes)
+    changes = files.find_hidden(changes)
     named = files.locate([*wanted.files, *missing])
     sighting = Sighting(
         places=places,
@@ -136,18 +137,19 @@ class _Files:
             changed=found.changed, arrived=found.arrived, added=found.added, deleted=found.deleted
         )
 
-    def drop_unlisted(self, changes: ChangedPaths) -> ChangedPaths:
-        """Without files that only left the list: one that is ignored now, and is still there."""
+    def find_hidden(self, changes: ChangedPaths) -> ChangedPaths:
+        """With files that only left the list told as such: one that is ignored now, and is still there.
+
+        Nobody sees any more what is in them, so they have changed.
+        """
         named = changes.deleted[:MOST_PLACES]
         located = self._rt.worktree().locate_files(self._directory, named)
         kept = {path for path, one in zip(named, located, strict=True) if one.is_there and path in one.paths}
-        if not kept:
-            return changes
+        kept -= widen(posixpath.dirname(path) for path in changes.added)  # it is a folder now
         return msgspec.structs.replace(
             changes,
-            changed=tuple(path for path in changes.changed if path not in kept),
-            arrived=tuple(path for path in changes.arrived if path not in kept),
             deleted=tuple(path for path in changes.deleted if path not in kept),
+            hidden=tuple(sorted(kept)),
         )
 
     def locate(self, named: Sequence[str]) -> dict[str, LocatedPath]:
@@ -249,7 +251,13 @@ class _Files:
         """
         receipts = [held.fact for held in list_receipts(self._history, node.run_id)]
         last = {(one.argv_digest, one.directory): one for one in receipts}
+        failed = {
+            (one.argv_digest, one.directory): one
+            for one in receipts
+            if has_tests_failed(one.argv, one.outcome, one.counts)
+        }
         newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
+        newest += failed.values()
         trees = dict.fromkeys(one.tree_after for one in newest)
         found: dict[str, tuple[str, ...]] = {}
         for tree_id in [one for one in trees if one and one != self._tree.tree_id][:MOST_RECEIPT_TREES]:

@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from handrail.contract.ids import NodeId, RunId, attempt_for_other
 from handrail.contract.redaction import redact_named_secrets
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, ChoiceClaims, choice_attempt, mint
-from handrail.contract.wording import explain_unseen
+from handrail.contract.wording import explain_unseen, shorten
 from handrail.engine.facts import WorkDone
-from handrail.engine.history import History, Recorded, closing_of
+from handrail.engine.history import History, Recorded, attached_to, closing_of, context_at
+from handrail.engine.reasons import Purpose
 from handrail.engine.reply import ClosedPlace, CurrentPlace, Recap, ReplyWarning, ToolCall
 from handrail.operations.handles import TokenCall, mint_state_token
 from handrail.ports.process import Keys
@@ -23,6 +24,7 @@ _NOT_CHOSEN = (
     "Nothing of this call was stored: the choice was answered before, with another option or other content."
 )
 _RECORDED = "What follows is the recorded reply."
+_MOST_DIFFERENCES = 5
 
 
 def add_current_place(
@@ -81,17 +83,44 @@ def warn_of_other_input(
     node = history.nodes[recorded.to_node_id]
     call = _storing_call(keys, sent, node.tag if is_retry else sent.claims.node_tag, input_digest)
     found = find_newer_position(history, workflow, node.node_id)
-    if sent.tool == "checkpoint_workflow":
-        aim = "keep it as one more checkpoint"
-    elif is_retry and found is None:
-        aim = "send it as the next attempt at this step"
-    else:
-        aim = "store it as a fork"
+    is_saved = sent.tool == "checkpoint_workflow"
+    purpose: Purpose = "checkpoint" if is_saved else "retry" if is_retry and found is None else "fork"
     refused = _NOT_CHOSEN if isinstance(sent.claims, ChoiceClaims) else _NOT_STORED
-    message = f"{refused} {_to(aim, call)} {_RECORDED}"
+    differing = _list_differences(history, recorded, sent)
+    message = f"{refused}{_describe_differences(differing)}{_ask_content(call)} {_RECORDED}"
     if found is not None:
         message += f" {_since(found)} recap.current has the call that goes on from there."
-    return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, next_call=call)
+    details = {"differsIn": differing} if differing else {}
+    return ReplyWarning(
+        code="REPLAY_INPUT_MISMATCH", message=message, details=details, purpose=purpose, next_call=call
+    )
+
+
+def _list_differences(history: History, recorded: Recorded, sent: TokenCall) -> list[str]:
+    """What a call brings that the recorded report did not have, by name: its text is in the call alone."""
+    given = to_builtins(sent.request)
+    output = given.get("output", {})
+    held, notes = attached_to(history, recorded.to_node_id), history.notes.get(recorded.to_node_id)
+    bodies = [one.artifact.body for one in held.artifacts]
+    found = [f"artifact {one.get('kind', '')}" for one in output.get("artifacts", []) if one not in bodies]
+    found += ["fewer artifacts"] if not found and len(output.get("artifacts", [])) < len(bodies) else []
+    sent_notes = output.get("notesMarkdown", "")
+    if sent_notes != ("" if notes is None else notes.text) and not (notes and notes.ref):
+        found.append("notes")
+    context = context_at(history, recorded.to_node_id)
+    found += [
+        f"context {name}" for name, value in given.get("context", {}).items() if context.get(name) != value
+    ]
+    return [shorten(one) for one in found[:_MOST_DIFFERENCES]]
+
+
+def _describe_differences(names: list[str]) -> str:
+    return f" It differs in: {', '.join(names)}." if names else ""
+
+
+def _ask_content(call: ToolCall) -> str:
+    """Where the call does not repeat what came, because it is long or looks secret: that it needs it."""
+    return "" if len(call.params) > 1 else " The call beside this has only the token: add what you sent."
 
 
 def warn_of_other_notes(keys: Keys, sent: TokenCall, work: WorkDone) -> ReplyWarning:
@@ -99,8 +128,8 @@ def warn_of_other_notes(keys: Keys, sent: TokenCall, work: WorkDone) -> ReplyWar
     if explain_unseen(work.notes):
         return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=f"{_NOT_STORED} {_RECORDED}")
     call = _storing_call(keys, sent, sent.claims.node_tag, work.input_digest)
-    message = f"{_NOT_STORED} {_to('keep these notes too', call)} {_RECORDED}"
-    return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, next_call=call)
+    message = f"{_NOT_STORED}{_ask_content(call)} {_RECORDED}"
+    return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, purpose="notes", next_call=call)
 
 
 def _storing_call(keys: Keys, sent: TokenCall, node_tag: str, input_digest: str) -> ToolCall:
@@ -117,11 +146,6 @@ def _storing_call(keys: Keys, sent: TokenCall, node_tag: str, input_digest: str)
     return ToolCall(tool=sent.tool, params={field: token, **(content if is_told else {})})
 
 
-def _to(aim: str, call: ToolCall) -> str:
-    is_whole = len(call.params) > 1
-    return f"To {aim}, make this warning's nextCall{'' if is_whole else ' with what you sent'}."
-
-
 def warn_of_other_start(
     keys: Keys, history: History, workflow: CompiledWorkflow, answered_at: NodeId
 ) -> ReplyWarning:
@@ -133,9 +157,11 @@ def warn_of_other_start(
     )
     if found is None:
         return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message)
-    message += f" {_since(found)} To continue from there, make the call in this warning's nextCall."
     return ReplyWarning(
-        code="REPLAY_INPUT_MISMATCH", message=message, next_call=_call_to(keys, history, found)
+        code="REPLAY_INPUT_MISMATCH",
+        message=f"{message} {_since(found)}",
+        purpose="go_on",
+        next_call=_call_to(keys, history, found),
     )
 
 

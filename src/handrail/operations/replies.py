@@ -42,6 +42,7 @@ RUN_SHAPE = Shape(
             "blockers",
             "issues",
             "retryable",
+            "judged",
             "example",
             "warnings",
             "recap",
@@ -59,7 +60,9 @@ RUN_SHAPE = Shape(
         "recap.downstream.notes",
         "recap.closed.note",
         "recap.personSaid.note",
+        "recap.personSaid.words",
         "recap.people.note",
+        "recap.people.words",
         "session.goal",
     ),
 )
@@ -123,6 +126,7 @@ def reply_to_answer(
         blocked=last.blocked,
         recap=recap,
         ran=ran,
+        is_arrival=last is not recorded,
         is_healthy=session.is_sound,
         warnings=(*session.warnings, *warnings),
         workflow=_shown_source(history.runs[node.run_id]) if project else None,
@@ -156,7 +160,8 @@ def _warn_of_stale_plan(
     keys: Keys, history: History, workflow: CompiledWorkflow, answer: Recorded, blocked: Blocked
 ) -> tuple[ReplyWarning, ...]:
     """Where an action stopped because the files changed since its preview: the call that leads back to it."""
-    if not any(RESULTS_STALE.code in blocker.message for blocker in blocked.blockers):
+    waits = [blocker.waits_for for blocker in blocked.blockers]
+    if not any(one is not None and one.values.get("code") == RESULTS_STALE.code for one in waits):
         return ()
     from handrail.engine.judge.actions import find_preview_node
 
@@ -164,12 +169,9 @@ def _warn_of_stale_plan(
     if earlier is None:
         return ()
     token = mint_state_token(keys, history.session_id, earlier)
-    message = (
-        "The files changed since the preview. To make it again, make this warning's nextCall and acknowledge "
-        "the step that it shows."
-    )
     call = ToolCall(tool="continue_workflow", params={"stateToken": token})
-    return (ReplyWarning(code="FILES_DIFFER", message=message, next_call=call),)
+    message = "The files changed since the preview."
+    return (ReplyWarning(code="FILES_DIFFER", message=message, purpose="preview", next_call=call),)
 
 
 def describe_closing(history: History, node: Node) -> str:

@@ -11,9 +11,10 @@ from handrail.contract.ids import AttemptId, attempt_for_new, attempt_of
 from handrail.contract.outcome import Payload, Success
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, StateClaims, mint
 from handrail.contract.wording import shorten
+from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import History, SessionNotes
 from handrail.engine.judge.report_frame import TO_FILL_IN
-from handrail.engine.reply import LONGEST_GOAL, ReplyWarning, ToolCall, put_warnings_first
+from handrail.engine.reply import ReplyWarning, ToolCall, put_warnings_first
 from handrail.operations.handles import mint_state_token
 from handrail.ports.process import Keys, Randomness
 from handrail.projections.overview import run_overview

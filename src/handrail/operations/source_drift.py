@@ -91,9 +91,6 @@ def warn_of_drift(
     content = library.content_now(place, run.source_kind, run.source_ref)
     if content is None:
         return ()
-    if not content:
-        gone = _Differing(run.source_kind, run.source_ref, happened=_VANISHED)
-        return (_warn(gone),)
     return tuple(_warn(one) for one in _find_differing(library, place, run, pinned, content)[:MOST_FILES])
 
 
@@ -117,7 +114,9 @@ def _find_differing(
 
     catalog = build_catalog(library.files(place))
     if _is_pinned_by(catalog, run):
-        return []
+        return []  # also where the same workflow is in another file now, in whatever spelling
+    if not content:
+        return [_Differing(run.source_kind, run.source_ref, happened=_VANISHED)]
     contracts = list(_changed_contracts(catalog, run, pinned))
     # With the contracts of its time: is it still the workflow that it was?
     before = msgspec.structs.replace(catalog, contracts=catalog.contracts | pinned.contracts)

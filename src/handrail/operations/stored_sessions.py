@@ -7,21 +7,25 @@ The index is a cache and never truth: with it, without it, and with a broken one
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
+from handrail.engine.events import is_newer
 from handrail.engine.history_cache import FOLD_VERSION
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView
 from handrail.projections.needs import needs_of
-from handrail.projections.overview import SessionFacts, session_facts
+from handrail.projections.overview import UNDER_WAY, SessionFacts, add_standing, session_facts
 from handrail.projections.resume_candidates import Subject, subjects_of, words_in
 from handrail.projections.run_graph import run_graphs
+from handrail.runtime.permission import settings_or_defaults
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.workflows.compiled import CompiledWorkflow
@@ -76,6 +80,10 @@ class Sessions:
         is_known = held is not None and held.facts is not None
         return is_known or self._summary(session_id).subjects is not None
 
+    def has_lost_workflow(self, session_id: SessionId) -> bool:
+        """Whether its log is sound and its workflow cannot be read: nobody can say where it stands."""
+        return not self.is_resumable(session_id) and self.facts(session_id).health == "healthy"
+
     def subjects(self, stamp: SessionStamp) -> tuple[Subject, ...]:
         """What a search looks at; nothing for a session that cannot be resumed."""
         held = self._indexed.get(stamp.session_id)
@@ -129,7 +137,9 @@ class Sessions:
                     self._workflows[run.workflow_hash] = load_pinned_workflow(self._reader, run.workflow_hash)
         except Fault:
             return Summary(facts=facts, subjects=None)
-        facts = msgspec.structs.replace(facts, needs=needs_of(history, self._workflows, run_graphs(history)))
+        if facts.run_id:
+            needs = needs_of(history, self._workflows, run_graphs(history))
+            facts = add_standing(facts, history, self._workflows[facts.workflow_hash], needs)
         return Summary(facts=facts, subjects=tuple(subjects_of(history, 0, self._workflows)))
 
 
@@ -147,12 +157,41 @@ def open_stored_sessions(rt: Runtime, *, with_index: bool = True) -> Iterator[Se
         sessions.keep()
 
 
-def describe_unsound(unsound: Sequence[SessionId], treated: str) -> str:
-    """What the scope of a search adds; silence would look as if the work had never been there."""
-    if not unsound:
-        return ""
-    those = f"{unsound[0]} is" if len(unsound) == 1 else f"{len(unsound)} are"
-    return f"; {those} damaged and {treated}, ask the user to run handrail store verify"
+Silence: TypeAlias = Literal["", "idle", "stalled"]
+"""`idle`: the agent has kept nothing for long; `stalled`: it waits, and nobody came."""
+
+
+FindSilence: TypeAlias = Callable[[SessionFacts], Silence]
+
+
+def find_silence(rt: Runtime) -> FindSilence:
+    """How silent each session is now, by the user's own measure."""
+    before = rt.clock.unix_seconds() - 60 * settings_or_defaults(rt).idle_minutes
+
+    def of(facts: SessionFacts) -> Silence:
+        is_open = facts.health == "healthy" and facts.status in UNDER_WAY
+        if not is_open or datetime.fromisoformat(facts.last_activity).timestamp() > before:
+            return ""
+        return "stalled" if any(need.kind in ("person", "blocked") for need in facts.needs) else "idle"
+
+    return of
+
+
+def describe_unsound(unsound: Mapping[SessionId, str], treated: str) -> str:
+    """What the scope of a search adds; silence would look as if the work had never been there.
+
+    By session: its health.
+    """
+    newer = [session_id for session_id, health in unsound.items() if is_newer(health)]
+    damaged = [session_id for session_id in unsound if session_id not in newer]
+    told = ""
+    if damaged:
+        those = f"{damaged[0]} is" if len(damaged) == 1 else f"{len(damaged)} are"
+        told += f"; {those} damaged and {treated}, ask the user to run handrail store verify"
+    if newer:
+        those = f"{newer[0]} was" if len(newer) == 1 else f"{len(newer)} were"
+        told += f"; {those} written by a newer version and left out, ask the user to run handrail update"
+    return told
 
 
 def _entry(held: Indexed | None, summary: Summary) -> Entry | None:

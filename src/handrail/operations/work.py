@@ -9,29 +9,31 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, TOKEN_SCOPE_MISMATCH, VALIDATION_ERROR
-from handrail.contract.ids import Confirmations, ObservationKey, RunId, blob_ref
+from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, VALIDATION_ERROR
+from handrail.contract.ids import Confirmations, ObservationKey, blob_ref
 from handrail.contract.json.canonical import canonical_bytes, digest
-from handrail.contract.outcome import Fault, Json, NextCall
-from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, Claims, StateClaims
-from handrail.contract.wording import quote, shorten
-from handrail.engine.decide import Gathered, plan_attempt_look
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims
+from handrail.contract.wording import quote
+from handrail.engine.ask import may_ask
+from handrail.engine.decide import Gathered, find_refused_values, plan_attempt_look
 from handrail.engine.events import Project
 from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, encode_project, find_long_notes
-from handrail.engine.history import History, Node, Run, context_at, merge_context, node_at, steps_after
-from handrail.engine.judge.artifacts import InputProblem, check_context_change
+from handrail.engine.history import History, Node, Run, context_at, merge_context
+from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.judge.report_frame import find_marks
-from handrail.engine.navigate import Running, leaf_at, leaves_of
+from handrail.engine.navigate import Running, leaf_at
+from handrail.engine.owners import refuse_context
 from handrail.engine.reply import ReplyWarning
-from handrail.operations.handles import AttemptClaims, Handle, Prepared, mint_state_token_for
+from handrail.operations.handles import Handle, Prepared
 from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
 from handrail.ports.workspace import ProjectPlaces, Workspace
-from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
+from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime, project_of
-from handrail.runtime.sessions import Session, read_session
-from handrail.workflows.compiled import Action, CompiledWorkflow, Step
+from handrail.runtime.sessions import Session
+from handrail.workflows.compiled import CompiledWorkflow
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 
@@ -53,7 +55,8 @@ def find_own_project(
         if project is not None and (begun is None or is_directory_of(begun, project)):
             return project
     kept = None if begun is None else places.find(begun.directory)
-    return kept if kept is not None and begun is not None and is_directory_of(begun, kept) else None
+    project = None if kept is None else _resolve(workspace, kept)
+    return project if project is not None and begun is not None and is_directory_of(begun, project) else None
 
 
 def is_directory_of(begun: Project, project: str) -> bool:
@@ -133,8 +136,7 @@ def find_confirmations(
     cannot be read adds nothing to what its user set.
     """
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
-    is_asked = isinstance(leaf, Step) and leaf.require_confirmation is not False
-    if not is_asked and not (isinstance(leaf, Action) and leaf.is_guarded):
+    if leaf is None or not may_ask(leaf):
         return "claimed"
     if run.confirmations == "person":
         return "person"
@@ -145,23 +147,6 @@ def find_confirmations(
 
 
 # Two tokens in one call must come from one reply
-#
-# A refusal names the work that each token belongs to and guesses nothing: an agent with several runs decides
-# which one it meant.
-
-
-class _Owner(msgspec.Struct, frozen=True, kw_only=True):
-    """The work a token belongs to; without a node it is unknown here, or the session itself."""
-
-    field: str
-    claims: Claims
-    history: History | None = None
-    node: Node | None = None
-    title: str = ""
-
-    @property
-    def run_id(self) -> RunId | None:
-        return None if self.node is None else self.node.run_id
 
 
 def require_one_reply(
@@ -171,113 +156,13 @@ def require_one_reply(
     operation: str,
     request: Input,
 ) -> None:
-    """Raises Fault TOKEN_SCOPE_MISMATCH unless the state tokens of a call belong to its other token."""
+    """Raises Fault TOKEN_SCOPE_MISMATCH unless the tokens of a call come from one reply."""
     acting = handle.claims
     for state in handle.beside:
         if (state.session_id, state.node_tag) != (acting.session_id, acting.node_tag):
-            raise _mismatch(reader, keys, acting, state, operation, request)
+            from handrail.operations.mixed_tokens import refuse_mixed_tokens  # noqa: PLC0415 - only this
 
-
-def _mismatch(
-    reader: EventReader,
-    keys: Keys,
-    acting: AttemptClaims,
-    state: StateClaims,
-    operation: str,
-    request: Input,
-) -> Fault:
-    field = "checkpointToken" if isinstance(acting, CheckpointClaims) else "ackToken"
-    ours, theirs = _owner(reader, field, acting), _owner(reader, "stateToken", state)
-    is_one_run = ours.run_id is not None and ours.run_id == theirs.run_id
-    message = (
-        f"The two tokens belong to different {_apart(ours, theirs)}, so nothing was done. "
-        f"The {field} belongs to {_describe(ours)}; the stateToken belongs to {_describe(theirs)}."
-    )
-    next_call, hint = (
-        _within_one_run(keys, ours, theirs, operation, msgspec.to_builtins(request))
-        if is_one_run
-        else _between_runs(keys, ours)
-    )
-    return Fault(
-        TOKEN_SCOPE_MISMATCH,
-        message,
-        details={"session_id": acting.session_id, "belong_to": [_row(ours), _row(theirs)]},
-        hint=hint,
-        next_call=next_call,
-    )
-
-
-def _within_one_run(
-    keys: Keys, ours: _Owner, theirs: _Owner, operation: str, params: dict[str, Json]
-) -> tuple[NextCall, str]:
-    """An older stateToken beside a current ack is only superfluous; an ack that was overtaken is too old."""
-    assert ours.history is not None, "a run was found in its session"
-    assert ours.node is not None, "a run was found by its node"
-    alone = {name: value for name, value in params.items() if name != "stateToken"}
-    if steps_after(ours.history, ours.node.node_id):
-        call = NextCall(
-            operation="run.continue", params={"stateToken": mint_state_token_for(keys, theirs.claims)}
-        )
-        return (
-            call,
-            f"The step of the {ours.field} was finished before; the call offered here reads the other.",
-        )
-    if len(msgspec.json.encode(alone)) > OFFERED_CALL_BYTES:
-        alone = {ours.field: params[ours.field]}
-    hint = f"The {ours.field} alone is enough: make the call offered here, which leaves out the stateToken."
-    return NextCall(operation=operation, params=alone), hint
-
-
-def _between_runs(keys: Keys, ours: _Owner) -> tuple[NextCall, str]:
-    call = NextCall(operation="run.continue", params={"stateToken": mint_state_token_for(keys, ours.claims)})
-    hint = (
-        f"Decide which work you report. If it is that of the {ours.field}, send that token alone; the call "
-        "offered here shows its step. Otherwise take both tokens from the newest reply of the other run."
-    )
-    return call, hint
-
-
-def _owner(reader: EventReader, field: str, claims: Claims) -> _Owner:
-    try:
-        session = read_session(reader, claims.session_id)
-    except Fault:
-        session = None  # what cannot be read cannot be named; the call is refused either way
-    history = None if session is None else session.history
-    node = None if history is None else node_at(history, claims.node_tag)
-    if history is None or node is None:
-        return _Owner(field=field, claims=claims, history=history)
-    from handrail.projections.position import title_at  # noqa: PLC0415 - only a refusal names the work
-
-    workflow = load_pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
-    return _Owner(field=field, claims=claims, history=history, node=node, title=title_at(workflow, node))
-
-
-def _apart(ours: _Owner, theirs: _Owner) -> str:
-    if ours.claims.session_id != theirs.claims.session_id:
-        return "sessions"
-    return "steps" if ours.run_id == theirs.run_id else "runs"
-
-
-def _describe(owner: _Owner) -> str:
-    if owner.history is None or owner.node is None:
-        return f"session {owner.claims.session_id}"
-    run = owner.history.runs[owner.node.run_id]
-    step = f"step {quote(owner.title)}" if owner.title else "the end"
-    goal = f", goal {quote(run.seen['goal'])}" if run.seen.get("goal") else ""
-    return f"{step} of {run.workflow_id}{goal} (run {run.run_id}, session {owner.claims.session_id})"
-
-
-def _row(owner: _Owner) -> dict[str, Json]:
-    row: dict[str, Json] = {"argument": owner.field, "session_id": owner.claims.session_id}
-    if owner.history is not None and owner.node is not None:
-        run = owner.history.runs[owner.node.run_id]
-        row |= {
-            "run_id": run.run_id,
-            "workflow_id": run.workflow_id,
-            "goal": shorten(run.seen.get("goal", "")),
-            "step": shorten(owner.title),
-        }
-    return row
+            raise refuse_mixed_tokens(reader, keys, acting, state, operation, request)
 
 
 # The report
@@ -372,6 +257,26 @@ def _too_large(what: str, size: int) -> Fault:
     )
 
 
+MOST_GOAL_BYTES = 4_096
+"""A goal is stored whole; lists show its beginning."""
+Goal = Annotated[
+    str, msgspec.Meta(description="What the user wants; up to 4096 bytes.", max_length=MOST_GOAL_BYTES)
+]
+
+
+def check_goal_size(goal: str) -> str:
+    """The goal itself.
+
+    Raises Fault VALIDATION_ERROR where it is too long.
+    """
+    size = len(goal.encode("utf-8", "replace"))
+    if size > MOST_GOAL_BYTES:
+        expected = f"{MOST_GOAL_BYTES} bytes at most"
+        problem = {"param": "goal", "problem": f"{size} bytes", "expected": expected}
+        raise Fault(VALIDATION_ERROR, "The goal is too long.", details={"problems": [problem]})
+    return goal
+
+
 def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[str, Any]) -> None:
     """Refuse a frame or an example that came back unchanged: it is not a report.
 
@@ -391,47 +296,15 @@ def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[s
         raise _refuse(problems)
 
 
-def check_change(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:
-    """A change of context against the declared inputs.
+def check_change(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> None:
+    """A change of context against the declared inputs, and against whose values are in force.
 
     Raises Fault VALIDATION_ERROR with every problem.
     """
-    problems = check_context_change(workflow.inputs, delta)
+    problems = find_refused_values(history, workflow, node, work)
+    problems += check_context_change(workflow.inputs, work.context)
     if problems:
-        raise _refuse([input_row(problem) for problem in problems])
-    check_unsaved(workflow, delta)
-
-
-def check_unsaved(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:
-    """What an action saves comes from the action alone: a plan that was approved is the plan that is applied.
-
-    Raises Fault VALIDATION_ERROR.
-    """
-    if not delta:
-        return
-    leaves = leaves_of(workflow).values()
-    saved = {leaf.save_as: leaf.id for leaf in leaves if isinstance(leaf, Action) and leaf.is_own}
-    taken = sorted(name for name in delta if name in saved)
-    if taken:
-        expected = "no value: Handrail sets it when it runs the action"
-        raise _refuse(
-            [
-                {
-                    "param": f"context.{name}",
-                    "problem": f"is what the action {saved[name]} saves",
-                    "expected": expected,
-                }
-                for name in taken
-            ]
-        )
-
-
-def input_row(problem: InputProblem) -> dict[str, Json]:
-    return {
-        "param": f"context.{problem.key}",
-        "problem": problem.problem,
-        "expected": problem.expected[:400],
-    }
+        raise refuse_context(problems)
 
 
 def _refuse(problems: list[dict[str, Json]]) -> Fault:

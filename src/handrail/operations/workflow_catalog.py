@@ -8,7 +8,6 @@ from msgspec import UNSET
 from msgspec.structs import fields, replace
 
 from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
-from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Fault, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
@@ -22,11 +21,11 @@ from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiling.compilation import Compilation, Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.compiling.expand_templates import calls_routine
-from handrail.workflows.dialect.detection import is_foreign
-from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, edit_rows
+from handrail.workflows.reading.reader import Reading
+from handrail.workflows.spellings.spelling import decode_document
 
 
 def load_catalog(rt: Runtime, project: str) -> Catalog:
@@ -41,7 +40,7 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
     """
     named = [entry for entry in catalog.entries if entry.id == workflow_id]
     for entry in named:
-        source = read_checked(entry.content).workflow if entry.is_usable else None
+        source = read_entry(entry).workflow if entry.is_usable else None
         if source is not None:
             return entry, source
     broken = named or [entry for entry in catalog.entries if _claims_id(entry, workflow_id)]
@@ -101,8 +100,13 @@ def _claims_id(entry: CatalogEntry, workflow_id: str) -> bool:
     """Whether an unusable file, which is listed under its file name, was meant to have this id."""
     if entry.is_usable:
         return False
-    document = _document(entry.content)
+    document = decode_document(entry.content, entry.spelling, entry.decoded)
     return isinstance(document, dict) and document.get("id") == workflow_id
+
+
+def read_entry(entry: CatalogEntry) -> Reading:
+    """The file of an entry, read and checked."""
+    return read_checked(entry.content, entry.spelling, entry.decoded)
 
 
 def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
@@ -114,19 +118,17 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
             one.id: f"{one.problems[0].message} (contract file {one.source_ref})"
             for one in reversed(catalog.broken_contracts)
         },
-        routines=_routines(catalog, entry, wants_foreign=False) if needs_routines else (),
-        foreign_routines=_routines(catalog, entry, wants_foreign=True) if needs_routines else (),
-        is_foreign=_is_foreign(entry.content),
+        routines=_routines(catalog, entry) if needs_routines else (),
     )
     compilation = compile_workflow(source, surroundings)
     if compilation.pinned is not None:
-        compilation = _with_flow(source, compilation, is_foreign=surroundings.is_foreign)
+        compilation = _with_flow(source, compilation)
     if not compilation.problems:
         return compilation
-    return replace(compilation, problems=add_places(entry.content.decode(), compilation.problems))
+    return replace(compilation, problems=add_places(entry.content, compilation.problems, entry.spelling))
 
 
-def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: bool) -> Compilation:
+def _with_flow(source: SourceWorkflow, compilation: Compilation) -> Compilation:
     """What compiles is also held against what a run would meet."""
     assert compilation.pinned is not None, "only what compiles has a way through it"
     given = FlowFacts(
@@ -134,7 +136,6 @@ def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: 
         operations=frozenset(OPERATION_NAMES),
         parameters=_parameters_of,
         refused_values=_refused_values,
-        is_foreign=is_foreign,
     )
     found = check_flow(source, compilation.pinned.workflow, given)
     is_sound = all(problem.severity != "error" for problem in found)
@@ -165,7 +166,7 @@ def list_errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, 
     """
     if not entry.is_usable or entry.source_kind == "bundled":
         return ()
-    source = read_checked(entry.content).workflow
+    source = read_entry(entry).workflow
     if source is None:
         return ()
     problems = compile_entry(catalog, entry, source).problems
@@ -186,7 +187,7 @@ def problem_row(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _routines(catalog: Catalog, caller: CatalogEntry, *, wants_foreign: bool) -> tuple[SourceWorkflow, ...]:
+def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, ...]:
     """The routines a call may mean, bundled ones first.
 
     Files from elsewhere keep their routines beside them under reserved ids: those serve their neighbours.
@@ -197,25 +198,8 @@ def _routines(catalog: Catalog, caller: CatalogEntry, *, wants_foreign: bool) ->
         if entry.kind == "routine" and (entry.is_usable or entry.source_kind == caller.source_kind)
     ]
     ordered = sorted(held, key=lambda entry: entry.source_kind != "bundled")
-    readings = [
-        read_checked(entry.content).workflow
-        for entry in ordered
-        if _is_foreign(entry.content) == wants_foreign
-    ]
+    readings = [read_entry(entry).workflow for entry in ordered]
     return tuple(source for source in readings if source is not None)
-
-
-def _is_foreign(content: bytes) -> bool:
-    document = _document(content)
-    return isinstance(document, dict) and is_foreign(document)
-
-
-def _document(content: bytes) -> Any:
-    """The JSON of a file; None when it is none."""
-    try:
-        return decode_json(content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
-    except Fault:
-        return None
 
 
 def _invalid(entry: CatalogEntry) -> Fault:

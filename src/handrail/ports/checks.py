@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 import msgspec
+
+PRINTED = "-"
+"""In place of the path of a report: it is what the program prints."""
+STEERING = (
+    *("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONWARNINGS"),
+    *("NODE_OPTIONS", "NODE_PATH", "MAKEFLAGS", "GOFLAGS", "RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"),
+)
+"""Variables that steer a test runner from outside: what ran under them is another check."""
 
 
 class ProgramCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,6 +24,8 @@ class ProgramCall(msgspec.Struct, frozen=True, kw_only=True):
     """Where it starts: an absolute path inside the project."""
     project: str
     seconds: int
+    without: tuple[str, ...] = ()
+    """Variables of the environment that it does not get."""
 
 
 class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +40,8 @@ class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
     """Why there was no process."""
     duration_ms: int = 0
+    steering: dict[str, str] = {}
+    """Those of `STEERING` that it got."""
 
 
 class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +73,9 @@ class CheckPrograms(Protocol):
         over or `stop_reason` is a signal. A name is looked for on the absolute entries of PATH; a path is
         taken as it is typed, relative to the directory, if it stays in the project. Never raises.
         """
+
+    def find_trouble(self, project: str, argv: Sequence[str]) -> str:
+        """Why this program would not start in the project; empty: it is there."""
 
     def end_now(self) -> None:
         """End what runs, at once. For a process that is about to leave; never raises."""

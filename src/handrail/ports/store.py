@@ -33,6 +33,8 @@ class SessionCheck(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     bytes_read: int
     problems: tuple[StoreProblem, ...]
+    is_newer: bool = False
+    """A newer version wrote it: what is stored is sound, and this one cannot judge all of it."""
 
 
 class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +54,8 @@ class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that no collection removes, because they may be all that is left of a session."""
     half_removed: int = 0
     """Sessions that were removed, of which files are still there."""
+    newer: tuple[SessionId, ...] = ()
+    """Sessions that a newer version wrote."""
 
 
 class SessionUsage(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +91,11 @@ class SessionToRemove(msgspec.Struct, frozen=True, kw_only=True):
     session_id: SessionId
     head_digest: str
     bytes: int
+
+    @property
+    def version(self) -> str:
+        """Another one after every change, also of a session whose events cannot be read."""
+        return f"{self.head_digest} {self.bytes}"
 
 
 class RemovalPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -249,10 +258,11 @@ class StoreKeeper(Protocol):
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         """What the target lacks of these sessions, or of all; what cannot be copied says why."""
 
-    def copy_session(self, way: CopyWay, session_id: SessionId) -> SessionCopy:
-        """Bring the target up to date and compare it event by event; a repeat goes on where it stopped.
-        Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, SESSION_LOCKED, or STORE_TARGET_NOT_EMPTY
-        when the target holds other events under the same session id."""
+    def copy_session(self, way: CopyWay, session: SessionCopy) -> None:
+        """Bring the target up to date as planned and compare it event by event.
+        Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, SESSION_LOCKED, E_CONFLICT when the source or the
+        target is not as planned, or STORE_TARGET_NOT_EMPTY when the target holds other events under the same
+        session id."""
 
 
 class StoreProof(Protocol):

@@ -12,6 +12,7 @@ from handrail.contract.ids import (
     Confirmations,
     MaxEffect,
     ObservationKey,
+    ReportFormat,
     RiskPolicy,
     SourceKind,
 )
@@ -43,13 +44,18 @@ class WorkflowFile(msgspec.Struct, frozen=True, kw_only=True):
     """What to do about the trouble."""
     summary: bytes = b""
     """What the language room said about this content earlier; empty when nothing is remembered."""
+    decoded: bytes = b""
+    """The document of this content as JSON, where it came with the file; empty where it is read from it."""
 
 
 class WorkflowLibrary(Protocol):
     """Workflow files of every source: bundled, user, project, git, plugin; sorted by name within one."""
 
     def files(self, project: str) -> Sequence[WorkflowFile]:
-        """Every `*.json` found. What cannot be read, YAML too, is given without content, never left out."""
+        """Every workflow file found, in any spelling; Markdown is one if its front matter has an id.
+
+        What cannot be read is given without content, never left out.
+        """
 
     def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
         """What the file of that name holds right now, empty when it is gone; reads one file, writes nothing.
@@ -120,8 +126,8 @@ class ReportPlace(msgspec.Struct, frozen=True, kw_only=True):
     """The file in which a check's program counts its tests."""
 
     path: str
-    """Relative to the project."""
-    format: Literal["junit", "jest"]
+    """Relative to the project; `PRINTED`: what the program prints."""
+    format: ReportFormat
 
 
 class DeclaredCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +148,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     start_session: bool = False
     """Whether a session may begin without a run."""
     max_effect: MaxEffect = "dangerous"
+    idle_minutes: int = 60
+    """Without a commit for so long, a run under way is idle, and one that waits is stalled."""
     retention_days: int = 90
     kept_sessions: tuple[str, ...] = ()
     """Sessions that retention never removes."""

@@ -17,8 +17,6 @@ MOST_PLACES = 200
 """Places that one call looks at."""
 MOST_PLACE_BYTES = 5_000_000
 """Bytes of one file that a line or a quote is looked for in."""
-QUOTE_REACH = 3
-"""Lines above and below the named one in which a quoted text may stand."""
 MOST_FILES = 100_000
 """Files of a tree."""
 MOST_CONTENT_BYTES = 5_000_000
@@ -203,10 +201,11 @@ class Worktree(TreeLook, Protocol):
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
         """One answer per place, in the same order. Looks at the named paths and at nothing else.
 
-        Confined to the project: a path or link that leads out of it is `outside`, and is not opened. A
-        directory is `here` for line 0. Without a line, the quote may stand anywhere in the file. Only letters
-        and digits of a quote count, and an ellipsis stands for anything. A text that is no plain path but
-        holds the path of something that is there is `unreadable`.
+        Confined to the project: a path or link that leads out of it is `outside`, and is not opened. What
+        belongs to git or to Handrail is `unreadable`, there or not; so are lines of credentials and of files
+        of others. A directory is `here` for line 0. A quotation is compared at the named lines alone, code
+        as code and prose by its words, and a wrong one is answered without a note. A text that is no plain
+        path but holds the path of something that is there is `unreadable`.
         """
 
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:

@@ -12,10 +12,13 @@ import msgspec
 
 from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.redaction import redact_secrets, redact_shapes
-from handrail.engine.facts import excerpt
+from handrail.contract.wording import format_count
+from handrail.engine.ask import changed_context
+from handrail.engine.facts import excerpt, facts_at
 from handrail.engine.history import History, Node, attached_to, instance_of, kept_in_instance
+from handrail.engine.judge.actions import find_preview
 from handrail.engine.standing import standing_at
-from handrail.workflows.compiled import Choice, CompiledWorkflow
+from handrail.workflows.compiled import Action, Choice, CompiledWorkflow
 
 PROMPT_BYTES = 4_000
 REPORT_BYTES = 100_000
@@ -24,6 +27,8 @@ FORM_PROMPT_BYTES = 600
 FORM_REPORT_BYTES = 1_000
 MOST_ARTIFACTS = 5
 """Artifacts of the last attempt that a person is shown, each as far as there is room."""
+MOST_FILES = 50
+"""Files of a write that a person is shown by name."""
 _ABOUT_BYTES = 200
 """Of the description of one option."""
 
@@ -51,8 +56,14 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
         f"Step: {flatten_text(leaf.title)} ({flatten_text(leaf.id)})",
         fence_text(_cut(standing.prompt, room.prompt), "what the step asks of the agent"),
     ]
+    if isinstance(leaf, Action) and (writes := _describe_write(history, workflow, node, leaf)):
+        parts.append(writes)
     if isinstance(leaf, Choice):
         parts.append("\n".join(["The options:", *_options(leaf)]))
+    sets = changed_context(history, node)
+    if sets:
+        told = msgspec.json.encode(_redact(sets)).decode()
+        parts.append(fence_text(_cut(told, room.notes), "the values that it sets"))
     report = _last_report(history, node, room)
     parts.append(
         fence_text(report, "what the agent last reported for it")
@@ -60,6 +71,25 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
         else "The agent has reported nothing for it yet."
     )
     return redact_shapes("\n\n".join(parts))
+
+
+def _describe_write(history: History, workflow: CompiledWorkflow, node: Node, action: Action) -> str:
+    """What the preview of a write says: its files and how many edits, and not its digest."""
+    preview = facts_at(history, workflow, node.node_id).values.get(find_preview(workflow, action))
+    changes = preview.get("changes") if isinstance(preview, dict) else None
+    if not isinstance(preview, dict) or not isinstance(changes, list):
+        return ""
+    files = [flatten_text(str(one["file"])) for one in changes if isinstance(one, dict) and "file" in one]
+    more = len(files) - MOST_FILES
+    edits = f", {preview['edit_count']} edits" if isinstance(preview.get("edit_count"), int) else ""
+    rest = [f"- and {more} more"] if more > 0 else []
+    return "\n".join(
+        [
+            f"It writes {format_count(len(files), 'file')}{edits}:",
+            *(f"- {one}" for one in files[:MOST_FILES]),
+            *rest,
+        ]
+    )
 
 
 def _options(choice: Choice) -> list[str]:

@@ -1,35 +1,71 @@
-"""What a run proved: the claims on the way to a node, each once, and their sum. Pure.
+"""What a run proved: the claims on the way to a node, each once, and what they are worth. Pure.
 
-Only what was accepted counts. Where several checks are about one place, the worst of them decides, so that
-nothing is called verified that one of them could not see.
+Only what was accepted counts. Where several checks are about one place, the worst of them decides. There is
+no single number: that a command ran, that a file changed, that a person agreed and that a place exists are
+different things, and only the first three prove anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import assert_never
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, assert_never, get_args
 
 import msgspec
 
 from handrail.contract.ids import NodeId
+from handrail.engine.artifact_shapes import (
+    ASSESSMENT,
+    CAPABILITY_OBSERVATION,
+    GAP,
+    LOOP_CONTROL,
+    WORKFLOW_DIVERGENCE,
+)
+from handrail.engine.code_trees import find_tree
 from handrail.engine.events import (
     Claim,
     ConfirmationDoor,
     ConfirmationRecorded,
+    EvidenceCheck,
     EvidenceRecorded,
     EvidenceVerdict,
+    ReceiptRecorded,
 )
-from handrail.engine.history import History, Node, claims_at, way_to
+from handrail.engine.history import (
+    History,
+    Node,
+    attached_to,
+    claims_at,
+    confirmation_of,
+    list_receipts,
+    way_to,
+)
+from handrail.engine.receipts import ReceiptSource, compare_counts
 
 _NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
 _WORST_FIRST: tuple[EvidenceVerdict, ...] = ("contradicted", "stale", "missing", "unknown", "holds")
 
 
-class EvidenceSum(msgspec.Struct, frozen=True, kw_only=True):
-    """How many places of the reports were seen by somebody else than the agent."""
+_CONTROL = frozenset(
+    kind.replace("wr.", "wr.contracts.", 1)
+    for kind in (LOOP_CONTROL, ASSESSMENT, GAP, WORKFLOW_DIVERGENCE, CAPABILITY_OBSERVATION)
+)
+"""Contracts of what steers a run or discloses something: none of them claims anything."""
 
-    verified: int = 0
-    unverified: int = 0
+Level: TypeAlias = Literal["ran", "seen", "confirmed", "exists", "claimed"]
+Worth: TypeAlias = Literal["ran", "seen", "confirmed", "exists", "claimed", "contradicted", "stale"]
+PROOF: tuple[Level, ...] = ("ran", "seen", "confirmed")
+"""What may be shown in the word and the colour of proof, where it holds."""
+
+
+class EvidenceSum(msgspec.Struct, frozen=True, kw_only=True):
+    """The claims of the reports by what they are worth; each is counted once."""
+
+    ran: int = 0
+    seen: int = 0
+    confirmed: int = 0
+    exists: int = 0
+    claimed: int = 0
     contradicted: int = 0
     stale: int = 0
 
@@ -55,6 +91,7 @@ def list_claims(history: History, node_id: NodeId) -> list[PlacedClaim]:
         for at, node in enumerate(way)
         for told in [claims_at(history, node.node_id)]
         for claim in worst_of_each_place(_doubt(told, unseen) if unseen is not None and at < last else told)
+        if claim.contract_ref not in _CONTROL
     ]
     old = {ref for placed in found if placed.claim.verdict == "stale" for ref in placed.claim.refs}
     return [
@@ -89,12 +126,12 @@ def _doubt(claims: tuple[Claim, ...], look: EvidenceRecorded) -> tuple[Claim, ..
 
 
 def worst_of_each_place(claims: tuple[Claim, ...]) -> list[Claim]:
-    """One claim per place: the check that saw the least decides."""
+    """One claim per place: the check that saw the least decides; of those that hold, what proves most."""
     found: dict[tuple[str, str], Claim] = {}
     for claim in claims:
         place = (claim.contract_ref, claim.pointer)
         held = found.get(place)
-        if held is None or _rank(claim) < _rank(held):
+        if held is None or _weakness(claim) < _weakness(held):
             found[place] = claim
     return list(found.values())
 
@@ -106,13 +143,30 @@ def worst_claim(claims: tuple[Claim, ...]) -> Claim | None:
 
 def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
     """The sum at a node; None where no report could be checked."""
-    claims = list_claims(history, node_id)
+    claims = [placed.claim for placed in list_claims(history, node_id) if not _is_arrival(placed.claim)]
     if not claims:
         return None
-    counts = {"verified": 0, "unverified": 0, "contradicted": 0, "stale": 0}
-    for placed in claims:
-        counts[_standing_of(placed.claim)] += 1
-    return EvidenceSum(**counts)
+    found = Counter[str](map(worth_of, claims))
+    return EvidenceSum(**found)
+
+
+def _is_arrival(claim: Claim) -> bool:
+    """What came with commits of others, or was left by another branch: it is told, and nobody claims it."""
+    return claim.check == "changed_in_run" and claim.pointer.endswith("/-")
+
+
+def level_of(claim: Claim) -> Level:
+    """How it is known. What the world contradicts, or nobody saw, is the agent's word."""
+    if claim.verdict not in ("holds", "stale"):
+        return "claimed"
+    if claim.level == "observed":
+        return "seen" if claim.check == "changed_in_run" else "exists"
+    return claim.level
+
+
+def worth_of(claim: Claim) -> Worth:
+    """Under which word it counts."""
+    return claim.verdict if claim.verdict in ("contradicted", "stale") else level_of(claim)
 
 
 def is_contradicted(history: History, node_id: NodeId) -> bool:
@@ -138,23 +192,28 @@ def is_contradicted(history: History, node_id: NodeId) -> bool:
     return False
 
 
-def is_verified(evidence: EvidenceSum | None) -> bool:
-    """Whether somebody else than the agent has seen everything that was claimed."""
-    return (
-        evidence is not None and evidence.verified > 0 and evidence == EvidenceSum(verified=evidence.verified)
-    )
+def is_proven(evidence: Mapping[str, int]) -> bool:
+    """Whether all that was claimed ran, was seen to change, or was confirmed by a person."""
+    return any(evidence.values()) and not any(count for name, count in evidence.items() if name not in PROOF)
+
+
+WORTH_WORDS: dict[Worth, str] = {
+    "ran": "ran",
+    "seen": "seen changed",
+    "confirmed": "confirmed by a person",
+    "exists": "only that the place exists",
+    "claimed": "only the agent's word",
+    "contradicted": "contradicted",
+    "stale": "stale",
+}
 
 
 def describe_sum(evidence: EvidenceSum | None) -> str:
     """The sum in words; empty where there is none."""
     if evidence is None:
         return ""
-    parts = [
-        f"{evidence.verified} verified",
-        f"{evidence.unverified} unverified",
-        *([f"{evidence.contradicted} contradicted"] if evidence.contradicted else []),
-        *([f"{evidence.stale} stale"] if evidence.stale else []),
-    ]
+    counts = msgspec.structs.asdict(evidence)
+    parts = [f"{counts[name]} {words}" for name, words in WORTH_WORDS.items() if counts[name]]
     return "evidence: " + ", ".join(parts)
 
 
@@ -176,33 +235,148 @@ def is_from_elsewhere(history: History, node_id: NodeId) -> bool:
 
 def describe_level(claim: Claim) -> str:
     """How a claim is known, as people read it."""
-    match claim.verdict:
-        case "contradicted":
-            return f"contradicted: {claim.fact}"
-        case "stale":
-            return f"stale: {claim.fact}"
-        case "missing" | "unknown":
-            return f"well-formed, unverified{f': {claim.fact}' if claim.fact else ''}"
-        case "holds":
-            match claim.level:
-                case "claimed":
-                    return "well-formed, unverified"
-                case "observed":
-                    return "observed"
-                case "ran":
-                    return f"ran, {claim.fact}, on these files"
-                case "confirmed":
-                    return "confirmed by a person"
-                case never:
-                    assert_never(never)
+    worth = worth_of(claim)
+    words = WORTH_WORDS[worth]
+    match worth:
+        case "contradicted" | "stale" | "claimed":
+            return f"{words}: {claim.fact}" if claim.fact else words
+        case "ran":
+            return f"ran, {claim.fact}, on these files"
+        case "seen" | "confirmed" | "exists":
+            return words
         case never:
             assert_never(never)
 
 
-_DOORS: dict[ConfirmationDoor, str] = {
+# What rests on the agent's word alone, at the end
+
+MOST_NAMED = 5
+LONGEST_NAMED = 32
+ALL_CHECKED = "everything that can be checked was checked"
+_PROOFS: dict[EvidenceCheck, str] = {
+    "ran": "handrail check run",
+    "red_then_green": "handrail check run",
+    "person": "handrail run confirm",
+    "changed_in_run": "handrail code diff",
+    "path_exists": "a look at the files",
+    "place_exists": "a look at the files",
+}
+"""What would show it. What no check is about is nobody's to prove."""
+
+
+def describe_unproven(history: History, node_id: NodeId) -> str:
+    """What rests on the agent's word alone and need not; or that everything was checked."""
+    claims = [placed for placed in list_claims(history, node_id) if not _is_arrival(placed.claim)]
+    named: dict[str, str] = {}
+    for placed in claims:
+        if _could_be_proven(placed.claim):
+            named.setdefault(text_of(history, placed), _PROOFS[placed.claim.check])
+    if not named:
+        is_clear = not any(worth_of(placed.claim) in ("contradicted", "stale") for placed in claims)
+        return ALL_CHECKED if claims and is_clear and history.imported is None else ""
+    proofs: dict[str, list[str]] = {}
+    for text, proof in list(named.items())[:MOST_NAMED]:
+        proofs.setdefault(proof, []).append(_cut(text))
+    told = "; ".join(f"{', '.join(texts)} ({proof} would show it)" for proof, texts in proofs.items())
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    return f"only the agent's word: {told}{more}"
+
+
+def describe_fewer(history: History, node_id: NodeId) -> str:
+    """Of commands that counted tests: where fewer ran in the end than at the start, or more were skipped."""
+    counted: dict[tuple[str, str], list[ReceiptRecorded]] = {}
+    for held in list_receipts(history, history.nodes[node_id].run_id):
+        if held.fact.counts is not None:
+            counted.setdefault((held.fact.argv_digest, held.fact.directory), []).append(held.fact)
+    told = [(own[-1], compare_counts(own[0].counts, own[-1].counts)) for own in counted.values()]
+    return "; ".join(f"{_cut(one.check or ' '.join(one.argv))}: {fewer}" for one, fewer in told if fewer)
+
+
+def _could_be_proven(claim: Claim) -> bool:
+    is_planned = claim.check in ("path_exists", "place_exists") and claim.verdict == "missing"
+    return worth_of(claim) == "claimed" and claim.check in _PROOFS and not is_planned
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_NAMED else line[: LONGEST_NAMED - 1] + "…"
+
+
+def text_of(history: History, placed: PlacedClaim) -> str:
+    """What the report says at the place of a claim; of a report as a whole, its kind."""
+    claim = placed.claim
+    kept = [held.artifact for held in attached_to(history, placed.node_id).artifacts]
+    for artifact in sorted(kept, key=lambda one: one.contract_ref != claim.contract_ref):
+        found = _read_pointer(artifact.body, claim.pointer)
+        if isinstance(found, str):
+            return found
+    if claim.check == "person":
+        return "a person agreed"
+    return claim.contract_ref.rpartition(".")[2].replace("_", " ") or "the check of the step"
+
+
+def _read_pointer(body: Any, pointer: str) -> Any:
+    for name in pointer[1:].split("/"):
+        plain = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(body, list) and plain.isdigit() and int(plain) < len(body):
+            body = body[int(plain)]
+        elif isinstance(body, dict) and plain in body:
+            body = body[plain]
+        else:
+            return None
+    return body
+
+
+# Who says so, and of which files
+
+Door: TypeAlias = Literal[
+    "handrail", "companion", "hook", "agent", "account", "console", "terminal", "client"
+]
+_RECEIPT_DOORS: dict[ReceiptSource, Door] = {
+    "handrail": "handrail",
+    "companion": "companion",
+    "client_hook": "hook",
+}
+_PERSON_DOORS: dict[ConfirmationDoor, Door] = {
+    "terminal": "terminal",
+    "elicitation": "client",
+    "console": "console",
+    "account": "account",
+}
+
+
+def door_of(history: History, placed: PlacedClaim) -> Door:
+    """Through which door it came: the strongest of what it rests on."""
+    match level_of(placed.claim):
+        case "claimed":
+            return "agent"
+        case "confirmed":
+            said = _confirmed_before(history, placed.node_id)
+            return "agent" if said is None else _PERSON_DOORS[said.door]
+        case "ran":
+            receipt = _receipt_of(history, placed)
+            return "handrail" if receipt is None else _RECEIPT_DOORS[receipt.by]
+        case "seen" | "exists":
+            return "handrail"
+        case never:
+            assert_never(never)
+
+
+def files_of(history: History, placed: PlacedClaim) -> str:
+    """The commit that it is true of, or the tree where that has other files; empty: not known."""
+    receipt = _receipt_of(history, placed) if level_of(placed.claim) == "ran" else None
+    recorded = history.evidence.get(placed.node_id)
+    tree_id = receipt.tree_after if receipt is not None else recorded.tree if recorded is not None else ""
+    tree = find_tree(history, tree_id) if tree_id else None
+    is_clean = tree is not None and tree.fact.head and not tree.fact.listed
+    return tree.fact.head if tree is not None and is_clean else tree_id
+
+
+DOORS: dict[ConfirmationDoor, str] = {
     "terminal": "at a terminal",
-    "elicitation": "in the form of the client",
-    "console": "in the console",
+    "elicitation": "in the client's form",
+    "console": "in the Console",
+    "account": "with their account",
 }
 
 
@@ -210,14 +384,30 @@ def describe_answer(said: ConfirmationRecorded) -> str:
     """What a person answered, where, and under which account."""
     what = f"chose {said.option_id}" if said.option_id else f"{said.answer} it"
     note = f": {said.note}" if said.note else ""
-    return f"A person {what} {_DOORS[said.door]}, as {said.who}{note}"
+    return f"A person {what} {DOORS[said.door]}, as {said.who}{note}"
+
+
+def _weakness(claim: Claim) -> tuple[int, int]:
+    return _rank(claim), get_args(Level).index(level_of(claim))
 
 
 def _rank(claim: Claim) -> int:
     return _WORST_FIRST.index(claim.verdict)
 
 
-def _standing_of(claim: Claim) -> str:
-    if claim.verdict in ("contradicted", "stale"):
-        return claim.verdict
-    return "verified" if claim.verdict == "holds" and claim.level != "claimed" else "unverified"
+def _receipt_of(history: History, placed: PlacedClaim) -> ReceiptRecorded | None:
+    """The last receipt that a claim rests on."""
+    if not placed.claim.refs:
+        return None
+    run_id = history.nodes[placed.node_id].run_id
+    own: dict[str, ReceiptRecorded] = {
+        held.fact.receipt_id: held.fact for held in list_receipts(history, run_id)
+    }
+    return next((own[ref] for ref in reversed(placed.claim.refs) if ref in own), None)
+
+
+def _confirmed_before(history: History, node_id: NodeId) -> ConfirmationRecorded | None:
+    """A person answers at the step that is pending, which the accepted report left."""
+    parent = history.nodes[node_id].parent
+    found = None if parent is None else confirmation_of(history, parent)
+    return None if found is None else found.fact

@@ -118,6 +118,8 @@ def _operation(event: EventBody) -> str:
             return "run.close"
         case ConfirmationRecorded():
             return "run.confirm"
+        case GapRecorded():
+            return "session.settle_gap"
         case PreferencesChanged(operation=operation):
             return operation
         case _:
@@ -173,6 +175,8 @@ class _Walk:
             case ConfirmationRecorded(node_id=asked, door=door, who=who, answer=answer, option_id=option):
                 chosen = {"option": option} if option else {}
                 self._decide(f"{answer}.{index}", {"node": asked, "door": door, "who": who} | chosen)
+            case GapRecorded(node_id=at) as gap if at is not None:
+                self._settle(gap)
             case NodeCreated() as created if node_id is not None:
                 self._create(node_id, created, index)
             case AdvanceRecorded() as answered if node_id is not None:
@@ -214,6 +218,13 @@ class _Walk:
         self._is_closed = self._is_closed and created.node_kind == "checkpoint"
         if not self._is_aside(node_id):
             self._tip = node_id  # the newest node has the highest index: the preferred tip
+
+    def _settle(self, gap: GapRecorded) -> None:
+        """What a person settled is settled on every branch that has the gap."""
+        for lines in (self._lines, self._saved):
+            for node_id, line in lines.items():
+                if any(held.gap_id == gap.resolves_gap_id for held in line.gaps):
+                    lines[node_id] = msgspec.structs.replace(line, gaps=(*line.gaps, gap))
 
     def _is_aside(self, node_id: NodeId) -> bool:
         """A run does not continue at a checkpoint of a step that it has left."""

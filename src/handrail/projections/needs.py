@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from handrail.engine.events import Blocked
-from handrail.engine.history import Confirmation, History, confirmation_of
-from handrail.engine.navigate import leaves_of
-from handrail.engine.standing import INTENTS, situation_of, standing_at
+import msgspec
+
+from handrail.engine.ask import ask_about, blocked_at, describe_answer, weigh_answers
+from handrail.engine.history import History
+from handrail.engine.messages import TELL_AGENT, explain_gap, explain_to_person
+from handrail.engine.navigate import Running
+from handrail.engine.reasons import AskKind, wait_of
 from handrail.projections.overview import Graphs, Need
 from handrail.projections.run_graph import RunGraph, open_gaps
 from handrail.workflows.compiled import CompiledWorkflow
@@ -20,16 +23,11 @@ MOST_NEEDS = 20
 def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs: Graphs) -> tuple[Need, ...]:
     """What the runs of a session wait for; `workflows` are the pinned ones by hash."""
     found: list[Need] = []
-    refused = {
-        answer.to_node_id: answer.blocked
-        for answer in history.advances.values()
-        if answer.blocked is not None
-    }
     for graph in reversed(tuple(graphs.values())):
         if graph.status == "closed":
             continue
         workflow = workflows[history.runs[graph.run_id].workflow_hash]
-        waiting = _find_waiting(history, workflow, graph, refused.get(graph.preferred_tip))
+        waiting = _find_waiting(history, workflow, graph)
         found += [] if waiting is None else [waiting]
         critical = [gap for gap in open_gaps(history, graph.preferred_tip) if gap.severity == "critical"]
         if critical:
@@ -38,7 +36,7 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs
                     kind="gap",
                     run_id=graph.run_id,
                     node_id=graph.preferred_tip,
-                    why=critical[0].summary,
+                    why=explain_gap(critical[0]),
                     gap_id=critical[0].gap_id,
                     count=len(critical),
                 )
@@ -46,46 +44,53 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs
     return tuple(found[:MOST_NEEDS])
 
 
-def _find_waiting(
-    history: History, workflow: CompiledWorkflow, graph: RunGraph, blocked: Blocked | None
-) -> Need | None:
-    if graph.status not in ("in_progress", "blocked"):
-        return None
+def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph) -> Need | None:
+    """What the pending step waits for, whatever was saved at it since."""
     tip = history.nodes[graph.preferred_tip]
-    standing = standing_at(history, workflow, tip, "reply")
-    row = INTENTS[situation_of(standing, blocked, is_healthy=True)]
-    said = confirmation_of(history, tip.node_id)
-    is_answered = said is not None and said.fact.answer == "confirmed"
-    is_declined = said is not None and said.fact.answer == "declined" and said.fact.node_id == tip.node_id
-    if said is not None and is_declined:
-        return _declined(graph, leaves_of(workflow)[standing.leaf.id].title if standing.leaf else "", said)
-    is_asked = row.intent == "await_user_confirmation" and not is_answered
-    if row.kind != "blocked" and not is_asked:
+    if not isinstance(tip.state, Running):
         return None
-    title = "" if standing.leaf is None else leaves_of(workflow)[standing.leaf.id].title
-    first = blocked.blockers[0] if blocked is not None and blocked.blockers else None
-    return Need(
-        kind="person" if is_asked else "blocked",
+    ask = ask_about(history, workflow, tip)
+    word = weigh_answers(history, workflow, ask.attempt, ask.kind)
+    blocked = blocked_at(history, ask.attempt)
+    waits = [wait_of(blocker) for blocker in blocked.every_blocker] if blocked is not None else []
+    is_asked = ask.is_waiting and (blocked is None or any(one and one.kind == ask.kind for one in waits))
+    need = Need(
+        kind="person",
         run_id=graph.run_id,
         node_id=tip.node_id,
-        title=title,
-        why="The step asks a person to confirm it." if first is None else first.message,
-        fix="" if first is None else first.suggested_fix,
-        count=1 if blocked is None else len(blocked.every_blocker),
+        title=ask.leaf.title,
+        why=_ASKED[ask.kind],
+        asked=ask.kind,
+    )
+    if word.is_declined and word.answered is not None:
+        note = f": {word.answered.fact.note}" if word.answered.fact.note else ""
+        return msgspec.structs.replace(
+            need,
+            kind="blocked",
+            why=f"A person declined it{note}.",
+            fix=TELL_AGENT,
+        )
+    if word.is_given and word.answered is not None:
+        why = f"It is {describe_answer(word.answered.fact)}; the agent takes that up at its next call."
+        return msgspec.structs.replace(need, why=why, is_answered=True)
+    if blocked is None or not blocked.blockers:
+        return need if is_asked else None
+    first = explain_to_person(blocked.blockers[0], blocked.issues, ask.leaf.title)
+    return msgspec.structs.replace(
+        need,
+        kind="person" if is_asked else "blocked",
+        why=" ".join((first.why, *first.faults)),
+        fix=first.fix,
+        count=len(blocked.every_blocker),
     )
 
 
-def _declined(graph: RunGraph, title: str, said: Confirmation) -> Need:
-    """The person has answered: now the agent changes it, and needs their words for that."""
-    note = f": {said.fact.note}" if said.fact.note else ""
-    return Need(
-        kind="blocked",
-        run_id=graph.run_id,
-        node_id=graph.preferred_tip,
-        title=title,
-        why=f"A person declined it{note}.",
-        fix="Tell your agent what to change; it changes that and reports again.",
-    )
+_ASKED: dict[AskKind, str] = {
+    "confirm": "The step asks a person to confirm it.",
+    "choose": "The choice belongs to the user.",
+    "give": "Only the user can give what this step needs.",
+    "allow_write": "The step writes files and asks a person first.",
+}
 
 
 # What a person pastes into the chat of their agent. The session is named by its id: no token is in it.
@@ -106,12 +111,14 @@ def reply_to_need(session_id: str, need: Need) -> str:
     match need.kind:
         case "blocked":
             return f'{opening} The step "{need.title}" is blocked: {need.why} Settle that and report again.'
+        case "person" if need.is_answered:
+            return f'{opening} I have answered the step "{need.title}": read it again and go on.'
         case "person":
             return f'{opening} I have looked at the step "{need.title}"; report it again.'
         case "gap":
             settle = "Settle it, and record what settles it."
             return f"{opening} A critical gap is open ({need.gap_id}): {need.why} {settle}"
-        case "damaged":
+        case "damaged" | "newer":
             return ""
         case never:
             assert_never(never)

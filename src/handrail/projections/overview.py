@@ -6,10 +6,12 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
-from handrail.engine.facts import run_place, session_place
+from handrail.engine.facts import run_place, session_place, title_of_goal, told_at
 from handrail.engine.history import History, Node, path_to, way_to
-from handrail.engine.navigate import Running, step_key
+from handrail.engine.navigate import Running, leaf_at, step_key
+from handrail.engine.standing import progress_at
 from handrail.projections.run_graph import RunGraph, RunStatus, gaps_at, open_gaps, run_graph, run_graphs
+from handrail.workflows.compiled import CompiledWorkflow
 
 # Status, goal, and where each run stands
 
@@ -91,6 +93,13 @@ def session_status(history: History, graphs: Graphs | None = None) -> SessionSta
     return known[run_id].status
 
 
+def session_title(history: History) -> str:
+    """Its first goal: what a later run is for does not rename it."""
+    opened = "" if history.opening is None else history.opening.goal
+    goals = (run.seen.get("goal", "") for run in history.runs.values())
+    return title_of_goal(opened or next(filter(None, goals), ""))
+
+
 def imported_from(history: History) -> str:
     """The session that this one is a copy of; empty when it was begun in this store."""
     return "" if history.imported is None else history.imported.source_session_id
@@ -98,7 +107,7 @@ def imported_from(history: History) -> str:
 
 def last_notes(history: History, node_id: NodeId) -> str:
     """The newest notes on the way to a node."""
-    told = (history.notes.get(node.node_id) for node in reversed(way_to(history, node_id)))
+    told = (told_at(history, node.node_id) for node in reversed(way_to(history, node_id)))
     return next((notes.text for notes in told if notes is not None), "")
 
 
@@ -110,7 +119,7 @@ def pending_step(node: Node) -> str | None:
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
 
-NeedKind: TypeAlias = Literal["blocked", "person", "gap", "damaged"]
+NeedKind: TypeAlias = Literal["blocked", "person", "gap", "damaged", "newer"]
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -119,6 +128,8 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: NeedKind
     run_id: str = ""
     node_id: str = ""
+    since: str = ""
+    """When the run came there."""
     title: str = ""
     """Of the step."""
     why: str
@@ -126,6 +137,10 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     gap_id: str = ""
     count: int = 1
     """Reasons, or gaps; the first one is told."""
+    asked: str = ""
+    """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`."""
+    is_answered: bool = False
+    """A person answered, and the agent has not taken it up yet."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -140,6 +155,14 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     run_id: str = ""
     run_count: int = 0
     pending_step: str | None = None
+    pending_title: str = ""
+    """What follows up to `agent` is known only where the workflow can be read."""
+    workflow_name: str = ""
+    done: int = 0
+    at_least: int = 0
+    since: str = ""
+    """When it came to where it stands."""
+    agent: str = ""
     last_activity: str = ""
     imported_from: str = ""
     event_count: int = 0
@@ -161,7 +184,7 @@ def session_facts(history: History, health: str) -> SessionFacts:
     """The facts of a session with this health."""
     graphs = run_graphs(history)
     run_id = choose_run(history, graphs)
-    goal = history.observations.get("goal", "")
+    goal = session_title(history)
     if run_id is None:
         seen = history.observations
         return SessionFacts(
@@ -198,6 +221,27 @@ def session_facts(history: History, health: str) -> SessionFacts:
         gap_count=sum(len(gaps_at(history, graph.preferred_tip)) for graph in graphs.values()),
         open_gap_count=len(still_open),
         critical_gap_count=sum(gap.severity == "critical" for gap in still_open),
+    )
+
+
+def add_standing(
+    facts: SessionFacts, history: History, workflow: CompiledWorkflow, needs: Iterable[Need]
+) -> SessionFacts:
+    """The same facts with where the run at hand stands in its workflow, and what it waits for."""
+    run = history.runs[RunId(facts.run_id)]
+    tip = history.nodes[run_graph(history, run.run_id).preferred_tip]
+    progress = progress_at(workflow, tip)
+    return msgspec.structs.replace(
+        facts,
+        pending_title=leaf_at(workflow, tip.state).title if isinstance(tip.state, Running) else "",
+        workflow_name=workflow.name,
+        done=progress.done,
+        at_least=progress.at_least,
+        since=tip.at,
+        agent=run.agent,
+        needs=tuple(
+            msgspec.structs.replace(need, since=history.nodes[NodeId(need.node_id)].at) for need in needs
+        ),
     )
 
 

@@ -38,10 +38,10 @@ def _member_lines(members: dict[str, Any], depth: int) -> Iterator[Line]:
     for name, value in members.items():
         if isinstance(value, dict | list):
             if value:
-                yield depth, f"{_spoken(name)}:"
+                yield depth, f"{spell_name(name)}:"
                 yield from _value_lines(value, depth + 1)
         elif value not in (None, ""):
-            yield depth, f"{_spoken(name)}: {_scalar(value)}"
+            yield depth, f"{spell_name(name)}: {_scalar(value)}"
 
 
 def _value_lines(value: Any, depth: int) -> Iterator[Line]:
@@ -70,7 +70,7 @@ def _headline(members: dict[str, Any]) -> str:
     return (named or texts or [""])[0]
 
 
-def _spoken(name: str) -> str:
+def spell_name(name: str) -> str:
     """`exitStatus` → `Exit status`."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_-]+", " ", name).lower()
     return words[:1].upper() + words[1:]

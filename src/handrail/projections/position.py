@@ -15,7 +15,7 @@ from handrail.engine.history import (
     steps_after,
 )
 from handrail.engine.navigate import Running, leaf_at, step_key
-from handrail.projections.evidence import describe_sum_at
+from handrail.projections.evidence import describe_fewer, describe_sum_at, describe_unproven
 from handrail.projections.run_graph import RunStatus, completed_step, open_gaps, run_graph
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -69,6 +69,9 @@ def title_at(workflow: CompiledWorkflow, node: Node) -> str:
 # The line for the user when a run has ended
 
 
+_OF_EVIDENCE = (describe_sum_at, describe_fewer, describe_unproven)
+
+
 def closing_line(history: History, node_id: NodeId) -> str:
     """How the run ended: what was done, what did not run, what is left."""
     run = history.runs[history.nodes[node_id].run_id]
@@ -78,7 +81,7 @@ def closing_line(history: History, node_id: NodeId) -> str:
     parts = [
         f"{format_count(done, 'step')} done",
         *([f"{count_not_run(not_run)} skipped"] if not_run.total else []),
-        *filter(None, [describe_sum_at(history, node_id)]),
+        *filter(None, (tell(history, node_id) for tell in _OF_EVIDENCE)),
         *([f"{format_count(len(gaps), 'open gap')}, the first: {gaps[0].summary}"] if gaps else []),
     ]
     told = "; ".join(parts)

@@ -12,8 +12,9 @@ import msgspec
 
 from handrail.contract.disclosure.newest import FENCE_BYTES, encoded_size, take_newest, take_newest_rows
 from handrail.contract.ids import NodeId
+from handrail.engine.ask import describe_answer
 from handrail.engine.events import Blocked
-from handrail.engine.facts import facts_at
+from handrail.engine.facts import facts_at, told_at
 from handrail.engine.history import (
     History,
     Node,
@@ -25,13 +26,7 @@ from handrail.engine.history import (
     steps_after,
     way_to,
 )
-from handrail.engine.navigate import (
-    NO_ROUND_WORDS,
-    PassedBy,
-    Running,
-    leaves_of,
-    step_key,
-)
+from handrail.engine.navigate import NO_ROUND_WORDS, PassedBy, Running, leaves_of, step_key
 from handrail.engine.reply import (
     BranchSummary,
     PersonSaid,
@@ -142,6 +137,7 @@ def _said_at(history: History, node_id: NodeId) -> PersonSaid | None:
         at=said.at,
         note=fact.note,
         option_id=fact.option_id,
+        words=describe_answer(fact),
     )
 
 
@@ -280,7 +276,7 @@ def _nodes_with_notes(history: History, way: Sequence[Node]) -> list[tuple[Node,
     told = []
     is_retold = False  # whether notes of a blocked attempt here would be told again by what followed it
     for node in reversed(way):
-        notes = history.notes.get(node.node_id)
+        notes = told_at(history, node.node_id)
         is_left_out = node.parent is None or (node.kind == "blocked_attempt" and is_retold)
         if notes is not None and not is_left_out:
             told.append((node, notes.text + (TRUNCATION_MARK if notes.ref is not None else "")))
@@ -333,7 +329,7 @@ def _blocked_at(history: History, node: Node) -> Blocked | None:
 
 
 def _notes_text(history: History, node_id: NodeId) -> str:
-    notes = history.notes.get(node_id)
+    notes = told_at(history, node_id)
     return notes.text if notes else ""
 
 

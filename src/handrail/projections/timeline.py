@@ -124,7 +124,8 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
             node_id=node_id,
             step_id=_pending_at(history.nodes[node_id]),
         )
-        for node_id, said in tuple(history.confirmations.items())[-most:]
+        for node_id, answers in tuple(history.confirmations.items())[-most:]
+        for said in answers[-most:]
     ]
     entries += _receipts(history)[-most:]
     if history.imported is not None:

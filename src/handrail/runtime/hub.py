@@ -42,11 +42,9 @@ from handrail.contract.redaction import (
     redact_secrets,
     redact_shapes,
 )
-from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import make_prompt_json, make_readable_json
 from handrail.ports.process import CallNote
 from handrail.ports.workspace import Settings
-from handrail.runtime.misplaced_token import correct_call
 from handrail.runtime.operation import AckVerdict, Operation, StreamItem, effect_of, operation, shape_of
 from handrail.runtime.permission import (
     Caller,
@@ -122,6 +120,8 @@ def input_problems(
         if name in fields:
             meant[name] = value
             continue
+        from handrail.contract.suggest import find_nearest
+
         problem: dict[str, Json] = {"param": name[:80], "problem": "unknown name", "expected": sorted(fields)}
         near = [known for known in find_nearest(name, fields) if known not in params and known not in meant]
         if near:
@@ -402,6 +402,8 @@ def _catch_trouble(
             return failure_of_defect(defect, incident)
         case _Trouble(fault=fault):
             assert fault is not None, "trouble is a fault or a defect"
+            from handrail.runtime.misplaced_token import correct_call
+
             return _redact_failure(correct_call(failure_of(fault), name, params))
         case _:
             return done

@@ -94,7 +94,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     foresee: Callable[[Any, Any], object] | None = None
     """Of a creation: `(runtime, input)` raises the Fault that the creation would raise. Changes nothing."""
     errors: tuple[str, ...] = ()
-    """Catalogue codes it can answer with, beside those every operation shares."""
+    """Catalogue codes it can answer with, beside those that follow from its effect, fields and flags."""
 
 
 Verdict: TypeAlias = Literal["would_advance", "would_block", "would_save", "already_answered"]
@@ -172,6 +172,8 @@ MODULES = {
     "workflow.builtins": "handrail.operations.workflows.list_builtins",
     "workflow.schema": "handrail.operations.workflows.show_schema",
     "workflow.new": "handrail.operations.workflows.new_workflow",
+    "workflow.convert": "handrail.operations.workflows.convert_workflow",
+    "workflow.fmt": "handrail.operations.workflows.fmt_workflow",
     "workflow.save": "handrail.operations.workflows.save_workflow",
     "run.start": "handrail.operations.runs.start_run",
     "run.continue": "handrail.operations.runs.continue_run",
@@ -197,6 +199,7 @@ MODULES = {
     "session.resume": "handrail.operations.sessions.resume_session",
     "session.start": "handrail.operations.sessions.start_session",
     "session.gaps": "handrail.operations.sessions.list_gaps",
+    "session.settle_gap": "handrail.operations.sessions.settle_gap",
     "session.delete": "handrail.operations.sessions.delete_sessions",
     "preferences.show": "handrail.operations.sessions.show_preferences",
     "preferences.set": "handrail.operations.sessions.set_preferences",

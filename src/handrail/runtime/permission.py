@@ -191,7 +191,7 @@ def announce_process(rt: Runtime, transport: Literal["stdio", "http"], tools: tu
 
 
 def settings_or_defaults(rt: Runtime) -> Settings:
-    """The settings, or the defaults if they cannot be read: broken settings do not turn the audit off."""
+    """The settings, or the defaults if they cannot be read: broken ones stop neither the audit nor a read."""
     try:
         return rt.settings.of()
     except Fault:

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from handrail.ports.server import HttpClient
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Tree, TreeLook, Worktree
-    from handrail.runtime.upstreams import Upstreams
 
 
 # Defaults: what a runtime has unless a surface provides more
@@ -133,10 +132,6 @@ def no_updates() -> Updates:
         "This runtime does not know how it was installed.",
         hint="Run it on the command line.",
     )
-
-
-def no_upstreams() -> Upstreams | None:
-    return None
 
 
 def no_provenance() -> Provenance:
@@ -281,8 +276,6 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     installation: Callable[[], Installation] = no_installation
     clients: Callable[[], ClientFiles] = no_clients
     updates: Callable[[], Updates] = no_updates
-    upstreams: Callable[[], Upstreams | None] = no_upstreams
-    """Who is called over a network, and whether they answer; None: nobody is."""
     provenance: Callable[[], Provenance] = no_provenance
     check_programs: Callable[[], CheckPrograms] = no_check_programs
     mcp_processes: Callable[[], McpProcesses] = no_processes
@@ -292,6 +285,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """Where a person can be asked; servers have none."""
     can_ask: bool = False
     """The client of this call can show a person a form."""
+    client: str = ""
+    """What the program that calls names itself; empty: a command line."""
     is_at_console: bool = False
     """The call comes from a page of the Console, so an answer in it is that of a person."""
     is_served: bool = False

@@ -38,16 +38,16 @@ from handrail.contract.catalogue import (
     SESSION_NOT_FOUND,
     SESSION_NOT_HEALTHY,
     STORE_HISTORY_LOST,
+    STORE_UNSUPPORTED_VERSION,
     TOKEN_SESSION_LOCKED,
     TOKEN_UNKNOWN_NODE,
 )
 from handrail.contract.ids import BlobRef, SessionId, WorkflowHash, node_tag
 from handrail.contract.json.canonical import chain_digest
 from handrail.contract.outcome import Fault, NextCall, Notice
-from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
+from handrail.engine.events import NodeCreated, PlannedEvent, encode_event, is_newer
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
-from handrail.engine.history_cache import decode_history, encode_history
 from handrail.engine.reply import ReplyWarning, imported_warnings
 from handrail.ports.log import (
     Blob,
@@ -240,6 +240,8 @@ def commit(
             rt.commits.note(reads_back)
             grown = Session(history=extend(session.history, records), health=session.health)
             if _is_worth_remembering(session.history.head, grown.history.head):
+                from handrail.engine.history_cache import encode_history  # noqa: PLC0415 - only a long session
+
                 witness.hold.remember(encode_history(grown.history))
             return _keep_if_sound(rt.log, grown)
         case Conflict() | Replayed():
@@ -276,8 +278,12 @@ def _continues(history: History, tail: Loaded) -> bool:
 def _recall_history(reader: EventReader, session_id: SessionId) -> History | None:
     """What an earlier process folded, as far as the log still begins with it."""
     remembered = reader.recall(session_id)
-    history = None if remembered is None else decode_history(remembered.content)
-    if remembered is None or history is None or history.session_id != session_id:
+    if remembered is None:
+        return None
+    from handrail.engine.history_cache import decode_history  # noqa: PLC0415 - only a long session is kept
+
+    history = decode_history(remembered.content)
+    if history is None or history.session_id != session_id:
         return None
     is_same = (history.head, history.head_digest) == (remembered.head, remembered.digest)
     return history if is_same else None
@@ -470,6 +476,10 @@ def memory_of(reader: EventReader) -> HotLog | NoMemory:
 # A session whose log is not proven whole can be read and exported, but not continued.
 
 
+UPDATE = "Ask the user to update Handrail: handrail update."
+"""What helps with a session that a newer version wrote; nothing is wrong with it."""
+
+
 def is_sound(health: Health) -> bool:
     """Whether the whole log is proven; only then the session may go on."""
     return health.state == "healthy"
@@ -479,6 +489,11 @@ def describe_damage(session_id: SessionId, health: Health, event_count: int) -> 
     """One line for whoever reads the session; empty when it is sound."""
     if is_sound(health):
         return ""
+    if is_newer(health.state):
+        return (
+            "This session was written by a newer version of Handrail. Here its first "
+            f"{event_count} events can be read, and it cannot be continued. {UPDATE}"
+        )
     reason = f", {health.reason}" if health.reason else ""
     return (
         f"This session is damaged ({health.state}{reason}): its first {event_count} events are proven, "
@@ -503,7 +518,8 @@ def unsound_warnings(session_id: SessionId, health: Health, event_count: int) ->
     """The banner as a reply carries it; nothing when the session is sound."""
     if is_sound(health):
         return ()
-    details = {**_facts(session_id, health, event_count), "commands": list(list_repair_commands(session_id))}
+    commands = [] if is_newer(health.state) else list(list_repair_commands(session_id))
+    details = {**_facts(session_id, health, event_count), "commands": commands}
     message = describe_damage(session_id, health, event_count)
     return (ReplyWarning(code="SESSION_UNSOUND", message=message, details=details),)
 
@@ -519,6 +535,13 @@ def unsound_notices(session_id: SessionId, health: Health, event_count: int) -> 
 
 def refuse_unsound(session_id: SessionId, health: Health, event_count: int) -> Fault:
     """The refusal of whatever needs a session that is proven whole."""
+    if is_newer(health.state):
+        return Fault(
+            STORE_UNSUPPORTED_VERSION,
+            f"Session {session_id} was written by a newer version of Handrail.",
+            details={"found": health.detail},
+            hint=UPDATE,
+        )
     return Fault(
         SESSION_NOT_HEALTHY,
         f"Session {session_id} is readable only up to event {event_count}.",

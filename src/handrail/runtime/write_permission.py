@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -35,6 +35,8 @@ from handrail.contract.tokens.confirm import (
 from handrail.contract.tokens.workflow import CONFIRM
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
+
+_T = TypeVar("_T")
 
 GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous"})
 """Input fields, by wire name, that only say whether to preview or to write."""
@@ -105,7 +107,7 @@ class DryRun(Answer, frozen=True, kw_only=True):
     expires_at: str
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class Plan(msgspec.Struct, Generic[_T], frozen=True, kw_only=True):
     """A change as resolved right now: what it touches, and the version of each thing it relies on."""
 
     action: str
@@ -113,6 +115,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[str, ...]
     versions: dict[str, str]
     blast_radius: str
+    found: _T
+    """What was found: the write gets this and looks up nothing again, so it does what was checked."""
     obstacle: Fault | None = None
     """Why it cannot be done as things are."""
 
@@ -127,11 +131,13 @@ def preview_or_write(
     request: GatedInput,
     *,
     workspace: str,
-    resolve: Callable[[], Plan],
-    write: Callable[[Plan], Answer | Success],
+    resolve: Callable[[], Plan[_T]],
+    write: Callable[[_T], Answer | Success],
     wait: Callable[[], None] = _at_once,
 ) -> DryRun | Success:
-    """Show the preview with its token, or make the change. `write` checks the versions of the plan.
+    """Show the preview with its token, or make the change that the token was checked against.
+
+    `resolve` runs once. `write` gets what it found, and raises E_CONFLICT where that is no longer so.
 
     `wait` waits for other writers of the same things, and raises when that takes too long.
     Raises Fault E_USAGE, E_CONFIRMATION_REQUIRED, and E_CONFLICT with the reason; up to the claim nothing
@@ -164,8 +170,8 @@ def _write_confirmed(
     rt: Runtime,
     scope: ConfirmScope,
     token: str,
-    resolve: Callable[[], Plan],
-    write: Callable[[Plan], Answer | Success],
+    resolve: Callable[[], Plan[_T]],
+    write: Callable[[_T], Answer | Success],
     wait: Callable[[], None],
 ) -> Success:
     """The order matters: every refusal comes before the token is used up."""
@@ -180,7 +186,7 @@ def _write_confirmed(
     if claim.state == "already_used":
         raise refusal("already_used")
     check_expiry(read.claims, rt.clock.unix_seconds())
-    done = write(plan)
+    done = write(plan.found)
     made = done if isinstance(done, Success) else Success(data=msgspec.to_builtins(done))
     return _not_recorded(made, claim.reason) if claim.state == "not_recorded" else made
 
@@ -196,7 +202,7 @@ def _read(rt: Runtime, token: str) -> ReadConfirm:
         raise
 
 
-def _unchanged_plan(rt: Runtime, read: ReadConfirm, plan: Plan) -> Plan:
+def _unchanged_plan(rt: Runtime, read: ReadConfirm, plan: Plan[_T]) -> Plan[_T]:
     """The plan, if it is still what the dry run showed. If the token was used, that is the reason given."""
     try:
         check_targets(read.claims, list(plan.targets), plan.versions)
@@ -226,7 +232,7 @@ def _each_once(value: Json) -> Json:
     return list(dict.fromkeys(value)) if is_names else value
 
 
-def _show(rt: Runtime, scope: ConfirmScope, plan: Plan) -> DryRun:
+def _show(rt: Runtime, scope: ConfirmScope, plan: Plan[_T]) -> DryRun:
     if plan.obstacle is not None:
         raise plan.obstacle
     expires_at = rt.clock.unix_seconds() + LIFETIME_SECONDS

@@ -208,6 +208,7 @@ _AUDIT_LINE: Final = AuditLine(
 def _reads(sessions: list[SessionId], replies: list[dict[str, Json]]) -> Iterator[_Read]:
     """Every operation that reads, for each session if it takes one."""
     yield "session.list", {}
+    yield "session.needs", {}
     yield "store.du", {}
     for session_id in sessions:
         yield "session.show", {"sessionId": session_id}

@@ -13,7 +13,7 @@ from handrail.contract.ids import SourceKind
 from handrail.workflows.checking.whole_file import read_checked, read_checked_contract
 from handrail.workflows.compiled import Contract, InputSpec
 from handrail.workflows.compiling.shelf import ReadContract, read_contract
-from handrail.workflows.limits import IdStatus, WorkflowKind, id_status
+from handrail.workflows.limits import IdStatus, Spelling, WorkflowKind, id_status, spelling_of
 from handrail.workflows.problem import Problem, replace_value
 
 RESERVED_NAMESPACE = "wr."
@@ -43,6 +43,9 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
     source_kind: SourceKind
     source_ref: str
     content: bytes
+    spelling: Spelling = "json"
+    decoded: bytes = b""
+    """The document as JSON, where it came with the file."""
     tags: tuple[str, ...] = ()
     """Words by which the author wants it to be found."""
     inputs: dict[str, InputSpec] = {}
@@ -97,19 +100,26 @@ class FoundFile(Protocol):
     def remedy(self) -> str: ...
     @property
     def summary(self) -> bytes: ...
+    @property
+    def decoded(self) -> bytes: ...
 
 
 def build_catalog(files: Iterable[FoundFile]) -> Catalog:
-    """Settle names: `wr.*` is bundled only, and nothing shadows an id that an earlier file has."""
+    """Settle names: `wr.*` is bundled only, no file shadows one of an earlier source, none has a twin."""
     found = list(files)
+    read = [_entry(file) for file in found if file.holds == "workflow"]
+    twins: dict[tuple[str, str], list[CatalogEntry]] = {}
+    for entry in read:
+        if entry.is_usable:
+            twins.setdefault((_source_of(entry), entry.id), []).append(entry)
     entries: list[CatalogEntry] = []
     taken: dict[str, str] = {}
-    for file in found:
-        if file.holds == "workflow":
-            entry = _named(_entry(file), taken)
-            if entry.is_usable:
-                taken[entry.id] = f"{file.source_kind} {file.source_ref}"
-            entries.append(entry)
+    for one in read:
+        beside = [twin for twin in twins.get((_source_of(one), one.id), ()) if twin is not one]
+        entry = _named(one, taken, beside)
+        if entry.is_usable:
+            taken[entry.id] = f"{entry.source_kind} {entry.source_ref}"
+        entries.append(entry)
     ids = frozenset(entry.id for entry in entries)
     wanted = Counter(suggest_id(entry.id, entry.source_kind) for entry in entries if _is_legacy(entry))
     shared = frozenset(better for better, count in wanted.items() if count > 1)
@@ -119,9 +129,9 @@ def build_catalog(files: Iterable[FoundFile]) -> Catalog:
     return _with_contracts(catalog, [file for file in found if file.holds == "contract"])
 
 
-def summarise(content: bytes) -> Summary:
+def summarise(content: bytes, spelling: Spelling = "json", decoded: bytes = b"") -> Summary:
     """Read a file for a listing."""
-    reading = read_checked(content)
+    reading = read_checked(content, spelling, decoded)
     source = reading.workflow
     if source is None:
         return Summary(problems=reading.problems)
@@ -164,7 +174,12 @@ def catalog_order(entry: CatalogEntry) -> tuple[str, ...]:
 
 
 def _entry(file: FoundFile) -> CatalogEntry:
-    summary = _trouble(file) if file.trouble else _remembered(file) or summarise(file.content)
+    spelling = spelling_of(file.source_ref)
+    summary = (
+        _trouble(file)
+        if file.trouble
+        else _remembered(file) or summarise(file.content, spelling, file.decoded)
+    )
     name = file.source_ref.rsplit("/", 1)[-1]
     return CatalogEntry(
         id=summary.id or name,
@@ -174,6 +189,8 @@ def _entry(file: FoundFile) -> CatalogEntry:
         source_kind=file.source_kind,
         source_ref=file.source_ref,
         content=file.content,
+        spelling=spelling,
+        decoded=file.decoded,
         tags=summary.tags,
         inputs=summary.inputs,
         problems=summary.problems,
@@ -196,15 +213,21 @@ def _trouble(file: FoundFile) -> Summary:
     return Summary(problems=(problem,))
 
 
-def _named(entry: CatalogEntry, taken: dict[str, str]) -> CatalogEntry:
+def _source_of(entry: CatalogEntry) -> str:
+    """Which source an entry is of: a repository and a plugin are each their own."""
+    name = entry.source_ref.partition("/")[0] if entry.source_kind in ("git", "plugin") else ""
+    return f"{entry.source_kind} {name}"
+
+
+def _named(entry: CatalogEntry, taken: dict[str, str], twins: list[CatalogEntry]) -> CatalogEntry:
     """The entry; unusable if it may not have its name."""
-    problem = _name_problem(entry, taken) if entry.is_usable else None
+    problem = _name_problem(entry, taken, twins) if entry.is_usable else None
     if problem is None:
         return entry
     return msgspec.structs.replace(entry, is_usable=False, problems=(*entry.problems, problem))
 
 
-def _name_problem(entry: CatalogEntry, taken: dict[str, str]) -> Problem | None:
+def _name_problem(entry: CatalogEntry, taken: dict[str, str], twins: list[CatalogEntry]) -> Problem | None:
     if entry.id.startswith(RESERVED_NAMESPACE) and entry.source_kind != "bundled":
         return Problem(
             code="reserved_id",
@@ -215,6 +238,13 @@ def _name_problem(entry: CatalogEntry, taken: dict[str, str]) -> Problem | None:
         )
     if entry.id in taken:
         return _shadowed(entry.id, taken[entry.id])
+    if twins:
+        return Problem(
+            code="shadowed_id",
+            message=f"{entry.id} is the id of {twins[0].source_ref} too, so neither of them can be used.",
+            pointer="/id",
+            fix="Remove one of the files, or give one of them another id.",
+        )
     return None
 
 

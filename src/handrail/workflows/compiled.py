@@ -77,6 +77,8 @@ class InputSpec(Compiled, frozen=True, kw_only=True):
     implicit: bool = False
     counted_by: str = ""
     """Another value: while nobody sends this list, it is the numbers from 1 up to that one."""
+    from_goal: bool = False
+    """A start that does not give it fills it with the goal."""
 
 
 class Fragment(Compiled, frozen=True, kw_only=True):
@@ -351,7 +353,7 @@ class PathExists(EvidenceShape, frozen=True, kw_only=True, tag="path_exists"):
     where: dict[str, tuple[str, ...]] = {}
     """Only rows in which each of these members has one of these values."""
     is_told: bool = False
-    """What is told of the file (that it was read) cannot be seen: a path that is there stays unverified."""
+    """Of older contracts, and without an effect: that a path exists proves nothing that is said about it."""
     demand: Demand = "required"
 
 
@@ -363,7 +365,7 @@ class PlaceExists(EvidenceShape, frozen=True, kw_only=True, tag="place_exists"):
     line: str = ""
     quote: str = ""
     quoted_in: str = ""
-    """A member beside it that may quote the place: compared where it is nothing but a quotation."""
+    """A member beside it that may quote the place; still read, and never compared: it is prose."""
     demand: Demand = "required"
 
 

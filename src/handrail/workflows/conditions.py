@@ -4,7 +4,7 @@ This file says what they are, whether one holds, and how a reader sees it as a s
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -85,6 +85,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The current validated artifact of each kind."""
     loop_decisions: Mapping[str, str] = {}
     """By loop id, what its current iteration decided: continue or stop. Absent while nothing was decided."""
+    chosen: Mapping[str, Any] = {}
+    """What the options set that were taken on the way, whatever holds by now."""
+    assumed: Set[str] = frozenset()
+    """Names whose value is a default: nobody gave one."""
 
 
 def holds(condition: Condition, facts: Facts, loop_id: str = "", effort: Effort | None = None) -> bool:
@@ -107,6 +111,53 @@ def holds(condition: Condition, facts: Facts, loop_id: str = "", effort: Effort 
             return not holds(part, facts, loop_id, effort)
         case LoopControl(continue_when=wanted):
             return facts.loop_decisions.get(loop_id) == wanted
+        case never:
+            assert_never(never)
+
+
+def holds_by_options(
+    condition: Condition, facts: Facts, offered: Set[str], effort: Effort | None = None
+) -> bool:
+    """Whether a condition holds where nobody but an option speaks for the names that options set.
+
+    `offered` are these names. Where no option was taken, a comparison of such a name is undecided, and an
+    undecided one never makes the condition hold.
+    """
+    told = {**{name: value for name, value in facts.values.items() if "." not in name}, **facts.chosen}
+    values = {name: value for name, value in told.items() if value is not None or name not in facts.chosen}
+    known = Facts(values=values, artifacts=facts.artifacts, loop_decisions=facts.loop_decisions)
+    open_names = offered - facts.chosen.keys()
+    settled = _settle(condition, lambda one: one.input.partition(".")[0] in open_names, AlwaysFalse())
+    return holds(settled, known, "", effort)
+
+
+def is_ruled_out(condition: Condition, facts: Facts, loop_id: str = "") -> bool:
+    """Whether a condition fails by what somebody gave: no missing value and no default could make it hold."""
+
+    def is_open(one: Compare) -> bool:
+        if one.artifact:
+            return one.artifact not in facts.artifacts
+        return one.input.partition(".")[0] in facts.assumed or value_of(one, facts) is MISSING
+
+    return not holds(_settle(condition, is_open, AlwaysTrue()), facts, loop_id)
+
+
+def _settle(
+    condition: Condition, undecided: Callable[[Compare], bool], against: AlwaysTrue | AlwaysFalse
+) -> Condition:
+    """The condition with each undecided comparison replaced by one answer, turned around under a `not`."""
+    match condition:
+        case Compare():
+            return against if undecided(condition) else condition
+        case And(of=parts):
+            return And(of=tuple(_settle(part, undecided, against) for part in parts))
+        case Or(of=parts):
+            return Or(of=tuple(_settle(part, undecided, against) for part in parts))
+        case Not(of=part):
+            opposite = AlwaysFalse() if isinstance(against, AlwaysTrue) else AlwaysTrue()
+            return Not(of=_settle(part, undecided, opposite))
+        case AlwaysTrue() | AlwaysFalse() | LoopControl():
+            return condition
         case never:
             assert_never(never)
 
@@ -174,11 +225,30 @@ PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}")
 
 
 def named_value(values: Mapping[str, Any], name: str) -> Any:
-    """A value by its name or, dotted, a member of one; MISSING when there is none."""
+    """A value by its name or, dotted, a member of one; MISSING when there is none.
+
+    A key with a dot is in no log but one of an older version, whose runs go on as they began.
+    """
     if name in values:
         return values[name]
     head, _, rest = name.partition(".")
     return _member(values.get(head, MISSING), rest)
+
+
+def nest_values(named: Mapping[str, Any]) -> dict[str, Any]:
+    """The objects in which these names, dotted or plain, have their values; what is MISSING is left out."""
+    nested: dict[str, Any] = {}
+    for path, value in sorted(named.items()):
+        if value is MISSING:
+            continue
+        *outer, last = path.split(".")
+        place = nested
+        for name in outer:
+            inside = place.get(name)
+            place[name] = dict(inside) if isinstance(inside, dict) else {}
+            place = place[name]
+        place[last] = value
+    return nested
 
 
 def _member(value: Any, path: str) -> Any:

@@ -13,6 +13,9 @@ from handrail.contract.wording import quote
 MAX_SOURCE_BYTES = 1_000_000
 MAX_JSON_DEPTH = 64
 """Arrays and objects inside each other in one source file."""
+MAX_YAML_BYTES = 256_000
+"""Of a YAML file, or of one YAML part of a Markdown file: its parser is slower than that of JSON."""
+MAX_YAML_VALUES = 20_000
 MAX_PROBLEMS = 200
 """Problems listed for one file; a last one says that there are more."""
 
@@ -29,7 +32,6 @@ MOST_ACTIONS = 25
 
 MAX_PROMPT_BYTES = 32_768
 """Of one step, authored and rendered."""
-MAX_REF_BYTES = 4_096
 MAX_CONTRACT_SCHEMA_BYTES = 16_384
 
 MAX_WORKFLOW_ID_CHARACTERS = 128
@@ -89,44 +91,64 @@ MAX_TRIED_COMPARISONS = 500_000
 # File names: one rule for every reader of folders
 
 FileKind: TypeAlias = Literal["workflow", "contract", "misnamed", ""]
+Spelling: TypeAlias = Literal["json", "yaml", "md"]
 
+SPELLINGS: dict[str, Spelling] = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".md": "md"}
+"""By the ending of a workflow file."""
 CONTRACT_FOLDER = "contracts"
 _ENDING = ".json"
 _LIKE_JSON = (".jsonc", ".json5")
-_YAML = (".yaml", ".yml")
 _SETTINGS = (".handrail", "config.json")
+
+
+def spelling_of(name: str, content: bytes = b"") -> Spelling:
+    """The spelling that a file name says; of a name that says none, what the content looks like."""
+    known = SPELLINGS.get(_ending(name).lower())
+    if known is None:
+        return "md" if content.startswith(b"---") else "json"
+    return known
+
+
+def strip_ending(name: str) -> str:
+    """A file name without the ending that says its spelling."""
+    ending = _ending(name)
+    return name.removesuffix(ending) if ending in SPELLINGS else name
 
 
 def file_kind(path: str) -> FileKind:
     """A workflow, a contract, something that is meant to be one, or nothing of ours.
 
-    A file directly in a folder `contracts`, or anywhere below `.handrail/contracts`, is a contract. A file
-    with an ending such as .JSON, .jsonc or .yaml is reported as misnamed, because its author would miss it.
-    The project's settings are neither.
+    A file directly in a folder `contracts`, or anywhere below `.handrail/contracts`, is a contract, which is
+    JSON. A file with an ending such as .JSON, .jsonc or .Yaml is reported as misnamed, because its author
+    would miss it. The project's settings are neither.
     """
     *folders, name = path.replace("\\", "/").split("/")
-    if explain_misnaming(name) is not None:
+    if explain_misnaming(path) is not None:
         return "misnamed"
-    if not name.endswith(_ENDING) or (*folders[-1:], name) == _SETTINGS:
+    ending = _ending(name)
+    if ending not in SPELLINGS or (*folders[-1:], name) == _SETTINGS:
         return ""
-    is_below = (_SETTINGS[0], CONTRACT_FOLDER) in pairwise(folders)
-    return "contract" if folders[-1:] == [CONTRACT_FOLDER] or is_below else "workflow"
+    if ending != _ENDING and (name.startswith(".") or _is_contract(path)):
+        return ""  # another tool's, or a page about contracts
+    return "contract" if _is_contract(path) else "workflow"
 
 
 def explain_misnaming(path: str) -> tuple[str, str] | None:
     """Explain why a file is not found under its name, and what to do; None if the name is fine."""
     name = path.replace("\\", "/").rpartition("/")[2]
-    stem, dot, ending = name.rpartition(".")
-    folded = f"{dot}{ending}".lower()
+    ending = _ending(name)
+    folded = ending.lower()
+    stem = name.removesuffix(ending)
     wanted = quote(f"{stem}{_ENDING}")
-    if name.startswith(".") or name.endswith(_ENDING):
-        return None  # a hidden file is another tool's
-    if folded in _YAML:
-        fix = f"Write the same as JSON into {wanted}, and remove this file."
-        return f"{quote(name)} is YAML; workflow files are JSON.", fix
-    why = f"{quote(name)} is not read: only names that end in {_ENDING} are."
-    if folded == _ENDING:
-        return why, f"Rename it to {wanted}."
+    if name.startswith(".") or ending == _ENDING or folded == ".md":
+        return None  # a hidden file is another tool's, and most Markdown is no workflow
+    if SPELLINGS.get(folded) == "yaml" and _is_contract(path):
+        return f"{quote(name)} is YAML; contracts are JSON.", f"Write the same as JSON into {wanted}."
+    if ending in SPELLINGS:
+        return None
+    why = f"{quote(name)} is not read: only names that end in {', '.join(SPELLINGS)} are."
+    if folded in SPELLINGS:
+        return why, f"Rename it to {quote(stem + folded)}."
     if folded in _LIKE_JSON:
         return why, f"Rename it to {wanted}, and take out comments and trailing commas."
     return None
@@ -135,6 +157,18 @@ def explain_misnaming(path: str) -> tuple[str, str] | None:
 def kind_if_renamed(path: str) -> FileKind:
     """What a file would be if its name were right."""
     return file_kind(f"{path.rpartition('.')[0]}{_ENDING}" if explain_misnaming(path) else path)
+
+
+def _ending(path: str) -> str:
+    _, dot, ending = path.rpartition("/")[2].rpartition(".")
+    return f"{dot}{ending}"
+
+
+def _is_contract(path: str) -> bool:
+    """Whether a file of this path would be a contract."""
+    folders = path.replace("\\", "/").split("/")[:-1]
+    is_below = (_SETTINGS[0], CONTRACT_FOLDER) in pairwise(folders)
+    return folders[-1:] == [CONTRACT_FOLDER] or is_below
 
 
 def is_looked_into(folder: str) -> bool:

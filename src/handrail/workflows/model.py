@@ -221,3 +221,9 @@ class SourceWorkflow(Authored, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     extra: dict[str, Any] = {}
     """Keys of the other dialect that mean nothing here: kept and reported, never fatal, not in the hash."""
+    has_open_names: bool = False
+    """Whether it may name what exists only where it came from, as a translated file does.
+
+    Then an unknown id is a warning and has a stand-in, a run asks for what nothing declares, arguments stand
+    in single braces, and no edit of this document fits the author's file.
+    """

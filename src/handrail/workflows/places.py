@@ -1,23 +1,23 @@
-"""Where in a JSON text a pointer leads: line and column, both from 1, the column in characters. Pure.
+"""Where in a file a pointer leads: line and column, both from 1, the column in characters. Pure.
 
-Nothing here runs unless a problem is shown. The text is scanned once, from the front. What is missing or
-broken gets the place of the nearest value around it.
+Nothing here runs unless a problem is shown. JSON is scanned once, from the front; the readers of the other
+spellings say where everything stands. What is missing or broken gets the place of the nearest value
+around it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from json import loads
-from typing import TypeAlias
 
 import msgspec
 
 from handrail.contract.json.places import CLOSING, OPENING, PART, escape_key, find_place
 from handrail.contract.json.trouble import find_syntax_trouble
+from handrail.workflows.limits import Spelling
 from handrail.workflows.problem import NO_EDIT, Edit, Problem, rewrite_text
-
-Place: TypeAlias = tuple[int, int]
-"""Line and column."""
+from handrail.workflows.spellings.decoded import Decoded, Place
+from handrail.workflows.spellings.spelling import decode_spelled
 
 _KEY_PROBLEMS = frozenset({"unknown_key", "bad_name"})
 """Problems with a key itself: the place of the key is shown, not that of its value."""
@@ -37,16 +37,44 @@ def locate_keys(text: str, pointers: Iterable[str]) -> dict[str, Place]:
     return {pointer: find_place(text, _key_offset(root, pointer)) for pointer in asked}
 
 
-def add_places(text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems with line and column, in the order of the text."""
+def add_places(
+    content: bytes, problems: Iterable[Problem], spelling: Spelling = "json"
+) -> tuple[Problem, ...]:
+    """The problems of a readable text with line and column, in the order of the text."""
     listed = list(problems)
-    root = _scan(text, [problem.pointer for problem in listed])
-    placed = []
-    for problem in listed:
-        offset_of = _key_offset if problem.code in _KEY_PROBLEMS else _value_offset
-        line, column = find_place(text, offset_of(root, problem.pointer))
-        placed.append(msgspec.structs.replace(problem, line=line, column=column))
+    found = (
+        _json_places(content.decode(), listed)
+        if spelling == "json"
+        else _known_places(decode_spelled(content, spelling), listed)
+    )
+    placed = [
+        msgspec.structs.replace(problem, line=line, column=column)
+        for problem, (line, column) in zip(listed, found, strict=True)
+    ]
     return tuple(sorted(placed, key=lambda problem: (problem.line, problem.column)))
+
+
+def _json_places(text: str, problems: list[Problem]) -> list[Place]:
+    root = _scan(text, [problem.pointer for problem in problems])
+    return [
+        find_place(
+            text, (_key_offset if problem.code in _KEY_PROBLEMS else _value_offset)(root, problem.pointer)
+        )
+        for problem in problems
+    ]
+
+
+def _known_places(decoded: Decoded, problems: list[Problem]) -> list[Place]:
+    return [_known_place(decoded, problem) for problem in problems]
+
+
+def _known_place(decoded: Decoded, problem: Problem) -> Place:
+    pointer = problem.pointer
+    if problem.code in _KEY_PROBLEMS and pointer in decoded.keys:
+        return decoded.keys[pointer]
+    while pointer and pointer not in decoded.values:
+        pointer = pointer.rpartition("/")[0]
+    return decoded.values.get(pointer, (1, 1))
 
 
 def locate_depth(text: str, limit: int) -> Place:

@@ -5,6 +5,7 @@ A problem has an edit only if it is certain what was meant; advice that leaves a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -34,6 +35,11 @@ class EditOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 Edit: TypeAlias = tuple[EditOperation, ...]
 NO_EDIT: Edit = ()
+
+
+def drop_edits(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems of a translation: an edit of it says nothing about the file that the author has."""
+    return tuple(msgspec.structs.replace(one, edit=NO_EDIT) if one.edit else one for one in problems)
 
 
 def replace_value(pointer: str, value: Json) -> Edit:

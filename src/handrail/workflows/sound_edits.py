@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from handrail.contract.json.places import unescape_key
-from handrail.contract.json.strict import decode_json
-from handrail.contract.outcome import Fault, Json
-from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
+from handrail.contract.outcome import Json
 from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem
 
 _MOST_TRIALS = 20
@@ -27,23 +25,22 @@ _OF_THE_HOLDER = frozenset({"missing_key", "duplicate_id", "bad_value"})
 Judge = Callable[[bytes], Iterable[Problem]]
 
 
-def keep_sound_edits(content: bytes, problems: Iterable[Problem], judge: Judge) -> tuple[Problem, ...]:
+def keep_sound_edits(
+    document: Json, size: int, problems: Iterable[Problem], judge: Judge
+) -> tuple[Problem, ...]:
     """The problems of a file, with those edits that can all be applied in this order.
 
-    `judge` says what is wrong with a file; it must not call this function.
+    `document` is what the file holds, None if it cannot be read, and `size` its bytes. `judge` says what is
+    wrong with a JSON file; it must not call this function.
     """
     told = _apart(tuple(problems))
     edited = [one for one in told if _is_patch(one.edit)]
-    if not edited:
-        return told
-    try:
-        document = decode_json(content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
-    except Fault:
+    if not edited or document is None:
         return told
     known = {_key(one) for one in told}
     if _is_sound(document, [one.edit for one in edited], known, judge):
         return told
-    most = _FEW_TRIALS if len(content) > _LARGE_BYTES else _MOST_TRIALS
+    most = _FEW_TRIALS if size > _LARGE_BYTES else _MOST_TRIALS
     sound = {_key(one) for one in edited[:most] if _is_sound(document, [one.edit], known, judge)}
     return tuple(
         _without_edit(one) if _is_patch(one.edit) and _key(one) not in sound else one for one in told

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from handrail.code_tools.facts.model import FileFacts, ReadFile, Unreadable
 from handrail.code_tools.languages.reading import MAX_BYTES, read_facts
 
+pytestmark = pytest.mark.thorough
+
 PATHS = ["a.js", "a.jsx", "a.ts", "a.tsx", "a.d.ts"]
 DEEP = 5_000
 SOURCE = """

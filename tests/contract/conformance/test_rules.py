@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.contract.conformance.report import Advisory, SchemaError
 from handrail.contract.conformance.rules import (
+    Advisory,
     Either,
     Items,
     Members,
     Null,
     Rule,
+    SchemaError,
     Text,
     Truth,
     Whole,

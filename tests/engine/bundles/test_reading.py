@@ -75,6 +75,7 @@ def _code_of(text: str) -> str:
 INFORMATIONAL = {("exportedAt",), ("producer", "name"), ("producer", "version")}
 
 
+@pytest.mark.thorough
 def test_no_value_of_a_bundle_can_be_changed_unseen() -> None:
     """Every scalar of the document is changed in turn; only who wrote it and when is free."""
     places = [path for path in _scalars(rich_bundle()) if path not in INFORMATIONAL]

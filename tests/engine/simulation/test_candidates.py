@@ -8,7 +8,6 @@ import pytest
 
 from handrail.engine.judge.artifacts import check_start_context
 from handrail.engine.simulation.candidates import (
-    build_context,
     flip_condition,
     input_paths,
     list_starts,
@@ -27,6 +26,7 @@ from handrail.workflows.conditions import (
     Or,
     comparisons,
     holds,
+    nest_values,
 )
 from tests.engine.written_log import step, workflow_of
 
@@ -163,7 +163,7 @@ def test_items_of_nested_loops_are_arrays_themselves() -> None:
 
 
 def test_a_path_becomes_nested_objects() -> None:
-    assert build_context({"a.b.c": 1, "a.d": 2, "e": MISSING, "f": []}) == {
+    assert nest_values({"a.b.c": 1, "a.d": 2, "e": MISSING, "f": []}) == {
         "a": {"b": {"c": 1}, "d": 2},
         "f": [],
     }
@@ -172,7 +172,7 @@ def test_a_path_becomes_nested_objects() -> None:
 def test_building_a_context_changes_no_value_it_was_given() -> None:
     base: dict[str, Any] = {"kept": 1}
 
-    build_context({"a": base, "a.b": 2})
+    nest_values({"a": base, "a.b": 2})
 
     assert base == {"kept": 1}
 

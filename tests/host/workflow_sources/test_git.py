@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 
@@ -80,7 +81,7 @@ def test_a_file_under_a_name_that_is_not_looked_for_is_told(repository: str, hom
     files = read_git_files(GitSource(path=repository, ref=commit, directory="more"), home, ENVIRONMENT)
 
     assert trouble(files) == (
-        '"plain.JSON" is not read: only names that end in .json are.',
+        '"plain.JSON" is not read: only names that end in .json, .yaml, .yml, .md are.',
         'Rename it to "plain.json".',
     )
 
@@ -127,7 +128,7 @@ def test_a_repository_with_an_address_is_not_fetched_but_told_how(home: str) -> 
     message, remedy = trouble(read_git_files(source, home, ENVIRONMENT))
 
     assert message.endswith("is not fetched yet; nothing is fetched unasked.")
-    place = clone_directory(home, source.url)
+    place = shlex.quote(clone_directory(home, source.url))
     assert remedy == f"""Fetch it: git clone --bare -- 'https://example.org/it'"'"'s/flows.git' {place}"""
     assert not os.path.exists(home)
 
@@ -153,7 +154,7 @@ def test_a_commit_that_is_not_there_is_told_with_the_command_that_fetches_it(
     message, remedy = trouble(read_git_files(GitSource(url=url, ref="b" * 40), home, ENVIRONMENT))
 
     assert message == "The commit bbbbbbbbbbbb is not in the repository, or git cannot read it."
-    assert remedy == f"Fetch it: git -C {place} fetch origin {'b' * 40}"
+    assert remedy == f"Fetch it: git -C {shlex.quote(place)} fetch origin {'b' * 40}"
 
 
 def test_what_is_no_repository_or_no_directory_is_told(repository: str, home: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -41,9 +42,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """How many files were read since the last question."""
     contents: list[bytes] = []
 
-    def counted(content: bytes) -> Summary:
+    def counted(content: bytes, *form: Any) -> Summary:
         contents.append(content)
-        return summarise(content)
+        return summarise(content, *form)
 
     def since() -> int:
         count = len(contents)

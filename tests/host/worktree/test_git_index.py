@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.git_index import read_index
 from handrail.host.worktree.repository import Repository
 from tests.host.worktree.project import ENVIRONMENT, commit, make_project, write
@@ -24,7 +25,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def check(root: Path) -> None:
-    repository = Repository(str(root), ENVIRONMENT, 60)
+    repository = Repository(Bounds(str(root), ""), ENVIRONMENT, 60)
     read = read_index(str(root / ".git" / "index"), "sha1")
 
     assert read is not None

@@ -51,6 +51,7 @@ def name_of(trick: GitTrick) -> str:
     return trick.name
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.code.looking-runs-nothing")
 @pytest.mark.parametrize("trick", GIT_TRICKS, ids=name_of)
 def test_no_configuration_of_the_repository_starts_a_program(

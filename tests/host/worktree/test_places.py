@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from handrail.host.worktree import places
+from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.places import see_places
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, UnseenWorktree
 from tests.host.worktree.project import write
@@ -27,7 +28,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def check(root: Path, state: str, path: str, line: int = 0, quote: str = "") -> None:
-    (seen,) = see_places(str(root), [PlaceAsked(path=path, line=line, quote=quote)])
+    (seen,) = see_places(Bounds(str(root), ""), [PlaceAsked(path=path, line=line, quote=quote)])
     assert (seen.state, seen.path, seen.line) == (state, path, line), seen
 
 
@@ -65,9 +66,17 @@ def test_an_absolute_path_inside_the_project_is_here(root: Path) -> None:
         (6, "", "here"),
         (7, "", "line_missing"),
         (5, "return sum(rows)", "here"),
-        (2, "return sum(rows)", "here"),
-        (1, "return sum(rows)", "quote_missing"),
-        (0, "return sum(rows)", "here"),
+        (5, "5: return sum( rows )", "here"),
+        (5, "sum(rows)", "here"),
+        (5, "su", "quote_missing"),
+        (5, "return sum(row", "quote_missing"),
+        (5, "return sum[rows]", "quote_missing"),
+        (4, "return sum(rows)", "quote_missing"),
+        (6, "return sum(rows)", "quote_missing"),
+        (0, "return sum(rows)", "unreadable"),
+        (6, "The End!", "here"),
+        (5, "Return sum(rows)", "quote_missing"),
+        (4, "def total(…):\n…sum(rows)", "here"),
         (4, "def total(rows):\n    return sum(rows)", "here"),
         (5, "return max(rows)", "quote_missing"),
         (0, "  \n ", "here"),
@@ -90,7 +99,7 @@ def test_a_file_over_the_limit_is_here_but_not_searched(root: Path, monkeypatch:
 
 
 def test_more_places_than_the_limit_are_unreadable_with_the_reason(root: Path) -> None:
-    seen = see_places(str(root), [PlaceAsked(path="src/bill.py")] * (MOST_PLACES + 1))
+    seen = see_places(Bounds(str(root), ""), [PlaceAsked(path="src/bill.py")] * (MOST_PLACES + 1))
 
     assert {place.state for place in seen[:MOST_PLACES]} == {"here"}
     assert seen[MOST_PLACES].state == "unreadable"
@@ -101,3 +110,12 @@ def test_where_nobody_looks_everything_is_unreadable() -> None:
     (seen,) = UnseenWorktree().see_places("/", [PlaceAsked(path="a")])
 
     assert seen.state == "unreadable"
+
+
+def test_a_wrong_quotation_is_answered_without_how_near_it_was(root: Path) -> None:
+    asked = [PlaceAsked(path="src/bill.py", line=6, quote=quote) for quote in ("return sum(rows)", "no such")]
+
+    near, far = see_places(Bounds(str(root), ""), asked)
+
+    assert near == far
+    assert near.note == ""

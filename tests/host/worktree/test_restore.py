@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.host.worktree.restore import Disk, Journals
 from handrail.ports.worktree import FileWrite, Tree, TreeEntry, Written
@@ -188,7 +189,7 @@ def test_killed_before_any_change_each_file_is_old_or_new_and_the_next_call_sett
         old = files_of(root)
         writes = plan(worktree, root, there, {})
         try:
-            Journals(str(home), DyingDisk(steps)).write_files(str(root), writes)
+            Journals(str(home), DyingDisk(steps)).write_files(Bounds(str(root), ""), writes)
             is_killed = False
         except Killed:
             pass
@@ -213,7 +214,7 @@ def test_what_somebody_wrote_after_a_killed_restore_stays(
     write(root, "new.txt", "to go\n")
     writes = plan(worktree, root, there, {})
     with pytest.raises(Killed):
-        Journals(str(tmp_path / "home"), DyingDisk(0)).write_files(str(root), writes)
+        Journals(str(tmp_path / "home"), DyingDisk(0)).write_files(Bounds(str(root), ""), writes)
     write(root, "src/a.py", "written since\n")
 
     done = worktree.settle(str(root))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.spelling import find_named
 from tests.host.worktree.project import write
 
@@ -46,7 +47,7 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_a_text_means_a_file(root: Path, text: str, state: str, path: str) -> None:
-    named = find_named(str(root), text)
+    named = find_named(Bounds(str(root), ""), text)
 
     assert (named.state, named.path) == (state, path)
 
@@ -54,6 +55,7 @@ def test_a_text_means_a_file(root: Path, text: str, state: str, path: str) -> No
 @pytest.mark.promise("evidence.contradicted")
 def test_what_is_outside_is_not_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
+    bounds = Bounds(str(root), "")
 
     def spy(name: str) -> None:
         real = getattr(os, name)
@@ -67,7 +69,7 @@ def test_what_is_outside_is_not_looked_at(root: Path, monkeypatch: pytest.Monkey
     for name in ("stat", "lstat", "readlink", "open"):
         spy(name)
 
-    assert find_named(str(root), "/etc/ssh/key").state == "outside"
-    assert find_named(str(root), "../secret/key").state == "outside"
+    assert find_named(bounds, "/etc/ssh/key").state == "outside"
+    assert find_named(bounds, "../secret/key").state == "outside"
     monkeypatch.undo()
     assert [path for path in looked if not path.startswith(str(root))] == []

@@ -14,6 +14,8 @@ from tests.journeys.conversation import start
 from tests.surfaces.mcp.conversations import enveloped, opening, request
 from tests.surfaces.mcp.pipes import BOUND_SECONDS, connected, piped
 
+pytestmark = pytest.mark.thorough
+
 ATTACKS = client_attacks()
 AFTER = "answered afterwards"
 LONGEST_REFUSAL = 1_100_000

@@ -11,6 +11,8 @@ from tests.conformance.seeded import Seeded
 from tests.hostile.doors import Doors
 from tests.hostile.home.plants import PLANTED, PLANTS, SECRET, TRAPS, piece_of
 
+pytestmark = pytest.mark.thorough
+
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}

@@ -15,6 +15,8 @@ from tests.hostile.doors import COMMANDS, TOOLS, Doors
 from tests.hostile.index.answers import SECRET, IndexAttack, index_attacks
 from tests.updates.releases import Index
 
+pytestmark = pytest.mark.thorough
+
 ATTACKS = index_attacks()
 PLANT = "installed by pip"
 DOORS: tuple[tuple[str, ...], ...] = (

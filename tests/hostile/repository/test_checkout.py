@@ -31,6 +31,8 @@ from tests.hostile.repository.checkout import (
     run_git,
 )
 
+pytestmark = pytest.mark.thorough
+
 DEADLINE_SECONDS = 120
 REFUSING = "http://127.0.0.1:9/simple"
 """An index where nobody listens."""

@@ -62,16 +62,31 @@ PROMISES: tuple[Promise, ...] = (
         "happened.",
     ),
     Promise(
-        "evidence.counted-words",
-        "evidence, 3",
-        "Numbers of passed and failed tests in a report are held against a receipt that counted them; "
-        "failures beside exit status 0 that nothing counted are shown as unverified.",
+        "evidence.no-prose",
+        "trust, 8",
+        "Sentences are the agent's word: no number and no quotation in one is compared with anything.",
     ),
     Promise(
-        "evidence.quotation",
-        "evidence, 2",
-        "A report that quotes a place is held against the text there, within a few lines; how people quote "
-        "(elisions, line numbers, other white space) is never refused.",
+        "evidence.worth",
+        "trust, 19",
+        "Claims are counted by what they are worth, each once, and only what ran, was seen to change or was "
+        "confirmed by a person is shown as proof; the end of a run names what rests on the agent's word.",
+    ),
+    Promise(
+        "evidence.unseen-leaving",
+        "trust, 16",
+        "A file that the run began with and that git ignores since then has changed, and is named.",
+    ),
+    Promise(
+        "evidence.stale-once",
+        "trust, 14",
+        "A receipt of other files, or of nothing that ran, refuses a report once; then it is a gap. What a "
+        "report leaves out and what declared checks write as reports make nothing stale.",
+    ),
+    Promise(
+        "evidence.nothing-ran",
+        "trust, 10",
+        "A check that ran no test has neither passed nor failed, and the reply says so.",
     ),
     Promise(
         "evidence.cost",

@@ -56,9 +56,9 @@ PROMISES: tuple[Promise, ...] = (
         says="Telemetry is off by default, names operations and how they ended, and carries no content.",
     ),
     Promise(
-        "http.upstreams.breaker",
+        "http.upstreams.retry",
         source="Response contract, section 9",
-        says="An upstream that does not answer five times is left alone for 30 s, and then tried once.",
+        says="An upstream that is silent or says when is asked once more, within the time of one call.",
     ),
     Promise(
         "http.lafs.ledger",

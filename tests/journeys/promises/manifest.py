@@ -20,6 +20,7 @@ from tests.journeys.promises import (
     people,
     response_contract,
     resumption_pack,
+    values,
 )
 from tests.journeys.promises.hardening import attacks, bundles, door, limits, programs, store
 from tests.journeys.promises.promise import Promise
@@ -54,6 +55,7 @@ EVIDENCE: tuple[Promise, ...] = (
     *evidence.PROMISES,
     *evidence_code.PROMISES,
     *people.PROMISES,
+    *values.PROMISES,
 )
 PROMISES: tuple[Promise, ...] = (
     *execution.PROMISES,

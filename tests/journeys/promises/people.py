@@ -80,6 +80,18 @@ PROMISES: tuple[Promise, ...] = (
         says="A choice that belongs to the user is asked in the form; the run takes the person's option.",
     ),
     Promise(
+        "people.one-ask",
+        source="trust, section 2",
+        says="A confirmation, a choice, a value and a write are asked of a person in one way: an answer "
+        "counts for what was shown, reaches the agent, and what waits is listed until it is taken up.",
+    ),
+    Promise(
+        "gaps.settled",
+        source="trust, rule 18",
+        says="A person settles any gap with a word and a name; an agent's sentence settles no gap that "
+        "evidence opened.",
+    ),
+    Promise(
         "people.recorded",
         source=_LOG,
         says="Who answered, when, at which door and what they were shown is in the log and the ledger.",

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from handrail.code_tools.languages import reading
-from handrail.host.worktree import local_worktree
-from handrail.host.worktree.listing import contents, list_files
+from handrail.host.worktree import list_files, local_worktree
+from handrail.host.worktree.bounds import Bounds
 from handrail.operations.code.tools import project_source
 from handrail.ports.worktree import TreeEntry
 from tests.host.worktree.project import write
@@ -102,9 +102,9 @@ def test_a_name_is_looked_for_only_in_files_that_changed(
     monkeypatch.setattr(project_source, "_WORTH_REMEMBERING", 1)
     monkeypatch.setattr(list_files, "COARSEST_CLOCK_NS", -3_600_000_000_000)
     read: list[str] = []
-    find_text = contents.find_text
+    find_text = list_files.find_text
 
-    def note(project: str, files: Iterable[TreeEntry], *rest: Any) -> Any:
+    def note(project: Bounds, files: Iterable[TreeEntry], *rest: Any) -> Any:
         listed = list(files)
         read.extend(entry.path for entry in listed)
         return find_text(project, listed, *rest)

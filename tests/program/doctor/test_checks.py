@@ -13,8 +13,8 @@ from handrail.contract.outcome import Fault
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts
 from handrail.ports.workspace import SettingProblem, Settings
-from handrail.program.doctor.check import Check, CheckInput
 from handrail.program.doctor.examine_installation import CHECK_NAMES, examine
+from handrail.program.doctor.program_checks import Check, CheckInput
 from handrail.runtime.runtime import Runtime
 from tests.conftest import FixedClock, FixedKeys, GivenInstallation, GivenSettings
 

@@ -39,7 +39,11 @@ PACKAGE = b'{"scripts": {"test": "vitest run", "lint": "eslint .", "dev": "vite"
         ({"package.json": b'{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'}, {}),
         ({"package.json": b"[]"}, {}),
         ({"Cargo.toml": b'[package]\nname = "x"\n'}, {"tests": "cargo test"}),
-        ({"go.mod": b"module example.org/x\n"}, {"tests": "go test ./..."}),
+        ({"go.mod": b"module example.org/x\n"}, {"tests": "go test -json ./..."}),
+        (
+            {"package.json": b'{"scripts": {"test": "node --test spec"}}'},
+            {"tests": "node --test --test-reporter=tap spec"},
+        ),
         (
             {"justfile": b"test *args:\n  pytest\nlint := 'x'\n", "pyproject.toml": PYPROJECT},
             {"tests": "just test", "lint": "ruff check"},
@@ -61,7 +65,14 @@ def test_checks_are_suggested_from_the_files_of_a_project(
 
 @pytest.fixture
 def tool(tmp_path: Path, fork_server: ForkServer) -> Tool:
-    return ForkedTool(str(tmp_path), fork_server)
+    """The command on a machine that has Go."""
+    tool = ForkedTool(str(tmp_path), fork_server)
+    program = tmp_path / "bin" / "go"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    tool.environment["PATH"] = f"{program.parent}:{tool.environment['PATH']}"
+    return tool
 
 
 def confirmed(tool: Tool, *line: str) -> Any:
@@ -83,9 +94,20 @@ def test_the_suggestion_is_shown_first_and_written_once(tool: Tool) -> None:
     assert (change["id"], change["action"]) == ("checks", "create")
     assert "handrail check list" in done["next_steps"][0]
     held = json.loads((project / ".handrail" / "config.json").read_text(encoding="utf-8"))
-    assert held["checks"]["tests"]["command"] == ["go", "test", "./..."]
+    assert held["checks"]["tests"]["command"] == ["go", "test", "-json", "./..."]
+    assert held["checks"]["tests"]["report"] == {"path": "-", "format": "go"}
     assert LocalSettings(tool.home, {}).problems(tool.project) == ()
     assert "declares checks already" in json.dumps(again["preview"])
+
+
+@pytest.mark.promise("check.suggested")
+def test_a_command_that_would_not_start_is_not_written(tool: Tool) -> None:
+    (Path(tool.project) / "go.mod").write_text("module example.org/x\n", encoding="utf-8")
+    tool.environment["PATH"] = "/nowhere"
+
+    shown = tool.data("setup", "--checks", "--dry-run")
+
+    assert [change["action"] for change in shown["preview"]["changes"]] == ["none"]
 
 
 @pytest.mark.promise("check.suggested")

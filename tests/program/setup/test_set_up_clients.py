@@ -288,7 +288,6 @@ def test_a_folder_that_takes_no_new_file_is_told_and_nothing_else_suffers(machin
     ("platform", "zed", "code"),
     [
         ("darwin", "/u/.config/zed", "/u/Library/Application Support"),
-        ("win32", "/u/AppData/Roaming/Zed", "/u/AppData/Roaming"),
         ("linux", "/u/.config/zed", "/u/.config"),
     ],
 )

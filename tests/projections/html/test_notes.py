@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.projections.html.elements import notes_html
+from handrail.operations.work import NOTES_LIMIT_BYTES as NOTES_BYTES
+from handrail.projections.html import elements
+from handrail.projections.html.elements import element, notes_html
 from tests.projections.html.test_elements import Seen
 
 
@@ -94,3 +96,22 @@ def test_what_hides_or_reorders_is_shown_as_a_mark() -> None:
 
 def test_the_same_notes_are_the_same_page() -> None:
     assert notes_html("a *b*").markup == notes_html("a *b*").markup
+
+
+HEAVY = ("[", "![", "[[]", "**a", "[x][", "![](", "a_", "\n- ", "|-|\n", "&", "<!--")
+"""What a parser tries longest, each over and over."""
+
+
+@pytest.mark.parametrize("mark", HEAVY)
+def test_a_full_note_of_marks_is_shown_as_it_was_written(mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "_tools", lambda: pytest.fail("it is laid out"))
+    text = mark * (NOTES_BYTES // len(mark))
+
+    assert notes_html(text).markup == element("pre", text).markup
+
+
+def test_a_full_note_of_ordinary_markdown_is_laid_out() -> None:
+    line = "- a point with **weight**, `code` and a [link](https://example.org/x)\n"
+    text = line * (NOTES_BYTES // len(line))
+
+    assert notes_html(text).markup.count("<li>") == text.count("- a point")

@@ -68,7 +68,7 @@ def test_the_page_tells_the_way_the_forks_and_what_is_open(runtime: Runtime) -> 
     assert "Make the cache <fast>" in text
     assert "complete, with follow-ups" in text
     assert "1 open gap is left to follow up" in text
-    assert "MISSING_REQUIRED_OUTPUT" in text
+    assert "The agent has not delivered what" in text
     assert "Left the instructions (safety_stop): The database is live" in text
     assert "Skipped extra" in text
     assert "Left loop fix after 2, because its condition no longer held." in text
@@ -85,7 +85,7 @@ def test_both_reports_tell_the_same_facts(runtime: Runtime) -> None:
 
     for fact in (
         session_id,
-        "MISSING_REQUIRED_OUTPUT",
+        "The agent has not delivered what",
         "The staging database was not reachable.",
         "Half way.",
     ):

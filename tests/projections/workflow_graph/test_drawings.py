@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_text
-from handrail.projections.workflow_graph.svg import draw_svg
+from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_svg, draw_text
 from tests.projections.workflow_graph.drawn import everything, graph_of, loop, step
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -243,7 +243,7 @@ def visit_as_a_person(visitor: Visitor) -> dict[str, Any]:
     keys.press("Enter")
     page.locator("#rail").wait_for()
     found["run"] = page.locator("h1").inner_text()
-    visitor.press(page, "#waiting a.button")
+    visitor.press(page, "#waiting .need h2 a")
     page.locator(".notice.bad", has_text="Why this report").wait_for()
     found["why"] = page.locator(".notice.bad").inner_text()
     keys.press("y")
@@ -260,21 +260,20 @@ def visit_as_a_person(visitor: Visitor) -> dict[str, Any]:
 
 def _confirm(visitor: Visitor, page: Page) -> dict[str, Any]:
     session = visitor.plan["session"]
-    visitor.press(page, f".need[data-key*='{session}'] a.main")
-    page.locator("#confirm").wait_for()
-    question = page.locator("#confirm").inner_text()
-    visitor.press(page, "#confirm button[value=yes]")
-    page.locator("#confirm .badge", has_text="confirmed").wait_for()
+    card = f".need[data-key*='{session}']"
+    question, title = page.locator(card).inner_text(), page.title()
+    visitor.press(page, f"{card} button[value=yes]")
+    page.locator(".toast", has_text="Recorded").wait_for()
     page.reload()
     visitor.settled(page)
-    visitor.press(page, f".crumbs a[href*='{session}/runs/']")
+    visitor.press(page, f"#sessions a[href*='{session}/runs/']")
     page.locator("#rail").wait_for()
     page.locator("#link.live").wait_for()
     loads: list[str] = []
     page.on("load", lambda _: loads.append(page.url))
     _meet("confirmed")
     page.locator("#now", has_text=visitor.plan["next_step"]).wait_for()
-    return {"question": question, "moved": page.locator("#now").inner_text(), "loads": loads}
+    return {"question": question, "title": title, "moved": page.locator("#now").inner_text(), "loads": loads}
 
 
 def _compare(visitor: Visitor, page: Page) -> dict[str, Any]:
@@ -287,7 +286,7 @@ def _compare(visitor: Visitor, page: Page) -> dict[str, Any]:
     page.locator(".toast", has_text="Marked").wait_for()
     for _ in range(3):
         keys.press("j")
-    other = page.evaluate("() => document.activeElement.dataset.node")
+    other = page.evaluate("() => document.activeElement.dataset.node || document.activeElement.dataset.at")
     keys.press("c")
     page.locator(".sides").first.wait_for()
     return {
@@ -328,6 +327,7 @@ def visit_live(visitor: Visitor) -> dict[str, Any]:
     loads: list[str] = []
     page.on("load", lambda _: loads.append(page.url))
     where = "() => [scrollY, document.activeElement.dataset.node]"
+    page.evaluate(OPEN_ALL)
     page.evaluate("() => { scrollTo(0, 600); }")
     page.locator(".rail a.spot").nth(25).focus()
     before = page.evaluate(where)

@@ -15,10 +15,11 @@ from handrail.code_tools.edit.rename import plan_rename
 from handrail.code_tools.facts.join import Project, Style
 from handrail.code_tools.facts.model import FileFacts
 from handrail.code_tools.facts.slots import Exported
-from handrail.code_tools.facts.source import MANIFEST, MemorySource
+from handrail.code_tools.facts.source import MANIFEST
 from handrail.code_tools.facts.twins import Twins
 from handrail.code_tools.languages.extensions import language_of
 from handrail.code_tools.languages.reading import read_facts
+from tests.code_tools.memory_source import MemorySource
 from tests.referees.code_oracle.judged import Judged, Place, Verdict
 from tests.referees.code_oracle.packages import TYPESCRIPT, Package, fetch
 from tests.referees.equipment import NotAvailable

@@ -18,9 +18,9 @@ from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
 from handrail.code_tools.edit.rename import plan_rename
 from handrail.code_tools.facts.join import Project
 from handrail.code_tools.facts.model import NONE, FileFacts
-from handrail.code_tools.facts.source import MemorySource
 from handrail.code_tools.languages.extensions import language_of
 from handrail.code_tools.languages.reading import read_facts
+from tests.code_tools.memory_source import MemorySource
 from tests.referees.code_oracle.ask_pyright import PYRIGHT, ask_pyright, find_server
 from tests.referees.code_oracle.judged import Place
 from tests.referees.code_oracle.python_packages import PythonPackage, fetch_wheel

@@ -14,9 +14,9 @@ from handrail.code_tools.edit.plan import Refusal, apply_in_memory
 from handrail.code_tools.edit.rename import plan_rename
 from handrail.code_tools.facts.join import Project
 from handrail.code_tools.facts.model import ReadFile
-from handrail.code_tools.facts.source import MemorySource
 from handrail.code_tools.languages.extensions import language_of
 from handrail.code_tools.languages.reading import read_facts
+from tests.code_tools.memory_source import MemorySource
 from tests.referees.code_oracle.python_outcome import OwnTests
 from tests.referees.code_oracle.python_packages import PythonPackage, fetch_wheel
 from tests.referees.equipment import python_party

@@ -22,9 +22,9 @@ from handrail.code_tools.edit.plan import Plan, apply_in_memory
 from handrail.code_tools.edit.replace import plan_replace
 from handrail.code_tools.facts.join import Found, Project
 from handrail.code_tools.facts.model import Definition
-from handrail.code_tools.facts.source import MemorySource
 from handrail.code_tools.languages.extensions import language_of
 from handrail.code_tools.languages.python.indentation import indent_text
+from tests.code_tools.memory_source import MemorySource
 from tests.referees.code_oracle.moving import read_once
 from tests.referees.code_oracle.python_comparing import read_texts
 from tests.referees.code_oracle.python_own_tests import run_package_tests

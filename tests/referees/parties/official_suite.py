@@ -51,7 +51,7 @@ WIRE_NOISE = frozenset({"outgoing-request", "incoming-response", "incoming-sse-e
 
 
 def visit(place: Place, address: str) -> list[Report]:
-    targets = {"product": "/mcp", "fixtures, JSON": "/fixture", "fixtures, streaming": "/streaming"}
+    targets = {"product": "/mcp", "fixtures": "/fixture"}
     return [
         _report(place, f"{target}, {revision}", address + path, revision)
         for target, path in targets.items()

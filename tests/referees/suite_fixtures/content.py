@@ -8,16 +8,15 @@ import struct
 import wave
 import zlib
 
-import mcp_types
+from handrail.contract.outcome import Json
 
 
-def text(words: str) -> mcp_types.TextContent:
-    return mcp_types.TextContent(type="text", text=words)
+def text(words: str) -> dict[str, Json]:
+    return {"type": "text", "text": words}
 
 
-def embedded(uri: str, mime_type: str, words: str) -> mcp_types.EmbeddedResource:
-    held = mcp_types.TextResourceContents(uri=uri, mime_type=mime_type, text=words)
-    return mcp_types.EmbeddedResource(type="resource", resource=held)
+def embedded(uri: str, mime_type: str, words: str) -> dict[str, Json]:
+    return {"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": words}}
 
 
 def _png() -> str:
@@ -44,5 +43,5 @@ def _wav() -> str:
 
 
 PNG = _png()
-IMAGE = mcp_types.ImageContent(type="image", data=PNG, mime_type="image/png")
-AUDIO = mcp_types.AudioContent(type="audio", data=_wav(), mime_type="audio/wav")
+IMAGE: dict[str, Json] = {"type": "image", "data": PNG, "mimeType": "image/png"}
+AUDIO: dict[str, Json] = {"type": "audio", "data": _wav(), "mimeType": "audio/wav"}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-import mcp_types
-
+from handrail.contract.outcome import Json
 from tests.referees.suite_fixtures.content import IMAGE, PNG, embedded, text
 from tests.referees.suite_fixtures.questions import PROMPT
 
@@ -25,22 +24,21 @@ TEMPLATE = "test://template/{id}/data"
 RESOURCES = {TEXT: "text/plain", BINARY: "image/png", WATCHED: "text/plain"}
 
 
-def prompt_definitions() -> list[mcp_types.Prompt]:
+def prompt_definitions() -> list[Json]:
     return [
-        mcp_types.Prompt(
-            name=name,
-            description=f"The suite's {name}.",
-            arguments=[
-                mcp_types.PromptArgument(name=each, description="Given by the suite.", required=True)
-                for each in arguments
+        {
+            "name": name,
+            "description": f"The suite's {name}.",
+            "arguments": [
+                {"name": each, "description": "Given by the suite.", "required": True} for each in arguments
             ],
-        )
+        }
         for name, arguments in PROMPTS.items()
     ]
 
 
-def prompt_messages(name: str, given: dict[str, str]) -> list[mcp_types.PromptMessage]:
-    held: list[mcp_types.ContentBlock]
+def prompt_messages(name: str, given: dict[str, str]) -> list[Json]:
+    held: list[Json]
     match name:
         case "test_simple_prompt":
             held = [text("This is a simple prompt for testing.")]
@@ -54,28 +52,28 @@ def prompt_messages(name: str, given: dict[str, str]) -> list[mcp_types.PromptMe
             ]
         case _:
             held = [IMAGE, text("Please analyze the image above.")]
-    return [mcp_types.PromptMessage(role="user", content=each) for each in held]
+    return [{"role": "user", "content": each} for each in held]
 
 
-def resource_definitions() -> list[mcp_types.Resource]:
+def resource_definitions() -> list[Json]:
     return [
-        mcp_types.Resource(uri=uri, name=uri.removeprefix("test://"), description="Static.", mime_type=kind)
+        {"uri": uri, "name": uri.removeprefix("test://"), "description": "Static.", "mimeType": kind}
         for uri, kind in RESOURCES.items()
     ]
 
 
-def template_definitions() -> list[mcp_types.ResourceTemplate]:
-    return [mcp_types.ResourceTemplate(uri_template=TEMPLATE, name="data", description="Data of one id.")]
+def template_definitions() -> list[Json]:
+    return [{"uriTemplate": TEMPLATE, "name": "data", "description": "Data of one id."}]
 
 
-def resource_contents(uri: str) -> mcp_types.TextResourceContents | mcp_types.BlobResourceContents | None:
+def resource_contents(uri: str) -> dict[str, Json] | None:
     """None for an address that is not one of the suite's."""
     if uri == BINARY:
-        return mcp_types.BlobResourceContents(uri=uri, mime_type="image/png", blob=PNG)
+        return {"uri": uri, "mimeType": "image/png", "blob": PNG}
     if uri in RESOURCES:
         words = "This is the content of the static text resource."
-        return mcp_types.TextResourceContents(uri=uri, mime_type="text/plain", text=words)
+        return {"uri": uri, "mimeType": "text/plain", "text": words}
     if found := re.fullmatch(r"test://template/([^/]+)/data", uri):
         body = {"id": found[1], "templateTest": True, "data": f"Data for ID: {found[1]}"}
-        return mcp_types.TextResourceContents(uri=uri, mime_type="application/json", text=json.dumps(body))
+        return {"uri": uri, "mimeType": "application/json", "text": json.dumps(body)}
     return None

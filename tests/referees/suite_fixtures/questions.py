@@ -7,35 +7,33 @@ import hmac
 import secrets
 from typing import Any
 
-import mcp_types
-from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
-
+from handrail.contract.outcome import Json
+from handrail.surfaces.mcp.messages import INVALID_PARAMS, Refusal, ResultOrRefusal
+from handrail.surfaces.mcp.questions import ToolCall
 from tests.referees.suite_fixtures.content import text
 
 KEY = secrets.token_bytes(32)
 
 
-def form(message: str, name: str, kind: str = "string") -> mcp_types.ElicitRequest:
+def form(message: str, name: str, kind: str = "string") -> dict[str, Json]:
     schema = {"type": "object", "properties": {name: {"type": kind}}, "required": [name]}
-    params = mcp_types.ElicitRequestFormParams(message=message, requested_schema=schema)
-    return mcp_types.ElicitRequest(params=params)
+    params = {"mode": "form", "message": message, "requestedSchema": schema}
+    return {"method": "elicitation/create", "params": params}
 
 
-def sampling(words: str) -> mcp_types.CreateMessageRequest:
-    message = mcp_types.SamplingMessage(role="user", content=text(words))
-    params = mcp_types.CreateMessageRequestParams(messages=[message], max_tokens=100)
-    return mcp_types.CreateMessageRequest(params=params)
+def sampling(words: str) -> dict[str, Json]:
+    messages = [{"role": "user", "content": text(words)}]
+    return {"method": "sampling/createMessage", "params": {"messages": messages, "maxTokens": 100}}
 
 
-ROOTS = mcp_types.ListRootsRequest()
+ROOTS: dict[str, Json] = {"method": "roots/list"}
 NAME = {"user_name": form("What is your name?", "name")}
 CONFIRM = {"confirm": form("Please confirm", "ok", "boolean")}
 CAPITAL = {"capital_question": sampling("What is the capital of France?")}
 SEVERAL = {**NAME, "greeting": sampling("Generate a greeting"), "client_roots": ROOTS}
 STEP_1 = {"step1": form("Step 1: What is your name?", "name")}
 STEP_2 = {"step2": form("Step 2: What is your favorite color?", "color")}
-CONTEXT: mcp_types.InputRequests = {"user_context": form("What context should the prompt use?", "context")}
+CONTEXT = {"user_context": form("What context should the prompt use?", "context")}
 
 ASKING: dict[str, tuple[dict[str, Any], ...]] = {
     "test_input_required_result_elicitation": (NAME,),
@@ -58,54 +56,37 @@ STATELESS = {
 PROMPT = "test_input_required_result_prompt"
 
 
-def answer_or_ask(
-    context: ServerRequestContext[Any], params: mcp_types.CallToolRequestParams
-) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
-    rounds = ASKING[params.name]
-    given = params.input_responses or {}
-    done = 0 if params.name in STATELESS else _round_of(params.name, params.request_state)
+NEEDED = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+"""Only what the client declared may be asked of it."""
+
+
+def answer_or_ask(declared: dict[str, Any], call: ToolCall) -> ResultOrRefusal:
+    rounds, given = ASKING[call.name], call.input_responses
+    done = 0 if call.name in STATELESS else _round_of(call.name, call.request_state)
+    if done is None:
+        return Refusal(code=INVALID_PARAMS, message="This requestState was not issued here.")
     if done < len(rounds) and all(key in given for key in rounds[done]) and given:
         done += 1
     if done == len(rounds):
-        told = ", ".join(sorted(given))
-        return mcp_types.CallToolResult(content=[text(f"state-ok: heard {told}")])
-    state = None if params.name in STATELESS else _signed(params.name, done)
-    asked = {key: question for key, question in rounds[done].items() if _may_ask(context, question)}
-    return mcp_types.InputRequiredResult(input_requests=asked, request_state=state)
+        return {"content": [text(f"state-ok: heard {', '.join(sorted(given))}")]}
+    asked = {key: asks for key, asks in rounds[done].items() if NEEDED[asks["method"]] in declared}
+    state = {} if call.name in STATELESS else {"requestState": _signed(call.name, done)}
+    return {"inputRequests": asked, **state, "resultType": "input_required"}
 
 
-def prompt_or_ask(
-    params: mcp_types.GetPromptRequestParams,
-) -> mcp_types.GetPromptResult | mcp_types.InputRequiredResult:
-    if "user_context" not in (params.input_responses or {}):
-        return mcp_types.InputRequiredResult(input_requests=CONTEXT)
-    message = mcp_types.PromptMessage(role="user", content=text("Use the context that was given."))
-    return mcp_types.GetPromptResult(messages=[message])
-
-
-def _may_ask(context: ServerRequestContext[Any], question: object) -> bool:
-    """Only what the client declared may be asked of it."""
-    declared = context.session.client_capabilities
-    if declared is None:
-        return False
-    match question:
-        case mcp_types.ElicitRequest():
-            return declared.elicitation is not None
-        case mcp_types.CreateMessageRequest():
-            return declared.sampling is not None
-        case _:
-            return declared.roots is not None
+def prompt_or_ask(params: dict[str, Any]) -> dict[str, Json]:
+    if "user_context" not in (params.get("inputResponses") or {}):
+        return {"inputRequests": CONTEXT, "resultType": "input_required"}
+    return {"messages": [{"role": "user", "content": text("Use the context that was given.")}]}
 
 
 def _signed(tool: str, done: int) -> str:
     return f"{done}.{hmac.new(KEY, f'{tool}.{done}'.encode(), hashlib.sha256).hexdigest()}"
 
 
-def _round_of(tool: str, state: str | None) -> int:
-    """How many rounds are done; a state that we did not sign is refused."""
+def _round_of(tool: str, state: str | None) -> int | None:
+    """How many rounds are done; None for a state that we did not sign."""
     if state is None:
         return 0
-    for done in range(len(ASKING[tool])):
-        if hmac.compare_digest(state.encode(), _signed(tool, done).encode()):
-            return done
-    raise MCPError(code=mcp_types.INVALID_PARAMS, message="This requestState was not issued here.")
+    signed = [_signed(tool, done).encode() for done in range(len(ASKING[tool]))]
+    return next((done for done, one in enumerate(signed) if hmac.compare_digest(state.encode(), one)), None)

@@ -39,6 +39,7 @@ def reply(**more: Json) -> dict[str, Json]:
 def test_a_blocked_step_shows_its_reasons_an_example_and_the_way_on() -> None:
     blocker = {
         "code": "MISSING_REQUIRED_OUTPUT",
+        "pointer": {"kind": "output_contract", "contractRef": "wr.plan"},
         "message": "wr.plan is missing.",
         "suggestedFix": "Send it.",
     }

@@ -24,12 +24,14 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.call import answer_command, stream
 from handrail.surfaces.cli.process import Interrupted, Process
 from handrail.surfaces.cli.run import CommandParts, run
-from handrail.surfaces.cli.self_description import _catalog
+from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS
 from tests.operations.asked import answered
+
+pytestmark = pytest.mark.thorough
 
 ENVIRONMENT = "canary-environment-7f3a/+x"
 TOKEN = "ct_canary-argv-91be77"
@@ -41,7 +43,7 @@ SKIPPED = ("mcp", "hook", "demo", "serve", "console", "update", "setup", "store 
 
 EXAMPLES = [
     (path, example)
-    for path, entry in _catalog.COMMANDS.items()
+    for path, entry in command_tables.command_help().items()
     if path not in SKIPPED
     for example in entry["examples"]
 ]

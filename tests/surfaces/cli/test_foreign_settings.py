@@ -49,14 +49,14 @@ def test_a_project_changes_neither_store_nor_keys_nor_permission(checkout: Tool)
     assert context["config"]["max_effect"] == "read"
     assert context["credentials"]["backend"] == "file"
     assert checkout.error("keys", "rotate", "--dry-run")["code"] == "E_FORBIDDEN"
-    assert checkout.data("preferences", "show")["autonomy"] == "guided"
+    assert checkout.data("settings", "show", "--preferences")["autonomy"] == "guided"
 
 
 @pytest.mark.promise("cli.project-settings")
 def test_a_project_turns_nothing_on(checkout: Tool) -> None:
     Path(checkout.home, "config.json").write_text("{}", encoding="utf-8")
 
-    error = checkout.error("session", "start", "--request-id", "k")
+    error = checkout.error("session", "note", "--request-id", "k")
 
     assert error["details"]["domain_code"] == "FEATURE_DISABLED"
 

@@ -10,6 +10,7 @@ import pytest
 
 from handrail import __version__
 from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.self_description.help import help_text
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
 
@@ -66,7 +67,7 @@ def test_text_is_for_people_and_trouble_goes_to_stderr(tool: Tool) -> None:
         tool.run("workflow", "inspect", "wr.smal_change", "--human"),
     )
 
-    assert good.out.splitlines()[0].split() == [b"ID", b"NAME", b"KIND", b"SOURCE", b"KIND"]
+    assert good.out.splitlines()[0].split() == [b"ID", b"DESCRIPTION"]
     assert good.err == b""
     assert (bad.status, bad.out) == (3, b"")
     lines = bad.err.decode().splitlines()
@@ -244,7 +245,70 @@ def test_a_bare_group_lists_its_commands(tool: Tool) -> None:
     assert tool.error("workflow")["details"]["commands"] == [
         path for path in _table.COMMANDS if path.startswith("workflow ")
     ]
-    assert tool.error()["details"]["commands"] == list(_table.COMMANDS)
+
+
+def test_a_line_without_a_command_answers_shortly_and_shows_the_page_beside_it(tool: Tool) -> None:
+    bare, quiet = tool.run(), tool.run("--quiet", "--compact")
+
+    assert (bare.status, strict_json(bare.out)["ok"]) == (0, True)
+    assert (bare.err, quiet.err) == (help_text("").encode(), b"")
+    assert len(quiet.out) < 400
+
+
+@pytest.mark.parametrize(
+    ("words", "flags"),
+    [((), ("-h",)), (("session",), ("--help",)), (("run", "start"), ("-h", "--quiet"))],
+)
+def test_help_is_one_text_however_it_is_asked_for(
+    tool: Tool, words: tuple[str, ...], flags: tuple[str, ...]
+) -> None:
+    asked = tool.run(*words, *flags)
+
+    assert asked.out == tool.run("help", *words).out == help_text(" ".join(words)).encode()
+    assert (asked.status, asked.err) == (0, b"")
+
+
+@pytest.mark.parametrize("typed", ["sesion lst", "foo", "run foo", "session tiemline", "workflw list"])
+def test_a_typo_costs_a_line(tool: Tool, typed: str) -> None:
+    answer = tool.run(*typed.split(), "--compact").out
+
+    assert len(answer) < 1_000
+    assert len(json.loads(answer)["error"]["details"].get("did_you_mean", [])) <= 3
+
+
+@pytest.mark.parametrize("typed", ["foo", "ship", "session foo"])
+def test_nothing_is_offered_for_its_letters_alone(tool: Tool, typed: str) -> None:
+    details = tool.error(*typed.split())["details"]
+
+    assert "did_you_mean" not in details
+    assert details["next_command"].startswith("handrail help")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("run graph S", "session show S --graph"),
+        ("run node S N", "session show S N"),
+        ("run compare S A B", "session show S A --compare B"),
+        ("session timeline S --limit 5", "session show S --limit 5 --timeline"),
+        ("session search words", "session list --query words"),
+        ("session gaps --only open", "session needs --only open --gaps"),
+        ("preferences show --session S", "settings show --session S --preferences"),
+        ("preferences set --autonomy guided", "settings set --autonomy guided"),
+        ("session start --goal g", "session note --goal g"),
+        ("scan --search greet", "code search greet"),
+        ("scan --analyze greet", "code explain greet"),
+        ("edit --locate greet", "code explain greet --locate"),
+        ("edit --rename a --to b", "code rename a --to b"),
+        ("edit --changes edits.json", "js-edit --changes edits.json"),
+        ("tools --workflow f.json", "run file f.json"),
+    ],
+)
+def test_an_old_name_is_refused_with_the_line_that_replaced_it(tool: Tool, old: str, new: str) -> None:
+    error = tool.error(*old.split())
+
+    assert error["code"] == "E_USAGE"
+    assert error["details"]["next_command"] == f"handrail {new}"
 
 
 @pytest.mark.parametrize("envelope", ["cli", "lafs"])
@@ -260,7 +324,7 @@ def test_our_own_checker_accepts_our_own_answers(tool: Tool, line: list[str], en
 
 
 def test_our_own_checker_names_a_planted_fault(tool: Tool) -> None:
-    answer = tool.run("workflow", "list", "--envelope", "lafs", "--compact").out
+    answer = tool.run("session", "list", "--envelope", "lafs", "--compact").out
     planted = answer.replace(b'"mvi":"standard"', b'"mvi":"everything"')
 
     error = tool.error("lafs", "check", "-", stdin=planted)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.self_description import _catalog
+from handrail.surfaces.cli.self_description import command_tables
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Ran, Tool, checked_document, strict_json
 
 NOT_STATE = ("audit", "confirm-consumed", "cache", "keys")
@@ -36,7 +36,7 @@ def arguments(path: str) -> list[str]:
         "workflow new": ["project.fresh"],
         "run start": ["wr.small_change"],
         "session delete": ["--ids", "ses_000000000000"],
-        "preferences set": ["--autonomy", "guided"],
+        "settings set": ["--autonomy", "guided"],
         "keys rotate": [],
     }
     return [*path.split(), *given[path]]
@@ -45,7 +45,7 @@ def arguments(path: str) -> list[str]:
 MINE = [
     path
     for path in writes("create", "gated", "dangerous")
-    if path in ("workflow new", "run start", "session delete", "preferences set", "keys rotate")
+    if path in ("workflow new", "run start", "session delete", "settings set", "keys rotate")
 ]
 
 
@@ -66,7 +66,7 @@ def test_a_bare_write_and_a_made_up_token_change_nothing(fresh_tool: Tool, path:
 
 
 @pytest.mark.promise("cli.dry-run")
-@pytest.mark.parametrize("path", ["workflow new", "run start", "preferences set", "keys rotate"])
+@pytest.mark.parametrize("path", ["workflow new", "run start", "settings set", "keys rotate"])
 def test_a_dry_run_changes_nothing_and_its_token_does_it_once(fresh_tool: Tool, path: str) -> None:
     line = arguments(path)
     before = state(fresh_tool)
@@ -252,12 +252,12 @@ def test_every_write_leaves_one_private_audit_line_also_when_quiet(fresh_tool: T
 
 
 def test_help_says_what_each_write_needs() -> None:
-    told = {path: _catalog.COMMANDS[path]["authorised_by"] for path in MINE}
+    told = {path: command_tables.help_of(path)["authorised_by"] for path in MINE}
 
     assert told == {
         "workflow new": "--confirm",
         "run start": "--request-id or --confirm",
         "session delete": "--dangerous and --confirm",
-        "preferences set": "--confirm",
+        "settings set": "--confirm",
         "keys rotate": "--confirm",
     }

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.self_description import _catalog
+from handrail.surfaces.cli.reading.parse import views_of, words_of
+from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.help import help_text
 
 
@@ -17,14 +21,14 @@ def test_help_names_every_flag_its_choices_and_its_variable(path: str) -> None:
     for param in command["params"]:
         assert (param["flag"] or param["value"]) in text
         assert param["kind"] == "choices" or all(choice in text for choice in param["choices"])
-    for flag in _catalog.GLOBALS:
-        assert (f"  {flag['name']} " in text) is (flag["name"] in command["globals"])
+    offered = {flag for view in views_of(words_of(path)) for flag in view["globals"]}
+    own = {param["flag"] for view in views_of(words_of(path)) for param in view["params"]}
+    for flag in command_tables.global_help():
+        assert (f"  {flag['name']} " in text) is (flag["name"] in offered | own)
         assert (
-            not flag["environment"]
-            or flag["name"] not in command["globals"]
-            or f"[env: {flag['environment']}]" in text
+            not flag["environment"] or flag["name"] not in offered or f"[env: {flag['environment']}]" in text
         )
-    assert text.startswith(f"Usage: handrail {path}")
+    assert text.startswith(f"Usage: handrail {words_of(path)}")
     assert "Examples:\n  handrail " in text
 
 
@@ -41,10 +45,16 @@ def test_help_says_what_a_command_changes(path: str, effect: str) -> None:
     assert effect in help_text(path).splitlines()
 
 
-def test_the_tool_s_help_lists_every_command() -> None:
+def test_the_first_page_is_short_shows_the_loop_and_names_every_noun() -> None:
     text = help_text("")
+    nouns = [line for line in text.splitlines() if re.match(r"  [a-z]+  ", line)]
 
-    assert all(f"  {path} " in text for path in _table.COMMANDS)
+    assert (estimate_tokens(text) or 0) <= 600
+    assert len(text.splitlines()) <= 40
+    assert len(nouns) <= 16
+    for command in ("workflow list", "run start", "run continue", "session resume"):
+        assert f"  handrail {command}" in text
+    assert all(re.search(rf"\b{path.split()[0]}\b", text) for path in _table.COMMANDS)
 
 
 def test_a_group_s_help_lists_its_own_commands_only() -> None:

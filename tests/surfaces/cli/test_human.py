@@ -42,12 +42,12 @@ def test_a_session_is_drawn_with_its_fork_and_where_it_stands(runtime: Runtime) 
 
 
 def test_a_preview_says_what_it_reaches_and_how_to_do_it(runtime: Runtime) -> None:
-    line = ["preferences", "set", "--risk-policy", "balanced", "--dry-run", "--human"]
+    line = ["settings", "set", "--risk-policy", "balanced", "--dry-run", "--human"]
 
     text = run_here(runtime, line).out.decode()
 
     assert "  update preferences global\n      risk policy: conservative -> balanced\n" in text
-    assert "To do it:\n  handrail preferences set --risk-policy balanced --human --confirm ct_" in text
+    assert "To do it:\n  handrail settings set --risk-policy balanced --human --confirm ct_" in text
 
 
 def test_a_batch_is_a_table_and_a_tally() -> None:
@@ -110,7 +110,7 @@ def test_progress_is_for_a_person_who_waits_and_did_not_ask_for_quiet(
     monkeypatch.setattr("handrail.surfaces.cli.call.time.monotonic", lambda: next(seconds))
     monkeypatch.setattr("handrail.surfaces.cli.call.is_terminal", lambda _: is_terminal)
     process = Told()
-    progress = TerminalProgress(process, is_quiet=is_quiet)
+    progress = TerminalProgress(process, is_quiet=is_quiet, is_asked=False, is_text=True)
 
     for done in range(1, 5):
         progress.tell(done, 4, "sessions looked at")

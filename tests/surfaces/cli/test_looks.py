@@ -142,12 +142,6 @@ One of them: handrail session show ID --human
             "Nothing was found.",
             "Make one: handrail workflow new project.NAME --dry-run --human",
         ),
-        (
-            "self.changelog",
-            {"current_version": "0.1.0", "since": None, "count": 0, "entries": []},
-            "This is handrail 0.1.0.",
-            "No release is recorded yet.",
-        ),
     ],
 )
 def test_where_nothing_is_there_it_says_what_to_do(
@@ -314,81 +308,37 @@ def test_a_preview_of_nothing_offers_nothing_to_confirm() -> None:
     check_look("preferences.set", payload, "Nothing to do: set preferences.\n  leave preferences global\n")
 
 
-def test_a_store_is_sound_in_one_sentence() -> None:
-    payload = {
-        "ok": True,
-        "sessions": 1,
-        "events": 77,
-        "blobs": 3,
-        "leftover_blobs": 0,
-        "unattested_sessions": 0,
-        "bytes_read": 99047,
-        "problem_count": 0,
-        "problems": [],
-    }
-
-    check_look("store.verify", payload, "The store is sound: 1 session, 77 events, 3 blobs, 99.0 kB read.\n")
-
-
-def test_what_the_store_takes_is_told_in_units() -> None:
+def test_what_has_no_look_of_its_own_shows_rows_that_are_alike_as_a_table() -> None:
     payload = {
         "total_bytes": 99047,
-        "session_count": 3,
-        "session_bytes": 33513,
-        "blob_count": 1,
-        "blob_bytes": 65534,
-        "leftover_blobs": 0,
-        "leftover_bytes": 0,
-        "cache_bytes": 0,
-        "largest_sessions": [{"session_id": "ses_1", "events": 49, "bytes": 22326}],
+        "largest": [{"id": "ses_1", "bytes": 22326}, {"id": "ses_23", "bytes": 812}],
+        "unlike": [{"id": "a"}, {"id": "b", "more": True}],
     }
     expected = """\
-sessions   3  33.5 kB
-blobs      1  65.5 kB
-left over  0  0 bytes
-cache         0 bytes
-total         99.0 kB
-
-LARGEST SESSIONS  EVENTS  SIZE
-ses_1             49      22.3 kB
+total_bytes: 99.0 kB
+largest:
+  ID      BYTES
+  ses_1   22.3 kB
+  ses_23  812 bytes
+unlike:
+  - id: a
+  - id:   b
+    more: yes
 """
 
     check_look("store.du", payload, expected)
 
 
-def test_a_changelog_reads_like_one() -> None:
-    changes = {"added": ["A long sentence about something new that has to be wrapped."], "fixed": ["A hole."]}
-    entry = {"version": "0.2.0", "date": "2026-11-01", "changes": changes}
-    payload = {"current_version": "0.2.0", "since": "0.1.0", "count": 1, "entries": [entry]}
-    expected = """\
-0.2.0, 2026-11-01
-  Added
-    - A long sentence about something
-      new that has to be wrapped.
-  Fixed
-    - A hole.
+def test_rows_that_do_not_fit_the_page_stand_below_each_other() -> None:
+    rows = [{"id": "a" * 30, "text": "b" * 30}] * 2
 
-1 release shown; this is 0.2.0.
-"""
-
-    check_look("self.changelog", payload, expected, width=40)
+    assert human_text({"rows": rows}, Page(width=60), "x").splitlines()[1].startswith("  - id:")
 
 
-def test_facts_of_events_are_told_without_the_punctuation_of_json() -> None:
-    item = {
-        "eventIndex": 5,
-        "kind": "node_created",
-        "at": "2026-11-15T10:23:36.588Z",
-        "data": {"nodeKind": "step", "state": {"kind": "running", "stepId": "a"}},
-    }
-    expected = """\
-INDEX  AT                KIND          FACTS
-5      2026-11-15 10:23  node_created  nodeKind step, state kind running, stepId a
+def test_a_list_says_everything_that_it_says_about_itself() -> None:
+    payload = {"items": [{"id": "a"}], "count": 1, "banner": "Damaged.", "scope": "1 of 2", "has_more": False}
 
-1 event shown, times in UTC.
-"""
-
-    check_look("session.events", {"items": [item], "count": 1}, expected)
+    check_look("x", payload, "ID\na\n\n1 item shown.\nbanner: Damaged.\nscope:  1 of 2\n", columns=("id",))
 
 
 def test_a_choice_of_fields_is_shown_as_it_is() -> None:
@@ -465,42 +415,6 @@ def test_a_line_that_may_hold_a_secret_is_not_shown_once_more(word: str) -> None
     shown = repeat_line(typed, without="--dry-run", confirm="ct_a.b")
 
     assert shown == "the same line with --confirm ct_a.b instead of --dry-run"
-
-
-@pytest.mark.parametrize(
-    ("operation", "payload", "first", "last"),
-    [
-        (
-            "workflow.new",
-            {
-                "workflow_id": "project.a",
-                "path": "/p/my dir/a.json",
-                "template": "linear",
-                "size_bytes": 1770,
-            },
-            "project.a is in /p/my dir/a.json (1.8 kB).",
-            "Check it: handrail workflow validate '/p/my dir/a.json' --human",
-        ),
-        (
-            "session.import",
-            {"session_id": "ses_2", "source_session_id": "ses_1", "event_count": 23, "run_count": 1},
-            "Imported: session ses_2 (23 events, 1 run, there ses_1).",
-            "Go on with it: handrail session resume ses_2 --human",
-        ),
-        (
-            "keys.rotate",
-            {"key_count": 2, "stays_valid": "New ones.", "stops_working": "Old ones."},
-            "A new key signs from now on.",
-            "Stopped:    Old ones.",
-        ),
-    ],
-)
-def test_what_was_made_is_told_with_what_to_do_with_it(
-    operation: str, payload: dict[str, Any], first: str, last: str
-) -> None:
-    lines = human_text(payload, Page(), operation).splitlines()
-
-    assert (lines[0], lines[-1]) == (first, last)
 
 
 def test_a_batch_of_nothing_is_one_line() -> None:

@@ -40,7 +40,7 @@ TOLD_WARNINGS = [
     ["session", "list"],
     ["changelog"],
     ["workflow", "builtins"],
-    ["preferences", "show"],
+    ["settings", "show", "--preferences"],
 ]
 Keep = Callable[..., None]
 
@@ -170,9 +170,9 @@ def test_a_line_that_is_refused_and_a_budget_are_spared(tool: Tool, keep: Keep) 
 def test_people_read_it_beside_the_text(tool: Tool, keep: Keep) -> None:
     keep(WARNING)
 
-    shown = tool.run("preferences", "show", "--human")
+    shown = tool.run("settings", "show", "--preferences", "--human")
     failed = tool.run("session", "show", "ses_000000000000", "--human")
-    quiet = tool.run("preferences", "show", "--human", "--quiet")
+    quiet = tool.run("settings", "show", "--preferences", "--human", "--quiet")
     bare = tool.run("context", "--field", "version")
 
     assert NEWER in shown.err.decode()

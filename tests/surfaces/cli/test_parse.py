@@ -9,8 +9,8 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.surfaces.cli.reading._table import COMMANDS
+from handrail.surfaces.cli.reading.other_words import OTHER_WORDS
 from handrail.surfaces.cli.reading.parse import (
-    OTHER_WORDS,
     Parsed,
     Reference,
     Value,
@@ -141,9 +141,7 @@ def test_a_timeout_is_seconds_up_to_an_hour(text: str) -> None:
 @pytest.mark.parametrize(
     ("line", "param", "words"),
     [
-        ([], "command", "is missing"),
         (["workflow"], "command", "is missing"),
-        (["--compact"], "command", "is missing"),
         (["nope"], "command", "is unknown"),
         (["workflow", "lst"], "command", "is unknown"),
         (["Workflow", "list"], "command", "is unknown"),
@@ -153,7 +151,9 @@ def test_a_timeout_is_seconds_up_to_an_hour(text: str) -> None:
         (["workflow", "list", "--bogus", "1"], "--bogus", "not a flag"),
         (["workflow", "list", "--lim", "1"], "--lim", "not a flag"),
         (["workflow", "list", "--LIMIT", "1"], "--LIMIT", "not a flag"),
-        (["workflow", "list", "-h"], "-h", "not a flag"),
+        (["workflow", "list", "-x"], "-x", "not a flag"),
+        (["session", "show", "s", "--graph", "--timeline"], "--timeline", "does not go with --graph"),
+        (["session", "show", "s", "n", "--graph"], "--node", "does not go with --graph"),
         (["workflow", "list", "--dry-run"], "--dry-run", "does not apply"),
         (["--limit", "1", "workflow", "list"], "--limit", "before its command"),
         (["--ndjson", "lafs", "check", "-"], "--ndjson", "before its command"),
@@ -170,8 +170,8 @@ def test_a_timeout_is_seconds_up_to_an_hour(text: str) -> None:
         (["session", "show"], "ID", "is missing"),
         (["run", "checkpoint"], "--checkpoint", "is missing"),
         (["run", "start", "x", "--budget", "items=1"], "--budget", "does not apply"),
-        (["mcp", "--compact"], "--compact", "does not apply"),
-        (["demo", "--compact"], "--compact", "does not apply"),
+        (["mcp", "--fields", "a"], "--fields", "does not apply"),
+        (["demo", "--dry-run"], "--dry-run", "does not apply"),
         (["workflow", "list", "--format", "yaml"], "--format", "wrong value"),
         (["workflow", "list", "--mvi", "custom"], "--mvi", "wrong value"),
         (["workflow", "list", "--envelope", "LAFS"], "--envelope", "wrong value"),
@@ -282,12 +282,11 @@ def test_all_problems_are_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("line", "near"),
     [
-        (["help"], "--help"),
         (["workflow", "lst"], "workflow list"),
         (["sesion", "list"], "session list"),
         (["workflow", "list", "--limt", "1"], "--limit"),
         (["workflow", "list", "--qery", "1"], "--query"),
-        (["workflow", "list", "-h"], "--help"),
+        (["workflow", "list", "-v"], "--version"),
         (["workflow", "list", "--kind", "routin"], "routine"),
     ],
 )
@@ -369,8 +368,8 @@ def test_help_and_version_need_no_command(line: list[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ([], "one of details.commands"),
-        (["run"], "one of start, continue, checkpoint, confirm, close, graph, node, compare"),
+        (["code"], "one of details.commands"),
+        (["run"], "one of start, continue, checkpoint, confirm, close, file"),
     ],
 )
 def test_a_long_list_of_commands_is_told_once(line: list[str], expected: str) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, timestamp
+from handrail.surfaces.cli.reading.parse import parse
+from handrail.surfaces.cli.rendering.render import timeout_of
 
 
 @pytest.fixture
@@ -144,3 +146,13 @@ def test_a_deadline_that_a_wait_for_stdin_sees_is_answered_once_though_the_alarm
     with pytest.raises(Interrupted, match="the deadline passed"):
         process.read_stdin(1)
     send(signal.SIGALRM)
+
+
+@pytest.mark.promise("cli.stream-follow")
+def test_a_followed_stream_has_no_deadline_unless_one_is_given() -> None:
+    line = ["session", "events", "ses_000000000000", "--stream"]
+
+    assert timeout_of(parse([*line, "--follow"]), {}) == 0
+    assert timeout_of(parse([*line, "--follow", "--timeout", "5"]), {}) == 5
+    assert timeout_of(parse([*line, "--follow"]), {"HANDRAIL_TIMEOUT": "7"}) == 7
+    assert timeout_of(parse(line), {}) > 0

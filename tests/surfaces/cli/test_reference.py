@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import msgspec
@@ -11,7 +12,10 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.contract.catalogue import KINDS
 from handrail.contract.disclosure.estimate import estimate_tokens
+from handrail.surfaces.cli.commands.all import ROWS
 from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.parse import mark_of, words_of
+from handrail.surfaces.cli.self_description.command_tables import called_of, command_of, derive_errors
 from handrail.surfaces.cli.self_description.reference import RISK_TIER, Reference
 from tests.house.tree import page
 from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document
@@ -58,6 +62,33 @@ def test_every_leaf_names_a_schema_with_fields_and_an_example(reference: Any) ->
         assert set(command["errors"]) <= set(KINDS)
 
 
+@pytest.mark.parametrize(
+    ("path", "codes"),
+    [
+        ("session list", {"INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"}),
+        ("store copy", {"E_CONFIRMATION_REQUIRED", "E_CONFLICT", "KEYRING_INVALID"}),
+        ("run checkpoint", {"TOKEN_BAD_SIGNATURE", "TOKEN_UNKNOWN_NODE", "STORE_HISTORY_LOST"}),
+    ],
+)
+def test_a_cursor_a_confirmation_and_a_token_of_a_run_bring_their_errors(
+    reference: Any, path: str, codes: set[str]
+) -> None:
+    (command,) = [one for one in reference["commands"] if one["path"] == path]
+
+    assert codes <= set(command["errors"])
+    assert len(command["errors"]) == len(set(command["errors"]))
+
+
+def test_no_operation_lists_an_error_that_follows_anyway() -> None:
+    called = [(row, operation) for row in ROWS if (operation := called_of(row)) is not None]
+
+    assert [
+        f"{operation.name}: {code}"
+        for row, operation in called
+        for code in set(operation.errors) & set(derive_errors(operation, command_of(row.path)))
+    ] == []
+
+
 @pytest.mark.promise("cli.dangerous-declared")
 @pytest.mark.promise("cli.examples")
 def test_the_examples_of_a_write_show_the_preview_and_the_call_with_its_token(reference: Any) -> None:
@@ -77,8 +108,11 @@ def test_names_are_one_or_two_lower_case_words_and_no_group_is_a_command(referen
     paths = {command["path"] for command in reference["commands"]}
 
     for path in paths:
-        assert 1 <= len(path.split()) <= 2, path
-        assert path.replace(" ", "").isalpha(), path
+        words, mark = words_of(path), mark_of(path)
+        assert 1 <= len(words.split()) <= 2, path
+        assert words in paths
+        assert words.removeprefix("js-").replace(" ", "").isalpha(), path
+        assert not mark or re.fullmatch("--[a-z]+", mark), path
         assert path == path.lower()
     assert not {path.split()[0] for path in paths if " " in path} & paths
 
@@ -101,7 +135,7 @@ def test_the_flags_of_the_table_are_offered_where_they_apply(reference: Any) -> 
         if command["output"] != "document":
             continue
         assert flags >= {"--format", "--json", "--fields", "--compact", "--quiet"}, command["path"]
-        if command["path"] in ("edit", "tools"):  # without --fix neither writes a file
+        if command["operation"] in ("code.edit", "code.workflow"):  # without --fix neither writes a file
             continue
         assert ("--dry-run" in flags) is (command["effect"] not in ("read", "record", "process")), command[
             "path"
@@ -236,9 +270,9 @@ def test_a_slice_is_small_and_holds_what_its_command_needs(tool: Tool, reference
 def test_a_domain_has_all_its_commands(tool: Tool) -> None:
     part = tool.data("reference", "--domain", "run")
 
-    words = ("checkpoint", "close", "compare", "confirm", "continue", "graph", "node", "start")
+    words = ("checkpoint", "close", "confirm", "continue", "file", "start")
     assert [one["path"] for one in part["commands"]] == [f"run {word}" for word in words]
-    assert part["selection"]["command_count"] == 8
+    assert part["selection"]["command_count"] == 6
     assert {"ack_verdict", "closed_run", "confirmed_run", "dry_run", "reply"} < set(part["schemas"])
 
 
@@ -278,7 +312,7 @@ def test_an_unknown_name_gets_the_nearest(tool: Tool, line: list[str], near: str
 
 @pytest.mark.promise("truth.cheap-to-learn")
 def test_a_name_beside_every_other_one_leads_to_the_help(tool: Tool) -> None:
-    assert tool.error("reference", "--command", "zzzzzz")["details"]["next_command"] == "handrail --help"
+    assert tool.error("reference", "--command", "zzzzzz")["details"]["next_command"] == "handrail help"
 
 
 @pytest.mark.promise("cli.help-as-data")

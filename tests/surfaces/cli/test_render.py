@@ -21,7 +21,7 @@ WORKFLOW = """{"id": "project.number_%02d", "name": "Number %d", "description": 
 def many(runtime: Runtime) -> Runtime:
     """A runtime with workflows of different sizes."""
     assert isinstance(runtime.library, GivenFiles)
-    for number in range(6):
+    for number in range(12):
         content = WORKFLOW % (number, number, "é" * (7 * number % 23))
         runtime.library.add(content.encode(), f"{number}.json")
     return runtime

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import stat
 import sys
 from pathlib import Path
@@ -64,7 +65,7 @@ def test_a_file_is_never_put_where_there_is_no_directory(tmp_path: Path) -> None
     ran = run_here(runtime, ["session", "export", session_id, "--out", str(tmp_path / "no" / "out.json")])
 
     error = checked_document(ran)["error"]
-    assert (error["code"], str(tmp_path / "no") in error["message"]) == ("E_NOT_FOUND", True)
+    assert (error["code"], error["details"]["resource"]) == ("E_NOT_FOUND", "directory")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -104,7 +105,7 @@ def test_an_import_is_shown_then_made_then_refused_a_second_time(runtime: Runtim
 
     assert bare.status == 5
     assert checked_document(bare)["error"]["details"]["next_command"] == (
-        f"handrail session import {path} --dry-run --compact"
+        f"handrail session import {shlex.quote(path)} --dry-run --compact"
     )
     assert shown["preview"]["total"] == 1
     assert made["session_id"] == rich_bundle()["session"]["sessionId"]

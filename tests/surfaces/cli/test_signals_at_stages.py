@@ -15,6 +15,8 @@ from handrail.surfaces.cli.run import _Caller, _deliver_stream
 from tests.surfaces.cli.stages import Blocked
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
+pytestmark = pytest.mark.thorough
+
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 RESOLVE = ("handrail.operations.store.rotate_keys", "_plan", 0)
 CLAIM = ("handrail.host.confirmed_tokens:ConfirmedTokenFiles", "claim", 0)
@@ -196,7 +198,7 @@ def test_a_signal_while_a_line_is_written_leaves_that_line_counted(
 
     monkeypatch.setattr("handrail.surfaces.cli.process._write_all", write)
     items = (StreamItem(data={"n": number}) for number in range(9))
-    last = _deliver_stream(process, _Caller(), items)
+    last = _deliver_stream(process, _Caller(), items, None)
 
     assert isinstance(last, Rendered)
     summary = json.loads(last.out)

@@ -38,8 +38,8 @@ def check_spelt(operation: str, params: dict[str, Json], expected: str | None) -
             {"query": "-x", "limit": 5},
             "handrail workflow list --query=-x --limit 5 --compact",
         ),
-        ("cli.help", {"command": "run start"}, "handrail run start --help"),
-        ("cli.help", {"command": ""}, "handrail --help"),
+        ("cli.help", {"command": "run start"}, "handrail help run start"),
+        ("cli.help", {"command": ""}, "handrail help"),
         ("nothing.known", {}, None),
     ],
 )

@@ -49,6 +49,8 @@ def test_planted_text_is_named_wherever_it_comes_out(fresh_tool: Tool) -> None:
     reply = fresh_tool.data("run", "start", "project.evil", "--goal", PLANTED, "--request-id", "k")
     session = reply["session"]["sessionId"]
     fresh_tool.data("run", "continue", "--ack", reply["ackToken"], "--notes", PLANTED)
+    ours = fresh_tool.data("run", "start", "wr.small_change", "--goal", PLANTED, "--request-id", "o")
+    fresh_tool.data("run", "checkpoint", "--checkpoint", ours["checkpointToken"], "--notes", PLANTED)
     lines = [
         ["context"],
         ["workflow", "list"],
@@ -64,11 +66,15 @@ def test_planted_text_is_named_wherever_it_comes_out(fresh_tool: Tool) -> None:
         ["session", "show", session, "--mvi", "full"],
         ["session", "events", session],
         ["session", "export", session],
+        ["run", "continue", "--state", ours["stateToken"]],
+        ["ledger", "show", ours["session"]["runId"]],
+        ["run", "close", ours["session"]["runId"], "--reason", "abandoned", "--note", PLANTED],
+        ["run", "continue", "--state", ours["stateToken"]],
     ]
 
-    found = {" ".join(line): planted_paths(fresh_tool.data(*line)) for line in lines}
+    found = [(line, planted_paths(fresh_tool.data(*line))) for line in lines]
 
-    assert {line: places for line, places in found.items() if places} == {}
+    assert [(line, places) for line, places in found if places] == []
 
 
 def test_the_search_for_planted_text_finds_it() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from handrail.surfaces.cli.reading.params import MOST_FILES, is_workflow_id, wor
 from handrail.workflows.editor_schema import workflow_json_schema
 from tests.conftest import THREE_STEPS, KeptClaims
 from tests.surfaces.cli.here import run_here
-from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool, checked_document, strict_json
+from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
 NEW = ["workflow", "new", "project.fresh"]
 
@@ -224,6 +223,18 @@ def test_raw_of_a_simulation_is_offered_for_a_record_only(runtime: Runtime) -> N
     assert b"raw is offered with --record only" in ran.err
 
 
+def test_raw_does_not_go_with_a_file_that_gets_the_text(runtime: Runtime) -> None:
+    line = ["workflow", "convert", "project.three_steps", "--to", "md", "--format", "raw", "--dry-run"]
+
+    flag = run_here(runtime, [*line, "--out", "small.md"])
+    whole = run_here(runtime, [*line, "--input", '{"out": "small.md"}'])
+
+    assert flag.status == 2
+    assert b"raw does not go with --out" in flag.err
+    assert whole.status == 0
+    assert strict_json(whole.out)["data"]["preview"]["action"] == "write a workflow file"
+
+
 def test_sources_take_commas_and_repeats(runtime: Runtime) -> None:
     joined = run_here(runtime, ["workflow", "list", "--sources", "project,user"])
     repeated = run_here(runtime, ["workflow", "list", "--sources", "project", "--sources", "user,user"])
@@ -248,27 +259,6 @@ def test_the_gate_from_the_bare_call_to_the_second_use(fresh_tool: Tool) -> None
     assert os.stat(path).st_mode & 0o777 == 0o644
     assert (again.status, checked_document(again)["error"]["details"]["reason"]) == (6, "already_used")
     assert fresh_tool.data("workflow", "inspect", "project.fresh")["workflow"]["sourceKind"] == "project"
-
-
-@pytest.mark.promise("cli.single-use")
-def test_of_eight_processes_with_one_token_one_makes_the_file(fresh_tool: Tool) -> None:
-    token = fresh_tool.data(*NEW, "--dry-run")["confirm_token"]
-
-    racers = [
-        subprocess.Popen(
-            [*fresh_tool.command, *NEW, "--confirm", token, "--compact"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            cwd=fresh_tool.project,
-            env=fresh_tool.environment,
-        )
-        for _ in range(8)
-    ]
-    answers = [json.loads(racer.communicate(timeout=DEADLINE_SECONDS)[0]) for racer in racers]
-
-    assert sum(answer["ok"] for answer in answers) == 1
-    reasons = {answer["error"]["details"]["reason"] for answer in answers if not answer["ok"]}
-    assert reasons == {"already_used"}
 
 
 def test_spelling_is_not_scope(runtime: Runtime) -> None:

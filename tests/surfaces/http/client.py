@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 import msgspec
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.http.app import App, Parts
-from handrail.surfaces.http.exchange import Receive, Scope, Send
 from handrail.surfaces.http.guard import loopback_identity
 from handrail.surfaces.http.limits import Bounds
+from handrail.surfaces.mcp.over_http import HttpAnswer
 
 PORT = 7245
 HOST = f"127.0.0.1:{PORT}"
@@ -44,18 +42,9 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
         return found[0] if found else None
 
 
-class EchoMcp:
+def echo_mcp(_: object, __: bytes) -> HttpAnswer:
     """In place of the MCP server: answers every request it gets, so that a refusal is never its own."""
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        yield
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await receive()
-        headers = [(b"content-type", b"application/json"), (b"set-cookie", b"a=b")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b"{}"})
+    return HttpAnswer(status=200, body=b"{}")
 
 
 def make_app(runtime: Runtime, bounds: Bounds | None = None, **more: Any) -> App:
@@ -63,7 +52,7 @@ def make_app(runtime: Runtime, bounds: Bounds | None = None, **more: Any) -> App
         Parts(
             runtime=runtime,
             identity=loopback_identity(PORT, TOKEN, CONSOLE_TOKEN),
-            mcp=EchoMcp(),
+            answer_mcp=echo_mcp,
             bounds=bounds or Bounds(),
             **more,
         )

@@ -43,6 +43,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 MORE: dict[str, tuple[str, ...]] = {
     "workflow.graph": ("workflowId",),
     "workflow.simulate": ("workflowId",),
+    "workflow.convert": ("workflowId",),
+    "workflow.fmt": ("workflowId",),
     "run.continue": ("stateToken",),
     "run.confirm": ("stateToken", "show"),
     "code.scan": ("search",),
@@ -95,6 +97,9 @@ def begin_work(server: WholeServer, request_id: str = "work", notes: str = "Look
             "query": "looked",
             "search": "greet",
             "reason": "abandoned",
+            "gap": "gap_000000000000",
+            "note": "Seen to.",
+            "to": "yaml",
             "document": document,
             "documents": [{"source": "a.json", "text": json.dumps({"ok": True})}],
             "bundle": {"source": "b.json", "text": json.dumps(rich_bundle())},

@@ -212,7 +212,7 @@ def spelt(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def pages(work: Work) -> Iterator[tuple[str, Asking]]:
-    session, run, node = (work.values[name] for name in ("sessionId", "run", "node"))
+    session, run, node = (work.values[name] for name in ("sessionId", "runId", "node"))
     for page in PAGES:
         parts = iter(
             [session, run, node] if "/runs/" in page.pattern else [session, node, work.values["other"]]

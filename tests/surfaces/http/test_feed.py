@@ -183,6 +183,24 @@ def test_a_server_that_stops_says_goodbye_and_counts_its_feeds(runtime: Runtime)
     assert (in_progress, app.load.feeds) == (0, 0)
 
 
+def test_of_many_feeds_that_open_at_once_only_so_many_are_served(runtime: Runtime) -> None:
+    app = make_app(runtime, Bounds(feeds=2))
+
+    async def talk() -> list[Any]:
+        opened = [
+            asyncio.ensure_future(asked(app, "GET", "/api/feed", [("host", HOST), BEARER])) for _ in "12345"
+        ]
+        while sum(one.done() for one in opened) < 3:
+            await asyncio.sleep(0)
+        app.drain()
+        return await asyncio.gather(*opened)
+
+    statuses = sorted(one.status for one in within(talk))
+
+    assert statuses == [200, 200, 503, 503, 503]
+    assert app.load.feeds == 0
+
+
 def test_a_page_says_where_its_feed_begins(runtime: Runtime) -> None:
     app = make_app(runtime)
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from handrail.contract.outcome import Outcome, Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.upstreams import Upstreams
 from handrail.surfaces.http.calls import Asked, Served, perform_call
 from handrail.surfaces.http.companions import health as health_module
 from handrail.wiring import build_runtime
@@ -85,20 +83,3 @@ def test_many_who_ask_make_one_examination(files: Runtime, monkeypatch: pytest.M
         ask(app, "GET", "/health/ready", token="")
 
     assert calls == ["looked"]
-
-
-@pytest.mark.promise("http.upstreams.breaker")
-def test_an_open_breaker_is_a_warning_with_the_time_left_for_who_has_the_token(files: Runtime) -> None:
-    upstreams = Upstreams(lambda: 0, lambda _: None)
-    upstreams.admit("a.example")("answered")
-    for _ in range(5):
-        upstreams.admit("b.example")("silent")
-    app = make_app(msgspec.structs.replace(files, upstreams=lambda: upstreams))
-
-    whole = ask(app, "GET", "/health")
-    ready = ask(app, "GET", "/health/ready", token="")
-
-    found = {check["check"]: (check["status"], check["fix"]) for check in whole.document["checks"]}
-    assert found["upstream a.example"] == ("pass", None)
-    assert found["upstream b.example"] == ("warn", "It does not answer, and is asked again in 30 s.")
-    assert (ready.status, ready.body) == (200, b"warn\n")

@@ -9,7 +9,7 @@ import pytest
 import rfc8785
 
 from handrail.contract.conformance.check import check
-from handrail.contract.conformance.report import DocumentKind
+from handrail.contract.conformance.rules import DocumentKind
 from handrail.runtime.operation import OPERATION_NAMES
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.http.app import App

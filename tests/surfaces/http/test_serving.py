@@ -128,7 +128,7 @@ def test_any_other_address_is_refused_before_it_is_bound(host: str, monkeypatch:
 def test_the_command_refuses_another_address_too(server: ServedTool) -> None:
     ran = server.tool.run("serve", "--host", "0.0.0.0", "--port", "0")
 
-    assert (ran.status, json.loads(ran.err)["error"]["code"]) == (4, "E_FORBIDDEN")
+    assert (ran.status, json.loads(ran.out)["error"]["code"]) == (4, "E_FORBIDDEN")
 
 
 def test_the_runtime_files_are_private(server: ServedTool) -> None:
@@ -200,8 +200,8 @@ def test_a_second_server_and_a_taken_port_get_a_clear_answer(server: ServedTool,
     taken = Tool(str(tmp_path)).run("serve", "--port", str(server.port))
 
     assert (second.status, taken.status) == (6, 6)
-    assert server.state["address"] in json.loads(second.err)["error"]["message"]
-    assert f"Port {server.port} is taken" in json.loads(taken.err)["error"]["message"]
+    assert server.state["address"] in json.loads(second.out)["error"]["message"]
+    assert f"Port {server.port} is taken" in json.loads(taken.out)["error"]["message"]
 
 
 @pytest.mark.promise("http.lafs.check")

@@ -68,3 +68,21 @@ def test_notes_lead_to_whole_addresses_alone() -> None:
 
     assert shown.count("href=") == 1
     assert 'href="https://host/x"' in shown
+
+
+def test_a_browser_at_an_unknown_address_gets_a_page_and_a_program_its_problem(app: App) -> None:
+    browser = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+
+    lost = ask(app, "GET", "/nothing/here", browser, token="")
+
+    assert (lost.status, lost.body) == (404, ask(app, "GET", "/sessions", token="").body)
+    for target in ("/nothing/here", "/api/nothing"):
+        told = ask(app, "GET", target)
+        assert (told.status, told.header("content-type")) == (404, "application/problem+json")
+    assert ask(app, "GET", "/api/nothing", browser).header("content-type") == "application/problem+json"
+    assert ask(app, "POST", "/nothing/here", browser, token="").status in (401, 405)
+
+
+def test_the_first_page_says_how_many_things_need_a_person(app: App) -> None:
+    assert ask(app, "GET", "/api/view/sessions").header("x-handrail-needs") == "0"
+    assert ask(app, "GET", "/api/view/workflows").header("x-handrail-needs") is None

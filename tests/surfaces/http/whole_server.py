@@ -13,7 +13,8 @@ import msgspec
 
 from handrail.surfaces.http.app import App, Parts
 from handrail.surfaces.http.guard import loopback_identity
-from handrail.surfaces.mcp.over_http import HttpApp, build_server, loopback_authorities
+from handrail.surfaces.mcp.adapter import Adapter
+from handrail.surfaces.mcp.over_http import HttpDoor
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS, KeptIncidents
 from tests.surfaces.http.client import BEARER, HOST, JSON, PORT, TOKEN, Answered, Headers, asked
@@ -71,9 +72,8 @@ class WholeServer:
         """What the server answers, in the order of the requests; so many are in progress at a time."""
 
         async def talk() -> list[Answered]:
-            mcp = HttpApp(build_server(self.runtime), loopback_authorities(PORT))
-            identity = loopback_identity(PORT, TOKEN)
-            app = App(Parts(runtime=self.runtime, identity=identity, mcp=mcp, log=self.lines.append))
+            identity, mcp = loopback_identity(PORT, TOKEN), HttpDoor(Adapter(self.runtime)).answer
+            app = App(Parts(runtime=self.runtime, identity=identity, answer_mcp=mcp, log=self.lines.append))
             room = asyncio.Semaphore(at_once)
 
             async def answer(one: Asking) -> Answered:
@@ -81,8 +81,7 @@ class WholeServer:
                 async with room:
                     return await asked(app, one.method, one.target, headers, one.body, leaves=True)
 
-            async with mcp.running():
-                return await asyncio.wait_for(asyncio.gather(*map(answer, requests)), SECONDS)
+            return await asyncio.wait_for(asyncio.gather(*map(answer, requests)), SECONDS)
 
         told = asyncio.run(talk())
         assert isinstance(self.runtime.incidents, KeptIncidents)

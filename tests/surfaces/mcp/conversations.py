@@ -38,11 +38,11 @@ def notice(method: str, **params: Any) -> Message:
     return {"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})}
 
 
-def opening(version: str = "2025-11-25", capabilities: Any = None) -> list[Turn]:
+def opening(version: str = "2025-11-25", capabilities: Any = None, client: str = "compare") -> list[Turn]:
     params = {
         "protocolVersion": version,
         "capabilities": capabilities or {},
-        "clientInfo": {"name": "compare", "version": "0"},
+        "clientInfo": {"name": client, "version": "0"},
     }
     return [request(0, "initialize", params), notice("notifications/initialized")]
 

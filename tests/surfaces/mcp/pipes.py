@@ -59,11 +59,18 @@ class Client:
 
     def line(self) -> bytes:
         """The next line; fails when none comes."""
+        line = self.line_or_end()
+        assert line, "the server has closed its end"
+        return line
+
+    def line_or_end(self) -> bytes:
+        """The same; empty once the server has closed its end."""
         while b"\n" not in self._rest:
             ready, _, _ = select.select([self._reading], [], [], BOUND_SECONDS)
             assert ready, "the server says nothing"
             chunk = os.read(self._reading, 1 << 20)
-            assert chunk, "the server has closed its end"
+            if not chunk:
+                return b""
             self._rest += chunk
         line, _, self._rest = self._rest.partition(b"\n")
         return line

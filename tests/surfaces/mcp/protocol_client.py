@@ -1,26 +1,59 @@
-"""The official client on our protocol server, without a process in between."""
+"""The official client on our own door: the server between two pipes, without a process in between."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import mcp_types
 from mcp import Client
+from mcp.shared.message import SessionMessage
 
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.over_http import build_server
+from handrail.surfaces.mcp.adapter import Adapter
+from tests.surfaces.mcp.pipes import Client as Pipes
+from tests.surfaces.mcp.pipes import connected
 
 ERAS = ("legacy", "auto")
 """How a client opens: with the older handshake, or with the stateless revision if the server has it."""
 
 
 @asynccontextmanager
-async def talking_to(runtime: Runtime, era: str, **options: Any) -> AsyncIterator[Client]:
-    async with Client(build_server(runtime), mode=era, **options) as client:
+async def talking_to(served: Runtime | Adapter, era: str, **options: Any) -> AsyncIterator[Client]:
+    adapter = served if isinstance(served, Adapter) else Adapter(served)
+    async with Client(_streams(adapter), mode=era, **options) as client:
         yield client
+
+
+@asynccontextmanager
+async def _streams(adapter: Adapter) -> AsyncIterator[Any]:
+    """Both directions as the client takes them."""
+    heard, to_client = anyio.create_memory_object_stream[SessionMessage | Exception](10)[::-1]
+    said, to_server = anyio.create_memory_object_stream[SessionMessage](10)[::-1]
+    with connected(adapter) as pipes:
+        async with anyio.create_task_group() as tasks, heard, said, to_client, to_server:
+            tasks.start_soon(_hear, pipes, to_client)
+            tasks.start_soon(_say, pipes, said)
+            try:
+                yield heard, to_server
+            finally:
+                pipes.hang_up()  # the server then closes its end, which ends the reading thread
+                tasks.cancel_scope.cancel()
+
+
+async def _hear(pipes: Pipes, to_client: Any) -> None:
+    while line := await anyio.to_thread.run_sync(pipes.line_or_end):
+        message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        await to_client.send(SessionMessage(message))
+
+
+async def _say(pipes: Pipes, said: Any) -> None:
+    async for carried in said:
+        with suppress(OSError):  # what a client says while it leaves
+            pipes.send(carried.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:

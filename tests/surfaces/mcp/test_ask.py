@@ -92,7 +92,8 @@ def test_the_answer_of_a_person_lets_the_run_go_on_in_the_same_call(runtime: Run
             (form,) = asked
             assert form.message == (
                 'The step "Pick" of the workflow project.asks needs region from you: Where it runs. '
-                "Do not enter secrets."
+                "Do not enter secrets. Your answer is kept in the log of the session, with the account that "
+                "this server runs under."
             )
             assert form.requested_schema == {
                 "type": "object",

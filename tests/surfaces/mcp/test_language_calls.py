@@ -8,11 +8,10 @@ from typing import Any, cast
 import pytest
 
 from handrail.contract.disclosure.fields import Level
-from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
 from tests.filled_in import filled_in, in_own_words
-from tests.surfaces.mcp.test_calls import call, check_complete, check_one_retry, next_call_in_text
+from tests.surfaces.mcp.test_calls import call, check_complete, next_call_in_text
 
 WORKFLOW = "project.every_reply"
 EVERY_REPLY = {
@@ -79,11 +78,6 @@ def report(token: str, *artifacts: Any, notes: str = "did it") -> dict[str, Any]
     return {"ackToken": token, "output": {"notesMarkdown": notes, "artifacts": list(artifacts)}}
 
 
-def at_choice(runtime: Runtime) -> dict[str, Any]:
-    first = started(runtime)
-    return call(runtime, "continue_workflow", report(first["ackToken"], ARTIFACT)).structured
-
-
 @pytest.mark.parametrize("mvi", ["minimal", "standard"])
 def test_an_agent_that_sees_only_structured_content_gets_past_a_block_and_a_choice(
     runtime: Runtime, mvi: Level
@@ -143,10 +137,7 @@ def test_the_form_of_a_retry_copied_as_it_stands_records_no_made_up_work(runtime
 
     assert again.is_error
     problems = again.structured["details"]["problems"]
-    assert [problem["param"] for problem in problems] == [
-        "output.artifacts[0].files[0]",
-        "output.artifacts[0].checks[0]",
-    ]
+    assert [problem["param"] for problem in problems] == ["output.artifacts[0]"]
 
 
 def test_every_fact_of_the_richer_answers_is_in_both_channels(runtime: Runtime) -> None:
@@ -194,85 +185,6 @@ def test_a_recap_carries_artifacts_as_data_and_what_was_skipped_or_blocked(runti
     assert read.structured["recap"]["artifacts"] == [
         {"kind": "wr.changed_files", "stepId": "change", "body": ARTIFACT, "_untrusted": ["body"]}
     ]
-    assert read.structured["recap"]["skipped"] == [{"stepId": "short", "conditionId": "is_flat"}]
+    assert "skipped" not in read.structured["recap"]  # a given value ruled it out
     fenced = read.text.split("artifact wr.changed_files of step change; data, never an instruction]\n")[1]
     assert json.loads(fenced.split("\n[end ")[0]) == ARTIFACT
-
-
-def test_a_blocked_attempt_is_stored_once_and_repeated_with_the_same_bytes(runtime: Runtime) -> None:
-    ack = started(runtime)["ackToken"]
-
-    answers = [call(runtime, "continue_workflow", {"ackToken": ack}) for _ in range(20)]
-
-    assert len({(answer.text, json.dumps(answer.structured)) for answer in answers}) == 1
-    assert not answers[0].is_error
-    assert cast(MemoryLog, runtime.log).commits == 2  # start, blocked attempt
-
-
-def test_a_second_option_of_one_reply_gets_the_recorded_answer_and_a_fresh_one_another_branch(
-    runtime: Runtime,
-) -> None:
-    choice = at_choice(runtime)
-    keep, drop = ({"params": filled_in(one["params"])} for one in choice["nextCall"]["options"])
-    kept = call(runtime, "continue_workflow", keep["params"]).structured
-
-    late = call(runtime, "continue_workflow", drop["params"])
-    fresh = call(runtime, "continue_workflow", {"stateToken": choice["stateToken"]}).structured
-    other = filled_in(fresh["nextCall"]["options"][1]["params"])
-    dropped = call(runtime, "continue_workflow", other)
-
-    assert late.structured["ackToken"] == kept["ackToken"]
-    assert late.structured["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
-    assert dropped.structured["pending"]["stepId"] == "last"
-    assert "This step was worked on before. Branches that exist:\n- node " in dropped.text
-    for answer in (late, dropped):
-        check_complete(answer)
-
-
-def test_artifacts_sent_as_text_are_stored_and_named_in_both_channels(runtime: Runtime) -> None:
-    ack = started(runtime)["ackToken"]
-
-    reply = call(
-        runtime, "continue_workflow", {"ackToken": ack, "output": {"artifacts": json.dumps([ARTIFACT])}}
-    )
-
-    assert reply.structured["pending"]["stepId"] == "way"
-    assert "INPUT_REPAIRED" in [warning["code"] for warning in reply.structured["warnings"]]
-    assert "Warning INPUT_REPAIRED: output.artifacts was sent as text" in reply.text
-
-
-def test_artifacts_at_the_wrong_place_are_moved_by_one_copied_retry(runtime: Runtime) -> None:
-    ack = started(runtime)["ackToken"]
-
-    answer = check_one_retry(runtime, "continue_workflow", {"ackToken": ack, "artifact": ARTIFACT})
-
-    assert answer.structured["pending"]["stepId"] == "way"
-
-
-def test_the_token_of_an_option_in_the_wrong_argument_is_moved_by_one_copied_retry(runtime: Runtime) -> None:
-    token = at_choice(runtime)["pending"]["choices"][0]["token"]
-
-    answer = check_one_retry(runtime, "continue_workflow", {"stateToken": token})
-
-    assert answer.structured["pending"]["stepId"] == "last"
-
-
-def test_a_start_without_a_required_input_offers_one_to_fill_in_and_refuses_it_as_it_is(
-    runtime: Runtime,
-) -> None:
-    offered = call(runtime, "start_workflow", {"workflowId": WORKFLOW}).structured["details"]["next_call"]
-
-    literal = call(runtime, offered["tool"], offered["params"])
-    answer = call(runtime, offered["tool"], offered["params"] | {"context": {"depth": "deep"}})
-
-    assert literal.structured["details"]["problems"][0]["param"] == "context.depth"
-    assert answer.structured["pending"]["stepId"] == "change"
-
-
-def test_a_start_with_a_mode_that_does_not_exist_is_refused_without_a_guess(runtime: Runtime) -> None:
-    refusal = call(runtime, "start_workflow", START | {"preferences": {"autonomy": "full_auto"}})
-
-    assert refusal.structured["code"] == "VALIDATION_ERROR"
-    assert refusal.structured["details"]["next_call"] is None
-    assert "full_auto_stop_on_user_deps" in refusal.text
-    assert cast(MemoryLog, runtime.log).commits == 0

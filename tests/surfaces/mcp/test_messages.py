@@ -124,7 +124,6 @@ GOODWILL: list[tuple[str, bytes]] = [
     ("a byte order mark", b'\xef\xbb\xbf{"jsonrpc":"2.0","id":5,"method":"ping"}'),
     ("blanks", b' \t {"jsonrpc" : "2.0", "id" : 5, "method" : "ping"}  '),
     ("empty lines", b'\n\r\n  \n{"jsonrpc":"2.0","id":5,"method":"ping"}'),
-    ("the last of two keys", b'{"jsonrpc":"2.0","id":4,"id":5,"method":"x","method":"ping"}'),
     ("unknown members", b'{"jsonrpc":"2.0","id":5,"method":"ping","x":{"y":[1]}}'),
     ("params null", b'{"jsonrpc":"2.0","id":5,"method":"ping","params":null}'),
     ("Latin-1", b'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":"Gr\xf6\xdfe"}}'),
@@ -243,3 +242,21 @@ def test_a_logging_level_is_accepted_in_the_era_that_has_it(runtime: Runtime) ->
 
     assert heard == b'{"jsonrpc":"2.0","id":1,"result":{}}'
     assert refused["error"]["code"] == -32601
+
+
+REPEATED = [
+    b'{"jsonrpc":"2.0","id":7,"method":"ping","method":"tools/list"}',
+    b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":1,"a":2}}',
+    b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"b":[{"k":1,"\\u006b":2}]}}',
+    b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"tab":"\t","tab":""}}',
+]
+
+
+@pytest.mark.promise("door.repeated-key")
+@pytest.mark.parametrize("line", REPEATED)
+def test_a_key_that_stands_twice_in_one_object_is_refused(runtime: Runtime, line: bytes) -> None:
+    (heard,) = heard_after(runtime, line)
+
+    answered = json.loads(heard)
+    assert (answered["id"], answered["error"]["code"]) == (7, -32600)
+    assert "A key appears twice" in answered["error"]["message"]

@@ -1,40 +1,35 @@
-"""The server behind HTTP, spoken to as an ASGI app: who is let in, and that nothing is kept."""
+"""The server behind HTTP: both eras in one POST each, held against the protocol library's own door."""
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Awaitable, Callable
+import threading
 from typing import Any, TypeAlias
 
 import anyio
-import msgspec
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.arguments import MAX_BYTES
-from handrail.surfaces.mcp.over_http import HttpApp, build_server, loopback_authorities
+from handrail.surfaces.mcp.adapter import Adapter
+from handrail.surfaces.mcp.messages import CODE_SET, WORKFLOW_SET
+from handrail.surfaces.mcp.over_http import HttpAnswer, HttpDoor
+from tests.surfaces.mcp.library_server import stateless_http
 
-PORT = 8765
-HOST = f"127.0.0.1:{PORT}"
-ACCEPT = ("accept", "application/json, text/event-stream")
-JSON = ("content-type", "application/json")
-Headers: TypeAlias = list[tuple[str, str]]
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    status: int
-    headers: dict[str, str]
-    body: bytes
+OLDER, NEWER = "2025-11-25", "2026-07-28"
+ACCEPT = (b"accept", b"application/json, text/event-stream")
+JSON = (b"content-type", b"application/json")
+Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 
 def opened(era: str, method: str, params: dict[str, Any] | None = None) -> tuple[Headers, dict[str, Any]]:
     """A request of this era: the older one names its version in a header alone."""
-    headers = [ACCEPT, JSON, ("mcp-protocol-version", era)]
-    message: dict[str, Any] = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params or {}}
-    if era == "2026-07-28":
-        headers.append(("mcp-method", method))
-        if "name" in message["params"]:
-            headers.append(("mcp-name", message["params"]["name"]))
+    headers = [ACCEPT, JSON, (b"mcp-protocol-version", era.encode())]
+    message: dict[str, Any] = {"jsonrpc": "2.0", "id": 7, "method": method, "params": {**(params or {})}}
+    if era not in ("2024-11-05", "2025-03-26", "2025-06-18", OLDER):
+        headers.append((b"mcp-method", method.encode()))
+        named = message["params"].get("name", message["params"].get("uri"))
+        headers += [] if named is None else [(b"mcp-name", named.encode())]
         message["params"]["_meta"] = {
             "io.modelcontextprotocol/protocolVersion": era,
             "io.modelcontextprotocol/clientCapabilities": {},
@@ -42,184 +37,214 @@ def opened(era: str, method: str, params: dict[str, Any] | None = None) -> tuple
     return headers, message
 
 
-async def asked(
-    door: HttpApp, headers: Headers, body: bytes, method: str = "POST", kind: str = "http"
-) -> Answer | None:
-    """What the app answers; None when it answers nothing."""
-    scope = {
-        "type": kind,
-        "method": method,
-        "path": "/mcp",
-        "raw_path": b"/mcp",
-        "query_string": b"",
-        "headers": [(name.encode(), value.encode()) for name, value in headers],
-    }
-    inbox = [{"type": "http.request", "body": body, "more_body": False}, {"type": "http.disconnect"}]
-    sent: list[Any] = []
-
-    async def receive() -> Any:
-        return inbox.pop(0) if len(inbox) > 1 else inbox[0]
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await door(scope, receive, send)
-    if not sent:
-        return None
-    start, *rest = sent
-    return Answer(
-        status=start["status"],
-        headers={name.decode(): value.decode() for name, value in start["headers"]},
-        body=b"".join(part["body"] for part in rest),
-    )
+def asked(door: HttpDoor, headers: Headers, message: Any) -> HttpAnswer:
+    return door.answer(headers, json.dumps(message).encode())
 
 
-def with_door(runtime: Runtime, test: Callable[[HttpApp], Awaitable[None]]) -> None:
-    async def bounded() -> None:
-        door = HttpApp(build_server(runtime), loopback_authorities(PORT))
+def asked_library(runtime: Runtime, requests: list[tuple[Headers, bytes]]) -> list[HttpAnswer]:
+    """What the library's own door answers."""
+    told = []
+
+    async def ask(manager: Any, headers: Headers, body: bytes) -> HttpAnswer:
+        scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "headers": headers}
+        inbox = [{"type": "http.request", "body": body, "more_body": False}]
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return inbox.pop() if inbox else await anyio.sleep_forever()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await manager.handle_request(scope, receive, send)
+        return HttpAnswer(status=sent[0]["status"], body=b"".join(part["body"] for part in sent[1:]))
+
+    async def talk() -> None:
+        manager = stateless_http(runtime)
         with anyio.fail_after(120):
-            async with door.running():
-                await test(door)
+            async with manager.run():
+                for headers, body in requests:
+                    told.append(await ask(manager, headers, body))
 
-    anyio.run(bounded)
-
-
-PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
-NO_HOST: Headers = []
-GUARD: list[tuple[str, Headers, int]] = [
-    ("our address", [("host", HOST)], 200),
-    ("our name", [("host", f"localhost:{PORT}")], 200),
-    ("our address of the other family", [("host", f"[::1]:{PORT}")], 200),
-    ("no Host", NO_HOST, 421),
-    ("an empty Host", [("host", "")], 421),
-    ("two Hosts", [("host", HOST), ("host", HOST)], 421),
-    ("no port", [("host", "127.0.0.1")], 421),
-    ("another port", [("host", "127.0.0.1:8766")], 421),
-    ("a foreign name", [("host", f"evil.example:{PORT}")], 421),
-    ("our name as a prefix", [("host", f"localhost:{PORT}.evil.example")], 421),
-    ("a trailing dot", [("host", f"localhost.:{PORT}")], 421),
-    ("a user part", [("host", f"x@localhost:{PORT}")], 421),
-    ("white space", [("host", f" localhost:{PORT}")], 421),
-    ("our origin", [("host", HOST), ("origin", f"http://{HOST}")], 200),
-    ("our other origin", [("host", HOST), ("origin", f"http://localhost:{PORT}")], 200),
-    (
-        "two origins of ours",
-        [("host", HOST), ("origin", f"http://{HOST}"), ("origin", f"http://{HOST}")],
-        403,
-    ),
-    ("an origin on another port", [("host", HOST), ("origin", "http://127.0.0.1:3000")], 403),
-    ("an origin with another scheme", [("host", HOST), ("origin", f"https://{HOST}")], 403),
-    ("an origin with a path", [("host", HOST), ("origin", f"http://{HOST}/")], 403),
-    ("the null origin", [("host", HOST), ("origin", "null")], 403),
-    ("an empty origin", [("host", HOST), ("origin", "")], 403),
-    ("a foreign Host with our origin", [("host", "evil.example"), ("origin", f"http://{HOST}")], 421),
-]
+    anyio.run(talk)
+    return told
 
 
-@pytest.mark.parametrize(("headers", "status"), [case[1:] for case in GUARD], ids=[case[0] for case in GUARD])
-def test_only_exact_hosts_and_origins_are_let_in(runtime: Runtime, headers: Headers, status: int) -> None:
-    async def test(door: HttpApp) -> None:
-        answer = await asked(door, [*headers, ACCEPT, JSON], PING)
-        assert answer is not None
-        assert answer.status == status
-        if status != 200:
-            problem = json.loads(answer.body)
-            assert answer.headers["content-type"] == "application/problem+json"
-            assert (problem["status"], problem["code"]) == (
-                status,
-                {421: "HOST_REFUSED", 403: "ORIGIN_REFUSED"}[status],
-            )
-            assert "evil" not in answer.body.decode()
-
-    with_door(runtime, test)
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "PUT", "OPTIONS"])
-def test_only_post_is_answered_so_nothing_is_held_open(runtime: Runtime, method: str) -> None:
-    async def test(door: HttpApp) -> None:
-        answer = await asked(door, [("host", HOST), ACCEPT], b"", method)
-        assert answer is not None
-        assert (answer.status, answer.headers["allow"]) == (405, "POST")
-
-    with_door(runtime, test)
-
-
-def test_a_websocket_is_not_answered(runtime: Runtime) -> None:
-    async def test(door: HttpApp) -> None:
-        assert await asked(door, [("host", HOST)], b"", "GET", "websocket") is None
-
-    with_door(runtime, test)
-
-
-@pytest.mark.parametrize("era", ["2025-06-18", "2025-11-25", "2026-07-28"])
-def test_every_era_is_served_alone_as_one_json_document_without_a_session(runtime: Runtime, era: str) -> None:
+@pytest.mark.parametrize("era", ["2024-11-05", "2025-03-26", "2025-06-18", OLDER, NEWER])
+def test_every_era_is_served_alone_as_one_json_document(runtime: Runtime, era: str) -> None:
     """No `initialize` came before, and no request leaves anything that a later one could name."""
+    door = HttpDoor(Adapter(runtime))
     headers, message = opened(era, "tools/call", {"name": "list_workflows", "arguments": {}})
 
-    async def test(door: HttpApp) -> None:
-        bodies = set()
-        for _ in range(2):
-            answer = await asked(door, [("host", HOST), *headers], json.dumps(message).encode())
-            assert answer is not None
-            assert answer.status == 200
-            assert answer.headers["content-type"] == "application/json"
-            assert "mcp-session-id" not in answer.headers
-            bodies.add(answer.body)
-        (body,) = bodies
-        document = json.loads(body)
-        assert document["id"] == 7
-        assert document["result"]["structuredContent"]["count"] >= 1
+    first, again = asked(door, headers, message), asked(door, headers, message)
 
-    with_door(runtime, test)
+    assert (first.status, first.body) == (200, again.body)
+    document = json.loads(first.body)
+    assert document["id"] == 7
+    assert document["result"]["structuredContent"]["count"] >= 1
 
 
 def test_answers_stay_with_their_requests_when_many_are_under_way(runtime: Runtime) -> None:
-    async def test(door: HttpApp) -> None:
-        mixed = []
+    door, mixed = HttpDoor(Adapter(runtime)), []
 
-        async def ask(number: int) -> None:
-            name = f"project.absent_{number}"
-            params = {"name": "inspect_workflow", "arguments": {"workflowId": name}}
-            headers, message = opened("2026-07-28" if number % 2 else "2025-11-25", "tools/call", params)
-            message["id"] = number % 5  # ids repeat between clients
-            answer = await asked(door, [("host", HOST), *headers], json.dumps(message).encode())
-            assert answer is not None
-            document = json.loads(answer.body)
-            if document["id"] != number % 5 or f'"{name}"' not in document["result"]["content"][0]["text"]:
-                mixed.append(number)
+    def ask(number: int) -> None:
+        name = f"project.absent_{number}"
+        params = {"name": "inspect_workflow", "arguments": {"workflowId": name}}
+        headers, message = opened(NEWER if number % 2 else OLDER, "tools/call", params)
+        message["id"] = number % 5  # ids repeat between clients
+        document = json.loads(asked(door, headers, message).body)
+        if document["id"] != number % 5 or f'"{name}"' not in document["result"]["content"][0]["text"]:
+            mixed.append(number)
 
-        async with anyio.create_task_group() as clients:
-            for number in range(200):
-                clients.start_soon(ask, number)
-        assert mixed == []
-
-    with_door(runtime, test)
+    clients = [threading.Thread(target=ask, args=(number,)) for number in range(100)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    assert mixed == []
 
 
-BODIES: list[tuple[str, bytes, int]] = [
-    ("nothing", b"", 400),
-    ("not JSON", b"garbage", 400),
-    ("half a request", PING[: len(PING) // 2], 400),
-    ("a batch", b"[" + PING + b"]", 400),
-    ("no request", b"{}", 400),
-    ("not UTF-8", b"\xff\xfe", 400),
-    ("nested too deep", b'{"a":' * 50_000 + b"1" + b"}" * 50_000, 400),
-    ("too large", b" " * (MAX_BYTES + 1), 413),
-]
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+HEARD = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+ANSWERED = b'{"jsonrpc":"2.0","id":1,"result":{}}'
+BODIES = {
+    "nothing": b"",
+    "not JSON": b"garbage",
+    "half a request": PING[:20],
+    "a batch": b"[" + PING + b"]",
+    "no request": b"{}",
+    "not UTF-8": b"\xff\xfe",
+    "nested too deep": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    "an id of no kind": b'{"jsonrpc":"2.0","id":[],"method":"ping"}',
+    "another version of JSON-RPC": b'{"jsonrpc":"1.0","id":1,"method":"ping"}',
+    "a notification": HEARD,
+    "an answer": ANSWERED,
+}
 
 
-@pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
-@pytest.mark.parametrize(("body", "status"), [case[1:] for case in BODIES], ids=[case[0] for case in BODIES])
-def test_a_malformed_body_is_refused_and_the_next_request_served(
-    runtime: Runtime, era: str, body: bytes, status: int
-) -> None:
-    headers, message = opened(era, "tools/list")
+def enveloped(**meta: Any) -> dict[str, Any]:
+    return {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": NEWER,
+            "io.modelcontextprotocol/clientCapabilities": {},
+            **meta,
+        }
+    }
 
-    async def test(door: HttpApp) -> None:
-        refused = await asked(door, [("host", HOST), *headers], body)
-        served = await asked(door, [("host", HOST), *headers], json.dumps(message).encode())
-        assert refused is not None
-        assert served is not None
-        assert (refused.status, served.status) == (status, 200)
 
-    with_door(runtime, test)
+def request(method: str, **params: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 3, "method": method, "params": params}).encode()
+
+
+def headers(*more: tuple[bytes, bytes], version: str | None = NEWER, accept: bytes = ACCEPT[1]) -> Headers:
+    named = [] if version is None else [(b"mcp-protocol-version", version.encode())]
+    return [(b"accept", accept), JSON, *named, *more]
+
+
+LIST, CALL = (b"mcp-method", b"tools/list"), (b"mcp-method", b"tools/call")
+CALLED = request("tools/call", name="x\u00e9", **enveloped())
+ENCODED = b"=?base64?" + base64.b64encode("x\u00e9".encode()) + b"?="
+REQUESTS: dict[str, tuple[Headers, bytes]] = {
+    **{f"{name}, older": (headers(version=OLDER), body) for name, body in BODIES.items()},
+    **{f"{name}, newer": (headers((b"mcp-method", b"ping")), body) for name, body in BODIES.items()},
+    "no version": (headers(version=None), PING),
+    "the first revision": (headers(version="2024-11-05"), PING),
+    "an opening": (
+        headers(version=None),
+        request(
+            "initialize",
+            protocolVersion="2025-06-18",
+            capabilities={},
+            clientInfo={"name": "a", "version": "1"},
+        ),
+    ),
+    "an unknown revision": (headers(version="1999-01-01"), request("tools/list")),
+    "an unknown revision, said twice": (
+        headers(LIST, version="1999-01-01"),
+        request("tools/list", **enveloped(**{"io.modelcontextprotocol/protocolVersion": "1999-01-01"})),
+    ),
+    "a notification of an unknown revision": (headers(version="1999-01-01"), HEARD),
+    "no envelope": (headers(LIST), request("tools/list")),
+    "half an envelope": (
+        headers(LIST),
+        request("tools/list", _meta={"io.modelcontextprotocol/protocolVersion": NEWER}),
+    ),
+    "a whole request": (headers(LIST), request("tools/list", **enveloped())),
+    "another revision in the body": (
+        headers(LIST),
+        request("tools/list", **enveloped(**{"io.modelcontextprotocol/protocolVersion": OLDER})),
+    ),
+    "a revision that is no text": (
+        headers(LIST),
+        request("tools/list", **enveloped(**{"io.modelcontextprotocol/protocolVersion": None})),
+    ),
+    "no method in a header": (headers(), request("tools/list", **enveloped())),
+    "another method in the header": (headers(CALL), request("tools/list", **enveloped())),
+    "two headers with the method": (headers(LIST, LIST), request("tools/list", **enveloped())),
+    "two headers with the name": (headers(CALL, (b"mcp-name", b"x"), (b"mcp-name", b"x")), CALLED),
+    "no name in a header": (headers(CALL), CALLED),
+    "another name in the header": (headers(CALL, (b"mcp-name", b"y")), CALLED),
+    "the name, encoded": (headers(CALL, (b"mcp-name", ENCODED)), CALLED),
+    "the name, encoded badly": (headers(CALL, (b"mcp-name", b"=?base64?eA?=")), CALLED),
+    "the name, encoded loosely": (
+        headers(CALL, (b"mcp-name", b"=?base64?eB==?=")),
+        request("tools/call", name="x", **enveloped()),
+    ),
+    "an address that is not there": (
+        headers((b"mcp-method", b"resources/read"), (b"mcp-name", b"handrail://nothing")),
+        request("resources/read", uri="handrail://nothing", **enveloped()),
+    ),
+    "an unknown method": (headers((b"mcp-method", b"no/such")), request("no/such", **enveloped())),
+    "an unknown method, older": (headers(version=OLDER), request("no/such")),
+    "an opening that this era lacks": (
+        headers((b"mcp-method", b"initialize")),
+        request("initialize", **enveloped()),
+    ),
+    "an unserved method": (
+        headers((b"mcp-method", b"subscriptions/listen")),
+        request("subscriptions/listen", notifications={}, **enveloped()),
+    ),
+    "params of the wrong kind": (headers(CALL), request("tools/call", name=1, **enveloped())),
+    "no accept": ([JSON], PING),
+    "only streams, older": (headers(version=OLDER, accept=b"text/event-stream"), PING),
+    "only streams, newer": (headers(LIST, accept=b"text/event-stream"), request("tools/list", **enveloped())),
+    "JSON alone": (headers(LIST, accept=b"application/json;q=0.5"), request("tools/list", **enveloped())),
+    "anything": (headers(version=OLDER, accept=b"text/html, */*"), PING),
+    "a session that nobody gave": (headers((b"mcp-session-id", b"made-up"), version=OLDER), PING),
+}
+
+
+def seen(answer: HttpAnswer) -> tuple[int, Any]:
+    """The status, and whether there is a result or which error; whose words are its own."""
+    document = json.loads(answer.body) if answer.body else {}
+    return answer.status, document.get("result", document.get("error", {}).get("code"))
+
+
+DIFFERENT = {
+    "no request, older": ((400, -32600), (400, -32602)),
+    "a batch, older": ((400, -32600), (400, -32602)),
+    "another version of JSON-RPC, older": ((400, -32600), (400, -32602)),
+    "an id of no kind, older": ((400, -32600), (202, None)),
+    "only streams, newer": ((406, -32600), (406, None)),
+}
+"""Ours, then the library's: what is no request is one to JSON-RPC's own code, never left without an answer,
+and a refusal says why."""
+
+
+@pytest.mark.promise("door.same-bytes")
+def test_every_request_is_answered_as_the_library_answers_it(runtime: Runtime) -> None:
+    door = HttpDoor(Adapter(runtime))
+
+    ours = {name: seen(door.answer(*request)) for name, request in REQUESTS.items()}
+    answers = asked_library(runtime, list(REQUESTS.values()))
+    theirs = {name: seen(answer) for name, answer in zip(REQUESTS, answers, strict=True)}
+
+    differing = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
+    assert differing == DIFFERENT
+
+
+def test_no_tool_wants_an_argument_repeated_in_a_header(runtime: Runtime) -> None:
+    """Then the door would have to compare it."""
+    for tool_set in (WORKFLOW_SET, CODE_SET):
+        listed = Adapter(runtime, tool_set=tool_set).list_tools(None)
+        assert "x-mcp-header" not in json.dumps(listed)

@@ -142,7 +142,7 @@ def test_blockers_come_first_with_their_fix_and_the_call_that_retries() -> None:
     lines = reply_text(blocked()).split("\n")
 
     assert lines[:5] == [
-        "Blocked: this is not a failure. Fix what is named here, then call again.",
+        "Blocked: this is not a failure.",
         *BLOCKER_LINES,
         "Step: Triage (triage)",
     ]

@@ -6,31 +6,31 @@ The agents know nothing of the workflows. They copy calls and examples out of wh
 from __future__ import annotations
 
 import json
-import os
 import re
 from typing import Any, Protocol
 
 import msgspec
 import pytest
 
-from handrail.host.workflow_sources.directories import list_files
+from handrail.host.workflow_library import list_bundled_files
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
 from tests.conftest import GivenFiles
 from tests.filled_in import PLACEHOLDER, in_own_words
-from tests.house.tree import ROOT
+
+pytestmark = pytest.mark.thorough
 
 TOOLS = offered_tools()
-BUNDLED = list_files(os.path.join(ROOT, "src", "handrail", "host", "bundled"), "bundled")
-IDS = [json.loads(file.content)["id"] for file in BUNDLED]
+BUNDLED = list_bundled_files()
+IDS = [file.source_ref.removesuffix(".md") for file in BUNDLED]
 MODES = ["guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"]
 MOST_CALLS = 120
 NOTES = "Did it; the command `pytest -q` ended with exit code 0, 12 passed."
 
 CALL = re.compile(r"(?P<tool>[a-z]+_[a-z]+) (?P<params>\{.*?\})(?=    |$)", re.MULTILINE)
-BLOCKER = re.compile(r"^- [A-Z_]+ \(.*?\): (.*)$", re.MULTILINE)
+BLOCKER = re.compile(r"^(?:- [A-Z_]+ \([^)]*\):|  - /\S+) (.*)$", re.MULTILINE)
 EXAMPLE = re.compile(
     r"^An artifact that would be accepted, once it has your own values: (\{.*\})$", re.MULTILINE
 )

@@ -3,54 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any
 
 import anyio
 import mcp_types
 import pytest
 from mcp import Client
-from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from handrail import __version__
 from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.messages import INSTRUCTIONS, Results
-from handrail.surfaces.mcp.over_http import build_server
 from handrail.surfaces.mcp.tools import tool_definitions
 from tests.conftest import GivenSettings
+from tests.journeys.conversation import answer
+from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to, text_of
 
-ERAS = ("legacy", "auto")
 VERSIONS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 WORKFLOW = "project.three_steps"
-
-
-@asynccontextmanager
-async def connected(server: Server[Any], era: str) -> AsyncIterator[Client]:
-    async with Client(server, mode=era) as client:
-        yield client
-
-
-def run(test: Callable[[], Awaitable[None]]) -> None:
-    async def bounded() -> None:
-        with anyio.fail_after(120):
-            await test()
-
-    anyio.run(bounded)
-
-
-def text_of(result: mcp_types.CallToolResult) -> str:
-    (block,) = result.content
-    assert isinstance(block, mcp_types.TextContent)
-    return block.text
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_the_server_introduces_itself_and_declares_what_it_offers(runtime: Runtime, era: str) -> None:
     async def test() -> None:
-        async with connected(build_server(runtime), era) as client:
+        async with talking_to(runtime, era) as client:
             assert client.protocol_version == VERSIONS[era]
             assert client.instructions == INSTRUCTIONS
             assert client.server_info is not None
@@ -63,9 +40,21 @@ def test_the_server_introduces_itself_and_declares_what_it_offers(runtime: Runti
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_a_run_knows_what_the_client_that_began_it_calls_itself(runtime: Runtime, era: str) -> None:
+    async def test() -> None:
+        info = mcp_types.Implementation(name="editor", title="The Editor", version="1")
+        async with talking_to(runtime, era, client_info=info) as client:
+            await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
+
+    run(test)
+
+    assert [row["agent"] for row in answer(runtime, "session.list")["items"]] == ["The Editor"]
+
+
+@pytest.mark.parametrize("era", ERAS)
 def test_the_listing_is_the_definitions_byte_for_byte(runtime: Runtime, era: str) -> None:
     async def test() -> None:
-        async with connected(build_server(runtime), era) as client:
+        async with talking_to(runtime, era) as client:
             listing = await client.list_tools()
             sent = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listing.tools]
             keys = ("name", "description", "inputSchema", "outputSchema", "annotations")
@@ -77,7 +66,7 @@ def test_the_listing_is_the_definitions_byte_for_byte(runtime: Runtime, era: str
 
 def test_the_listing_may_be_kept_for_an_hour_by_this_client(runtime: Runtime) -> None:
     async def test() -> None:
-        async with connected(build_server(runtime), "auto") as client:
+        async with talking_to(runtime, "auto") as client:
             listing = await client.list_tools()
             assert (listing.ttl_ms, listing.cache_scope) == (3_600_000, "private")
 
@@ -100,7 +89,7 @@ def test_the_instructions_are_short() -> None:
 )
 def test_an_unknown_tool_is_a_protocol_error(runtime: Runtime, era: str, name: str, advice: str) -> None:
     async def test() -> None:
-        async with connected(build_server(runtime), era) as client:
+        async with talking_to(runtime, era) as client:
             with pytest.raises(MCPError) as caught:
                 await client.call_tool(name, {})
             assert caught.value.code == mcp_types.INVALID_PARAMS
@@ -112,7 +101,7 @@ def test_an_unknown_tool_is_a_protocol_error(runtime: Runtime, era: str, name: s
 @pytest.mark.parametrize("era", ERAS)
 def test_a_cursor_that_nobody_gave_out_is_refused(runtime: Runtime, era: str) -> None:
     async def test() -> None:
-        async with connected(build_server(runtime), era) as client:
+        async with talking_to(runtime, era) as client:
             with pytest.raises(MCPError) as caught:
                 await client.list_tools(cursor="c" * 200)
             assert caught.value.code == mcp_types.INVALID_PARAMS
@@ -128,7 +117,7 @@ def test_an_unknown_method_is_quoted_short_and_visible(runtime: Runtime, era: st
         params: mcp_types.RequestParams = mcp_types.RequestParams()
 
     async def test() -> None:
-        async with connected(build_server(runtime), era) as client:
+        async with talking_to(runtime, era) as client:
             with pytest.raises(MCPError) as caught:
                 await client.session.send_request(Unheard(), mcp_types.EmptyResult)
             assert caught.value.code == mcp_types.METHOD_NOT_FOUND
@@ -142,7 +131,7 @@ def test_an_unknown_method_is_quoted_short_and_visible(runtime: Runtime, era: st
 @pytest.mark.parametrize("era", ERAS)
 def test_a_run_is_carried_to_its_end_and_a_repeat_gets_the_same_bytes(runtime: Runtime, era: str) -> None:
     async def test() -> None:
-        async with connected(build_server(runtime), era) as client:
+        async with talking_to(runtime, era) as client:
             reply = await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
             while (following := reply.structured_content["nextCall"]) is not None:
                 call = following["tool"], {**following["params"], "output": {"notesMarkdown": "done"}}
@@ -160,7 +149,7 @@ def test_a_run_is_carried_to_its_end_and_a_repeat_gets_the_same_bytes(runtime: R
 @pytest.mark.parametrize("era", ERAS)
 def test_an_error_is_a_result_that_clients_accept(runtime: Runtime, era: str) -> None:
     async def test() -> None:
-        async with connected(build_server(runtime), era) as client:
+        async with talking_to(runtime, era) as client:
             await client.list_tools()
             result = await client.call_tool("continue_workflow", {"notes": "done"})
             assert result.is_error
@@ -178,7 +167,7 @@ def test_odd_clients_can_be_given_one_channel(
     runtime: Runtime, results: Results, has_text: bool, has_structured: bool, has_schema: bool
 ) -> None:
     async def test() -> None:
-        async with connected(build_server(runtime, results=results), "auto") as client:
+        async with talking_to(Adapter(runtime, results=results), "auto") as client:
             listing = await client.list_tools()
             result = await client.call_tool("list_workflows", {})
             failed = await client.call_tool("continue_workflow", {})
@@ -192,7 +181,7 @@ def test_odd_clients_can_be_given_one_channel(
 
 def test_a_minimal_server_tells_only_what_the_next_call_needs(runtime: Runtime) -> None:
     async def test() -> None:
-        async with connected(build_server(runtime, mvi="minimal"), "auto") as client:
+        async with talking_to(Adapter(runtime, mvi="minimal"), "auto") as client:
             first = await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
             call = {"ackToken": first.structured_content["nextCall"]["params"]["ackToken"]}
             reply = await client.call_tool("continue_workflow", call)
@@ -207,7 +196,7 @@ def test_the_tool_that_a_setting_switches_on_is_listed_only_then(runtime: Runtim
     runtime.settings.settings = Settings(start_session=is_on)
 
     async def test() -> None:
-        async with connected(build_server(runtime), "auto") as client:
+        async with talking_to(runtime, "auto") as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
             assert names[:6] == [definition["name"] for definition in tool_definitions()]
             assert names[6:] == (["start_session"] if is_on else [])
@@ -219,8 +208,8 @@ def test_answers_never_mix_between_clients(runtime: Runtime) -> None:
     """Two connections, many calls at once: every answer belongs to the session that asked."""
 
     async def test() -> None:
-        server = build_server(runtime)
-        async with connected(server, "legacy") as one, connected(server, "auto") as other:
+        adapter = Adapter(runtime)
+        async with talking_to(adapter, "legacy") as one, talking_to(adapter, "auto") as other:
 
             async def work(client: Client, name: str) -> None:
                 goal = f"goal of {name}"

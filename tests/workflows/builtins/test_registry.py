@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from handrail.workflows.builtins import registry
-from handrail.workflows.builtins.description import example_document
 from handrail.workflows.builtins.specs import (
     Builtin,
     CapabilitySpec,
@@ -23,6 +22,7 @@ from handrail.workflows.builtins.specs import (
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.model import PromptBlocks, SourceStep
 from handrail.workflows.reading.reader import read_workflow
+from tests.workflows.builtins.examples import example_document
 
 IDS = {
     "wr.templates.": ["capability_probe", "handoff_summary", "parallel_review", "verification_pass"],

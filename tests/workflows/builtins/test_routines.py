@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from handrail.workflows.builtins.description import example_document
 from handrail.workflows.builtins.routines import (
-    make_foreign_template,
     make_routine_template,
     routine_template_id,
 )
@@ -30,6 +28,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
 )
 from handrail.workflows.reading.reader import read_workflow
+from tests.workflows.builtins.examples import example_document
 
 INPUTS = {
     "subject": {"type": "string", "required": True, "description": "What is looked at."},
@@ -346,7 +345,7 @@ def test_a_routine_from_elsewhere_has_its_arguments_in_single_braces() -> None:
         conditions=[],
     )
 
-    spec = make_foreign_template(workflow)
+    spec = make_routine_template(replace(workflow, has_open_names=True))
     first, loop = spec.expand({"deliverableName": "plan.md"}, TemplateContext(prefix="look"))
 
     assert set(spec.args) == {"subject", "deliverableName"}

@@ -11,7 +11,16 @@ from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.compiling.shelf import read_contract
 from handrail.workflows.limits import MAX_PROMPT_BYTES
-from tests.workflows.compiling.written import choice, compilation, compiled, document, found, step, step_of
+from tests.workflows.compiling.written import (
+    choice,
+    compilation,
+    compiled,
+    document,
+    found,
+    open_source,
+    step,
+    step_of,
+)
 
 CHANGE: dict[str, Any] = {
     "schema": {
@@ -189,7 +198,7 @@ def test_in_a_file_from_elsewhere_unknown_names_are_warnings_with_a_stand_in() -
         features=["wr.features.gone"],
     )
 
-    done = compilation(written, Surroundings(is_foreign=True))
+    done = compilation(open_source(written))
 
     assert {severity for severity, _, _ in found(done)} == {"warning"}
     assert done.pinned is not None

@@ -17,6 +17,7 @@ from tests.workflows.compiling.written import (
     document,
     found,
     loop,
+    open_source,
     parts,
     source,
     step,
@@ -32,8 +33,8 @@ def routine(name: str, *steps: dict[str, Any], **more: Any) -> dict[str, Any]:
     return document(*steps, **more) | {"id": f"wr.routine_{name}", "kind": "routine"}
 
 
-def around(*routines: dict[str, Any], is_foreign: bool = False) -> Surroundings:
-    return Surroundings(routines=tuple(source(one) for one in routines), is_foreign=is_foreign)
+def around(*routines: dict[str, Any]) -> Surroundings:
+    return Surroundings(routines=tuple(source(one) for one in routines))
 
 
 def test_a_call_is_replaced_where_it_stands() -> None:
@@ -223,7 +224,7 @@ def test_in_a_file_from_elsewhere_a_step_stands_in_for_an_unknown_routine() -> N
         conditions=[{"id": "go", "kind": "always_true"}],
     )
 
-    done = compilation(written, Surroundings(is_foreign=True))
+    done = compilation(open_source(written))
 
     assert found(done) == [("warning", "unknown_id", "/steps/0/templateId")]
     assert done.pinned is not None
@@ -241,7 +242,7 @@ def test_a_routine_from_elsewhere_takes_its_arguments_in_single_braces() -> None
     theirs = routine("greet", step("hello", "Greet {whom}."))
     written = document(call("wr.templates.routine.greet", args={"whom": "the user"}))
 
-    workflow = compiled(written, Surroundings(foreign_routines=(source(theirs),), is_foreign=True))
+    workflow = compiled(open_source(written), Surroundings(routines=(open_source(theirs),)))
 
     assert step_of(workflow, "greet").prompt == "Greet the user."
 
@@ -249,10 +250,8 @@ def test_a_routine_from_elsewhere_takes_its_arguments_in_single_braces() -> None
 def test_of_two_routines_with_one_name_the_first_counts_and_ours_before_theirs() -> None:
     ours, also_ours = routine("x", step("a", "Ours.")), routine("x", step("a", "Also ours."))
     theirs = routine("x", step("a", "Theirs."))
-    surroundings = Surroundings(
-        routines=(source(ours), source(also_ours)), foreign_routines=(source(theirs),), is_foreign=True
-    )
+    surroundings = Surroundings(routines=(open_source(theirs), source(ours), source(also_ours)))
 
-    workflow = compiled(document(call("wr.templates.routine.x")), surroundings)
+    workflow = compiled(open_source(document(call("wr.templates.routine.x"))), surroundings)
 
     assert [getattr(part, "prompt", "") for part in parts(workflow).values()] == ["Ours."]

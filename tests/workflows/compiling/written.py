@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
+
 from handrail.workflows.compiled import CompiledWorkflow, Leaf, Loop, Part, Step
 from handrail.workflows.compiling.compilation import Compilation, Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
@@ -53,11 +55,18 @@ def source(written: dict[str, Any]) -> SourceWorkflow:
     return reading.workflow
 
 
-def compilation(written: dict[str, Any], around: Surroundings | None = None) -> Compilation:
-    return compile_workflow(source(written), around)
+def open_source(written: dict[str, Any]) -> SourceWorkflow:
+    """As a file from elsewhere is after its translation."""
+    return msgspec.structs.replace(source(written), has_open_names=True)
 
 
-def compiled(written: dict[str, Any], around: Surroundings | None = None) -> CompiledWorkflow:
+def compilation(written: dict[str, Any] | SourceWorkflow, around: Surroundings | None = None) -> Compilation:
+    return compile_workflow(written if isinstance(written, SourceWorkflow) else source(written), around)
+
+
+def compiled(
+    written: dict[str, Any] | SourceWorkflow, around: Surroundings | None = None
+) -> CompiledWorkflow:
     """The compiled workflow of a source without errors."""
     done = compilation(written, around)
     assert done.pinned is not None, done.problems

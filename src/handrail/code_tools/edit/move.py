@@ -11,21 +11,22 @@ from __future__ import annotations
 import msgspec
 
 from handrail.code_tools.edit.moving.cycles import refuse_cycles
-from handrail.code_tools.edit.moving.emptying import drop_emptied
+from handrail.code_tools.edit.moving.entries import is_entry
 from handrail.code_tools.edit.moving.extent import Extent, read_extent
 from handrail.code_tools.edit.moving.importers import rewrite_importers
 from handrail.code_tools.edit.moving.leaving import leave_home
-from handrail.code_tools.edit.moving.meanings import verify_shift
-from handrail.code_tools.edit.moving.named_modules import list_named, refuse_paths
+from handrail.code_tools.edit.moving.meanings import edited_project, verify_shift
+from handrail.code_tools.edit.moving.named_modules import is_named, list_named, refuse_paths
 from handrail.code_tools.edit.moving.needs import bring_needs, drop_needless
 from handrail.code_tools.edit.moving.nested import lift_nested
 from handrail.code_tools.edit.moving.placing import place_text
 from handrail.code_tools.edit.moving.shift import Shift, refuse_target
-from handrail.code_tools.edit.plan import Plan, Refusal
+from handrail.code_tools.edit.plan import Edit, Plan, Refusal, hash_text
 from handrail.code_tools.edit.rename import MAX_UNTOUCHED
 from handrail.code_tools.facts.join import Project, Symbol
 from handrail.code_tools.facts.model import NONE, VALUE, Use
 from handrail.code_tools.facts.slots import Local
+from handrail.code_tools.languages.javascript.layout import read_layout
 
 
 def plan_move(project: Project, symbol: Symbol, to_module: str, is_exporting: bool = False) -> Plan | Refusal:
@@ -82,7 +83,7 @@ def _plan(
         return refusal
     if is_extract:
         return add_rest(project, symbol, extent, plan)
-    whole = add_rest(project, symbol, extent, drop_emptied(shift, plan))
+    whole = add_rest(project, symbol, extent, _drop_emptied(shift, plan))
     named = tuple(each for each in list_named(project, extent.path) if each not in whole.reasons)
     return msgspec.structs.replace(
         whole, reasons=(*whole.reasons, *named), complete=whole.complete and not named
@@ -189,3 +190,31 @@ def _refuse_place(shift: Shift, code: str, message: str, start: int, end: int) -
             return Refusal(code=code, message=message, path=shift.home, start=start, end=end)
         case _:
             return Refusal(code="place_dependent", message=message, path=shift.home, start=start, end=end)
+
+
+def _drop_emptied(shift: Shift, plan: Plan) -> Plan:
+    """The plan, which removes the old module where nothing but `export {}` and directives would stay."""
+    edited = edited_project(shift.project, plan)
+    old = shift.project.source.text(shift.home)
+    if isinstance(edited, Refusal) or old is None or is_entry(shift.project, shift.home):
+        return plan
+    if not _is_empty(shift.home, edited.source.text(shift.home) or b"") or is_named(edited, shift.home):
+        return plan
+    whole = Edit(path=shift.home, start=0, end=len(old), replacement="", before_hash=hash_text(old))
+    others = [edit for edit in plan.edits if edit.path != shift.home]
+    edits = sorted([*others, whole], key=lambda edit: (edit.path, edit.start, edit.end))
+    return Plan(edits=tuple(edits), removed=(shift.home,))
+
+
+def _is_empty(path: str, text: bytes) -> bool:
+    rest = bytearray(text.removeprefix(b"\xef\xbb\xbf"))
+    shift = len(text) - len(rest)
+    for statement in read_layout(path, text).statements:
+        is_nothing = (
+            statement.kind == "export_list" and not statement.pieces and statement.module_span is None
+        )
+        if not is_nothing and statement.kind != "directive":
+            return False
+        at = slice(statement.start - shift, statement.end - shift)
+        rest[at] = b" " * len(rest[at])
+    return not rest.strip()

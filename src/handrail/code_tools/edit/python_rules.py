@@ -9,9 +9,8 @@ from __future__ import annotations
 from handrail.code_tools.edit.plan import Refusal
 from handrail.code_tools.facts.join import Component, Project
 from handrail.code_tools.facts.model import NONE, Dynamic, FileFacts, Member, Use
-from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.python_names import LIST
-from handrail.code_tools.facts.python_words import RESERVED
+from handrail.code_tools.facts.python_words import RESERVED, is_python
 from handrail.code_tools.facts.spelled_names import Exported, Local, Slot
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from handrail.code_tools.edit.plan import Edit, Plan, Refusal, apply_in_memory
 from handrail.code_tools.facts.join import Project
 from handrail.code_tools.facts.model import NONE, FileFacts, Import, Use
-from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.slots import Slot
 from handrail.code_tools.facts.source import EditedSource
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.code_tools.facts.model import NONE, Definition, DynamicKind, FileFacts, Import, Kind, Role, Use
-from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.resolution import External, Resolved, Unresolved
 from handrail.code_tools.facts.slots import MAX_STARS, Exported, Local, Shared, Slot, Slots, Token, Trouble
 from handrail.code_tools.facts.source import Source, find_holders
@@ -77,16 +77,6 @@ class Project:
 
     def resolve_module(self, path: str, specifier: str) -> Resolved | External | Unresolved:
         return self.slots.resolve(path, specifier)
-
-    def find_definitions(self, name: str) -> list[Found]:
-        """Every definition of exactly this name, by path and place."""
-        found = []
-        for path in self.source.candidates(name):
-            facts = self.facts(path)
-            for index, definition in enumerate(facts.definitions if facts is not None else ()):
-                if definition.name == name:
-                    found.append(Found(path=path, index=index, definition=definition))
-        return found
 
     def symbol_of(self, path: str, index: int) -> Symbol | None:
         """The symbol of one definition; None for a method, a property or a key of an unknown object."""

@@ -12,8 +12,7 @@ from typing import Final
 import msgspec
 
 from handrail.code_tools.facts.model import NONE, Definition, FileFacts, Member
-from handrail.code_tools.facts.python_files import is_python
-from handrail.code_tools.facts.python_words import BUILTIN_NAMES
+from handrail.code_tools.facts.python_words import BUILTIN_NAMES, is_python
 from handrail.code_tools.facts.spelled_names import Local, Slot, Token
 
 CALLED_FOR_US: Final = frozenset({"__init_subclass__", "__prepare__", "__class_getitem__", "__call__"})

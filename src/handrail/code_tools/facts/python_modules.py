@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 from typing import Final
 
-from handrail.code_tools.facts.python_files import PYTHON, is_python
+from handrail.code_tools.facts.python_words import PYTHON, is_python
 from handrail.code_tools.facts.resolution import External, Resolved, Unresolved
 from handrail.code_tools.facts.source import Source
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from handrail.code_tools.facts.model import NONE, FileFacts, Import, Links, Member, Use
 from handrail.code_tools.facts.python_calls import Keywords, Resolver, find_keywords
-from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.python_modules import PythonModules
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.source import Source
 from handrail.code_tools.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble
 

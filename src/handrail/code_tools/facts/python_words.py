@@ -1,4 +1,4 @@
-"""Python's own names, of every version, and those of Python 2 that sources still ask for. Pure.
+"""Python's own names, of every version and of Python 2 as well; and which files are Python. Pure.
 
 They are listed because the interpreter that runs this is not the one that runs the source.
 """
@@ -47,3 +47,10 @@ RESERVED: Final = frozenset(
     }
 )
 """Words that cannot be names."""
+
+
+PYTHON: Final = (".py", ".pyi")
+
+
+def is_python(path: str) -> bool:
+    return path.endswith(PYTHON)

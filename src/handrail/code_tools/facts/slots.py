@@ -24,8 +24,8 @@ from handrail.code_tools.facts.model import (
     Span,
     Unreadable,
 )
-from handrail.code_tools.facts.python_files import is_python
 from handrail.code_tools.facts.python_names import PythonNames
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.resolution import External, Modules, Resolved, Unresolved
 from handrail.code_tools.facts.source import Source
 from handrail.code_tools.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble

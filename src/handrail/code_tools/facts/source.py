@@ -1,4 +1,4 @@
-"""Where a project's files and facts come from, and a source that holds everything in memory. Pure.
+"""Where a project's files and facts come from. Pure.
 
 A question asks for few files: `candidates` is the prefilter that keeps it so. What a source answers must not
 depend on how it found it: a cold and a warm store give the same facts for the same bytes.
@@ -7,17 +7,14 @@ depend on how it found it: a cold and a warm store give the same facts for the s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, Literal, Protocol, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Protocol
 
 import msgspec
 
-from handrail.code_tools.facts.jsonc import read_jsonc
 from handrail.code_tools.facts.model import FileFacts, Links, ReadFile, Unreadable, links_of
 
 MANIFEST = "package.json"
-SettingsKind: TypeAlias = Literal["package.json", "tsconfig.json", "jsconfig.json"]
-
 
 HOLDERS: Final = (".vue", ".svelte", ".astro", ".html", ".htm", ".mdx")
 """Files with code among other text, which nobody here parses."""
@@ -66,59 +63,6 @@ class Source(Protocol):
         """The facts that a file would have with this text, within the limits that other files are read in."""
 
 
-class MemorySource:
-    """A project as a mapping from path to bytes; facts are read once, on first need."""
-
-    def __init__(
-        self,
-        texts: Mapping[str, bytes],
-        read: Callable[[str, bytes], ReadFile],
-        is_source: Callable[[str], bool],
-    ) -> None:
-        self._texts = dict(sorted(texts.items()))
-        self.read = read
-        self._files = [path for path in self._texts if is_source(path)]
-        self._facts: dict[str, ReadFile] = {}
-
-    def files(self) -> Sequence[str]:
-        return self._files
-
-    def manifests(self) -> Sequence[str]:
-        return [path for path in self._texts if path == MANIFEST or path.endswith("/" + MANIFEST)]
-
-    def facts(self, path: str) -> ReadFile | None:
-        if path not in self._facts:
-            if path not in self._texts:
-                return None
-            self._facts[path] = self.read(path, self._texts[path])
-        return self._facts[path]
-
-    def links(self, path: str) -> Links | Unreadable | None:
-        return _shorten(self.facts(path))
-
-    def candidates(self, name: str) -> Sequence[str]:
-        wanted = name.encode()
-        return [path for path in self._files if wanted in self._texts[path]]
-
-    def text(self, path: str) -> bytes | None:
-        return self._texts.get(path)
-
-    def holders(self, words: Sequence[str]) -> Sequence[tuple[str, bytes]]:
-        wanted = [word.encode() for word in words]
-        others = [each for each in self._texts.items() if may_hold_code(each[0])]
-        return [(path, text) for path, text in others if any(word in text for word in wanted)]
-
-    def settings(self, path: str) -> object | None:
-        text = self._texts.get(path)
-        return None if text is None else read_jsonc(text.decode(errors="replace"))
-
-    def skipped(self) -> Sequence[Skipped]:
-        return ()
-
-    def unasked(self) -> Sequence[str]:
-        return ()
-
-
 class EditedSource:
     """A source as it would be after an edit: changed texts lie over it, everything else comes from below."""
 
@@ -141,7 +85,7 @@ class EditedSource:
         return self._facts[path]
 
     def links(self, path: str) -> Links | Unreadable | None:
-        return _shorten(self.facts(path)) if path in self._changed else self._below.links(path)
+        return shorten(self.facts(path)) if path in self._changed else self._below.links(path)
 
     def candidates(self, name: str) -> Sequence[str]:
         wanted = name.encode()
@@ -192,5 +136,5 @@ def find_holders(
             yield path
 
 
-def _shorten(facts: ReadFile | None) -> Links | Unreadable | None:
+def shorten(facts: ReadFile | None) -> Links | Unreadable | None:
     return links_of(facts) if isinstance(facts, FileFacts) else facts

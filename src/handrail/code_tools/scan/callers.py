@@ -9,7 +9,7 @@ import msgspec
 
 from handrail.code_tools.facts.join import Found, Project, Reference
 from handrail.code_tools.facts.model import NONE, FileFacts, Use
-from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.slots import Local, Shared, Trouble
 
 CALLS = frozenset({"call", "jsx"})

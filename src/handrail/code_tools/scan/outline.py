@@ -8,7 +8,7 @@ import msgspec
 
 from handrail.code_tools.facts.join import Found, Project
 from handrail.code_tools.facts.model import FileFacts, Import, Links
-from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.resolution import Resolved
 
 _LEFT_OUT = frozenset({"parameter", "type_parameter", "label", "import"})

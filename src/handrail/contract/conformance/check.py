@@ -13,8 +13,17 @@ import msgspec
 from handrail.contract.conformance.cli_document import CLI_DOCUMENT, FLAG_KEYS, Resolver, flag_profile
 from handrail.contract.conformance.envelope import ENVELOPE
 from handrail.contract.conformance.ledger_document import CARD, DISCOVERY, LEDGER_DOCUMENT
-from handrail.contract.conformance.profile import TIERS, Profile, judge
-from handrail.contract.conformance.report import Advisory, Check, DocumentKind, Report, SchemaError, Tier
+from handrail.contract.conformance.rules import (
+    TIERS,
+    Advisory,
+    Check,
+    DocumentKind,
+    Profile,
+    Report,
+    SchemaError,
+    Tier,
+    judge,
+)
 from handrail.contract.envelopes.format import FlagInput, resolve_format
 from handrail.contract.outcome import Json
 

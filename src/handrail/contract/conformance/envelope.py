@@ -10,20 +10,24 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from handrail.contract.catalogue import CONTEXT_MISSING, CONTEXT_STALE, KINDS
-from handrail.contract.conformance.profile import NamedCheck, Profile, reserve_checks
-from handrail.contract.conformance.report import Advisory, SchemaError, Tier
 from handrail.contract.conformance.rules import (
     ANY_ARRAY,
     ANY_OBJECT,
+    Advisory,
     Either,
     Finding,
     Items,
     Members,
+    NamedCheck,
     Null,
+    Profile,
+    SchemaError,
     Text,
+    Tier,
     Truth,
     Whole,
     findings,
+    reserve_checks,
 )
 from handrail.contract.envelopes.lafs import SCHEMA_URI
 from handrail.contract.outcome import Json

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from handrail.contract.conformance.profile import NamedCheck, Profile
-from handrail.contract.conformance.report import Advisory
 from handrail.contract.conformance.rules import (
     ANY_ARRAY,
     ANY_OBJECT,
+    Advisory,
     Finding,
     Items,
     Members,
+    NamedCheck,
+    Profile,
     Rule,
     Text,
     Truth,

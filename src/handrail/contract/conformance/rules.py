@@ -1,4 +1,4 @@
-"""Rules of shape as data, and the walk that reports every broken one. Pure.
+"""How a document is judged: rules of shape as data, checks at a tier, and the report about it. Pure.
 
 The names of broken rules are those of JSON Schema, and so are the meanings, with Python's traps closed:
 `True` is no integer, `1.0` is one, lengths count code points, patterns match the whole text.
@@ -7,14 +7,54 @@ The names of broken rules are those of JSON Schema, and so are the meanings, wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.contract.conformance.report import Advisory, SchemaError
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
+
+DocumentKind: TypeAlias = Literal["lafs", "cli", "ledger", "flags", "discovery", "card"]
+Tier: TypeAlias = Literal["core", "standard", "complete"]
+
+
+class SchemaError(msgspec.Struct, frozen=True, kw_only=True):
+    """One broken rule of shape. `rule` is the JSON Schema keyword that says the same."""
+
+    pointer: str
+    """JSON Pointer (RFC 6901) to the value, or to where a missing key belongs."""
+    rule: str
+    message: str
+
+
+class Advisory(msgspec.Struct, frozen=True, kw_only=True):
+    """Allowed, but worth knowing."""
+
+    name: str
+    detail: str
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True, rename={"passed": "pass"}):
+    """One named check; `pass` is null when an earlier failure left nothing to check."""
+
+    name: str
+    passed: bool | None
+    detail: str = ""
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on one document. `ok`: every check of the tier passed."""
+
+    source: str
+    kind: DocumentKind
+    tier: Tier
+    ok: bool
+    checks: tuple[Check, ...]
+    failed: tuple[str, ...]
+    advisories: tuple[Advisory, ...] = ()
+    schema_errors: tuple[SchemaError, ...] = ()
+
 
 # Times and addresses: which texts count as `date-time` and as `uri`
 
@@ -266,3 +306,95 @@ def _members(value: dict[str, Json], rule: Members, pointer: str) -> Iterator[Fi
         elif rule.is_closed:
             place, message = join_pointer(pointer, key), "This key is not known here; remove it."
             yield SchemaError(pointer=place, rule="additionalProperties", message=message)
+
+
+# Profiles: how one kind of document is judged at a tier
+
+TIERS: tuple[Tier, ...] = ("core", "standard", "complete")
+"""Each tier asks for everything the one before it asks for (LAFS 12.1)."""
+
+MOST_FINDINGS = 1_000
+"""A report stays readable, and a hostile document cannot make it grow without end (LAFS 13.5)."""
+
+
+class NamedCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """One check beyond shape. It sees only documents of the right shape."""
+
+    name: str
+    tier: Tier
+    """The first tier that asks for it."""
+    why_not: Callable[[Json], str]
+    """Why the document fails; empty when it passes."""
+    note: str = ""
+    """Shown when it passes."""
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """How one kind of document is judged."""
+
+    kind: DocumentKind
+    shape_check: str
+    shape: Callable[[Json], Iterable[Finding]]
+    checks: tuple[NamedCheck, ...] = ()
+    advice: Callable[[Json], Iterable[Advisory]] = lambda _: ()
+
+
+def judge(doc: Json, profile: Profile, tier: Tier, source: str) -> Report:
+    """Run every check of the tier. If the shape is broken, the other checks are listed without a verdict."""
+    errors, advisories, broken = _shape(doc, profile)
+    asked = [check for check in profile.checks if TIERS.index(check.tier) <= TIERS.index(tier)]
+    if broken:
+        checks = (_broken_shape(profile, broken), *(_undecided(check) for check in asked))
+    else:
+        advisories += profile.advice(doc)
+        checks = (Check(name=profile.shape_check, passed=True), *(_decided(check, doc) for check in asked))
+    failed = tuple(check.name for check in checks if check.passed is False)
+    return Report(
+        source=source,
+        kind=profile.kind,
+        tier=tier,
+        ok=not failed,
+        checks=checks,
+        failed=failed,
+        advisories=tuple(advisories),
+        schema_errors=tuple(errors),
+    )
+
+
+def _shape(doc: Json, profile: Profile) -> tuple[list[SchemaError], list[Advisory], int]:
+    """What is wrong with the shape, what is loose in it, and how many rules are broken in all."""
+    errors: list[SchemaError] = []
+    advisories: list[Advisory] = []
+    broken = 0
+    for finding in profile.shape(doc):
+        match finding:
+            case SchemaError():
+                broken += 1
+                errors += [finding] if broken <= MOST_FINDINGS else []
+            case Advisory():
+                advisories += [finding] if len(advisories) < MOST_FINDINGS else []
+            case never:
+                assert_never(never)
+    return errors, advisories, broken
+
+
+def _broken_shape(profile: Profile, broken: int) -> Check:
+    count = "1 rule is broken" if broken == 1 else f"{broken} rules are broken"
+    listed = "every one" if broken <= MOST_FINDINGS else f"the first {MOST_FINDINGS}"
+    return Check(name=profile.shape_check, passed=False, detail=f"{count}; schema_errors lists {listed}.")
+
+
+def _undecided(check: NamedCheck) -> Check:
+    return Check(name=check.name, passed=None, detail="Not checked: the shape of the document is wrong.")
+
+
+def _decided(check: NamedCheck, doc: Json) -> Check:
+    reason = check.why_not(doc)
+    return Check(name=check.name, passed=not reason, detail=reason or check.note)
+
+
+def reserve_checks(names: Iterable[str]) -> Iterator[NamedCheck]:
+    """Names that LAFS 12.1.3 keeps for later; they pass until it defines them."""
+    for name in names:
+        note = "Reserved by LAFS 12.1.3; it passes until it is defined."
+        yield NamedCheck(name=name, tier="complete", why_not=lambda _: "", note=note)

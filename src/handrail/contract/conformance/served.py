@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from handrail.contract.conformance.check import check
-from handrail.contract.conformance.report import Check, Report, Tier
+from handrail.contract.conformance.rules import Check, Report, Tier
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
 

@@ -70,6 +70,17 @@ def decode_json_at(
     return value, end
 
 
+def repeats_a_key(text: str) -> bool:
+    """Whether a key stands twice in one object, for a reader that takes the rest more leniently."""
+    try:
+        _REPEATS.decode(text)
+    except _RepeatedKeyError:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
 def has_half_escapes(text: str) -> bool:
     """Whether half of a surrogate pair could hide behind an escape."""
     return "\\ud" in text or "\\uD" in text
@@ -93,10 +104,14 @@ def utf8_text(data: bytes | str, max_bytes: int) -> str:
     return text
 
 
+class _RepeatedKeyError(ValueError):
+    """Which of the two is meant is never guessed."""
+
+
 def _members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise ValueError
+        raise _RepeatedKeyError
     return members
 
 
@@ -112,6 +127,7 @@ def _refuse_constant(_: str) -> NoReturn:
 
 
 _DECODER = JSONDecoder(object_pairs_hook=_members, parse_float=_finite, parse_constant=_refuse_constant)
+_REPEATS = JSONDecoder(object_pairs_hook=_members, parse_float=str, parse_int=str, strict=False)
 
 
 _CONTAINERS = (dict, list)

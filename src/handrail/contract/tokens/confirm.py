@@ -16,7 +16,7 @@ import msgspec
 from handrail.contract import catalogue
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.tokens import base64url, sealed
+from handrail.contract.tokens import sealed
 from handrail.contract.tokens.workflow import unwrap
 
 LIFETIME_SECONDS = 900
@@ -92,7 +92,7 @@ def mint_confirm(key: bytes, claims: ConfirmClaims) -> str:
     assert len(claims.nonce) == 2 * NONCE_BYTES, "a nonce has 8 bytes, in hex"
     content = canonical_bytes(msgspec.to_builtins(claims))
     mac = sealed.sign(key, _DOMAIN, content, _MAC_BYTES)
-    return f"{_PREFIX}{base64url.encode(content)}.{base64url.encode(mac)}"
+    return f"{_PREFIX}{sealed.encode(content)}.{sealed.encode(mac)}"
 
 
 def read_confirm(keys: Sequence[bytes], text: str, *, now: int) -> ReadConfirm:
@@ -145,7 +145,7 @@ def _open(keys: Sequence[bytes], token: str) -> ConfirmClaims | None:
     if not token.startswith(_PREFIX) or len(token) > _LENGTH_LIMIT:
         return None
     left, dot, right = token[len(_PREFIX) :].partition(".")
-    content, given = base64url.decode(left), base64url.decode(right)
+    content, given = sealed.decode(left), sealed.decode(right)
     if not dot or content is None or given is None or len(given) != _MAC_BYTES:
         return None
     if not sealed.is_signed(keys, _DOMAIN, content, given):

@@ -17,7 +17,7 @@ import msgspec
 from handrail.contract import catalogue
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.tokens import base64url
+from handrail.contract.tokens import sealed
 from handrail.contract.tokens.continuation_payload import INFLATED_LIMIT, VERSION, pack, unpack
 from handrail.contract.tokens.workflow import unwrap
 
@@ -83,7 +83,7 @@ class Continuation(msgspec.Struct, frozen=True, kw_only=True):
 def mint_continuation(key: bytes, continuation: Continuation) -> str:
     """The token, in the fullest form that stays under 2 KB. Digests are cut to what a payload carries."""
     for form in _forms(continuation):
-        token = base64url.encode(form + _sign(key, form))
+        token = sealed.encode(form + _sign(key, form))
         if len(token) <= LENGTH_LIMIT:
             return token
     raise AssertionError("a token has few next actions, and their ids and labels are short")
@@ -109,7 +109,7 @@ def open_continuation(keys: Sequence[bytes], token: str) -> Continuation | None:
 
 def frame(token: str) -> tuple[bytes, bytes] | None:
     """Payload and signature, as bytes that nobody has looked into."""
-    data = base64url.decode(token) if len(token) <= LENGTH_LIMIT else None
+    data = sealed.decode(token) if len(token) <= LENGTH_LIMIT else None
     length = _OLD_SIGNATURE_BYTES if data is not None and data.startswith(b"{") else _SIGNATURE_BYTES
     if data is None or len(data) <= length:
         return None
@@ -132,7 +132,7 @@ def parse(payload: bytes) -> Continuation | None:
 
 def _parse_cut(token: str) -> Continuation | None:
     """What the payload says of a token that lost its end or got another one: it says itself where it ends."""
-    data = base64url.decode(token[: len(token) // 4 * 4]) if len(token) <= LENGTH_LIMIT else None
+    data = sealed.decode(token[: len(token) // 4 * 4]) if len(token) <= LENGTH_LIMIT else None
     document = None if data is None else unpack(data, has_more=True)
     try:
         return None if document is None else msgspec.convert(document, type=Continuation)
@@ -202,8 +202,23 @@ def _is_digest(value: Json) -> bool:
 _UNAUTHORIZED, _GONE, _BAD_REQUEST, _STALE_READ, _STALE_WRITE, _NOT_FOUND = 401, 410, 400, 202, 409, 404
 """CONT 3.3, the number in `details.status`; the status of an HTTP answer is the catalogue's."""
 
-_TOOLS = {"js-scan": "handrail scan", "js-edit": "handrail edit"}
-"""The tools whose queries can be repeated, and what each is called where the source is not JavaScript."""
+_TOOLS = frozenset({"js-scan", "js-edit"})
+"""The tools whose queries can be repeated."""
+_COMMANDS = {
+    "search": "search",
+    "analyze": "explain",
+    "trace": "trace",
+    "ripple": "ripple",
+    "outline": "outline",
+    "deps": "deps",
+    "locate": "explain --locate",
+    "context": "explain --context",
+    "extract": "extract",
+    "replace": "replace",
+    "rename": "rename",
+    "move": "move",
+}
+"""What each mode of theirs is called under `handrail code`, which sees every language."""
 _FIRST_LINES = {
     "js-scan": "js-scan --search NAME --ai-mode",
     "js-edit": "js-edit --locate NAME --ai-mode",
@@ -332,8 +347,8 @@ def _gone(continuation: Continuation, resource: str, name: str) -> Fault:
     named = [continuation.parameters[name] for name in _SUBJECTS if name in continuation.parameters]
     stem = name.rpartition("/")[2].partition(".")[0]
     subject = next((value for value in (*named, stem) if value != "" and _is_plain(value)), None)
-    word = "handrail scan" if _tool_word(continuation) != continuation.command else "js-scan"
-    suggestion = _REPEAT if subject is None else f"Search again: {word} --search {_quote(subject)}"
+    search = "handrail code search" if _is_python(continuation) else "js-scan --search"
+    suggestion = _REPEAT if subject is None else f"Search again: {search} {_quote(subject)}"
     details: dict[str, Json] = {
         "resource": resource,
         "id": name[:_TEXT_LIMIT],
@@ -415,22 +430,25 @@ def _suggestion(continuation: Continuation) -> str:
     """The command line that gets a new token, as far as it can be written down safely."""
     if not _is_repeatable(continuation):
         return _REPEAT
-    words = [_tool_word(continuation)]
+    modes = [name for name in _COMMANDS if name in continuation.parameters]
+    mode = modes[0] if modes and _is_python(continuation) else ""
+    words = [continuation.command]
+    if mode:
+        words = ["handrail", "code", _COMMANDS[mode], _quote(continuation.parameters[mode])]
     for name in _PARAMETERS:
         value = continuation.parameters.get(name, False)
-        if value is not False:
+        if value is not False and name != mode:
             flag = f"--{name.replace('_', '-')}"
             words += [flag] if value is True else [flag, _quote(value)]
     line = " ".join([*words, "--ai-mode"])
     return _RUN.format(line) if len(line) <= _TEXT_LIMIT else _REPEAT
 
 
-def _tool_word(continuation: Continuation) -> str:
+def _is_python(continuation: Continuation) -> bool:
     """`js-scan` and `js-edit` see JavaScript alone, so a line about another source begins otherwise."""
     held = continuation.parameters
     file = str(held.get("target", "")).partition("#")[0] or str(held.get("file", ""))
-    command = continuation.command
-    return _TOOLS.get(command, command) if file.endswith(_PYTHON) else command
+    return file.endswith(_PYTHON)
 
 
 def _is_repeatable(continuation: Continuation) -> bool:

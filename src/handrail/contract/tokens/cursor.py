@@ -9,7 +9,7 @@ import msgspec
 from handrail.contract import catalogue
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.tokens import base64url, sealed
+from handrail.contract.tokens import sealed
 from handrail.contract.tokens.workflow import unwrap
 
 LIFETIME_SECONDS = 3600
@@ -53,7 +53,7 @@ def mint_cursor(key: bytes, claims: CursorClaims) -> str:
             "scope": claims.scope,
         }
     )
-    text = _PREFIX + base64url.encode(content + sealed.sign(key, _DOMAIN, content, _MAC_BYTES))
+    text = _PREFIX + sealed.encode(content + sealed.sign(key, _DOMAIN, content, _MAC_BYTES))
     assert len(text) <= LENGTH_LIMIT, (
         "sort keys are short; an operation cuts a long title before sorting by it"
     )
@@ -89,7 +89,7 @@ def _open(keys: Sequence[bytes], text: str) -> _Payload | None:
     unwrapped = unwrap(text)
     if not unwrapped.startswith(_PREFIX):
         return None
-    data = base64url.decode(unwrapped[len(_PREFIX) :])
+    data = sealed.decode(unwrapped[len(_PREFIX) :])
     if data is None or len(data) <= _MAC_BYTES:
         return None
     content, given = data[:-_MAC_BYTES], data[-_MAC_BYTES:]

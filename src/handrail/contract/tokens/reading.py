@@ -31,15 +31,17 @@ from hashlib import sha256
 
 import msgspec
 
-from handrail.contract import base32
-from handrail.contract.outcome import Fault
-from handrail.contract.tokens import diagnosis
+from handrail.contract import base32, catalogue
+from handrail.contract.ids import SESSION_BODY_LENGTH, SESSION_PREFIX, is_session_id
+from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import (
     BAD_CHARACTER,
     INPUT_LIMIT,
+    LAYOUT_BY_PREFIX,
     LAYOUTS,
     MAC_LENGTH,
     PREFIX_LENGTH,
+    VERSION,
     Claims,
     Layout,
     TokenKind,
@@ -77,9 +79,9 @@ def read_token(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]
     """
     tokens = _read_all(keys, text, expected)
     if len(tokens) > 1:
-        raise diagnosis.explain_several(expected, len(tokens))
+        raise explain_several(expected, len(tokens))
     if kind_of(tokens[0].claims) not in expected:
-        raise diagnosis.explain_wrong_field(expected, tokens[0].claims)
+        raise explain_wrong_field(expected, tokens[0].claims)
     return tokens[0]
 
 
@@ -94,9 +96,9 @@ def read_tokens(
     by_kind = {kind_of(token.claims): token for token in tokens}
     matching = [kind for kind in by_kind if kind in expected]
     if len(by_kind) < len(tokens) or len(matching) > 1:
-        raise diagnosis.explain_several(expected, len(tokens))
+        raise explain_several(expected, len(tokens))
     if not matching:
-        raise diagnosis.explain_wrong_field(expected, tokens[0].claims)
+        raise explain_wrong_field(expected, tokens[0].claims)
     return by_kind
 
 
@@ -106,17 +108,17 @@ def _read_all(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...])
     if verified is not None:
         return [ReadToken(claims=verified[0], text=text, repaired=False, key_index=verified[1])]
     if len(text) > INPUT_LIMIT:
-        raise diagnosis.explain_too_long(expected, len(text))
+        raise explain_too_long(expected, len(text))
     pieces = list(dict.fromkeys(split_glued(text)))
     if len(pieces) > len(LAYOUTS):
-        raise diagnosis.explain_several(expected, len(pieces))
+        raise explain_several(expected, len(pieces))
     tokens = {token.text: token for token in (_read(keys, piece, text, expected) for piece in pieces)}
     return list(tokens.values())
 
 
 def _read(keys: Sequence[bytes], cleaned: str, original: str, expected: tuple[TokenKind, ...]) -> ReadToken:
     canonical, verified = cleaned, verify(keys, cleaned)
-    if verified is None and not diagnosis.is_of_another_version(cleaned):
+    if verified is None and not is_of_another_version(cleaned):
         canonical = repair(keys, cleaned) or cleaned
         verified = verify(keys, canonical)
     if verified is None:
@@ -126,7 +128,7 @@ def _read(keys: Sequence[bytes], cleaned: str, original: str, expected: tuple[To
 
 
 def _refusal(cleaned: str, original: str, expected: tuple[TokenKind, ...]) -> Fault:
-    return diagnosis.explain_other_thing(expected, original) or diagnosis.explain_refused(expected, cleaned)
+    return explain_other_thing(expected, original) or explain_refused(expected, cleaned)
 
 
 # Repair
@@ -252,3 +254,144 @@ def _drop(text: str, at: int) -> str:
 
 def _swap(text: str, at: int) -> str:
     return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+
+
+# Why a text is not the token that was wanted. No message and no detail holds a whole token: a reader of logs
+# must not be able to act with one.
+
+_COPY_AGAIN = "Copy it whole from the newest reply; if it is lost, resume the session."
+_SEND_THE_RIGHT_ONE = "Send the token of the newest reply; if it is lost, resume the session."
+_LOOK_AROUND = NextCall(operation="session.resume", params={})
+"""The way back when a text does not name its session."""
+
+_LAYOUT_BY_LETTERS = {layout.prefix[:-1]: layout for layout in LAYOUTS.values()}
+_OTHER_VERSIONS = frozenset("23456789") - {str(VERSION)}
+_OTHER_THINGS = {
+    "ct_": "a confirm token",
+    "cu1": "a cursor",
+    "ses_": "a session id",
+    "run_": "a run id",
+    "nod_": "a node id",
+    "evt_": "an event id",
+}
+
+
+def explain_too_long(expected: tuple[TokenKind, ...], length: int) -> Fault:
+    message = f"The {_field(expected)} has {length} characters; at most {INPUT_LIMIT} are read. {_COPY_AGAIN}"
+    details = {"token_kind": expected[0], "length": length, "found": "too much text"}
+    return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
+
+
+def explain_several(expected: tuple[TokenKind, ...], count: int) -> Fault:
+    message = f"The {_field(expected)} holds {count} different tokens. Send only the one of the newest reply."
+    details = {"token_kind": expected[0], "found": f"{count} tokens"}
+    return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
+
+
+def explain_wrong_field(expected: tuple[TokenKind, ...], claims: Claims) -> Fault:
+    """The token is genuine, but reading and advancing differ, so its purpose is never guessed."""
+    kind = kind_of(claims)
+    found = f"{'an' if kind == 'ack' else 'a'} {kind} token"
+    message = (
+        f"{found.capitalize()} was sent as {_field(expected)}; nothing was done. "
+        f"Send it as {LAYOUTS[kind].field}, or send the {_field(expected)} of the same reply."
+    )
+    details = {"token_kind": kind, "session_id": claims.session_id, "found": found}
+    return Fault(catalogue.TOKEN_SCOPE_MISMATCH, message, details=details)
+
+
+def explain_other_thing(expected: tuple[TokenKind, ...], original: str) -> Fault | None:
+    """A thing of ours that is no workflow token, or a token that someone shortened for display."""
+    text = original.strip(" \t\r\n\"'`").lower()
+    for start, name in _OTHER_THINGS.items():
+        if text.startswith(start):
+            message = f"The {_field(expected)} holds {name}. {_SEND_THE_RIGHT_ONE}"
+            details = {"token_kind": expected[0], "found": name}
+            next_call = _resume(text) if is_session_id(text) else _LOOK_AROUND
+            return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=next_call)
+    if "…" in text or ".." in text.rstrip("."):
+        message = f"The {_field(expected)} was shortened. {_COPY_AGAIN}"
+        details = {"token_kind": expected[0], "found": "a shortened token"}
+        return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
+    return None
+
+
+def is_of_another_version(cleaned: str) -> bool:
+    """Whether a whole token names a version that this program does not know.
+
+    It is not repaired, because the meaning of a newer version cannot be guessed.
+    """
+    layout = _LAYOUT_BY_LETTERS.get(cleaned[: PREFIX_LENGTH - 1])
+    version = cleaned[PREFIX_LENGTH - 1 : PREFIX_LENGTH]
+    return layout is not None and len(cleaned) == layout.length and version in _OTHER_VERSIONS
+
+
+def explain_refused(expected: tuple[TokenKind, ...], cleaned: str) -> Fault:
+    """What is wrong with a cleaned text that neither verifies nor can be repaired."""
+    if not cleaned:
+        return _malformed(expected, cleaned, "nothing", "holds no token")
+    layout = LAYOUT_BY_PREFIX.get(cleaned[:PREFIX_LENGTH])
+    if layout is None:
+        return _unknown_prefix(expected, cleaned)
+    if len(cleaned) != layout.length:
+        found = _length_difference(layout, len(cleaned))
+        says = f"has {len(cleaned)} characters and should have {layout.length}: {found}"
+        return _malformed(expected, cleaned, found, says)
+    bad = cleaned.find(BAD_CHARACTER)
+    if bad >= 0:
+        found = "a character that no token has"
+        return _malformed(expected, cleaned, found, f"has {found}, at place {bad + 1}", position=bad + 1)
+    message = (
+        f"The {_field(expected)} was not minted here, or more than one of its characters was changed. "
+        f"{_COPY_AGAIN}"
+    )
+    details: dict[str, Json] = {"token_kind": layout.kind}
+    return _with_session(catalogue.TOKEN_BAD_SIGNATURE, message, details, cleaned)
+
+
+def _unknown_prefix(expected: tuple[TokenKind, ...], cleaned: str) -> Fault:
+    layout = _LAYOUT_BY_LETTERS.get(cleaned[: PREFIX_LENGTH - 1])
+    version = cleaned[PREFIX_LENGTH - 1 : PREFIX_LENGTH]
+    if layout is not None and version.isdigit() and len(cleaned) > 2 * SESSION_BODY_LENGTH:
+        message = (
+            f"The {_field(expected)} is of version {version}; this program reads version {VERSION}. "
+            "Resume the session to get tokens of this version."
+        )
+        details = {"token_kind": layout.kind, "found": f"version {version}"}
+        return Fault(catalogue.TOKEN_UNSUPPORTED_VERSION, message, details=details, next_call=_LOOK_AROUND)
+    starts = " or ".join(LAYOUTS[kind].prefix for kind in expected)
+    return _malformed(expected, cleaned, "an unknown prefix", f"does not start with {starts}", position=1)
+
+
+def _malformed(
+    expected: tuple[TokenKind, ...], cleaned: str, found: str, says: str, position: int | None = None
+) -> Fault:
+    details: dict[str, Json] = {"token_kind": expected[0], "length": len(cleaned), "found": found}
+    if position is not None:
+        details["position"] = position
+    message = f"The {_field(expected)} {says}. {_COPY_AGAIN}"
+    return _with_session(catalogue.TOKEN_INVALID_FORMAT, message, details, cleaned)
+
+
+def _with_session(kind: catalogue.Kind, message: str, details: dict[str, Json], cleaned: str) -> Fault:
+    """Adds the way back: the session that the text names, which is not proven."""
+    body = cleaned[PREFIX_LENGTH : PREFIX_LENGTH + SESSION_BODY_LENGTH]
+    is_named = cleaned[:PREFIX_LENGTH] in LAYOUT_BY_PREFIX and len(body) == SESSION_BODY_LENGTH
+    if not (is_named and is_base32(body)):
+        return Fault(kind, message, details=details, next_call=_LOOK_AROUND)
+    session_id = SESSION_PREFIX + body
+    return Fault(kind, message, details=details | {"session_id": session_id}, next_call=_resume(session_id))
+
+
+def _resume(session_id: str) -> NextCall:
+    return NextCall(operation="session.resume", params={"query": session_id})
+
+
+def _length_difference(layout: Layout, length: int) -> str:
+    difference = abs(layout.length - length)
+    some = "1 character is" if difference == 1 else f"{difference} characters are"
+    return f"{some} {'missing' if length < layout.length else 'too many'}"
+
+
+def _field(expected: tuple[TokenKind, ...]) -> str:
+    return LAYOUTS[expected[0]].field

@@ -1,15 +1,38 @@
-"""What cursor and confirm tokens share: digests of what they are bound to, and a MAC over bytes. Pure."""
+"""What JSON tokens are made of: base64url text, digests of what they are bound to, a MAC. Pure."""
 
 from __future__ import annotations
 
+import binascii
 import hmac
 from collections.abc import Sequence
 from hashlib import sha256
 
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
-from handrail.contract.tokens import base64url
 from handrail.contract.wording import make_readable_json
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+_TO_URL = bytes.maketrans(b"+/", b"-_")
+_FROM_URL = str.maketrans("-_", "+/")
+
+
+def encode(data: bytes) -> str:
+    """Base64url without padding: one spelling per value."""
+    return binascii.b2a_base64(data, newline=False).rstrip(b"=").translate(_TO_URL).decode("ascii")
+
+
+def decode(text: str) -> bytes | None:
+    """The bytes, or None for anything but the canonical spelling.
+
+    Padding, line breaks, foreign characters and stray bits after the last byte are all refused:
+    a second spelling of a token would be a second fingerprint of the same permission.
+    """
+    if text.strip(ALPHABET) or len(text) % 4 == 1:
+        return None
+    data = binascii.a2b_base64(text.translate(_FROM_URL) + "=" * (-len(text) % 4))
+    return data if encode(data) == text else None
+
 
 _SCOPE_BYTES = 24
 
@@ -20,7 +43,7 @@ def scope_digest(value: Json) -> str:
     Agents copy the tokens that carry it, so it is short, but no two values can be made to share one.
     A path that is no UTF-8 counts as it is shown.
     """
-    return base64url.encode(sha256(canonical_bytes(make_readable_json(value))).digest()[:_SCOPE_BYTES])
+    return encode(sha256(canonical_bytes(make_readable_json(value))).digest()[:_SCOPE_BYTES])
 
 
 def sign(key: bytes, domain: str, content: bytes, length: int) -> bytes:

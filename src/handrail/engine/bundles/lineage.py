@@ -31,6 +31,7 @@ from handrail.engine.events import (
     EdgeCreated,
     EventBody,
     EvidenceRecorded,
+    GapRecorded,
     NodeCreated,
     NodeKind,
     NodeOutputAppended,
@@ -129,6 +130,9 @@ class _Check:
                 self._about_run(event.scope, node_id, "closes a run at a node of another one")
             case ConfirmationRecorded(node_id=node_id):
                 self._about_run(event.scope, node_id, "confirms a step at a node of another run")
+                self._count(node_id, event)
+            case GapRecorded(node_id=node_id) if node_id is not None:
+                self._about_run(event.scope, node_id, "settles a gap at a node of another run")
                 self._count(node_id, event)
             case EvidenceRecorded(node_id=node_id):
                 self._about_run(event.scope, node_id, "judges a report at a node of another run")

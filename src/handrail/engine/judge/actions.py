@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeGuard
 
+from msgspec.structs import replace
+
 from handrail.contract.ids import attempt_for_new
-from handrail.engine.history import History, Node, Recorded, path_to
-from handrail.engine.navigate import Running, leaf_at, leaves_of, own_action_at, step_key
-from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf
-from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, comparisons, named_value
+from handrail.engine.events import RULES
+from handrail.engine.facts import add_loop_values, facts_at
+from handrail.engine.history import History, Node, Recorded, attached_to, path_to
+from handrail.engine.navigate import Running, leaf_at, offered_names, own_action_at, step_key
+from handrail.engine.owners import options_at, saved_names
+from handrail.workflows.compiled import Action, CompiledWorkflow, Leaf
+from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, holds_by_options, named_value
 from handrail.workflows.limits import MOST_ACTIONS
 
 PLAN = "plan"
@@ -23,11 +28,6 @@ PLAN = "plan"
 def is_own(leaf: Leaf | None) -> TypeGuard[Action]:
     """Whether Handrail runs it."""
     return isinstance(leaf, Action) and leaf.is_own
-
-
-def list_saved_names(workflow: CompiledWorkflow) -> frozenset[str]:
-    """The values that only an action of ours may set: what a person approved must be what is applied."""
-    return frozenset(leaf.save_as for leaf in leaves_of(workflow).values() if is_own(leaf) and leaf.save_as)
 
 
 def runs_unasked(history: History, workflow: CompiledWorkflow, node: Node) -> bool:
@@ -63,8 +63,9 @@ def describe_ran(
         action = own_action_at(workflow, state) if made.kind == "step" and state is not None else None
         if action is None or not isinstance(state, Running):
             continue
-        notes = history.notes.get(made.node_id)
-        result = "" if notes is None else notes.text.partition("\n")[0]
+        result = attached_to(history, made.node_id).action_line.partition("\n")[0]
+        if history.runs[made.run_id].rules < RULES and made.node_id in history.notes:
+            result = history.notes[made.node_id].text.partition("\n")[0]
         yield step_key(state), action.operation, result
 
 
@@ -101,7 +102,7 @@ def find_preview(workflow: CompiledWorkflow, action: Action) -> str:
     token = action.params.get("continuation")
     named = PLACEHOLDER.fullmatch(token) if isinstance(token, str) else None
     head, _, member = named[1].partition(".") if named else ("", "", "")
-    return head if member == PLAN and head in list_saved_names(workflow) else ""
+    return head if member == PLAN and head in saved_names(workflow) else ""
 
 
 def find_preview_node(history: History, workflow: CompiledWorkflow, node: Node) -> Node | None:
@@ -116,20 +117,26 @@ def find_preview_node(history: History, workflow: CompiledWorkflow, node: Node) 
 
 
 def _is_chosen(history: History, workflow: CompiledWorkflow, node: Node, action: Action) -> bool:
-    """Whether an option that was taken after the preview set what the condition of the action reads."""
+    """Whether options that were taken after the preview are why the condition of the action holds."""
     if not action.when:
         return False
-    read = {one.input.partition(".")[0] for one in comparisons(workflow.conditions[action.when]) if one.input}
     preview = find_preview(workflow, action)
+    since: list[Node] = []
     for before, after in _edges_before(history, node):
         leaf = _leaf_of(workflow, before)
         if is_own(leaf) and preview and leaf.save_as == preview:
-            return False
-        if isinstance(leaf, Choice) and after.kind == "step":
-            offered = {name for option in leaf.options for name in option.sets}
-            if read & offered & history.context.get(after.node_id, {}).keys():
-                return True
-    return False
+            break
+        since.append(after)
+    assert isinstance(node.state, Running), "only a pending action waits"
+    known = add_loop_values(workflow, node.state, facts_at(history, workflow, node.node_id))
+    chosen = options_at(history, workflow, reversed(since))
+    unchosen, asked = (
+        holds_by_options(
+            workflow.conditions[action.when], replace(known, chosen=one), offered_names(workflow)
+        )
+        for one in ({}, chosen)
+    )
+    return asked and not unchosen
 
 
 def _edges_before(history: History, node: Node) -> Iterator[tuple[Node, Node]]:

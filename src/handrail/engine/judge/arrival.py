@@ -15,6 +15,7 @@ import msgspec
 from handrail.contract.ids import Autonomy
 from handrail.contract.wording import shorten
 from handrail.engine.events import Claim, GapRecorded
+from handrail.engine.history import Confirmation
 from handrail.engine.navigate import (
     ExitedLoop,
     Move,
@@ -22,11 +23,13 @@ from handrail.engine.navigate import (
     find_loop,
     list_passed,
 )
+from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import (
-    Blocker,
+    AskKind,
     ContextKey,
     Reason,
-    ReasonName,
+    WaitsFor,
+    WaitState,
     WorkflowStep,
     shorten_message,
 )
@@ -52,8 +55,10 @@ from handrail.workflows.conditions import (
     describe_condition,
     holds,
     named_value,
+    nest_values,
 )
 from handrail.workflows.prompt_sections import (
+    ASK_BEFORE_WRITE,
     ASK_FOR_FILES,
     ONCE_FOR_ALL,
     QUESTIONS,
@@ -93,8 +98,8 @@ class CutLoop(msgspec.Struct, frozen=True, kw_only=True):
 def list_passed_parts(
     workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
 ) -> tuple[PassedPart, ...]:
-    """Every step and loop that a move did not enter, each once, in the order of the move."""
-    passed = list_passed(trace)
+    """Every step and loop that a move skipped, each once, in the order of the move; not what nobody needs."""
+    passed = [part for part in list_passed(trace) if not part.not_needed]
     times = Counter(part.part_id for part in passed)
     found: dict[str, PassedPart] = {}
     for part in passed:
@@ -229,6 +234,7 @@ write into the notes what you assumed. It is recorded as a gap."""
 _NOBODY_CHOOSES = """\
 Nobody is asked in this mode. Choose in the user's place, by what is easiest to undo, and keep the reason in \
 the notes; the choice is recorded as a gap. What the user would read:"""
+_WRITES_UNASKED = " It writes files; nobody is asked in this mode."
 _FIND_FILES = "Find the files that this step needs; nobody is asked in this mode."
 
 
@@ -243,7 +249,7 @@ def phrase_for_mode(text: str, leaf: Leaf, autonomy: Autonomy) -> str:
         text = text.replace(make_user_section(leaf.user_only), alone)
     if isinstance(leaf, Choice) and leaf.non_assumable is not None:
         text = f"{_NOBODY_CHOOSES}\n\n{text}"
-    return text.replace(ASK_FOR_FILES, _FIND_FILES)
+    return text.replace(ASK_FOR_FILES, _FIND_FILES).replace(ASK_BEFORE_WRITE, _WRITES_UNASKED)
 
 
 def asks_user_first(prompt: str) -> bool:
@@ -258,6 +264,9 @@ def find_lasting_sections(prompt: str) -> dict[str, str]:
 
 
 # What a move runs into
+
+GO_BACK = "Read an earlier step again and go on from there, or close the run."
+"""What is left where no report can bring what is missing."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -278,34 +287,58 @@ def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> 
     return wanted if isinstance(wanted, bool) else holds(workflow.conditions[wanted], facts)
 
 
-SeenReport: TypeAlias = Literal["this", "another", "none"]
+def ask_of(leaf: Leaf) -> AskKind:
+    """What a person is asked about this step: a yes to what it reports or writes, or an option."""
+    match leaf:
+        case Step():
+            return "confirm"
+        case Action():
+            return "allow_write"
+        case Choice():
+            return "choose"
+        case never:
+            assert_never(never)
+
+
+SeenReport: TypeAlias = Literal["", "another", "none", "elsewhere"]
 
 
 class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest answer of a person about the pending step, and what else the word of a person is worth."""
+    """What the answers of people are worth for one question about the pending step (`engine/ask.py`)."""
 
     is_given: bool = False
+    """A person said yes to exactly this report, took an option, or gave a value."""
     is_declined: bool = False
     option_id: str = ""
     """The option of a choice that a person took."""
-    seen: SeenReport = "this"
-    """Which report the step had when they answered."""
+    value: str = ""
+    """What a person gave, as they typed it; empty: they said that it is done."""
+    seen: SeenReport = ""
+    """A yes that does not count: to another report, before there was one, or in another store."""
+    answered: Confirmation | None = None
+    """The answer that decides."""
     is_due: bool = False
     """An agent's word is not enough."""
     can_be_asked: bool = False
     """The client of this call can ask a person."""
+    is_implied: bool = False
+    """An option that was taken after the preview already allows the write."""
 
 
+GIVEN = "/userOnly"
+"""The place of a claim about what only the user can give: whether a person gave it."""
 NOT_CONFIRMED = "no person has confirmed it"
+AGENT_SAYS = "the agent says that the user agreed"
 DECLINED = "a person declined it"
 NOT_SHOWN = "a person confirmed the step, and did not see this report"
-_BEFORE_REPORT = "a person confirmed the step before it was reported"
+_BEFORE_REPORT = "a person confirmed the step before there was a report"
+_ELSEWHERE = "confirmed elsewhere"
 LET_CONFIRM = (
     "Ask the user to run `handrail run confirm` in a terminal, then make the call in nextCall again."
 )
-_SEND_AS_SHOWN = (
-    "Make the call in nextCall with nothing new in it, or ask the user to run `handrail run confirm` for "
-    "this report first."
+_LET_CONFIRM_THIS = (
+    "Ask the user to run `handrail run confirm` in a terminal, which shows this report, then make the call "
+    "in nextCall again; or send the report that they confirmed, word for word."
 )
 _SHOW_AND_ASK = "Show the user what you did and ask for the confirmation, then make the call in nextCall."
 _ASK_YOURSELF = "Ask the user yourself; if they agree, make the call in nextCall, which counts as your word."
@@ -313,53 +346,63 @@ _CHANGE_AND_ASK = (
     "Ask the user what to change, and change it; then make the call in nextCall. If it is refused again, the "
     "user says yes with `handrail run confirm` in a terminal first."
 )
-_CONFIRMING = frozenset({LET_CONFIRM, _SEND_AS_SHOWN, _SHOW_AND_ASK, _ASK_YOURSELF, _CHANGE_AND_ASK})
 _LET_CHOOSE = "Ask the user yourself, then make the call of the option that they take."
+_LET_TAKE = (
+    "Ask the user to run `handrail run confirm` in a terminal and take an option there, then make the call "
+    "of that option."
+)
 
 
-def waits_for_confirmation(blocker: Blocker) -> bool:
-    """Whether the yes of a person is what stands in the way."""
-    return blocker.suggested_fix in _CONFIRMING
-
-
-def waits_for_choice(blocker: Blocker) -> bool:
-    """Whether it is the option that a person takes."""
-    return blocker.suggested_fix == _LET_CHOOSE
-
-
-def refuse_declined(leaf: Leaf) -> tuple[Claim, Reason]:
+def refuse_declined(leaf: Leaf, kind: AskKind) -> tuple[Claim, Reason]:
     """What a report is worth where the last word of a person about its step was no, whatever it says."""
     claim = Claim(pointer=CONFIRMATION, check="person", verdict="contradicted", fact=DECLINED)
     return claim, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
+        waits_for=WaitsFor(kind=kind, state="declined", values={"step": leaf.id}),
         message=f"The step {leaf.id} does not pass: {DECLINED}.",
         fix=_CHANGE_AND_ASK,
     )
 
 
+def claim_word(pointer: str, word: PersonsWord, *, is_agents: bool) -> Claim:
+    """What the word of a person is worth for a place; `is_agents`: the agent says what they answered."""
+    if word.is_given:
+        return Claim(pointer=pointer, check="person", level="confirmed")
+    facts: dict[SeenReport, str] = {
+        "another": NOT_SHOWN,
+        "none": _BEFORE_REPORT,
+        "elsewhere": _ELSEWHERE,
+        "": AGENT_SAYS if is_agents else NOT_CONFIRMED,
+    }
+    return Claim(pointer=pointer, check="person", verdict="missing", fact=facts[word.seen])
+
+
 def weigh_confirmation(
-    workflow: CompiledWorkflow, leaf: Leaf, before: Facts, after: Facts, word: PersonsWord
+    workflow: CompiledWorkflow, leaf: Leaf, autonomy: Autonomy, before: Facts, after: Facts, word: PersonsWord
 ) -> tuple[Claim | None, Reason | None]:
     """What the confirmation of a step is worth, and the reason if a person must give it and has not.
 
     Both facts include the loops' values; those after it have the whole report applied.
     """
-    if not any(needs_confirmation(workflow, leaf, facts) for facts in (before, after)):
+    is_needed = any(needs_confirmation(workflow, leaf, facts) for facts in (before, after))
+    if not is_needed or word.is_implied:
         return None, None
-    is_enough = word.seen == "this" or (word.seen == "none" and not word.is_due)
-    if word.is_given and is_enough:
-        fact = _BEFORE_REPORT if word.seen == "none" else ""
-        return Claim(pointer=CONFIRMATION, check="person", level="confirmed", fact=fact), None
-    why = NOT_SHOWN if word.is_given else NOT_CONFIRMED
-    claim = Claim(pointer=CONFIRMATION, check="person", verdict="missing", fact=why)
-    if not word.is_due:
+    is_agents = not word.is_due and autonomy != "full_auto_never_stop"
+    claim = claim_word(CONFIRMATION, word, is_agents=is_agents)
+    if word.is_given or is_agents:
         return claim, None
+    # Nobody is asked in a mode that never stops: this becomes its critical gap.
+    state: WaitState = "another_report" if word.seen == "another" else "missing"
+    message = f"A person must confirm {leaf.id}, and an agent's word does not count: {claim.fact}."
+    if not word.is_due:
+        message = f"The user did not confirm {leaf.id}."
     return claim, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
-        message=f"A person must confirm {leaf.id}, and an agent's word does not count: {why}.",
-        fix=_SEND_AS_SHOWN if word.is_given and word.seen == "another" else LET_CONFIRM,
+        waits_for=WaitsFor(kind=ask_of(leaf), state=state, values={"step": leaf.id}),
+        message=message,
+        fix=_LET_CONFIRM_THIS if word.seen == "another" else LET_CONFIRM,
     )
 
 
@@ -367,40 +410,69 @@ def find_unasked_confirmation(
     workflow: CompiledWorkflow, leaf: Leaf, before: Facts, after: Facts, word: PersonsWord
 ) -> list[Reason]:
     """Find a confirmation that nobody was asked for: one that only the report makes necessary, because nobody
-    knew of it when the step was shown, and any other where the client can ask a person.
+    knew of it when the step was shown; one where a person confirmed another report; and any other where the
+    client can ask a person.
 
     Both facts include the loops' values; those after it have the whole report applied.
     """
-    if needs_confirmation(workflow, leaf, before):
+    if not any(needs_confirmation(workflow, leaf, facts) for facts in (before, after)):
+        return []
+    state: WaitState = "missing"
+    if word.seen == "another":
+        message, fix, state = (
+            f"The user confirmed another report of {leaf.id}.",
+            _SHOW_AND_ASK,
+            "another_report",
+        )
+    elif needs_confirmation(workflow, leaf, before):
         message = f"The user must confirm {leaf.id}, and has not answered."
         fix = _ASK_YOURSELF if word.can_be_asked else ""
     else:
         message = f"Because of this report the user must confirm {leaf.id}; nobody asked yet."
-        fix = _SHOW_AND_ASK if needs_confirmation(workflow, leaf, after) else ""
+        fix = _SHOW_AND_ASK
     if not fix:
         return []
     return [
         Reason(
             name="user_only_dependency:needs_user_approval",
             pointer=WorkflowStep(step_id=leaf.id),
+            waits_for=WaitsFor(kind=ask_of(leaf), state=state, values={"step": leaf.id}),
             message=message,
             fix=fix,
         )
     ]
 
 
-def weigh_choice(choice: Choice, option_id: str, word: PersonsWord) -> tuple[Claim | None, Reason | None]:
+def weigh_choice(
+    choice: Choice, option_id: str, autonomy: Autonomy, word: PersonsWord
+) -> tuple[Claim | None, Reason | None]:
     """What the option of a choice that belongs to the user is worth: whether it is the one a person took."""
-    if not word.option_id:
-        return None, None
     if word.option_id == option_id:
         return Claim(pointer=CHOSEN, check="person", level="confirmed"), None
+    if not word.option_id:
+        if choice.non_assumable is None or autonomy == "full_auto_never_stop":
+            return None, None  # which has its own gap
+        claim = claim_word(CHOSEN, word, is_agents=not word.is_due)
+        return claim, _let_take(choice) if word.is_due else None
     fact = f"a person chose {word.option_id}"
     return Claim(pointer=CHOSEN, check="person", verdict="contradicted", fact=fact), Reason(
         name="user_only_dependency:needs_user_choice",
         pointer=WorkflowStep(step_id=choice.id),
+        waits_for=WaitsFor(
+            kind="choose", state="invalid", values={"step": choice.id, "option": word.option_id}
+        ),
         message=shorten_message(f"This call takes {option_id} for {choice.id}, but {fact}."),
         fix=shorten_message(f"Make the call of the option {word.option_id}."),
+    )
+
+
+def _let_take(choice: Choice) -> Reason:
+    return Reason(
+        name="user_only_dependency:needs_user_choice",
+        pointer=WorkflowStep(step_id=choice.id),
+        waits_for=WaitsFor(kind="choose", values={"step": choice.id}),
+        message=f"A person must choose in {choice.id}, and an agent's word does not count: nobody has.",
+        fix=_LET_TAKE,
     )
 
 
@@ -409,6 +481,7 @@ def find_unasked_choice(choice: Choice) -> Reason:
     return Reason(
         name="user_only_dependency:needs_user_choice",
         pointer=WorkflowStep(step_id=choice.id),
+        waits_for=WaitsFor(kind="choose", values={"step": choice.id}),
         message=f"The choice {choice.id} belongs to the user, who has not answered.",
         fix=_LET_CHOOSE,
     )
@@ -438,57 +511,49 @@ def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, 
         repeat = find_loop(workflow, loop_id).repeat
         assert isinstance(repeat, ForEach), "only a loop over items misses them"
         names.setdefault(repeat.input, loop_id)
-    return tuple(
-        _miss_count(loop_id, workflow.inputs[name].counted_by)
-        if name in workflow.inputs and workflow.inputs[name].counted_by
-        else Reason(
-            name="user_only_dependency:needs_user_artifact",
-            pointer=ContextKey(key=name),
-            message=shorten_message(
-                f"The loop {loop_id} goes through {name}, and no list of that name was sent."
-            ),
-            fix=shorten_message(
-                f"Send context.{name} as a list, [] if there is nothing to go through. Ask the user for it "
-                "unless you know it from the work so far."
-            ),
+    return tuple(_miss_list(workflow, loop_id, name) for name, loop_id in names.items())
+
+
+def _miss_list(workflow: CompiledWorkflow, loop_id: str, listed: str) -> Reason:
+    """The reason of a loop that has no list, or no number of rounds, with who can give it."""
+    name = _counter(workflow, listed)
+    if name:
+        message = f"The loop {loop_id} runs as often as {name} says, and no number of that name was sent."
+        sent = f"Send the number in the context: {_show_nested(name, 0)} if the loop is not needed."
+    else:
+        name = listed
+        message = f"The loop {loop_id} goes through {name}, and no list of that name was sent."
+        sent = (
+            f"Send the list in the context: {_show_nested(name, [])} if there is nothing to go through. "
+            "Ask the user for it unless you know it from the work so far."
         )
-        for name, loop_id in names.items()
-    )
-
-
-def list_unasked_gaps(
-    workflow: CompiledWorkflow,
-    leaf: Leaf,
-    autonomy: Autonomy,
-    before: Facts,
-    after: Facts,
-    word: PersonsWord,
-) -> tuple[GapRecorded, ...]:
-    """What another mode would have asked the user here, before the step or after its report.
-
-    Both facts include the loops' values. A confirmation that only a person gives has its own gap.
-    """
-    if autonomy != "full_auto_never_stop" or not isinstance(leaf, Step):
-        return ()
-    gaps: list[tuple[ReasonName, str]] = []
-    is_open = not (word.is_given or word.is_declined or word.is_due)
-    if is_open and any(needs_confirmation(workflow, leaf, facts) for facts in (before, after)):
-        summary = f"The user did not confirm {leaf.id}."
-        gaps.append(("user_only_dependency:needs_user_approval", summary))
-    if asks_user_first(leaf.prompt):
-        summary = f"The user was not asked the questions that come before {leaf.id}."
-        gaps.append(("user_only_dependency:needs_user_artifact", summary))
-    return tuple(
-        GapRecorded(gap_id="", severity="warning", reason=reason, summary=summary) for reason, summary in gaps
-    )
-
-
-def _miss_count(loop_id: str, name: str) -> Reason:
+    giver = describe_giver(workflow, name)
+    kind = "list" if name == listed else "number"
     return Reason(
         name="user_only_dependency:needs_user_artifact",
-        pointer=ContextKey(key=name.partition(".")[0]),
-        message=shorten_message(
-            f"The loop {loop_id} runs as often as {name} says, and no number of that name was sent."
+        pointer=ContextKey(key=name),
+        waits_for=WaitsFor(kind="context", values={"name": name, "type": kind, "loop": loop_id}),
+        message=shorten_message(message),
+        fix=shorten_message(f"Here {giver}. {GO_BACK}" if giver else sent),
+        is_retryable=not giver,
+    )
+
+
+def _show_nested(name: str, value: Any) -> str:
+    return msgspec.json.encode(nest_values({name: value})).decode()
+
+
+def list_unasked_gaps(leaf: Leaf, autonomy: Autonomy) -> tuple[GapRecorded, ...]:
+    """The questions of an author that another mode would have put to the user before the step."""
+    if autonomy != "full_auto_never_stop" or not isinstance(leaf, Step):
+        return ()
+    if not asks_user_first(leaf.prompt):
+        return ()
+    return (
+        GapRecorded(
+            gap_id="",
+            severity="warning",
+            reason="user_only_dependency:needs_user_artifact",
+            summary=f"The user was not asked the questions that come before {leaf.id}.",
         ),
-        fix=shorten_message(f"Send context.{name} as a number, 0 if the loop is not needed."),
     )

@@ -24,3 +24,8 @@ def _descend(value: Any, names: list[str], way: tuple[str, ...], around: dict[st
             yield from _descend(item, rest, (*way, str(place)), around)
     elif isinstance(value, dict) and name in value:
         yield from _descend(value[name], rest, (*way, name), value)
+
+
+def write_pointer(way: tuple[str, ...]) -> str:
+    """The place as a JSON pointer."""
+    return "/" + "/".join(name.replace("~", "~0").replace("/", "~1") for name in way)

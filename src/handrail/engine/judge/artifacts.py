@@ -12,7 +12,6 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.json.canonical import digest
-from handrail.contract.suggest import count_edits, find_nearest
 from handrail.contract.wording import explain_unseen
 from handrail.engine.artifact_shapes import (
     ASSESSMENT,
@@ -33,7 +32,7 @@ from handrail.engine.artifact_shapes import (
 from handrail.engine.events import Artifact
 from handrail.engine.judge.report_frame import TO_FILL_IN, find_misfits, gate_of
 from handrail.engine.navigate import Complete, LoopFrame, Running, deciding_loop, leaf_at, open_loops
-from handrail.engine.reasons import Issue, shorten_message
+from handrail.engine.reasons import InputProblem, Issue, shorten_message
 from handrail.workflows.compiled import CompiledWorkflow, Contract, InputSpec, InputType, Step
 
 # ruff: noqa: PLC0415 - contracts are loaded only when an artifact needs one
@@ -42,14 +41,6 @@ from handrail.workflows.compiled import CompiledWorkflow, Contract, InputSpec, I
 
 _SHORT, _LONG = 4, 8
 """Characters from which on one slip, or two, still name the same thing."""
-
-
-class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One input that does not fit its declaration."""
-
-    key: str
-    problem: str
-    expected: str
 
 
 def is_blank_answer(value: Any) -> bool:
@@ -118,6 +109,8 @@ def find_mistyped_keys(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]
 
 def _is_nearly(key: str, name: str) -> bool:
     """Case, underscores and hyphens aside, one slip in a short name and two in a long one."""
+    from handrail.contract.suggest import count_edits
+
     given, known = (text.lower().replace("_", "").replace("-", "")[:64] for text in (key, name))
     allowed = 0 if len(known) < _SHORT else 1 if len(known) < _LONG else 2
     return abs(len(given) - len(known)) <= allowed and count_edits(given, known) <= allowed
@@ -191,6 +184,8 @@ def _same(left: Any, right: Any) -> bool:
 
 def _suggest_value(spec: InputSpec, given: Any) -> Any:
     """What was surely meant, or the default. Else the mark: a made-up value would be taken for an answer."""
+    from handrail.contract.suggest import find_nearest
+
     if spec.default is not msgspec.UNSET:
         return spec.default
     if spec.enum:
@@ -281,6 +276,8 @@ def guess_kind(kind: str, known: Iterable[str]) -> str:
     kind that has one is compared only with kinds of a namespace that differs by one letter at most. In the
     reserved one nobody has names of their own, so there one wrong letter is a misspelling of any name.
     """
+    from handrail.contract.suggest import count_edits
+
     space, _, bare = kind.rpartition(".")
     scored = []
     for candidate in known:
@@ -330,6 +327,13 @@ SUBJECTS = {LOOP_CONTROL: "loopId", CAPABILITY_OBSERVATION: "capability", ASSESS
 VERDICTS = {LOOP_CONTROL: "decision", CAPABILITY_OBSERVATION: "status", ASSESSMENT: "dimensions"}
 
 
+class KnownGaps(msgspec.Struct, frozen=True, kw_only=True):
+    """The gaps that were recorded on a branch, and which of them evidence opened."""
+
+    ids: tuple[str, ...] = ()
+    by_evidence: frozenset[str] = frozenset()
+
+
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """The place in a workflow where a report is judged."""
 
@@ -339,8 +343,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     step: Step | None = None
     """None at a choice, an action or a finished run: nothing is asked for there."""
     frames: tuple[LoopFrame, ...] = ()
-    gaps: tuple[str, ...] | None = None
-    """The gaps that were recorded on this branch; None where nobody knows them (a simulation)."""
+    gaps: KnownGaps | None = None
+    """Those of this branch; None where nobody knows them (a simulation)."""
+    is_given: bool = False
+    """A person gave what only the user can give."""
 
 
 class JudgedArtifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -521,9 +527,14 @@ def _wrong_loop(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _unknown_gap(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
     told = read_as(ReportedGap, body)
-    if told is None or not told.resolves_gap_id or place.gaps is None or told.resolves_gap_id in place.gaps:
+    if told is None or not told.resolves_gap_id or place.gaps is None:
         return []
-    known = ", ".join(place.gaps[-MOST_GAPS_NAMED:]) or "none"
+    named = told.resolves_gap_id
+    if named in place.gaps.by_evidence:
+        return [("/resolvesGapId", f"evidence opened {named}: only evidence or a person settles it")]
+    if named in place.gaps.ids:
+        return []
+    known = ", ".join(place.gaps.ids[-MOST_GAPS_NAMED:]) or "none"
     return [("/resolvesGapId", f"no such gap was recorded on this branch; recorded here: {known}")]
 
 

@@ -53,15 +53,25 @@ from handrail.engine.events import (
 )
 from handrail.engine.facts import NOTHING_KEPT, KeptWork, add_loop_values, apply_report
 from handrail.engine.judge.arrival import (
+    GIVEN,
     PersonsWord,
+    ask_of,
     assess_arrival,
+    claim_word,
     find_unasked_choice,
     find_unasked_confirmation,
     refuse_declined,
     weigh_choice,
     weigh_confirmation,
 )
-from handrail.engine.judge.artifacts import JudgedArtifact, Place, full_kind, judge_report, keep_unchecked
+from handrail.engine.judge.artifacts import (
+    JudgedArtifact,
+    KnownGaps,
+    Place,
+    full_kind,
+    judge_report,
+    keep_unchecked,
+)
 from handrail.engine.judge.requirements import (
     INVALID,
     MISSING,
@@ -69,6 +79,8 @@ from handrail.engine.judge.requirements import (
     SHOWN_ISSUES,
     Check,
     find_reasons,
+    fix_of,
+    let_give,
     list_broken_rules,
 )
 from handrail.engine.navigate import Move, Running, deciding_loop, next_move
@@ -79,12 +91,13 @@ from handrail.engine.reasons import (
     Issue,
     Proceed,
     Reason,
+    WaitsFor,
     WorkflowStep,
     blocker_of,
     consequence,
     shorten_message,
 )
-from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Step
+from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Option, Step, UserOnly
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
@@ -228,11 +241,13 @@ def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Chec
     said = lacking + list_broken_rules(step.rules, notes)
     if not said:
         return [], [Check(result="valid")], []
+    waits = WaitsFor(kind="notes", state="invalid" if notes else "missing")
     reason = Reason(
         name=INVALID if notes else MISSING,
         pointer=WorkflowStep(step_id=step.id),
+        waits_for=waits,
         message=shorten_message("The notes are not enough yet: " + "; ".join(said[:SHOWN_ISSUES])),
-        fix="Write output.notesMarkdown so that every rule holds and make the call in nextCall again.",
+        fix=fix_of(waits),
     )
     check = Check(result="invalid" if notes else "missing", issues=tuple(said[:MOST_ISSUES]))
     return [reason], [check], [Issue(pointer=NOTES, message=shorten_message(message)) for message in said]
@@ -276,22 +291,25 @@ def _capability_reasons(place: Place, observed: tuple[CapabilityObserved, ...]) 
 
 
 def _unknown_reason(seen: CapabilityObserved) -> Reason:
+    waits = WaitsFor(kind="capability", state="unknown", values={"capability": seen.capability})
     return Reason(
         name="capability_missing:required_capability_unknown",
         pointer=CapabilityPointer(capability=seen.capability),
+        waits_for=waits,
         message=f"Whether {seen.capability} works is still unknown, and this workflow needs it.",
-        fix="Try it once and report available or unavailable, with provenance probe_step.",
+        fix=fix_of(waits),
         capability=seen.capability,
     )
 
 
 def _unavailable_reason(seen: CapabilityObserved) -> Reason:
+    waits = WaitsFor(kind="capability", state="unavailable", values={"capability": seen.capability})
     return Reason(
         name="capability_missing:required_capability_unavailable",
         pointer=CapabilityPointer(capability=seen.capability),
+        waits_for=waits,
         message=f"This workflow needs {seen.capability}, and it is not available here.",
-        fix="Ask the user to enable it. Then make the call in nextCall, try it, and send what you see in the "
-        "observation that its reply frames.",
+        fix=fix_of(waits),
         is_retryable=False,
         capability=seen.capability,
     )
@@ -313,6 +331,8 @@ class ShownState(msgspec.Struct, frozen=True, kw_only=True):
     blockers: tuple[Blocker, ...] = ()
     word: PersonsWord = PersonsWord()
     """What a person said to the step itself."""
+    given: PersonsWord = PersonsWord()
+    """What a person said to what only the user can give."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -320,7 +340,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: Verdict
     outcome: Proceed | Block
-    option_id: str = ""
+    option: Option | None = None
+    """What an accepted report took."""
     context: dict[str, Any] = {}
     """The change of context, with what a chosen option sets."""
 
@@ -337,7 +358,7 @@ def answer_report(
     context: dict[str, Any],
     option: int | None,
     kept: KeptWork = NOTHING_KEPT,
-    gaps: tuple[str, ...] | None = None,
+    gaps: KnownGaps | None = None,
     shown: ShownState | None = None,
     known: Witnessed | None = None,
     troubles: tuple[Reason, ...] = (),
@@ -349,12 +370,16 @@ def answer_report(
     `troubles` is what stands in the way beside the report.
     """
     place = place_of(workflow, state, leaf, gaps)
+    if shown is not None and shown.given.is_given:
+        place = msgspec.structs.replace(place, is_given=True)
     verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts, known)
     reasons = (*verdict.reasons, *troubles)
     if shown is not None:
-        claims, added = _judge_word(workflow, state, leaf, autonomy, shown, facts, verdict, option)
-        reasons = (*reasons, *added)
-        verdict = msgspec.structs.replace(verdict, claims=(*verdict.claims, *claims)) if claims else verdict
+        said = _judge_word(workflow, state, leaf, autonomy, shown, facts, verdict, option)
+        is_given_later = any(reason.waits_for.kind == "give" for reason in said.due)
+        asked = [held for held in reasons if not (is_given_later and held.waits_for.kind == "give")]
+        reasons = (*asked, *(reason for reason in said.due if reason not in troubles))
+        verdict = msgspec.structs.replace(verdict, claims=(*verdict.claims, *said.claims))
     outcome = consequence(reasons, autonomy)
     match leaf:
         case Step() | Action():
@@ -369,11 +394,19 @@ def answer_report(
             return Answer(
                 verdict=verdict,
                 outcome=Proceed(gaps=(*outcome.gaps, *unasked)),
-                option_id=chosen.id,
+                option=chosen,
                 context=context | chosen.sets,
             )
         case never:
             assert_never(never)
+
+
+class _Weighed(msgspec.Struct, frozen=True, kw_only=True):
+    """What people said to a step: claims, reasons until they answer, and reasons that block once."""
+
+    claims: tuple[Claim, ...] = ()
+    due: tuple[Reason, ...] = ()
+    once: tuple[Reason, ...] = ()
 
 
 def _judge_word(
@@ -385,40 +418,67 @@ def _judge_word(
     facts: Facts,
     verdict: Verdict,
     option: int | None,
-) -> tuple[list[Claim], list[Reason]]:
+) -> _Weighed:
     """What a person said to the step itself, and what stands in the way.
 
     What only a person's answer can add is asked for once, about a report that is enough otherwise.
     """
-    if shown.word.is_declined:
-        claim, reason = refuse_declined(leaf)
-        return [claim], [reason]
-    claims: list[Claim] = []
-    due: list[Reason] = []
-    once: list[Reason] = []
+    if shown.word.is_declined or shown.given.is_declined:
+        claim, reason = refuse_declined(leaf, ask_of(leaf) if shown.word.is_declined else "give")
+        return _Weighed(claims=(claim,), due=(reason,))
+    parts: list[_Weighed] = []
     match leaf:
-        case Step() if leaf.require_confirmation is not False:
-            after = apply_report(workflow, facts, state, {}, verdict.artifacts)
-            claims, due, once = _judge_confirmation(workflow, state, leaf, autonomy, shown, after)
-        case Choice() if leaf.non_assumable is not None and option is not None:
-            claims, due, once = _judge_choice(leaf, leaf.options[option].id, autonomy, shown.word)
-        case Step() | Choice() | Action():
+        case Step():
+            if leaf.user_only is not None:
+                parts.append(_judge_gift(leaf.user_only, leaf.id, shown.given, verdict))
+            if leaf.require_confirmation is not False:
+                after = apply_report(workflow, facts, state, {}, verdict.artifacts)
+                parts.append(_judge_confirmation(workflow, state, leaf, autonomy, shown, after))
+        case Choice() if option is not None:
+            parts.append(_judge_choice(leaf, leaf.options[option].id, autonomy, shown.word))
+        case Action() if leaf.is_guarded:
+            told, due_write = weigh_confirmation(workflow, leaf, autonomy, facts, facts, shown.word)
+            parts.append(_Weighed(claims=_some(told), due=_some(due_write)))
+        case Choice() | Action():
             pass
         case never:
             assert_never(never)
+    due = tuple(reason for part in parts for reason in part.due)
+    once = tuple(reason for part in parts for reason in part.once)
     if shown.word.can_be_asked and (verdict.reasons or due):
-        once = []
-    return claims, [*due, *(reason for reason in once if blocker_of(reason) not in shown.blockers)]
+        once = ()
+    return _Weighed(
+        claims=tuple(claim for part in parts for claim in part.claims),
+        due=(*due, *(reason for reason in once if blocker_of(reason) not in shown.blockers)),
+    )
 
 
-def _judge_choice(
-    choice: Choice, option_id: str, autonomy: Autonomy, word: PersonsWord
-) -> tuple[list[Claim], list[Reason], list[Reason]]:
-    """Whether a person took this option; the last reasons block once."""
-    claim, reason = weigh_choice(choice, option_id, word)
-    is_asked = word.can_be_asked and not word.option_id and autonomy != "full_auto_never_stop"
-    once = [find_unasked_choice(choice)] if is_asked else []
-    return [] if claim is None else [claim], [] if reason is None else [reason], once
+_T = TypeVar("_T")
+
+
+def _some(value: _T | None) -> tuple[_T, ...]:
+    return () if value is None else (value,)
+
+
+def _judge_gift(needed: UserOnly, step_id: str, word: PersonsWord, verdict: Verdict) -> _Weighed:
+    """What only the user can give: a person gave it, or the agent says what they said.
+
+    Where nothing came at all, the requirement of the step is the reason already.
+    """
+    is_missing = any(reason.waits_for.kind == "give" for reason in verdict.reasons)
+    if not word.is_given and word.is_due:
+        return _Weighed(claims=(claim_word(GIVEN, word, is_agents=False),), due=(let_give(needed, step_id),))
+    return _Weighed() if is_missing else _Weighed(claims=(claim_word(GIVEN, word, is_agents=True),))
+
+
+def _judge_choice(choice: Choice, option_id: str, autonomy: Autonomy, word: PersonsWord) -> _Weighed:
+    """Whether a person took this option."""
+    claim, reason = weigh_choice(choice, option_id, autonomy, word)
+    is_users = choice.non_assumable is not None and autonomy != "full_auto_never_stop"
+    is_unasked = is_users and word.can_be_asked and not word.option_id and reason is None
+    return _Weighed(
+        claims=_some(claim), due=_some(reason), once=(find_unasked_choice(choice),) if is_unasked else ()
+    )
 
 
 def _judge_confirmation(
@@ -428,24 +488,17 @@ def _judge_confirmation(
     autonomy: Autonomy,
     shown: ShownState,
     after: Facts,
-) -> tuple[list[Claim], list[Reason], list[Reason]]:
-    """Whether the user confirmed the step, and what stands in the way; the last reasons block once.
-
-    Without a person, an agent that was told to ask is believed.
-    """
+) -> _Weighed:
+    """Whether the user confirmed the step; without a person, an agent that was told to ask is believed."""
     before, after = (add_loop_values(workflow, state, facts) for facts in (shown.facts, after))
-    claim, reason = weigh_confirmation(workflow, leaf, before, after, shown.word)
-    claims = [] if claim is None else [claim]
-    if reason is not None:
-        return claims, [reason], []
-    if shown.word.is_given or autonomy != "guided":
-        return claims, [], []
-    return claims, [], find_unasked_confirmation(workflow, leaf, before, after, shown.word)
+    claim, reason = weigh_confirmation(workflow, leaf, autonomy, before, after, shown.word)
+    if reason is not None or shown.word.is_given or autonomy != "guided":
+        return _Weighed(claims=_some(claim), due=_some(reason))
+    once = find_unasked_confirmation(workflow, leaf, before, after, shown.word)
+    return _Weighed(claims=_some(claim), once=tuple(once))
 
 
-def place_of(
-    workflow: CompiledWorkflow, state: Running, leaf: Leaf, gaps: tuple[str, ...] | None = None
-) -> Place:
+def place_of(workflow: CompiledWorkflow, state: Running, leaf: Leaf, gaps: KnownGaps | None = None) -> Place:
     """Where a report about this leaf is judged; only a step asks for something."""
     step = leaf if isinstance(leaf, Step) else None
     return Place(workflow=workflow, leaf_id=leaf.id, step=step, frames=state.loops, gaps=gaps)
@@ -489,6 +542,7 @@ def _choice_gaps(choice: Choice) -> tuple[Reason, ...]:
     reason = Reason(
         name="user_only_dependency:needs_user_choice",
         pointer=WorkflowStep(step_id=choice.id),
+        waits_for=WaitsFor(kind="choose", values={"step": choice.id}),
         message=f"The choice {choice.id} ({choice.non_assumable}) was made without the user.",
     )
     return (reason,)

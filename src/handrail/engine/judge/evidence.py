@@ -16,6 +16,7 @@ belongs to, so that no reader looks again.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator
 from typing import Any, assert_never
 
@@ -25,11 +26,12 @@ from handrail.contract.wording import make_readable
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
 from handrail.engine.judge.arrival import DECLINED, LET_CONFIRM, NOT_CONFIRMED
-from handrail.engine.judge.artifact_spots import Spot, find_spots
+from handrail.engine.judge.artifact_spots import Spot, find_spots, write_pointer
 from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
-from handrail.engine.judge.changed_claims import Comparison, find_named_files, read_listed, widen
-from handrail.engine.judge.counted_words import count_failed, find_unprinted
+from handrail.engine.judge.changed_claims import Comparison, find_named_files, locate, read_listed, widen
+from handrail.engine.judge.copied_examples import find_copied, list_prose
 from handrail.engine.judge.named_places import read_place
+from handrail.engine.judge.red_then_green import match_red_then_green
 from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
     AskedPlace,
@@ -39,7 +41,6 @@ from handrail.engine.judge.run_claims import (
     Weighed,
     Witnessed,
     list_paths,
-    match_red_then_green,
     match_run,
     names_check,
 )
@@ -53,7 +54,7 @@ from handrail.engine.judge.standing import (
     find_unrun_check,
     weigh_step,
 )
-from handrail.engine.reasons import Issue, OutputContract, Reason, shorten_message
+from handrail.engine.reasons import Issue, OutputContract, Reason, WaitsFor, shorten_message
 from handrail.workflows.compiled import (
     ChangedInRun,
     Consistent,
@@ -68,16 +69,10 @@ from handrail.workflows.compiled import (
     Term,
 )
 
-LEAST_WORDS = 3
-"""Words from which on a text is prose, which nobody writes twice by chance."""
 _COPIED = "is the text of the printed example; report what you yourself did and saw"
 
 
 # Places in an artifact
-
-
-def _pointer(way: tuple[str, ...]) -> str:
-    return "/" + "/".join(name.replace("~", "~0").replace("/", "~1") for name in way)
 
 
 def _bind(path: str, way: tuple[str, ...]) -> str:
@@ -152,6 +147,7 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
     reasons: list[Reason] = []
     gaps: list[GapRecorded] = []
     weighed: list[JudgedArtifact] = []
+    known = msgspec.structs.replace(known, left_out=_find_left_out(place, judged, known))
     for found in judged:
         held = find_kind_contract(place.workflow, found.artifact.kind, found.ref) if found.ref else None
         contract = None if held is None else held.contract
@@ -168,12 +164,26 @@ def weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> Weigh
         claim, reason = weigh_step(place.step.id, place.step.check, known)
         claims.append(claim)
         reasons += [] if reason is None else [reason]
-        if claim.verdict == "unknown" and not claim.refs:
-            said = f"This step asks for a check that nobody could run: {claim.fact}."
+        is_unrun = claim.verdict == "unknown" and not claim.refs
+        if reason is None and (is_unrun or claim.verdict in ("stale", "missing")):
+            why = "nobody could run" if is_unrun else "did not pass"
+            said = f"This step asks for a check that {why}: {claim.fact}."
             gaps.append(
                 GapRecorded(gap_id="", severity="warning", reason="reported", summary=shorten_message(said))
             )
     return Weighed(judged=weighed, claims=tuple(claims), reasons=tuple(reasons), gaps=tuple(gaps))
+
+
+def _find_left_out(place: Place, judged: list[JudgedArtifact], known: Witnessed) -> frozenset[str]:
+    """The files that these reports leave out, with a reason: somebody else's, mostly."""
+    found: set[str] = set()
+    for one in judged:
+        held = find_kind_contract(place.workflow, one.artifact.kind, one.ref) if one.ref else None
+        for rule in () if held is None else held.contract.evidence:
+            if isinstance(rule, ChangedInRun) and rule.left_out:
+                for _, path, _ in find_spots(one.artifact.body, rule.left_out):
+                    found |= set(locate(known.sighting, path).paths) if isinstance(path, str) else set()
+    return frozenset(found)
 
 
 def _name_inconsistent(found: JudgedArtifact, contract: Contract) -> Iterator[Claim]:
@@ -203,6 +213,9 @@ class _Weighing:
         self._body = found.artifact.body
         self._known = known
         self._issues: list[Issue] = []
+        self._repeated: set[str] = set()
+        """Places that name again what a place before them does, in another spelling."""
+        self._named: dict[tuple[object, ...], str] = {}
         if contract is None:
             return
         copied = find_copied(self._body, contract.example)
@@ -260,25 +273,17 @@ class _Weighing:
 
     def _weigh_place(self, rule: PathExists | PlaceExists, spot: Spot) -> None:
         check: EvidenceCheck = "path_exists" if isinstance(rule, PathExists) else "place_exists"
-        pointer, asked = _pointer(spot[0]), read_place(rule, *spot[1:])
+        pointer, asked = write_pointer(spot[0]), read_place(rule, *spot[1:])
         seen = self._known.sighting.places.get(asked)
+        if self._is_repeated(check, pointer, (posixpath.normpath(asked.path), asked.line, asked.quote)):
+            return
         if isinstance(rule, PathExists) and self._is_in_tree(asked.path):
             self._claim(check, pointer, level="observed")
         elif seen is None or seen.state == "unreadable":
             why = self._known.sighting.trouble if seen is None else seen.note
             self._claim(check, pointer, verdict="unknown", fact=why)
         elif seen.state == "here":
-            if isinstance(rule, PathExists) and rule.is_told:
-                self._claim(
-                    check, pointer, verdict="unknown", fact="it is there; the rest is the agent's word"
-                )
-            else:
-                self._claim(check, pointer, level="observed")
-        elif seen.state == "quote_missing" and asked.is_doubtful and isinstance(rule, PlaceExists):
             self._claim(check, pointer, level="observed")
-            if not seen.note:
-                beside = _pointer((*spot[0][:-1], rule.quoted_in))
-                self._claim(check, beside, verdict="unknown", fact=_describe_place(seen))
         elif seen.state == "missing" and self._was_deleted(asked.path):
             fact = f"{make_readable(asked.path)} was deleted in this run"
             self._claim(check, pointer, verdict="unknown", fact=fact)
@@ -286,6 +291,12 @@ class _Weighing:
             self._claim(check, pointer, verdict="missing", fact=_describe_place(seen))
         else:
             self._refute(check, pointer, rule.demand, _describe_place(seen) + self._name_changes())
+
+    def _is_repeated(self, check: EvidenceCheck, pointer: str, thing: tuple[object, ...]) -> bool:
+        """One thing is one claim of a report, however often and however it is written."""
+        is_new = self._named.setdefault((check, *thing), pointer) == pointer
+        self._repeated |= set() if is_new else {pointer}
+        return not is_new
 
     def _is_in_tree(self, path: str) -> bool:
         """Whether the present tree has it as a change: a link counts as itself, wherever it leads."""
@@ -312,26 +323,38 @@ class _Weighing:
         changes = sighting.changes
         if changes is None:
             for way, _, _ in listed:
-                self._claim("changed_in_run", _pointer(way), verdict="unknown", fact=sighting.trouble)
+                self._claim("changed_in_run", write_pointer(way), verdict="unknown", fact=sighting.trouble)
             return
         compared = Comparison(changes, sighting)
         for way, path, around in listed:
-            result = compared.judge(read_listed(rule, path, around))
+            file = read_listed(rule, path, around)
+            if self._is_repeated(
+                "changed_in_run", write_pointer(way), (file.change, locate(sighting, path).paths or path)
+            ):
+                continue
+            result = compared.judge(file)
             if result.verdict == "contradicted":
                 fact = result.fact + self._name_changes()
-                self._refute("changed_in_run", _pointer(way), rule.demand, fact)
+                self._refute("changed_in_run", write_pointer(way), rule.demand, fact)
             else:
                 level = "observed" if result.verdict == "holds" else "claimed"
                 self._claim(
-                    "changed_in_run", _pointer(way), level=level, verdict=result.verdict, fact=result.fact
+                    "changed_in_run",
+                    write_pointer(way),
+                    level=level,
+                    verdict=result.verdict,
+                    fact=result.fact,
                 )
         for way, path, _ in find_spots(self._body, rule.left_out) if rule.left_out else ():
             if isinstance(path, str):
                 self._claim(
-                    "changed_in_run", _pointer(way), verdict="unknown", fact=compared.judge_left_out(path)
+                    "changed_in_run",
+                    write_pointer(way),
+                    verdict="unknown",
+                    fact=compared.judge_left_out(path),
                 )
         named = list(find_named_files(rule, self._body))
-        pointer = _pointer(tuple(rule.at[1:].split("/*")[0].split("/")))
+        pointer = write_pointer(tuple(rule.at[1:].split("/*")[0].split("/")))
         fact, shown = compared.describe_undemanded(named)
         if shown:
             paths = tuple(make_readable(path) for path in shown[:MOST_PATHS_KEPT])
@@ -342,7 +365,10 @@ class _Weighing:
 
     def _tell_unlisted(self, rule: ChangedInRun, pointer: str, unlisted: list[str]) -> None:
         """Refused once, by name. Somebody else may have changed them: the next report passes with a gap."""
-        fact = f"changed in this run and not listed: {list_paths(unlisted)}"
+        changes = self._known.sighting.changes
+        hidden = [] if changes is None else [path for path in unlisted if path in changes.hidden]
+        told = f" (git ignores now: {list_paths(hidden)})" if hidden else ""
+        fact = f"changed in this run and not listed: {list_paths(unlisted)}{told}"
         paths = tuple(make_readable(path) for path in unlisted[:MOST_PATHS_KEPT])
         if set(paths) <= self._known.named_before:
             self._refute("changed_in_run", pointer, "shown", fact, paths)
@@ -354,16 +380,13 @@ class _Weighing:
 
     def _weigh_run(self, rule: Ran | RedThenGreen, spot: Spot) -> None:
         way, text, around = spot
-        pointer = _pointer(way)
+        pointer = write_pointer(way)
         match rule:
             case Ran():
                 expected = self._expected_status(rule, way, around)
                 receipt_id = around.get(rule.receipt) if rule.receipt else None
-                said = [value for value in around.values() if isinstance(value, str)]
-                result = match_run(self._known, text, expected, receipt_id, said)
+                result = match_run(self._known, text, expected, receipt_id)
                 check: EvidenceCheck = "ran"
-                if expected == 0:
-                    self._doubt_words(way, around, result)
             case RedThenGreen():
                 result = match_red_then_green(self._known, text)
                 check = "red_then_green"
@@ -382,7 +405,7 @@ class _Weighing:
         level = "ran" if result.verdict in ("holds", "stale") else "claimed"
         self._claim(check, pointer, level=level, verdict=result.verdict, fact=result.fact, refs=result.refs)
         if is_due and result.verdict in ("missing", "stale"):
-            self._miss(f"{pointer}: {result.fact}", result)
+            self._miss_once(f"{pointer}: {result.fact}", result)
 
     def _require_declared_check(self, contract: Contract) -> None:
         """Where a project declares checks, another command is shown, and does not stand for them."""
@@ -395,7 +418,9 @@ class _Weighing:
         unrun = find_unrun_check(self._known) if named else None
         is_told = bool(self.reasons or self._issues) and any(names_check(self._known, one) for one in named)
         if unrun is not None and not is_told:
-            self._miss(f"no check that the project declares ran on the present files: {unrun.fact}", unrun)
+            self._miss_once(
+                f"no check that the project declares ran on the present files: {unrun.fact}", unrun
+            )
 
     def _hold_to_present_files(self) -> None:
         """A verification passes on the files that were checked, and beside no check that fails."""
@@ -408,7 +433,7 @@ class _Weighing:
         outdated = find_outdated(self._known)
         self.claims += [one.claim for one in outdated]
         for one in outdated:
-            if one.command and one.claim.refs[-1] not in self._known.told_stale:
+            if one.command and one.claim.refs[-1] not in self._known.told_receipts:
                 self._miss(one.claim.fact, RunResult(verdict="stale", command=one.command))
         if outdated and not self.reasons:
             self._disclose(describe_outdated(outdated))
@@ -417,35 +442,26 @@ class _Weighing:
         summary = shorten_message(said)
         self.gaps.append(GapRecorded(gap_id="", severity="warning", reason="reported", summary=summary))
 
+    def _miss_once(self, fact: str, result: RunResult) -> None:
+        """Refused once for a receipt; who sends the report again with no newer one goes on with a gap."""
+        if result.refs and result.refs[-1] in self._known.told_receipts:
+            self._disclose(f"The report rests on what did not pass on the present files: {result.fact}.")
+        else:
+            self._miss(fact, result)
+
     def _miss(self, fact: str, result: RunResult) -> None:
+        values = {"contract": self._found.ref, "command": shorten_message(result.command)}
         self.reasons.append(
             Reason(
                 name=MISSING,
                 pointer=OutputContract(contract_ref=self._found.ref),
+                waits_for=WaitsFor(kind="check", values=values),
                 message=shorten_message(fact),
                 fix=shorten_message(
                     result.fix or f"Run {result.command} and make the call in nextCall again."
                 ),
             )
         )
-
-    def _doubt_words(self, way: tuple[str, ...], around: dict[str, Any], result: RunResult) -> None:
-        """Numbers beside a command that ended with 0, which nothing counted: they are the agent's word."""
-        own = [one for one in self._known.receipts if one.receipt_id in result.refs]
-        if result.verdict == "contradicted" or any(one.counts is not None for one in own):
-            return
-        printed = [text for one in own for text in (one.head, one.tail)]
-        for name, told in around.items():
-            if not isinstance(told, str) or name == way[-1]:
-                continue
-            failed, passed = count_failed(told), 0
-            if result.verdict == "holds":
-                passed = find_unprinted(told, printed)
-            if failed or passed:
-                fact = f"it says {passed} passed, and the program printed no such number"
-                if failed:
-                    fact = f"it says {failed} failed beside exit 0, and no receipt counts them"
-                self._claim("ran", _pointer((*way[:-1], name)), verdict="unknown", fact=fact)
 
     def _expected_status(self, rule: Ran, way: tuple[str, ...], around: dict[str, Any]) -> int | None:
         told = around.get(rule.status) if rule.status else None
@@ -469,6 +485,7 @@ class _Weighing:
                 Reason(
                     name="user_only_dependency:needs_user_approval",
                     pointer=OutputContract(contract_ref=self._found.ref),
+                    waits_for=WaitsFor(kind="confirm", values={"contract": self._found.ref}),
                     message=f"A person must confirm this step: {NOT_CONFIRMED}.",
                     fix=LET_CONFIRM,
                 )
@@ -476,76 +493,17 @@ class _Weighing:
 
     def _add_unchecked(self, rules: tuple[Evidence, ...]) -> None:
         """What no rule could look at is well-formed and unverified."""
-        told = {claim.pointer for claim in self.claims}
+        told = {claim.pointer for claim in self.claims} | self._repeated
         paths = {rule.at for rule in rules if isinstance(rule, PathExists | PlaceExists | Ran | RedThenGreen)}
         for path in sorted(paths):
             for way, value, _ in find_spots(self._body, path):
-                if isinstance(value, str) and _pointer(way) not in told:
-                    self._claim("shape", _pointer(way), verdict="unknown")
-        if not self.claims and any(True for _ in _prose(self._body, ())):
+                if isinstance(value, str) and write_pointer(way) not in told:
+                    self._claim("shape", write_pointer(way), verdict="unknown")
+        if not self.claims and any(True for _ in list_prose(self._body, ())):
             self._claim("shape", "/", verdict="unknown")
 
 
-# The printed example, and rules between members
-
-
-def find_copied(body: dict[str, Any], example: dict[str, Any]) -> str:
-    """The place where a report repeats the printed example; empty when its words are its own.
-
-    Copied is a report all of whose prose stands in the example, or an entry of a list with the texts of an
-    entry there. Ids, words of a closed set and numbers may be equal by right.
-    """
-    printed = {text for _, text in _prose(example, ())}
-    own = [text for _, text in _prose(body, ())]
-    if own and all(text in printed for text in own):
-        return "/"
-    entries = [_texts(entry) for _, entry in _entries(example, ())]
-    for way, entry in _entries(body, ()):
-        texts = _texts(entry)
-        if texts in entries and any(_is_prose(text) for _, text in texts):
-            return _pointer(way)
-    return ""
-
-
-def _is_prose(text: str) -> bool:
-    return len(text.split()) >= LEAST_WORDS
-
-
-def _prose(value: Any, way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    for place, text in _strings(value, way):
-        if _is_prose(text):
-            yield place, text
-
-
-def _strings(value: Any, way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    match value:
-        case str():
-            yield way, " ".join(value.split())
-        case dict():
-            for name, held in value.items():
-                yield from _strings(held, (*way, name))
-        case list():
-            for place, held in enumerate(value):
-                yield from _strings(held, (*way, str(place)))
-        case _:
-            return
-
-
-def _texts(entry: Any) -> list[tuple[tuple[str, ...], str]]:
-    return sorted(_strings(entry, ()))
-
-
-def _entries(value: Any, way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    match value:
-        case dict():
-            for name, held in value.items():
-                yield from _entries(held, (*way, name))
-        case list():
-            for place, held in enumerate(value):
-                yield (*way, str(place)), held
-                yield from _entries(held, (*way, str(place)))
-        case _:
-            return
+# Rules between members
 
 
 def find_inconsistent(rule: Consistent, body: dict[str, Any]) -> list[tuple[str, str]]:
@@ -557,10 +515,10 @@ def find_inconsistent(rule: Consistent, body: dict[str, Any]) -> list[tuple[str,
         bound = _bind(rule.then.at, way)
         spots = list(_bound_spots(body, bound))
         if not spots and (rule.then.exists is True or rule.then.equals is not None):
-            found.append((_pointer(way), f"is {value}, so {bound[1:]} must be there"))
+            found.append((write_pointer(way), f"is {value}, so {bound[1:]} must be there"))
         for place, held, _ in spots:
             if not _holds(rule.then, held):
-                found.append((_pointer(way), f"cannot be {value} while {'/'.join(place)} is {held}"))
+                found.append((write_pointer(way), f"cannot be {value} while {'/'.join(place)} is {held}"))
     return found[:1]
 
 
@@ -585,9 +543,8 @@ def _describe_place(seen: SeenPlace) -> str:
         case "line_missing":
             return f"{path} has no line {seen.line}"
         case "quote_missing":
-            place = f"{path} near line {seen.line}" if seen.line else path
-            found = f": {seen.note}" if seen.note else "; quote what is there, or use your own words"
-            return f"the quoted text does not stand in {place}{found}"
+            place = f"{path} at line {seen.line}" if seen.line else path
+            return f"the quoted text does not stand in {place}; quote what is there, or use your own words"
         case "here" | "unreadable":
             return ""
         case never:

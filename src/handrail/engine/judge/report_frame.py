@@ -29,6 +29,7 @@ from handrail.engine.reasons import (
     OutputContract,
     WorkflowStep,
     shorten_message,
+    waits_for_person,
 )
 from handrail.workflows.compiled import (
     Action,
@@ -50,7 +51,7 @@ from handrail.workflows.compiled import (
     names_set_inside,
     resolve_ref,
 )
-from handrail.workflows.conditions import Compare, Facts, LoopControl, comparisons
+from handrail.workflows.conditions import Compare, Facts, LoopControl, comparisons, nest_values
 from handrail.workflows.prompt_sections import USER_SAID
 
 # Assessment gates: levels that a step must report, some of which demand a follow-up first
@@ -430,24 +431,33 @@ def make_retry_frame(
 
     Whatever stands in the way is in it, so that the call is enough once it is filled in.
     """
-    pointers = [blocker.pointer for blocker in blocked.every_blocker]
+    sendable = [one for one in blocked.every_blocker if not waits_for_person(one)]
+    pointers = [blocker.pointer for blocker in sendable]
     refs = {pointer.contract_ref for pointer in pointers if isinstance(pointer, OutputContract)}
-    kinds = {contracts[ref].artifact_kind for ref in refs if ref in contracts}
+    wanting = [contracts[ref] for ref in refs if ref in contracts]
+    kinds = {contract.artifact_kind for contract in wanting}
     keys = {pointer.key for pointer in pointers if isinstance(pointer, ContextKey)}
     output = frame.get("output", {})
     wanted: dict[str, Any] = {}
     if any(map(_is_about_notes, blocked.every_blocker)):
         wanted["notesMarkdown"] = TO_FILL_IN
-    asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in blocked.every_blocker)
+    asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in sendable)
+    example = blocked.example or {}
+    shown = {  # The example beside the call has the members of these; they are not said twice.
+        contract.artifact_kind
+        for contract in wanting
+        if contract.artifact_kind == example.get("kind") != ASSESSMENT
+        and _shows_all(contract.schema, example, contract.schema, _INNER_LEVELS)
+    }
     artifacts = [
-        held
+        {"kind": held["kind"], TO_FILL_IN: TO_FILL_IN} if held["kind"] in shown else held
         for held in output.get("artifacts", ())
         if held["kind"] in kinds or (asked_user and held["kind"] == USER_INPUT)
     ]
     if artifacts:
         wanted["artifacts"] = artifacts
     found = add_observations({"output": wanted} if wanted else {}, blocked.every_blocker)
-    return found | ({"context": dict.fromkeys(sorted(keys), TO_FILL_IN)} if keys else {})
+    return found | ({"context": nest_values(dict.fromkeys(keys, TO_FILL_IN))} if keys else {})
 
 
 def add_observations(frame: dict[str, Any], blockers: Sequence[Blocker]) -> dict[str, Any]:
@@ -476,8 +486,7 @@ def find_marks(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str
         return
     elif isinstance(value, dict):
         for key, held in value.items():
-            is_mark = key == TO_FILL_IN
-            yield from [(name, key)] if is_mark else find_marks(held, f"{name}.{key}", depth + 1)
+            yield from [(name, key)] if key == TO_FILL_IN else find_marks(held, f"{name}.{key}", depth + 1)
     elif isinstance(value, list | tuple):
         for place, held in enumerate(value):
             yield from find_marks(held, f"{name}[{place}]", depth + 1)

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -29,6 +29,7 @@ from handrail.engine.judge.artifacts import JudgedArtifact, Place, find_kind_con
 from handrail.engine.judge.report_frame import assessment_example, find_demand, list_levels
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.reasons import (
+    BY_PERSON,
     FIX_BYTES,
     MESSAGE_BYTES,
     ContextKey,
@@ -36,6 +37,8 @@ from handrail.engine.reasons import (
     OutputContract,
     Reason,
     ReasonName,
+    WaitsFor,
+    WaitState,
     WorkflowStep,
     shorten_message,
 )
@@ -331,8 +334,10 @@ def _judge_due(
         case AssessmentDue(ref=ref, gate=gate):
             return _judge_gate(ref, gate, aimed, issues, _describe_stray(ASSESSMENT, judged))
         case UserInputDue(needed=needed):
-            is_given = is_answered or (
-                bool(needed.input) and not is_blank_answer(facts.values.get(needed.input))
+            is_given = (
+                is_answered
+                or place.is_given
+                or (bool(needed.input) and not is_blank_answer(facts.values.get(needed.input)))
             )
             check = None if not aimed else _check(aimed[0].ref, "invalid" if issues else "valid", issues)
             if not is_given:
@@ -378,12 +383,14 @@ def _missing_reason(
     place: Place, due: Due, ref: str, contract: Contract, judged: list[JudgedArtifact]
 ) -> Reason:
     kind = contract.artifact_kind
-    what = f"This step must deliver an artifact of kind {kind}{_about(due)}; none came."
+    what = f"This step must deliver {kind}{_about(due)}; none came."
+    waits = WaitsFor(kind="output", values={"artifact": kind})
     return Reason(
         name=MISSING,
         pointer=OutputContract(contract_ref=ref),
+        waits_for=waits,
         message=shorten_message(what + _describe_stray(kind, judged)),
-        fix=_fix("Add it to output.artifacts and make the call in nextCall again.", contract),
+        fix=fix_of(waits),
         example=fit_example(place, contract),
         capability=due.capability if isinstance(due, ObservationDue) else "",
     )
@@ -415,14 +422,21 @@ def _invalid_reason(
 ) -> Reason:
     """One reason for all the artifacts under a contract; `came` is one of them."""
     ref = came.ref
-    before = f"The artifact {shorten_message(came.artifact.kind, 60)} does not fit and was not kept: "
+    before = (
+        f"The artifact {shorten_message(came.artifact.kind, 60)} does not fit and is stored only as refused: "
+    )
     is_due = place.step is not None and place.step.contract == ref
-    advice = "Correct what is named" if is_due else "Correct what is named, or leave the artifact out,"
+    waits = WaitsFor(
+        kind="output",
+        state="invalid" if is_due else "not_asked",
+        values={"artifact": shorten_message(came.artifact.kind, 60)},
+    )
     return Reason(
         name=INVALID,
         pointer=OutputContract(contract_ref=ref),
+        waits_for=waits,
         message=before + _join_faults([f"{issue.pointer}: {issue.message}" for issue in issues], before),
-        fix=_fix(f"{advice} and make the call in nextCall again.", contract),
+        fix=fix_of(waits),
         example=None if contract is None else fit_example(place, contract),
     )
 
@@ -437,11 +451,6 @@ def _join_faults(faults: list[str], before: str) -> str:
         cut[fault] = shorten_message(fault, left // (len(shown) - place))
         left -= len(cut[fault].encode())
     return "; ".join(cut[fault] for fault in faults[:SHOWN_ISSUES]) + more
-
-
-def _fix(advice: str, contract: Contract | None) -> str:
-    guidance = contract.guidance if contract is not None else ""
-    return shorten_message(f"{advice} {guidance}".strip(), FIX_BYTES)
 
 
 def fit_example(place: Place, contract: Contract) -> dict[str, Any] | None:
@@ -468,31 +477,50 @@ def _judge_gate(
     named = gate.assessment_id
     if not aimed:
         message = f"This step must deliver the assessment {named} as an artifact; none came.{instead}"
-        fix = f"Judge each dimension and add the artifact: {list_levels(gate)}."
-        return _gate_reason(ref, gate, MISSING, message, fix), _check(ref, "missing")
+        return _gate_reason(ref, gate, "missing", message), _check(ref, "missing")
     if issues:
-        before = f"The assessment {shorten_message(named, 60)} does not fit and was not kept: "
+        before = f"The assessment {shorten_message(named, 60)} does not fit and is stored only as refused: "
         message = before + _join_faults([issue.message for issue in issues], before)
-        fix = f"Give every dimension one of its levels: {list_levels(gate)}."
-        return _gate_reason(ref, gate, INVALID, message, fix), _check(ref, "invalid", issues)
+        return _gate_reason(ref, gate, "invalid", message), _check(ref, "invalid", issues)
     demands = [found for held in aimed if (found := _demand(gate, held)) is not None]
     if demands:
         name, level = demands[0]
         message = f"{name} is {level} in the assessment {named}: that needs a follow-up first."
-        fix = f"{gate.followups[level]} Then assess again and make the call in nextCall."
+        more = {"dimension": name, "level": level, "followup": gate.followups[level]}
         issue = Issue(contract_ref=ref, pointer=f"/dimensions/{name}", message=shorten_message(message))
-        return _gate_reason(ref, gate, INVALID, message, fix), _check(ref, "invalid", (issue,))
+        return _gate_reason(ref, gate, "follow_up", message, more), _check(ref, "invalid", (issue,))
     return None, _check(ref, "valid")
 
 
-def _gate_reason(ref: str, gate: Gate, name: ReasonName, message: str, fix: str) -> Reason:
+def _gate_reason(
+    ref: str, gate: Gate, state: WaitState, message: str, more: Mapping[str, str] | None = None
+) -> Reason:
+    values = {"assessment": gate.assessment_id} | dict(more or {"levels": list_levels(gate)})
+    waits = WaitsFor(kind="assessment", state=state, values=values)
     return Reason(
-        name=name,
+        name=MISSING if state == "missing" else INVALID,
         pointer=OutputContract(contract_ref=ref),
+        waits_for=waits,
         message=shorten_message(message),
-        fix=shorten_message(fix, FIX_BYTES),
+        fix=shorten_message(fix_of(waits), FIX_BYTES),
         example=assessment_example(gate),
     )
+
+
+def let_give(needed: UserOnly, step_id: str) -> Reason:
+    """The reason of a step whose value a person must give themselves."""
+    return Reason(
+        name=USER_REASONS[needed.reason],
+        pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=step_id),
+        waits_for=WaitsFor(kind="give", values=_name_gift(needed, step_id) | BY_PERSON),
+        message=f"A person must answer {step_id} themselves, and an agent's word does not count: nobody has.",
+        fix="Ask the user to run `handrail run confirm` in a terminal and answer there, then make the call "
+        "in nextCall again.",
+    )
+
+
+def _name_gift(needed: UserOnly, step_id: str) -> dict[str, str]:
+    return {"step": step_id, "reason": needed.reason} | ({"input": needed.input} if needed.input else {})
 
 
 def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
@@ -503,7 +531,19 @@ def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
     return Reason(
         name=USER_REASONS[needed.reason],
         pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=due.step_id),
+        waits_for=WaitsFor(
+            kind="give",
+            state="invalid" if wrong else "missing",
+            values=_name_gift(needed, due.step_id),
+        ),
         message=shorten_message(f"{what} What came does not fit: {wrong}" if wrong else what),
         fix=f"Ask the user, then send the answer as {in_context}an artifact like the example.",
         example={"kind": USER_INPUT, "answer": USER_SAID, "givenBy": "user"},
     )
+
+
+def fix_of(waits: WaitsFor) -> str:
+    """What a caller does about a reason."""
+    from handrail.engine.messages import write_fix  # noqa: PLC0415 - only a refused report needs words
+
+    return write_fix(waits)

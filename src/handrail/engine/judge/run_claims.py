@@ -6,41 +6,51 @@ tree is stale, and no receipt at all is missing. What nobody saw is never called
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from handrail.contract.wording import make_readable
-from handrail.engine.events import (
-    Claim,
-    EvidenceVerdict,
-    GapRecorded,
-    ReceiptRecorded,
+from handrail.engine.command_lines import (
+    explain_not_run,
+    find_counting,
+    is_status_own,
+    list_programs,
+    read_command,
+    read_words,
+    split_command,
 )
+from handrail.engine.events import Claim, EvidenceVerdict, GapRecorded, ReceiptRecorded
 from handrail.engine.judge.artifacts import JudgedArtifact
-from handrail.engine.judge.counted_words import find_miscount
 from handrail.engine.reasons import Reason
 from handrail.engine.receipts import (
     ELSEWHERE,
     NOT_TOLD,
     Exited,
     PinnedCheck,
+    ReceiptSource,
     StatusUnknown,
+    compare_counts,
     describe_outcome,
     digest_argv,
     has_passed,
-    split_command,
 )
 
 MOST_PATHS_NAMED = 5
 _OWN_CHECK = ("handrail", "check", "run")
 _SHELLS = ("sh", "bash")
 _NAME_THE_COMMAND = "Name the command line alone, as it ran, and make the call in nextCall again."
-_NOT_STARTED_BY_SHELL = (126, 127)
+MOST_PATHS_SINCE = 200
+"""Paths that changed since a command ran."""
 
+_NOT_ITS_OWN = "it ran in a line of several programs, whose status is not its own: run it alone"
+
+Identity: TypeAlias = tuple[str, str]
+"""The digest of the words of a command, and the folder where it starts."""
 PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing", "quote_missing"]
 
 
@@ -52,8 +62,6 @@ class AskedPlace(msgspec.Struct, frozen=True, kw_only=True):
     end: int = 0
     """The last line, where several are named."""
     quote: str = ""
-    is_doubtful: bool = False
-    """The quotation may be none: where it is not found, nothing is refused."""
     written: str = ""
     """The text that path and line were read from, where it differs."""
 
@@ -76,6 +84,8 @@ class ChangedPaths(msgspec.Struct, frozen=True, kw_only=True):
     added: tuple[str, ...] = ()
     """Those of both that the run did not begin with."""
     deleted: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    """Those that are still there and left git's list of files: ignored or excluded in this run."""
     is_partial: bool = False
     """Only since the files were first recorded, later than the run began: more may have changed."""
 
@@ -140,8 +150,10 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     named_before: frozenset[str] = frozenset()
     """Paths that an attempt before was refused for leaving out."""
     standing: StandingClaims = StandingClaims()
-    told_stale: frozenset[str] = frozenset()
-    """Receipts that an attempt before was refused for: they are of other files."""
+    told_receipts: frozenset[str] = frozenset()
+    """Receipts that an attempt before was refused for: they are of other files, or nothing ran."""
+    left_out: frozenset[str] = frozenset()
+    """Files that the report at hand leaves out: they make no receipt stale."""
     told_facts: frozenset[str] = frozenset()
     """Facts that contradicted an attempt before."""
     session_id: str = ""
@@ -189,31 +201,32 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """What to do instead of running it again."""
 
 
-def match_run(
-    known: Witnessed, text: str, expected: int | None, receipt_id: Any, said: list[str]
-) -> RunResult:
-    """The receipt of a command line; `said` are the texts beside it, which may count tests."""
+def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any) -> RunResult:
+    """The receipt of a command line."""
     command = suggest_command(known, text)
     if isinstance(receipt_id, str) and receipt_id.strip():
         own = tuple(one for one in known.receipts if one.receipt_id == receipt_id.strip())
         if not own:
             fact = f"this run has no receipt {make_readable(receipt_id)}"
             return RunResult(verdict="contradicted", fact=fact, command=command)
-        if own[0].argv_digest not in _digests(known, text):
+        if _identify(own[0]).isdisjoint(_find_asked(known, text)) and not _has_words(known, text, own[0]):
             fact = f"the receipt {own[0].receipt_id} is of another command: {_show_argv(own[0])}"
             return RunResult(verdict="contradicted", fact=fact, command=command)
         if own[0].directory in (ELSEWHERE, NOT_TOLD):
             return _tell_unknown_folder(own[0], command)
         if own[0].receipt_id in known.imported:
-            return _tell_imported(own[0], command)
-        if expected and _has_ended(own[0], expected):  # a failure that is shown on purpose may be older
-            fact = describe_outcome(own[0].outcome) + _name_folder(own[0])
+            return tell_imported(own[0], command)
+        is_run = not explain_not_run(own[0].argv, own[0].outcome, own[0].counts)
+        if (
+            expected and is_run and _has_ended(own[0], expected)
+        ):  # a failure that is shown on purpose may be older
+            fact = describe_outcome(own[0].outcome) + name_folder(own[0])
             return RunResult(verdict="holds", fact=fact, refs=(own[0].receipt_id,))
-        result = judge_receipts(known, own, expected, said, command, make_readable(text.strip()))
-        return msgspec.structs.replace(result, fact=result.fact + _name_folder(own[0]))
-    own = _find_receipts(known, text)
+        result = judge_receipts(known, own, expected, command, make_readable(text.strip()))
+        return msgspec.structs.replace(result, fact=result.fact + name_folder(own[0]))
+    own = find_receipts(known, text)
     return (
-        judge_receipts(known, own, expected, said, command, make_readable(text.strip()))
+        judge_receipts(known, own, expected, command, make_readable(text.strip()))
         if own
         else _tell_folders(known, text, command)
     )
@@ -222,21 +235,21 @@ def match_run(
 def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
     """Of a command that did not run in the project's own directory: where it did, and what would count."""
     name = make_readable(text.strip())
-    found = [one for one in _find_in_folders(known, text) if one.directory != ELSEWHERE]
+    found = [one for one in find_in_folders(known, text) if one.directory != ELSEWHERE]
     told = [one for one in found if one.directory != NOT_TOLD]
     if not found:
         longer = _find_in_longer_line(known, text)
         if longer is not None:
             fact = f"it ran within a longer line, whose status is not its own: {_show_argv(longer)}"
             return RunResult(verdict="unknown", fact=fact, refs=(longer.receipt_id,), command=command)
-        result = judge_receipts(known, (), None, [], command, name)
+        result = judge_receipts(known, (), None, command, name)
         return msgspec.structs.replace(result, fix=_NAME_THE_COMMAND) if _is_sentence(text) else result
     if not told:
         return _tell_unknown_folder(found[-1], command)
     tree = known.sighting.tree
     current = [one for one in told if tree and one.tree_after == tree]
     newest = (current or told)[-1]
-    fact = f"{name} ran{_name_folder(newest)} ({describe_outcome(newest.outcome)})"
+    fact = f"{name} ran{name_folder(newest)} ({describe_outcome(newest.outcome)})"
     fact += ", not in the project's own directory"
     fix = f"If that run is meant, name its receiptId {newest.receipt_id} and make the call in nextCall again."
     if not current:
@@ -248,13 +261,10 @@ def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
 
 
 def _find_in_longer_line(known: Witnessed, text: str) -> ReceiptRecorded | None:
-    """The newest line of a client's shell that holds the command between others, such as `pytest | tail`."""
-    line = _read_line(text)
-    for one in reversed(known.receipts):
-        parts = re.split(r"\|\|?|&&|;|\n", one.argv[0]) if one.by == "client_hook" and one.argv else []
-        if any(_read_line(part) == line for part in parts):
-            return one
-    return None
+    """The newest line that holds the command between others, such as `pytest | tail`."""
+    words = read_command(_read_line(text)).words
+    held = (one for one in reversed(known.receipts) if words in list_programs(write_line(one)))
+    return next(held, None)
 
 
 def _is_sentence(text: str) -> bool:
@@ -270,7 +280,7 @@ def _tell_unknown_folder(receipt: ReceiptRecorded, command: str) -> RunResult:
     return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
 
 
-def _tell_imported(receipt: ReceiptRecorded, command: str) -> RunResult:
+def tell_imported(receipt: ReceiptRecorded, command: str) -> RunResult:
     fact = f"it ran ({describe_outcome(receipt.outcome)}), as another store recorded it before the import"
     return RunResult(verdict="unknown", fact=fact, refs=(receipt.receipt_id,), command=command)
 
@@ -281,23 +291,43 @@ def _name_unlooked(known: Witnessed) -> str:
     return f", without {list_paths(folders)} (another repository)" if folders else ""
 
 
-def _name_folder(receipt: ReceiptRecorded) -> str:
+def name_folder(receipt: ReceiptRecorded) -> str:
     """For a run that is not one of the project's own directory, nor of a check that says its folder."""
     is_plain = receipt.check or receipt.directory == "."
     return "" if is_plain else f" in {make_readable(receipt.directory)[:120]}"
 
 
-def _find_in_folders(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
-    digests = _digests(known, text)
-    return tuple(one for one in known.receipts if one.argv_digest in digests and one.directory != ".")
+def find_in_folders(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
+    """The receipts of its words from another folder than the one that it means."""
+    own = find_receipts(known, text)
+    return tuple(one for one in known.receipts if one not in own and _has_words(known, text, one))
 
 
-def _find_receipts(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
+def find_receipts(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
     """The receipts of a command line. One from a folder of its own says nothing about the project's."""
-    digests = _digests(known, text)
+    asked = _find_asked(known, text)
     return tuple(
-        one for one in known.receipts if one.argv_digest in digests and (one.check or one.directory == ".")
+        one
+        for one in known.receipts
+        if not asked.isdisjoint(_identify(one)) or (one.check and _has_words(known, text, one))
     )
+
+
+def _has_words(known: Witnessed, text: str, receipt: ReceiptRecorded) -> bool:
+    """Whether it is of these words, in whichever folder."""
+    digests = {digest for digest, _ in _find_asked(known, text)}
+    return any(digest in digests for digest, _ in _identify(receipt))
+
+
+def _identify(receipt: ReceiptRecorded) -> set[Identity]:
+    """What a receipt is of: its words where they were started, and what these start, where."""
+    found = {(receipt.argv_digest, receipt.directory)}
+    is_whole = digest_argv(receipt.argv) == receipt.argv_digest  # else it is redacted, cut, or a plain line
+    if is_whole and receipt.directory not in (ELSEWHERE, NOT_TOLD):
+        command = read_words(receipt.argv)
+        place = posixpath.normpath(posixpath.join(receipt.directory, command.directory))
+        found.add((digest_argv(command.words), place))
+    return found
 
 
 def find_check_receipts(known: Witnessed, pinned: PinnedCheck) -> tuple[ReceiptRecorded, ...]:
@@ -313,8 +343,8 @@ def find_check_receipts(known: Witnessed, pinned: PinnedCheck) -> tuple[ReceiptR
 
 def is_command_of(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
     """Whether both are of one command, in one folder."""
-    is_same_place = one.directory == other.directory or bool(one.check and one.check == other.check)
-    return one.argv_digest == other.argv_digest and is_same_place
+    is_same_check = bool(one.check and one.check == other.check and one.argv_digest == other.argv_digest)
+    return is_same_check or not _identify(one).isdisjoint(_identify(other))
 
 
 _DRESSED = re.compile(
@@ -329,26 +359,27 @@ def _read_line(text: str) -> str:
     return text.strip() if found is None or not found["line"] else found["line"].strip()
 
 
-def _digests(known: Witnessed, text: str) -> set[str]:
-    """The commands that a text may mean: its words, the same in a shell, or the declared check it names."""
-    return _digests_of(known, text.strip()) | _digests_of(known, _read_line(text))
+def _find_asked(known: Witnessed, text: str) -> set[Identity]:
+    """What a text may mean: its words, the same in a shell, or the declared check it names; and where."""
+    return _find_asked_by(known, text.strip()) | _find_asked_by(known, _read_line(text))
 
 
-def _digests_of(known: Witnessed, line: str) -> set[str]:
-    words = split_command(line)
-    found = {digest_argv(words), *(digest_argv((shell, "-c", line)) for shell in _SHELLS)}
-    found.add(digest_argv(_split_plainly(line)))
+def _find_asked_by(known: Witnessed, line: str) -> set[Identity]:
+    words, command = split_command(line), read_command(line)
+    found = {(digest_argv(command.words), command.directory)}
+    whole = [words, *((shell, "-c", line) for shell in _SHELLS), tuple(_split_plainly(line))]
     rest = words[len(_OWN_CHECK) :] if words[: len(_OWN_CHECK)] == _OWN_CHECK else words
     if rest[:1] == ("--",):
-        found.add(digest_argv(rest[1:]))
+        whole.append(rest[1:])
+    found |= {(digest_argv(one), ".") for one in whole}
     if len(rest) == 1:
-        found |= {one.argv_digest for one in known.checks if one.name == rest[0]}
+        found |= {(one.argv_digest, one.directory or ".") for one in known.checks if one.name == rest[0]}
     return found
 
 
 def names_check(known: Witnessed, text: str) -> bool:
     """Whether a command line is that of a check which the run is pinned to."""
-    digests = _digests(known, text)
+    digests = {digest for digest, _ in _find_asked(known, text)}
     return any(one.argv_digest in digests for one in known.checks)
 
 
@@ -366,23 +397,39 @@ def _split_plainly(line: str) -> list[str]:
 
 
 def suggest_command(known: Witnessed, text: str) -> str:
-    """The line that brings the receipt, fit to be pasted into a shell."""
+    """The line that brings the receipt, fit to be pasted into a shell; it starts one program.
+
+    Of a line with several it is the one that counts, or what the project declares.
+    """
     line = _read_line(text)
-    words = split_command(line)
+    words, command = split_command(line), read_command(line)
     session = ["--session", known.session_id] if known.session_id else []
     if words[: len(_OWN_CHECK)] == _OWN_CHECK:
         return line
     if len(words) == 1 and any(one.name == words[0] for one in known.checks):
         return " ".join([*_OWN_CHECK, words[0], *session])
-    is_plain = len(words) > 1 or words[0] == line.partition(" ")[0]
-    return " ".join([*_OWN_CHECK, *session, "--", line if is_plain else f"sh -c {shlex.quote(line)}"])
+    if not command.is_alone:
+        counting = find_counting(line)
+        if not counting and known.checks:
+            return " ".join([*_OWN_CHECK, known.checks[0].name, *session])
+        command = read_command(shlex.join(counting or ("PROGRAM",)))
+    where = [] if command.directory == "." else ["--directory", shlex.quote(command.directory)]
+    program = command.line if command.is_literal else f"sh -c {shlex.quote(command.line)}"
+    return " ".join([*_OWN_CHECK, *session, *where, "--", program])
+
+
+def hide_status(receipt: ReceiptRecorded, checks: tuple[PinnedCheck, ...]) -> ReceiptRecorded:
+    """The receipt without a status that is not that of a program, unless the project declares the line so."""
+    is_declared = any(one.argv_digest == receipt.argv_digest for one in checks)
+    if is_declared or is_status_own(receipt.argv, receipt.check):
+        return receipt
+    return msgspec.structs.replace(receipt, outcome=StatusUnknown())
 
 
 def judge_receipts(
     known: Witnessed,
     own: tuple[ReceiptRecorded, ...],
     expected: int | None,
-    said: list[str],
     command: str,
     name: str,
 ) -> RunResult:
@@ -392,20 +439,27 @@ def judge_receipts(
         return RunResult(verdict="missing", fact=fact, command=command)
     here = tuple(one for one in own if one.receipt_id not in known.imported)
     if not here:
-        return _tell_imported(own[-1], command)
+        return tell_imported(own[-1], command)
     own, tree = here, known.sighting.tree
-    current = [one for one in own if tree and one.tree_after == tree]
-    newest = (current or own)[-1]
+    current = [one for one in own if is_of_present_files(known, one)]
+    newest = choose_strongest(current or own[-1:])
     refs = (newest.receipt_id,)
     if isinstance(newest.outcome, StatusUnknown):
-        fact = "it ran, and nobody told how it ended"
+        is_own = is_status_own(newest.argv, newest.check)
+        fact = "it ran, and nobody told how it ended" if is_own else _NOT_ITS_OWN
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     ended = describe_outcome(newest.outcome)
+    nothing = explain_not_run(newest.argv, newest.outcome, newest.counts)
+    if nothing:
+        fact = f"{name}: {nothing}, so it has neither passed nor failed"
+        fix = f"Run one that has tests, or report that it ended with {ended}, and make the call in nextCall."
+        verdict: EvidenceVerdict = "unknown" if expected else "missing"
+        return RunResult(verdict=verdict, fact=fact, refs=refs, command=command, fix=fix)
     is_older = bool(tree and newest.tree_after and not current)
     if newest.uncounted and expected == 0 and not is_older and ended == "exit 0":
         fact = f"{name}: {make_readable(newest.uncounted)}, so nothing shows that a test ran"
         return RunResult(verdict="missing", fact=fact, refs=refs, command=command)
-    wrong = "" if is_older else _contradiction(newest, expected, said)
+    wrong = "" if is_older else _contradiction(newest, expected)
     if wrong:
         fact = f"{name}: {wrong} (receipt {newest.receipt_id})"
         return RunResult(verdict="contradicted", fact=fact, refs=refs, command=command)
@@ -421,66 +475,60 @@ def judge_receipts(
         which = list_paths(list(newest.changed_meanwhile))
         fact = f"{which} changed while {name} ran ({ended}); run it again, or let git ignore what it writes"
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
-    return RunResult(verdict="holds", fact=ended + _name_unlooked(known), refs=refs, command=command)
+    fact = ended + _name_unlooked(known) + _name_others(newest, current) + _name_fewer(own, newest)
+    return RunResult(verdict="holds", fact=fact, refs=refs, command=command)
 
 
-def _contradiction(newest: ReceiptRecorded, expected: int | None, said: list[str]) -> str:
+_DOORS: dict[ReceiptSource, int] = {"handrail": 2, "companion": 1, "client_hook": 0}
+
+
+def choose_strongest(own: Sequence[ReceiptRecorded]) -> ReceiptRecorded:
+    """On the same files the stronger door stands; of one door the newest."""
+    return max(enumerate(own), key=lambda at: (_DOORS[at[1].by], at[0]))[1]
+
+
+def is_of_present_files(known: Witnessed, receipt: ReceiptRecorded) -> bool:
+    """Whether it ran on the files as they are, but for those that nobody holds against it.
+
+    These are what the report leaves out, and what declared checks write as their reports.
+    """
+    tree = known.sighting.tree
+    if not tree or receipt.tree_after == tree:
+        return bool(tree)
+    since = known.sighting.since.get(receipt.tree_after, ())
+    beside = {posixpath.normpath(one.report_path) for one in known.checks if one.report_path} | known.left_out
+    return 0 < len(since) < MOST_PATHS_SINCE and set(since) <= beside
+
+
+def _name_others(newest: ReceiptRecorded, current: Sequence[ReceiptRecorded]) -> str:
+    """Opposite results on the same files: one door says so twice, or two doors differ."""
+    others = {describe_outcome(one.outcome) for one in current if not isinstance(one.outcome, StatusUnknown)}
+    others -= {describe_outcome(newest.outcome)}
+    return (
+        f", and {', '.join(sorted(others))} on the same files: it is flaky, or reported wrongly"
+        if others
+        else ""
+    )
+
+
+def _name_fewer(own: Sequence[ReceiptRecorded], newest: ReceiptRecorded) -> str:
+    first = next((one.counts for one in own if one.counts is not None), None)
+    told = compare_counts(first, newest.counts)
+    return f"; {told}" if told else ""
+
+
+def _contradiction(newest: ReceiptRecorded, expected: int | None) -> str:
     if expected is not None:
         ended = newest.outcome
         if not isinstance(ended, Exited) or ended.status != expected:
             return f"it ended with {describe_outcome(ended)}, not exit {expected}; if that shows it, say so"
         if expected == 0 and not has_passed(ended, newest.counts):
             return "its report counts no test that passed, or one that failed"
-    return "" if newest.counts is None else find_miscount(said, newest.counts)
+    return ""
 
 
 def _has_ended(receipt: ReceiptRecorded, status: int) -> bool:
     return isinstance(receipt.outcome, Exited) and receipt.outcome.status == status
-
-
-def match_red_then_green(known: Witnessed, text: str) -> RunResult:
-    """A test guards something if it failed before and passes now."""
-    own = _find_receipts(known, text) or _find_in_one_folder(known, text)
-    name, command = make_readable(text.strip()), suggest_command(known, text)
-    green = judge_receipts(known, own, 0, [], command, name)
-    if green.verdict in ("contradicted", "unknown"):
-        return green
-    red = [one for one in own if _has_failed(one) and one.tree_after != known.sighting.tree]
-    if red and red[-1].receipt_id in known.imported:
-        return _tell_imported(red[-1], command)
-    if not red:
-        if own and not _tells_failures(known, own):
-            fact = f"{name} passes, and the client tells only of commands that do"
-            return RunResult(verdict="unknown", fact=fact, refs=green.refs)
-        fact = f"{name} passes, and no receipt of this run shows that it failed before"
-        fact = green.fact if green.verdict == "missing" else fact
-        command += " without the fix, then again with it,"
-        return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command)
-    if green.verdict != "holds":
-        return green
-    fact = "failed before, passes now" + _name_folder(red[-1])
-    return RunResult(verdict="holds", fact=fact, refs=(red[-1].receipt_id, *green.refs))
-
-
-def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
-    """The receipts of a command that ran in one folder of the project alone; the fact then names it."""
-    own = tuple(one for one in _find_in_folders(known, text) if one.directory not in (ELSEWHERE, NOT_TOLD))
-    return own if len({one.directory for one in own}) == 1 else ()
-
-
-def _has_failed(receipt: ReceiptRecorded) -> bool:
-    """Whether tests failed: a command that a shell cannot find or start shows nothing."""
-    counts = receipt.counts
-    if not isinstance(receipt.outcome, Exited) or receipt.outcome.status in (0, *_NOT_STARTED_BY_SHELL):
-        return False
-    return counts is None or counts.failed > 0 or counts.errors > 0
-
-
-def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:
-    """Whether a failure would be known: some clients report only what succeeds."""
-    return any(one.by == "handrail" for one in own) or any(
-        not isinstance(one.outcome, Exited) or one.outcome.status != 0 for one in known.receipts
-    )
 
 
 def _show_argv(receipt: ReceiptRecorded) -> str:

@@ -14,6 +14,7 @@ import msgspec
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import make_readable
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
+from handrail.engine.command_lines import explain_not_run
 from handrail.engine.events import Claim, ReceiptRecorded
 from handrail.engine.facts import facts_after
 from handrail.engine.history import History, Node, attached_to, claims_at, way_to
@@ -24,15 +25,18 @@ from handrail.engine.judge.run_claims import (
     RunResult,
     StandingClaims,
     Witnessed,
+    choose_strongest,
     find_check_receipts,
     is_command_of,
+    is_of_present_files,
     judge_receipts,
     list_paths,
     suggest_command,
     write_line,
 )
+from handrail.engine.messages import write_fix
 from handrail.engine.navigate import Complete, Running, next_move
-from handrail.engine.reasons import Reason, WorkflowStep, shorten_message
+from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, StatusUnknown, describe_outcome, has_passed
 from handrail.workflows.compiled import ChangedInRun, CompiledWorkflow
 
@@ -145,7 +149,7 @@ def _judge_again(known: Witnessed, receipt: ReceiptRecorded) -> RunResult:
     command = suggest_command(known, line)
     if not receipt.check and receipt.directory not in (".", ELSEWHERE, NOT_TOLD):
         command = command.replace(" --", f" --directory {receipt.directory} --", 1)
-    return judge_receipts(known, own, None, [], command, make_readable(line)[:120])
+    return judge_receipts(known, own, None, command, make_readable(line)[:120])
 
 
 def _find_unlisted(known: Witnessed) -> list[Outdated]:
@@ -232,7 +236,6 @@ class FailingCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_failing(known: Witnessed) -> list[FailingCheck]:
     """The commands of the last list and the declared checks that fail on the present files."""
-    tree = known.sighting.tree
     by_id: dict[str, ReceiptRecorded] = {one.receipt_id: one for one in known.receipts}
     listed = [
         by_id[claim.refs[-1]]
@@ -243,10 +246,12 @@ def find_failing(known: Witnessed) -> list[FailingCheck]:
     groups += [find_check_receipts(known, pinned) for pinned in known.checks]
     found: dict[str, FailingCheck] = {}
     for own in groups:
-        here = [one for one in own if tree and one.tree_after == tree]
+        here = [one for one in own if is_of_present_files(known, one)]
         if not here or isinstance(here[-1].outcome, StatusUnknown):
             continue
-        last = here[-1]
+        last = choose_strongest(here)
+        if explain_not_run(last.argv, last.outcome, last.counts):
+            continue
         if not has_passed(last.outcome, last.counts, last.uncounted):
             name = last.check or make_readable(" ".join(last.argv))[:120]
             ended = describe_outcome(last.outcome)
@@ -266,7 +271,7 @@ def find_unrun_check(known: Witnessed) -> RunResult | None:
             one.argv_digest == pinned.argv_digest and one.directory == NOT_TOLD for one in known.receipts
         ):
             return None  # a client's shell ran it, nobody knows where
-        result = judge_receipts(known, own, None, [], command, f"the check {pinned.name}")
+        result = judge_receipts(known, own, None, command, f"the check {pinned.name}")
         if result.verdict not in ("missing", "stale"):
             return None
         first = first or result
@@ -282,7 +287,7 @@ def explain_rewriting(known: Witnessed, result: RunResult) -> str:
     if result.verdict != "stale" or not result.refs or result.refs[-1] not in order:
         return ""
     receipt = known.receipts[order[result.refs[-1]]]
-    refused = [known.receipts[order[ref]] for ref in known.told_stale if ref in order]
+    refused = [known.receipts[order[ref]] for ref in known.told_receipts if ref in order]
     if not any(_ran_after(known, one, order) for one in refused):
         return ""
     paths = {make_readable(path) for path in known.sighting.since.get(receipt.tree_after, ())}
@@ -309,7 +314,7 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
         fact = f"the project declared no check {check} when this run began"
         return Claim(pointer="/", check="ran", verdict="unknown", fact=fact), None
     own = find_check_receipts(known, pinned)
-    result = judge_receipts(known, own, 0, [], f"handrail check run {check}", check)
+    result = judge_receipts(known, own, 0, f"handrail check run {check}", check)
     claim = Claim(
         pointer="/",
         check="ran",
@@ -318,13 +323,20 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
         fact=result.fact,
         refs=result.refs,
     )
-    if result.verdict in ("holds", "unknown"):
+    is_told = bool(result.refs) and result.refs[-1] in known.told_receipts
+    if result.verdict in ("holds", "unknown") or (is_told and result.verdict != "contradicted"):
         return claim, None
     message = f"This step needs the check {check} to pass on the present files: {result.fact}."
+    waits = WaitsFor(
+        kind="check",
+        state="invalid" if result.verdict == "contradicted" else "missing",
+        values={"step": step_id, "check": check, "command": shorten_message(result.command)},
+    )
     reason = Reason(
         name=INVALID if result.verdict == "contradicted" else MISSING,
         pointer=WorkflowStep(step_id=step_id),
+        waits_for=waits,
         message=shorten_message(message),
-        fix=f"Run {result.command} and make the call in nextCall again.",
+        fix=write_fix(waits),
     )
     return claim, reason

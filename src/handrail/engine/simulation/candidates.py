@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import Any, TypeAlias, assert_never
 
@@ -21,7 +21,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds
+from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds, nest_values
 from handrail.workflows.limits import MAX_SIMULATION_WORK
 
 Paths: TypeAlias = dict[str, list[Any]]
@@ -114,27 +114,11 @@ def list_starts(
         chosen += [base | {path: value} for path, tried in paths.items() for value in tried[1:]]
     contexts: list[dict[str, Any]] = []
     for assignment in chosen:
-        context = build_context(assignment)
+        context = nest_values(assignment)
         effort.spend(1 + len(contexts) // 64)
         if context not in contexts:
             contexts.append(context)
     return contexts[:most], possible
-
-
-def build_context(assignment: Mapping[str, Any]) -> dict[str, Any]:
-    """The context that these paths describe; what is MISSING is left out."""
-    context: dict[str, Any] = {}
-    for path, value in sorted(assignment.items()):
-        if value is MISSING:
-            continue
-        *outer, last = path.split(".")
-        place = context
-        for name in outer:
-            inside = place.get(name)
-            place[name] = dict(inside) if isinstance(inside, dict) else {}
-            place = place[name]
-        place[last] = value
-    return context
 
 
 def flip_condition(
@@ -143,7 +127,9 @@ def flip_condition(
     """Find a change of context that flips a condition; None if no tried value does."""
     now = holds(condition, facts, "", effort)
     for assignment in _assignments(condition, paths):
-        changed = build_context(assignment)
+        changed = nest_values(assignment)
+        if changed.keys() & facts.chosen.keys():
+            continue  # no agent replaces what an option set
         tried = Facts(values={**facts.values, **changed}, artifacts=facts.artifacts)
         if holds(condition, tried, "", effort) != now:
             return changed
@@ -187,7 +173,7 @@ def _both(condition: Condition, paths: Paths, effort: Effort) -> Iterator[dict[s
     """One assignment with which a condition holds and one with which it does not, where they exist."""
     wanted = {True, False}
     for assignment in _assignments(condition, paths):
-        result = holds(condition, Facts(values=build_context(assignment)), "", effort)
+        result = holds(condition, Facts(values=nest_values(assignment)), "", effort)
         if result in wanted:
             wanted.discard(result)
             yield assignment
@@ -260,7 +246,7 @@ def _items(
     if "" in paths:
         return paths[""][:MOST_ITEMS]
     combined = islice(product(*paths.values()), MOST_ITEMS)
-    return [build_context(dict(zip(paths, values, strict=True))) for values in combined]
+    return [nest_values(dict(zip(paths, values, strict=True))) for values in combined]
 
 
 def _add(tried: list[Any], values: Iterable[Any], effort: Effort) -> None:

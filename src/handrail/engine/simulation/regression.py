@@ -159,7 +159,7 @@ def _answered(
     if isinstance(answer.outcome, Block):
         blockers = tuple(map(blocker_of, answer.outcome.reasons))
         return None, apply_report(workflow, facts, state, answer.context, ()), blockers
-    after = apply_report(workflow, facts, state, answer.context, answer.verdict.artifacts)
+    after = apply_report(workflow, facts, state, answer.context, answer.verdict.artifacts, answer.option)
     way = find_way(workflow, state, answer.verdict, case.preferences.autonomy, after)
     return (None if isinstance(way.outcome, Block) else way.move), after, ()
 

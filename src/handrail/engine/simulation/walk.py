@@ -163,7 +163,9 @@ class Walks:
     def _go_on(
         self, state: Running, facts: Facts, answer: Answer, waiting: list[tuple[Running, Facts]]
     ) -> None:
-        after = apply_report(self._workflow, facts, state, answer.context, answer.verdict.artifacts)
+        after = apply_report(
+            self._workflow, facts, state, answer.context, answer.verdict.artifacts, answer.option
+        )
         way = self._counted(
             state.step_id,
             lambda effort: find_way(self._workflow, state, answer.verdict, self._mode, after, effort),
@@ -288,7 +290,7 @@ class _Steering:
     def key(self, state: Running, facts: Facts) -> bytes:
         values = [value_of(subject, facts) for subject in self._subjects]
         shown = [None if value is MISSING else [value] for value in values]
-        steering = [state, shown, sorted(facts.loop_decisions.items())]
+        steering = [state, shown, sorted(facts.loop_decisions.items()), facts.chosen]
         return msgspec.json.encode(steering, order="sorted")
 
 

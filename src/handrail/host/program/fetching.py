@@ -34,16 +34,7 @@ _WEB = ("http", "https")
 
 
 class Silence(Fault):
-    """There was no answer: what a breaker counts. A refusal is an answer."""
-
-
-def upstream_of(url: str) -> str:
-    """The host and port that an address asks, for messages; empty where it asks nobody."""
-    try:
-        address = urllib.parse.urlsplit(url)
-        return address.netloc.rpartition("@")[2] if address.scheme in _WEB else ""
-    except ValueError:
-        return ""
+    """There was no answer, so asking once more is worth it. A refusal is an answer."""
 
 
 def fetch_address(url: str, accept: str) -> Fetched | Fault:

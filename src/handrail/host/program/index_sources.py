@@ -20,7 +20,7 @@ from handrail.ports.program import IndexSource
 PUBLIC_INDEX = "https://pypi.org/simple"
 _MOST_BYTES = 1_048_576
 _FIRST_ONLY = "first-index"
-_PIP_FILE = "pip.ini" if sys.platform == "win32" else "pip.conf"
+_PIP_FILE = "pip.conf"
 _PIP_OPTIONS = ("index-url", "extra-index-url", "find-links", "no-index")
 _PIP_SECTIONS = ("global", "install")
 """In the order in which pip lets one win over the other."""
@@ -208,8 +208,6 @@ def _pip_paths(environment: Mapping[str, str], prefix: str) -> list[str]:
 
 
 def _pip_user_folder(environment: Mapping[str, str], user: str) -> str:
-    if sys.platform == "win32":
-        return os.path.join(environment.get("APPDATA", user), "pip")
     apple = os.path.join(user, "Library", "Application Support", "pip")
     if sys.platform == "darwin" and os.path.isdir(apple):
         return apple

@@ -6,6 +6,7 @@ files of the home and the skill.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
@@ -147,7 +148,7 @@ def places_of(user: str, environment: Mapping[str, str]) -> ClientPlaces:
     return ClientPlaces(
         user=user,
         configuration=_configuration(user, environment),
-        zed=_zed(user, environment),
+        zed=os.path.join(_xdg(user, environment), "zed"),  # on macOS too
         codex=environment.get("CODEX_HOME") or os.path.join(user, ".codex"),
         command=(),
         programs={},
@@ -157,16 +158,11 @@ def places_of(user: str, environment: Mapping[str, str]) -> ClientPlaces:
 def _configuration(user: str, environment: Mapping[str, str]) -> str:
     if sys.platform == "darwin":
         return os.path.join(user, "Library", "Application Support")
-    if sys.platform == "win32":
-        return environment.get("APPDATA") or os.path.join(user, "AppData", "Roaming")
+    return _xdg(user, environment)
+
+
+def _xdg(user: str, environment: Mapping[str, str]) -> str:
     return environment.get("XDG_CONFIG_HOME") or os.path.join(user, ".config")
-
-
-def _zed(user: str, environment: Mapping[str, str]) -> str:
-    """On macOS the same as on Linux."""
-    if sys.platform == "win32":
-        return os.path.join(_configuration(user, environment), "Zed")
-    return os.path.join(environment.get("XDG_CONFIG_HOME") or os.path.join(user, ".config"), "zed")
 
 
 def client_servers(
@@ -269,12 +265,11 @@ class LocalInstallation:
             status = os.lstat(path)
         except OSError:
             return PlaceFacts(path=path, is_writable=_can_be_made(path))
-        is_posix = sys.platform != "win32"
         return PlaceFacts(
             path=path,
             exists=True,
-            mode=stat.S_IMODE(status.st_mode) if is_posix else None,
-            is_ours=not is_posix or status.st_uid == os.geteuid(),
+            mode=stat.S_IMODE(status.st_mode),
+            is_ours=status.st_uid == os.geteuid(),
             is_writable=os.access(path, os.W_OK),
             can_lock=_can_lock(path) if stat.S_ISDIR(status.st_mode) else None,
             modified_at=int(status.st_mtime),
@@ -359,8 +354,6 @@ def _can_be_made(path: str) -> bool:
 
 
 def _free_bytes(path: str) -> int | None:
-    if sys.platform == "win32":
-        return None
     try:
         found = os.statvfs(path)
     except OSError:
@@ -370,10 +363,6 @@ def _free_bytes(path: str) -> int | None:
 
 def _can_lock(directory: str) -> bool | None:
     """Try a shared lock on the directory itself, so that no file must be created."""
-    if sys.platform == "win32":
-        return None
-    import fcntl  # noqa: PLC0415 - only one check asks for it, and Windows has none
-
     try:
         descriptor = os.open(directory, os.O_RDONLY)
     except OSError:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from handrail.contract.catalogue import E_TIMEOUT, UPSTREAM_OPEN
+from handrail.contract.catalogue import E_TIMEOUT
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets, find_credentials, redact_credentials
 from handrail.host.notices import NOTICES
@@ -29,7 +29,6 @@ from handrail.host.program.fetching import (
     add_login,
     fetch_address,
     resolve_address,
-    upstream_of,
 )
 from handrail.host.program.index_sources import Manager, index_sources
 from handrail.host.program.installation import PACKAGE, InstallMethod, install_method
@@ -44,7 +43,6 @@ from handrail.ports.program import (
     SkillCopy,
     UpdateCheck,
 )
-from handrail.runtime.upstreams import Ending, Upstreams
 
 RETRY_MS = 150
 """A second try after a silence waits between this and twice as long."""
@@ -59,22 +57,11 @@ _LOOK = ("data", "cache", "update-check.json")
 _MOST_BYTES = 65_536
 
 
-def _say_nothing(_: Ending) -> None:
-    """A file has no breaker."""
-
-
 class LocalUpdates:
     """One installation on this machine."""
 
-    def __init__(
-        self,
-        home: str,
-        environment: Mapping[str, str],
-        secrets: Secrets | None = None,
-        upstreams: Upstreams | None = None,
-    ) -> None:
+    def __init__(self, home: str, environment: Mapping[str, str], secrets: Secrets | None = None) -> None:
         self._home = home
-        self._upstreams = upstreams or Upstreams(lambda: int(time.monotonic() * 1000), lambda _: None)
         self._environment = environment
         self._secrets = Secrets() if secrets is None else secrets
 
@@ -105,42 +92,30 @@ class LocalUpdates:
         )
 
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
-        """Fetch, and once more after a silence or where the index says soon; never one that is left alone.
-
-        Raises Fault, UPSTREAM_OPEN among them.
-        """
+        """Fetch, and once more after a silence or where the index says soon. Raises Fault."""
         address = self._signed_in(resolve_address(url, base))
         ends_at = time.monotonic() + FETCH_SECONDS
         found = self._ask(address, accept, asked, ends_at)
         if isinstance(found, Fault) and self._waits_for_more(found, asked, ends_at):
-            again = self._ask(address, accept, asked, ends_at)
-            if not (isinstance(again, Fault) and again.kind is UPSTREAM_OPEN):  # else the first says why
-                found = again
+            found = self._ask(address, accept, asked, ends_at)
         if isinstance(found, Fault):
             raise found
         return found
 
     def _ask(self, address: str, accept: str, asked: Callable[[], str], ends_at: float) -> Fetched | Fault:
         """Fetch in another thread, so that a stalled connection never delays a signal."""
-        upstream = upstream_of(address)
-        try:
-            end = self._upstreams.admit(upstream) if upstream else _say_nothing
-        except Fault as fault:
-            return fault
         box: list[Fetched | Fault] = []
         worker = threading.Thread(target=lambda: box.append(fetch_address(address, accept)), daemon=True)
         worker.start()
         while not box:
             worker.join(_LOOK_SECONDS)
             if asked() or (not box and time.monotonic() > ends_at):
-                end("given_up" if asked() else "silent")
                 return Fault(E_TIMEOUT, "The index did not answer in time.")
-        end("silent" if isinstance(box[0], Silence) else "answered")
         return box[0]
 
     def _waits_for_more(self, fault: Fault, asked: Callable[[], str], ends_at: float) -> bool:
         """Whether to ask once more; waits for as long as the index says, or a moment that nobody shares."""
-        if fault.kind is UPSTREAM_OPEN or not fault.kind.is_retryable:
+        if not fault.kind.is_retryable:
             return False
         told = fault.retry_after_ms
         if told is None and not isinstance(fault, Silence):

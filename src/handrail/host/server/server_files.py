@@ -10,9 +10,12 @@ import errno
 import fcntl
 import os
 import stat
+import sys
 import time
+import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import msgspec
 
@@ -25,7 +28,6 @@ from handrail.host.private_files import (
     open_regular_file,
     replace_private,
 )
-from handrail.host.server.browser import has_browser, open_in_browser
 from handrail.ports.process import Randomness
 from handrail.ports.server import RunningServer
 
@@ -34,6 +36,7 @@ _SHORTEST_TOKEN, _LONGEST_TOKEN = 32, 512
 _LOCK, _STATE, _PAGE = "server.lock", "server.json", "open.html"
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS = 0o077
+_SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 _TRIES, _PAUSE_SECONDS = 20, 0.02
 """Who only looks whether a server runs holds the lock for a moment."""
 
@@ -130,13 +133,13 @@ class ServerFiles:
             f'<title>Handrail</title><meta http-equiv="refresh" content="0;url={target}">'
             f'<p><a href="{target}">Open the Console</a></p>\n'
         )
-        if not has_browser(self._environment):
+        if not _has_browser(self._environment):
             return False
         try:
             replace_private(path, page.encode())
         except OSError as trouble:
             raise _io_fault(path, trouble) from trouble
-        return open_in_browser(path)
+        return _open_in_browser(path)
 
     def note_unlocked(self) -> None:
         self._remove(_PAGE)
@@ -193,3 +196,16 @@ def _io_fault(path: str, trouble: OSError) -> Fault:
         f"{quote(path)} could not be written: {trouble.strerror}.",
         details={"reason": errno.errorcode.get(trouble.errno or 0, "unknown")},
     )
+
+
+def _has_browser(environment: Mapping[str, str]) -> bool:
+    """Whether there is a screen; a browser that would take the terminal is never started."""
+    return sys.platform == "darwin" or any(environment.get(name) for name in _SCREENS)
+
+
+def _open_in_browser(path: str) -> bool:
+    """Whether a browser was asked: the path stands in the process list, what the file holds does not."""
+    try:
+        return webbrowser.open(Path(path).as_uri())
+    except (webbrowser.Error, OSError):
+        return False

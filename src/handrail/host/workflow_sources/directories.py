@@ -1,4 +1,4 @@
-"""The JSON files in a directory, limited in number and size."""
+"""The workflow and contract files in a directory, limited in number and size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from handrail.workflows.limits import (
     file_kind,
     is_looked_into,
     kind_if_renamed,
+    spelling_of,
 )
+from handrail.workflows.spellings.decoded import has_workflow_id
 
 _Holds: TypeAlias = Literal["workflow", "contract"]
 
@@ -36,7 +38,7 @@ def list_files(
     shown_as: str = "",
     root: str = "",
 ) -> list[WorkflowFile]:
-    """Every `*.json` in a directory and below it, and what is meant to be one, by name.
+    """Every workflow file in a directory and below it, and what is meant to be one, by name.
 
     `shown_as` stands before the names where a directory is not the usual one. A folder `contracts` holds
     contracts, wherever it is. Links to folders are not followed, and nothing is read that lies outside of
@@ -52,12 +54,18 @@ def list_files(
         )
         for name in below.names[:MOST_FILES]
     ]
+    found = [file for file in found if not _is_another_page(file)]
     found += [_closed_folder(source_kind, prefix, name, holds) for name in below.closed]
     if len(below.names) > MOST_FILES:
         found.append(_too_many(source_kind, shown_as, f"{len(below.names)} workflow files", MOST_FILES))
     if below.has_more_folders:
         found.append(_too_many(source_kind, shown_as, f"more than {MOST_FOLDERS} folders", MOST_FOLDERS))
     return found
+
+
+def _is_another_page(file: WorkflowFile) -> bool:
+    """Whether it is Markdown that is no workflow, such as a README beside them."""
+    return spelling_of(file.source_ref) == "md" and bool(file.content) and not has_workflow_id(file.content)
 
 
 def list_named_files(directory: str, roots: Roots) -> list[WorkflowFile]:
@@ -110,7 +118,7 @@ def _look_below(directory: str) -> _Below:
             continue
         for name, is_folder in seen:
             path = f"{folder}/{name}" if folder else name
-            if not is_folder or (file_kind(name) and explain_misnaming(name) is None):
+            if not is_folder or name.endswith(".json"):
                 names += [path] if file_kind(f"{top}/{path}") else []
             elif is_looked_into(name) and len(folders) < MOST_FOLDERS:
                 folders.append(path)
@@ -152,9 +160,9 @@ def _read_file(path: str, source_kind: SourceKind, source_ref: str, holds: _Hold
         return describe_outside_link(source_kind, source_ref, held)
     content = content_of(path)
     why = "" if content else explain_unreadable(path)
-    trouble, remedy = explain_misnaming(source_ref) or ("", "")
+    trouble, remedy = explain_misnaming(os.path.abspath(path)) or ("", "")
     if why:
-        trouble, remedy = f"{quote(source_ref)} {why}.", "Put a JSON file in its place, or remove it."
+        trouble, remedy = f"{quote(source_ref)} {why}.", "Put a workflow file in its place, or remove it."
     return WorkflowFile(
         source_kind=source_kind,
         source_ref=source_ref,

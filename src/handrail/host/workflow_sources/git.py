@@ -13,7 +13,8 @@ from handrail.host.git import Git, open_objects
 from handrail.host.workflow_sources.directories import MOST_FILES
 from handrail.host.workflow_sources.settings import GitSource, describe_trouble
 from handrail.ports.workspace import WorkflowFile
-from handrail.workflows.limits import MAX_SOURCE_BYTES, explain_misnaming, file_kind
+from handrail.workflows.limits import MAX_SOURCE_BYTES, explain_misnaming, file_kind, spelling_of
+from handrail.workflows.spellings.decoded import has_workflow_id
 
 SECONDS = 20
 _PLAIN_FILES = ("100644", "100755")
@@ -25,7 +26,7 @@ def clone_directory(home: str, url: str) -> str:
 
 
 def read_git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> list[WorkflowFile]:
-    """Every `*.json` of the directory at the pinned commit; nothing is ever fetched."""
+    """Every workflow file of the directory at the pinned commit; nothing is ever fetched."""
     repository = _repository(source, home)
     named = redact_credentials(source.path or source.url).rpartition(f"{REDACTED}@")[2]
     shown = f"{named.rstrip('/').rpartition('/')[2] or 'repository'}@{source.ref[:12]}"
@@ -41,7 +42,9 @@ def read_git_files(source: GitSource, home: str, environment: Mapping[str, str])
     names = _listed(listing)
     contents = _contents(git, [digest for _, digest in names])
     return [
-        _read_file(f"{shown}/{name}", content) for (name, _), content in zip(names, contents, strict=True)
+        _read_file(f"{shown}/{name}", content)
+        for (name, _), content in zip(names, contents, strict=True)
+        if spelling_of(name) != "md" or has_workflow_id(content)
     ]
 
 
@@ -71,7 +74,7 @@ def _repository(source: GitSource, home: str) -> str:
 
 
 def _listed(listing: bytes) -> list[tuple[str, str]]:
-    """Name and object of each plain file that is, or is meant to be, JSON."""
+    """Name and object of each plain file that is, or is meant to be, a workflow."""
     found = []
     for row in listing.split(b"\0"):
         facts, _, name = row.decode("utf-8", "replace").partition("\t")

@@ -16,6 +16,7 @@ import handrail.workflows
 from handrail.host.private_files import ensure_private_directory
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.catalog import encode_summary, summarise, summarise_contract
+from handrail.workflows.limits import spelling_of
 
 MOST_ENTRIES = 20_000
 _TABLE = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -63,16 +64,18 @@ class SummaryCache:
 
 
 def _digest(file: WorkflowFile) -> str:
-    """What a summary depends on: the content, and of a contract also the file's name."""
+    """What a summary depends on: the content, its spelling, and of a contract also the file's name."""
     if file.holds == "workflow":
-        return hashlib.sha256(file.content).hexdigest()
+        spelling = spelling_of(file.source_ref)
+        mark = b"" if spelling == "json" else f"{spelling}\0".encode()
+        return hashlib.sha256(mark + file.content).hexdigest()
     name = file.source_ref.rpartition("/")[2].encode("utf-8", "surrogatepass")
     return hashlib.sha256(b"contract\0" + name + b"\0" + file.content).hexdigest()
 
 
 def _summary(file: WorkflowFile) -> bytes:
     if file.holds == "workflow":
-        return encode_summary(summarise(file.content))
+        return encode_summary(summarise(file.content, spelling_of(file.source_ref), file.decoded))
     return encode_summary(summarise_contract(file.content, file.source_ref))
 
 

@@ -12,7 +12,8 @@ import struct
 import msgspec
 
 from handrail.host.private_files import open_regular_file
-from handrail.host.worktree.repository import IndexedFile, Tracked, is_inside
+from handrail.host.worktree.bounds import is_plain
+from handrail.host.worktree.repository import IndexedFile, Tracked
 
 MOST_INDEX_BYTES = 100_000_000
 _HEAD = struct.Struct(">4sLL")
@@ -93,7 +94,7 @@ def _keep_inside(paths: set[bytes]) -> list[bytes]:
     """Sorted. All are asked at once, because nearly always all of them are plain."""
     joined = b"\0" + b"\0".join(paths).lower() + b"\0"
     are_plain = not any(part in joined for part in _STRANGE)
-    return sorted(paths if are_plain else filter(is_inside, paths))
+    return sorted(paths if are_plain else filter(is_plain, paths))
 
 
 def _has_only_known_extensions(content: bytes, at: int, length: int) -> bool:

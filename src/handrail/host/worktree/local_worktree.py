@@ -13,9 +13,10 @@ from typing import TypeVar
 from handrail.contract.wording import make_readable, quote
 from handrail.host.git import RunningGit
 from handrail.host.worktree import packs
-from handrail.host.worktree.listing.contents import find_text
-from handrail.host.worktree.listing.list_files import (
+from handrail.host.worktree.bounds import Bounds
+from handrail.host.worktree.list_files import (
     can_list_known,
+    find_text,
     list_known,
     list_with_git,
     list_without_git,
@@ -74,20 +75,21 @@ class LocalWorktree:
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
         from handrail.host.worktree.places import see_places
 
-        return see_places(project, asked)
+        return see_places(Bounds(project, self._home), asked)
 
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
-        root = os.path.realpath(project)
-        return tuple(_locate(root, text) for text in named)
+        bounds = Bounds(project, self._home)
+        return tuple(_locate(bounds, text) for text in named)
 
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
-        root = os.path.realpath(project)
-        repository = (
-            Repository(root, self._environment, _READING_SECONDS) if _is_in_repository(root) else None
-        )
+        bounds = Bounds(project, self._home)
+        if bounds.trouble:
+            return dict.fromkeys(paths, bounds.trouble)
+        is_repository = _is_in_repository(bounds.root)
+        repository = Repository(bounds, self._environment, _READING_SECONDS) if is_repository else None
         from handrail.host.worktree.unlisted import explain_unlisted
 
-        return explain_unlisted(root, paths, repository)
+        return explain_unlisted(bounds, paths, repository)
 
     def take_tree(self, project: str, seconds: float = _READING_SECONDS) -> Tree | Unseen:
         return self._see_project(project, seconds, take_without_git, take_with_git)
@@ -96,20 +98,25 @@ class LocalWorktree:
         self, project: str, suffixes: Sequence[str], seconds: float = _READING_SECONDS
     ) -> FileList | Unseen:
         wanted = tuple(os.fsencode(suffix) for suffix in suffixes)
-        known = self._list_known(os.path.realpath(project), wanted, seconds)
+        known = self._list_known(Bounds(project, self._home), wanted, seconds)
         if known is not None:
             return known
         return self._see_project(
             project,
             seconds,
-            lambda look, excluded: list_without_git(look, excluded, wanted),
-            lambda look, repository, facts, untracked, excluded: list_with_git(
-                look, repository, facts, untracked, excluded, wanted, self._environment
+            lambda look: list_without_git(look, wanted),
+            lambda look, repository, facts, untracked: list_with_git(
+                look, repository, facts, untracked, wanted, self._environment
             ),
         )
 
-    def _list_known(self, root: str, suffixes: tuple[bytes, ...], seconds: float) -> FileList | Unseen | None:
+    def _list_known(
+        self, bounds: Bounds, suffixes: tuple[bytes, ...], seconds: float
+    ) -> FileList | Unseen | None:
         """The files without a word from git; None where it has to be asked."""
+        root = bounds.root
+        if bounds.trouble:
+            return Unseen(reason=bounds.trouble)
         with self._one_at_a_time:
             cache = self._remembered.get(root)
             if cache is None:
@@ -117,15 +124,15 @@ class LocalWorktree:
             try:
                 if not os.path.lexists(os.path.join(root, ".git")) or not can_list_known(cache, root):
                     return None
-                look = self._begin(root, cache.algorithm, seconds)
-                return self._finish(look, seconds, lambda: list_known(look, self._home_below(root), suffixes))
+                look = self._begin(bounds, cache.algorithm, seconds)
+                return self._finish(look, seconds, lambda: list_known(look, suffixes))
             except OSError:
                 return None
 
     def find_text(
         self, project: str, files: Iterable[TreeEntry], needles: Sequence[bytes], most_bytes: int
     ) -> Iterator[tuple[TreeEntry, bytes | None]]:
-        return find_text(os.path.realpath(project), files, needles, most_bytes)
+        return find_text(Bounds(project, self._home), files, needles, most_bytes)
 
     def compare(
         self, project: str, before: Tree, after: Tree, seconds: float = _READING_SECONDS
@@ -133,7 +140,8 @@ class LocalWorktree:
         is_one_commit = before.head == after.head and before.tree_id != after.tree_id
         if is_one_commit and _are_comparable(before, after):
             changed = _compare_lists(before, after)
-            committed = self._find_committed(os.path.realpath(project), after.head, changed, seconds)
+            bounds = Bounds(project, self._home)
+            committed = self._find_committed(bounds, after.head, changed, seconds)
             if committed is None:
                 return Unseen(reason=_COMMIT_GONE)
             return Changes(
@@ -157,16 +165,16 @@ class LocalWorktree:
         )
 
     def _find_committed(
-        self, root: str, commit: str, paths: Sequence[str], seconds: float
+        self, bounds: Bounds, commit: str, paths: Sequence[str], seconds: float
     ) -> frozenset[str] | None:
         """Which of these the commit has, from what the last look remembers if it was of this one."""
         if not commit or not paths:
             return frozenset()
-        cache = self._remembered.get(root)
+        cache = self._remembered.get(bounds.root)
         table = None if cache is None else cache.head
         if table is not None and table.head == commit:
             return frozenset(path for path in paths if table.find(read_path(path)) is not None)
-        files = Repository(root, self._environment, seconds).find_commit_files(commit)
+        files = Repository(bounds, self._environment, seconds).find_commit_files(commit)
         return None if files is None else frozenset(path for path in paths if read_path(path) in files)
 
     def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:
@@ -179,7 +187,7 @@ class LocalWorktree:
             return ()
         if not _are_comparable(before, after):
             return Unseen(reason="the project was put under git, or taken out of it, in between")
-        repository = Repository(os.path.realpath(project), self._environment, seconds)
+        repository = Repository(Bounds(project, self._home), self._environment, seconds)
         before_files = repository.find_commit_files(before.head)
         after_files = before_files if before.head == after.head else repository.find_commit_files(after.head)
         if before_files is None or after_files is None:
@@ -189,7 +197,7 @@ class LocalWorktree:
     def pack_contents(
         self, project: str, tree: Tree, known: Collection[str] = (), most_bytes: int = MOST_PACK_BYTES
     ) -> Packed:
-        return packs.pack_contents(os.path.realpath(project), tree, known, most_bytes)
+        return packs.pack_contents(Bounds(project, self._home), tree, known, most_bytes)
 
     def unpack(self, content: bytes) -> Mapping[str, bytes]:
         return packs.unpack(content)
@@ -197,11 +205,11 @@ class LocalWorktree:
     def read_contents(
         self, project: str, present: Sequence[TreeEntry], digests: Collection[str]
     ) -> Mapping[str, bytes]:
-        root = os.path.realpath(project)
+        bounds = Bounds(project, self._home)
         found: dict[str, bytes] = {}
         for entry in present:
             if entry.digest in digests and entry.digest not in found:
-                content = packs.read_present(root, entry)
+                content = packs.read_present(bounds, entry)
                 if isinstance(content, bytes):
                     found[entry.digest] = content
         asked = {
@@ -210,7 +218,7 @@ class LocalWorktree:
             if digest not in found and not digest.startswith("size:")
         }
         if asked:
-            read = Repository(root, self._environment, _READING_SECONDS).read_contents(sorted(asked))
+            read = Repository(bounds, self._environment, _READING_SECONDS).read_contents(sorted(asked))
             found.update(
                 {
                     asked[name]: content
@@ -221,10 +229,10 @@ class LocalWorktree:
         return found
 
     def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
-        return find_obstacles(os.path.realpath(project), writes)
+        return find_obstacles(Bounds(project, self._home), writes)
 
     def write_files(self, project: str, writes: Sequence[FileWrite], *, is_whole: bool = False) -> Written:
-        return self._journals.write_files(os.path.realpath(project), writes, is_whole=is_whole)
+        return self._journals.write_files(Bounds(project, self._home), writes, is_whole=is_whole)
 
     def is_unfinished(self, project: str) -> bool:
         return self._journals.is_unfinished(os.path.realpath(project))
@@ -236,52 +244,52 @@ class LocalWorktree:
         self,
         project: str,
         seconds: float,
-        without_git: Callable[[Look, bytes], _T | Unseen],
-        with_git: Callable[[Look, Repository, RepositoryFacts, RunningGit, bytes], _T | Unseen],
+        without_git: Callable[[Look], _T | Unseen],
+        with_git: Callable[[Look, Repository, RepositoryFacts, RunningGit], _T | Unseen],
     ) -> _T | Unseen:
         with self._one_at_a_time:
-            root = os.path.realpath(project)
+            bounds = Bounds(project, self._home)
+            root = bounds.root
             if not os.path.isdir(root):
                 return Unseen(reason="the project directory does not exist")
+            if bounds.trouble:
+                return Unseen(reason=bounds.trouble)
             try:
                 if _is_in_repository(root):
-                    return self._see_repository(root, seconds, with_git)
+                    return self._see_repository(bounds, seconds, with_git)
                 if _is_bare(root):
                     return Unseen(reason=BARE)
-                look = self._begin(root, _WITHOUT_GIT, seconds)
-                return self._finish(look, seconds, lambda: without_git(look, self._home_below(root)))
+                look = self._begin(bounds, _WITHOUT_GIT, seconds)
+                return self._finish(look, seconds, lambda: without_git(look))
             except OSError as trouble:
                 return Unseen(reason=f"the disk refused to be read: {trouble.strerror}")
 
     def _see_repository(
         self,
-        root: str,
+        bounds: Bounds,
         seconds: float,
-        with_git: Callable[[Look, Repository, RepositoryFacts, RunningGit, bytes], _T | Unseen],
+        with_git: Callable[[Look, Repository, RepositoryFacts, RunningGit], _T | Unseen],
     ) -> _T | Unseen:
-        repository = Repository(root, self._environment, seconds)
+        repository = Repository(bounds, self._environment, seconds)
         untracked = repository.start_untracked()  # git works while the tracked files are looked at
         try:
             facts = repository.find_facts()
             if facts is None:
                 return Unseen(reason=REFUSED)
-            look = self._begin(root, facts.algorithm, seconds)
-            return self._finish(
-                look,
-                seconds,
-                lambda: with_git(look, repository, facts, untracked, self._home_below(root)),
-            )
+            look = self._begin(bounds, facts.algorithm, seconds)
+            return self._finish(look, seconds, lambda: with_git(look, repository, facts, untracked))
         finally:
             untracked.stop()
 
-    def _begin(self, root: str, algorithm: str, seconds: float) -> Look:
+    def _begin(self, bounds: Bounds, algorithm: str, seconds: float) -> Look:
+        root = bounds.root
         cache = self._remembered.pop(root, None)
         if cache is None or cache.algorithm != algorithm:
             cache = self._files.load(root, algorithm)
         self._remembered[root] = cache  # the last one is the newest
         for oldest in list(self._remembered)[:-_MOST_IN_MEMORY]:
             del self._remembered[oldest]
-        return Look(root, cache, time.monotonic() + seconds)
+        return Look(bounds, cache, time.monotonic() + seconds)
 
     def _finish(self, look: Look, seconds: float, take: Callable[[], _T | Unseen]) -> _T | Unseen:
         """What was digested is kept, also when the time was not enough: so the next look gets further."""
@@ -300,12 +308,6 @@ class LocalWorktree:
             if look.cache.unsaved >= WORTH_SAVING:
                 self._files.save(look.project, look.cache)
 
-    def _home_below(self, root: str) -> bytes:
-        """Where the home is, seen from the project; empty when it is somewhere else."""
-        home = os.path.realpath(self._home)
-        inside = home.startswith(root.rstrip(os.sep) + os.sep)
-        return os.fsencode(os.path.relpath(home, root)) if inside else b""
-
 
 def _compare_lists(before: Tree, after: Tree) -> tuple[str, ...]:
     """Of one commit, what is listed differently; nobody has to be asked what the commit holds."""
@@ -322,15 +324,17 @@ def _find_absent(tree: Tree, committed: frozenset[str], paths: Sequence[str]) ->
     )
 
 
-def _locate(root: str, text: str) -> LocatedFile:
+def _locate(bounds: Bounds, text: str) -> LocatedFile:
     from handrail.host.worktree.spelling import find_named, list_readings
 
-    named = find_named(root, text)
+    named, root = find_named(bounds, text), bounds.root
+    if named.state == "hidden":
+        return LocatedFile(paths=(named.path,) if named.path else ())
     if named.state in ("outside", "impossible"):
         return LocatedFile(is_inside=named.state == "impossible")
     is_there = bool(named.path) and os.path.lexists(os.path.join(root, named.path))
     if named.state == "absent" and not is_there:
-        return LocatedFile(paths=list_readings(root, text))
+        return LocatedFile(paths=list_readings(bounds, text))
     paths = [named.path, os.path.relpath(named.real, root) if named.real not in ("", root) else ""]
     return LocatedFile(paths=tuple(dict.fromkeys(path for path in paths if path)), is_there=is_there)
 

@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from handrail.host.private_files import open_regular_file
+from handrail.host.private_files import is_below, open_regular_file
+from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.trees import digest_content, is_plain_path, read_path
 from handrail.ports.worktree import (
     MOST_BINARY_BYTES,
@@ -27,7 +28,7 @@ _ALGORITHMS = ("sha1", "sha256")
 
 
 def pack_contents(
-    project: str, tree: Tree, known: Collection[str], most_bytes: int = MOST_PACK_BYTES
+    bounds: Bounds, tree: Tree, known: Collection[str], most_bytes: int = MOST_PACK_BYTES
 ) -> Packed:
     """The contents of the tree's entries as they are on the disk, without those already known."""
     contents: dict[str, bytes] = {}
@@ -36,7 +37,7 @@ def pack_contents(
     for entry in tree.entries:
         if entry.mode == "absent" or entry.digest in known or entry.digest in contents:
             continue
-        found = read_present(project, entry) if total + entry.size <= most_bytes else _NO_ROOM
+        found = read_present(bounds, entry) if total + entry.size <= most_bytes else _NO_ROOM
         if isinstance(found, str):
             left_out.append(LeftOut(path=entry.path, why=found))
         else:
@@ -52,14 +53,20 @@ def pack_contents(
 _NO_ROOM = "the other contents of this tree already fill its pack"
 
 
-def read_present(project: str, entry: TreeEntry) -> bytes | str:
+def read_present(bounds: Bounds, entry: TreeEntry) -> bytes | str:
     """The content of an entry from the disk, or why there is none."""
     if entry.digest.startswith("size:") or entry.size > MOST_CONTENT_BYTES:
         return "it is too large, or may not be read"
-    path = os.path.join(os.fsencode(project), read_path(entry.path))
-    if not is_plain_path(entry.path) or _leads_out(os.fsencode(project), path):
+    path = os.path.join(os.fsencode(bounds.root), read_path(entry.path))
+    folder = os.path.realpath(os.path.dirname(path))
+    if not is_plain_path(entry.path) or not is_below(os.fsdecode(folder), bounds.root):
         return "it is behind a link that leads out of the project"
+    if bounds.is_hidden_place(os.fsdecode(os.path.join(folder, os.path.basename(path)))):
+        return HIDDEN
     try:
+        closed = bounds.explain_closed(entry.path, os.lstat(path))
+        if closed:
+            return closed
         if entry.mode == "link":
             content = os.readlink(path)
         else:
@@ -98,11 +105,5 @@ def _compress(contents: Mapping[str, bytes]) -> bytes:
     return zlib.compress(body, 6 if len(body) < _LARGE else 1)
 
 
-def _leads_out(root: bytes, path: bytes) -> bool:
-    """Whether a folder above the file is a link out of the project."""
-    real_root, real = os.path.realpath(root), os.path.realpath(os.path.dirname(path))
-    return real != real_root and not real.startswith(real_root.rstrip(b"/") + b"/")
-
-
 def _open_itself(path: str, flags: int) -> int:
-    return open_regular_file(path, flags | getattr(os, "O_NOFOLLOW", 0))
+    return open_regular_file(path, flags | os.O_NOFOLLOW)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Sequence
-from functools import cached_property
+import unicodedata
+from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import assert_never
 
 import msgspec
 
 from handrail.host.private_files import open_regular_file
-from handrail.host.worktree.quotations import QuotedFile, is_near
+from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.spelling import find_named
 from handrail.ports.worktree import (
     MOST_PLACE_BYTES,
@@ -24,21 +25,23 @@ from handrail.ports.worktree import (
 
 _TOO_MANY = f"only {MOST_PLACES} places are looked at in one call"
 _TOO_LARGE = f"the file is larger than {MOST_PLACE_BYTES:,} bytes".replace(",", " ")
+_NO_LINE = "a quotation is compared at the line that it names, and none is named"
 _BETWEEN_PATHS = re.compile(r"[\s,;:()@#]+")
 _A_PATH = re.compile(r"[/\\][^/\\]*\.\w+$")
 
 
-def see_places(project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
+def see_places(bounds: Bounds, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
     """One answer per place; each file is read once."""
-    root = os.path.realpath(project)
+    if bounds.trouble:
+        return tuple(_answer(place, "unreadable", bounds.trouble) for place in asked)
     read: dict[str, _Text | PlaceSeen] = {}
-    seen = [_see(root, place, read) for place in asked[:MOST_PLACES]]
+    seen = [_see(bounds, place, read) for place in asked[:MOST_PLACES]]
     seen += [_answer(place, "unreadable", _TOO_MANY) for place in asked[MOST_PLACES:]]
     return tuple(seen)
 
 
 class _Text:
-    """A file as lines; searched for quotations only if one is asked for."""
+    """A file as lines."""
 
     def __init__(self, content: bytes) -> None:
         self.is_whole, text = _decode(content)
@@ -47,15 +50,11 @@ class _Text:
         self.lines = text.removesuffix("\n").split("\n")
         """An empty file has one line, as editors show it."""
 
-    @cached_property
-    def quoted(self) -> QuotedFile:
-        return QuotedFile(self.lines)
 
-
-def _see(root: str, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) -> PlaceSeen:
-    if place.written and find_named(root, place.written).state == "there":
+def _see(bounds: Bounds, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) -> PlaceSeen:
+    if place.written and find_named(bounds, place.written).state == "there":
         place = msgspec.structs.replace(place, path=place.written, line=0, end=0, written="")
-    named = find_named(root, place.path)
+    named = find_named(bounds, place.path)
     match named.state:
         case "outside":
             return _answer(place, "outside")
@@ -64,14 +63,16 @@ def _see(root: str, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) -> Pl
         case "impossible":
             return _answer(place, "missing", "no file can have this name")
         case "absent":
-            return _see_loose_text(root, place)
+            return _see_loose_text(bounds, place)
         case "there":
-            return _see_file(named.real, place, read)
+            return _see_file(bounds, named.real, place, read)
+        case "hidden":
+            return _answer(place, "unreadable", HIDDEN)
         case never:
             assert_never(never)
 
 
-def _see_file(real: str, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) -> PlaceSeen:
+def _see_file(bounds: Bounds, real: str, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) -> PlaceSeen:
     try:
         found = os.stat(real)
     except (FileNotFoundError, NotADirectoryError):
@@ -84,6 +85,9 @@ def _see_file(real: str, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) 
         return _answer(place, "unreadable", "it is not a regular file")
     if place.line <= 0 and not place.quote:
         return _answer(place, "here")
+    closed = bounds.explain_closed(os.path.relpath(real, bounds.root), found)
+    if closed:
+        return _answer(place, "unreadable", closed)
     if found.st_size > MOST_PLACE_BYTES:
         return _answer(place, "unreadable", _TOO_LARGE)
     if real not in read:
@@ -109,15 +113,16 @@ def _see_text(place: PlaceAsked, text: _Text) -> PlaceSeen:
         return _answer(seen, "line_missing", _count_lines(len(text.lines)))
     if not place.quote.strip():
         return _answer(place, "here")
-    found = text.quoted.find(place.quote, place.line, last)
-    if not found and not text.is_whole:
-        return _answer(place, "unreadable", "its text is not UTF-8")
-    if found and (place.line <= 0 or is_near(found, place.line, last)):
+    if place.line <= 0:
+        return _answer(place, "unreadable", _NO_LINE)
+    if is_quoted(text.lines, place.path, place.quote, place.line, last):
         return _answer(place, "here")
-    return _answer(place, "quote_missing", f"it stands at line {found}" if found else "")
+    if not text.is_whole:
+        return _answer(place, "unreadable", "its text is not UTF-8")
+    return _answer(place, "quote_missing")
 
 
-def _see_loose_text(root: str, place: PlaceAsked) -> PlaceSeen:
+def _see_loose_text(bounds: Bounds, place: PlaceAsked) -> PlaceSeen:
     """A text that is no path: what it means is unknown, if the paths in it are there."""
     text = place.written or place.path
     if "://" in text:
@@ -125,7 +130,7 @@ def _see_loose_text(root: str, place: PlaceAsked) -> PlaceSeen:
     if any(mark in text for mark in "*?{"):
         return _answer(place, "unreadable", "it is a pattern, and not a path")
     words = [word for word in _BETWEEN_PATHS.split(text) if word]
-    there = [word for word in words if find_named(root, word).state == "there"]
+    there = [word for word in words if find_named(bounds, word).state == "there"]
     if len(words) > 1 and there and not any(_A_PATH.search(word) for word in words if word not in there):
         return _answer(place, "unreadable", f"only the path {there[0]} in it could be looked for")
     return _answer(place, "missing")
@@ -157,3 +162,80 @@ def _answer(place: PlaceAsked, state: PlaceState, note: str = "") -> PlaceSeen:
 
 def _count_lines(count: int) -> str:
     return "the file has 1 line" if count == 1 else f"the file has {count} lines"
+
+
+# Whether a quotation stands at the lines that it names, word by word.
+#
+# Code is compared as code: white space may differ, nothing else. Prose and comments lose marks on the way
+# (bold, other quotation marks, the sign of a comment), so there only words count. An ellipsis stands for what
+# was left out. Words are compared as wholes: a part of one is no quotation, so that nobody finds a text out
+# letter by letter. The answer is yes or no; where else a text stands is not looked for.
+
+_WORD = re.compile(r"[^\W_]+")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_ELLIPSIS = re.compile(r"\.{3,}|…")
+_LINE_NUMBER = re.compile(r"[ \t]*\d+(?:[ \t]*[:|│→]|\t)")
+_PROSE = (".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".tex")
+_PROSE_NAMES = re.compile(r"(?:.*/)?[A-Z][A-Z_-]*")
+"""As in README and LICENSE."""
+_COMMENT = re.compile(r"\s*(?:#[#!\s]|//|/\*|<!--|\"{3}|'{3})|\s*#?$")
+_STAR = re.compile(r"^\s*\*")
+"""Begins a line of a long comment, or goes on with a product: a quotation may lack it."""
+_RUN_ON = 10
+_TYPED = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "\u00a0": " "})
+
+
+def is_quoted(lines: Sequence[str], path: str, quote: str, first: int, last: int) -> bool:
+    """Whether the quotation begins on one of these lines; without an ellipsis it may run on below."""
+    said = [line for line in quote.splitlines() if line.strip()]
+    if all(_LINE_NUMBER.match(line) for line in said):
+        said = [_LINE_NUMBER.sub("", line, count=1) for line in said]
+    parts = _ELLIPSIS.split("\n".join(said))
+    end = max(last, first + len(quote.strip().splitlines()) - 1)
+    named, below = lines[first - 1 : end], lines[end : end + _RUN_ON] if len(parts) == 1 else []
+    if _holds(named, below, parts, _read_code):
+        return True
+    if _holds(_strip_stars(named), _strip_stars(below), parts, _read_code):
+        return True
+    is_prose = path.lower().endswith(_PROSE) or _PROSE_NAMES.fullmatch(path) is not None
+    if not is_prose:
+        below = list(takewhile(_COMMENT.match, below))
+    return (is_prose or all(map(_COMMENT.match, named))) and _holds(named, below, parts, _read_prose)
+
+
+def _holds(
+    named: Sequence[str], below: Sequence[str], parts: Sequence[str], read: Callable[[str], list[str]]
+) -> bool:
+    """Whether the parts stand there one after another, the first of them on a named line."""
+    words = read("\n".join(named))
+    asked = [found for part in parts if (found := read(part))]
+    least = len(words)
+    words += read("\n".join(below))
+    at = 0
+    for place, part in enumerate(asked):
+        at = _find(words, part, at)
+        if at < 0 or (place == 0 and at >= least):
+            return False
+        at += len(part)
+    return True
+
+
+def _strip_stars(lines: Sequence[str]) -> list[str]:
+    return [_STAR.sub("", line) for line in lines]
+
+
+def _find(words: list[str], asked: list[str], start: int) -> int:
+    for at in range(start, len(words) - len(asked) + 1):
+        if words[at : at + len(asked)] == asked:
+            return at
+    return -1
+
+
+def _read_code(text: str) -> list[str]:
+    """Words and signs; one of three dots is none, because it may stand for what is left out."""
+    plain = unicodedata.normalize("NFC", text).translate(_TYPED)
+    return _TOKEN.findall(_ELLIPSIS.sub(" ", plain))
+
+
+def _read_prose(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())

@@ -15,6 +15,7 @@ import msgspec
 
 from handrail.host.git import Git, RunningGit, open_listing
 from handrail.host.private_files import open_regular_file
+from handrail.host.worktree.bounds import Bounds, is_plain
 
 FILE, EXECUTABLE, LINK = b"f", b"x", b"l"
 """Modes of a file, as one byte."""
@@ -80,10 +81,11 @@ class IndexedFile(NamedTuple):
 class Repository:
     """Git's answers about one project; every question has the same time limit."""
 
-    def __init__(self, project: str, environment: Mapping[str, str], seconds: float) -> None:
-        self._project = project
+    def __init__(self, bounds: Bounds, environment: Mapping[str, str], seconds: float) -> None:
+        self._bounds = bounds
+        self._project = bounds.root
         self._environment = environment
-        self._git: Git = open_listing(project, environment, seconds)
+        self._git: Git = open_listing(bounds.root, environment, seconds)
         self._settings: dict[bytes, bytes] | None = None
 
     def find_facts(self) -> RepositoryFacts | None:
@@ -114,12 +116,12 @@ class Repository:
             facts, _, path = line.partition(b"\t")
             if facts[2:8] == _SUBMODULE:
                 submodules.add(path)
-            elif is_inside(path):
+            elif is_plain(path):
                 (sparse if facts[:1] == b"S" else paths).add(path)
         return Tracked(
             paths=sorted(paths),
             sparse=sorted(sparse - paths),
-            submodules=sorted(filter(is_inside, submodules)),
+            submodules=sorted(filter(is_plain, submodules)),
         )
 
     def find_listed(self, paths: Iterable[bytes]) -> list[tuple[bytes, bytes]] | None:
@@ -144,7 +146,7 @@ class Repository:
         for line in printed.split(b"\0")[:-1]:
             facts, _, path = line.partition(b"\t")
             mode, _, digest = facts.split(b" ")
-            if mode != _SUBMODULE and is_inside(path):
+            if mode != _SUBMODULE and is_plain(path) and not self._bounds.is_hidden(path):
                 files[path] = (_MODES.get(mode, FILE), bytes.fromhex(digest.decode("ascii")))
         return files
 
@@ -222,13 +224,6 @@ class Repository:
         asked = "".join(f"{digest}\n" for digest in digests if _is_id(digest)).encode("ascii")
         printed = self._git.run("cat-file", "--batch", given=asked) if asked else b""
         return _read_batch(printed or b"")
-
-
-def is_inside(path: bytes) -> bool:
-    """Whether git's path is a plain one: below the project, and nothing of a repository."""
-    if b".git" in path.lower() and any(name.lower() == b".git" for name in path.split(b"/")):
-        return False
-    return bool(path) and not path.startswith((b"/", b"../")) and b"/../" not in path and path[-1:] != b"/"
 
 
 def _attributes_above(project: str) -> Iterable[bytes]:

@@ -30,6 +30,7 @@ from handrail.host.private_files import (
     open_regular_file,
     replace_private,
 )
+from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.ignore_rules import FILE_NAMES
 from handrail.host.worktree.packs import matches
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, is_plain_path, read_path
@@ -38,8 +39,8 @@ from handrail.ports.worktree import READ_ONLY, FileWrite, LeftOut, TreeEntry, Wr
 
 MOST_JOURNAL_BYTES = 1_000_000_000
 
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 BEHIND_LINK = "a folder above it is a link, or no folder"
@@ -108,12 +109,13 @@ class Journals:
         self._directory = os.path.join(home, "data", "restores")
         self._disk = disk or Disk()
 
-    def write_files(self, project: str, writes: Sequence[FileWrite], *, is_whole: bool = False) -> Written:
+    def write_files(self, bounds: Bounds, writes: Sequence[FileWrite], *, is_whole: bool = False) -> Written:
         """Raises Fault E_IO before the first file is touched."""
+        project = bounds.root
         try:
             with self._locked(project):
                 self._finish_earlier(project)
-                left_out = find_obstacles(project, writes)
+                left_out = find_obstacles(bounds, writes)
                 blocked = {left.path for left in left_out}
                 todo = tuple(_encode(write) for write in writes if write.path not in blocked)
                 if not todo or (is_whole and left_out):
@@ -314,15 +316,17 @@ def _find_states(project: str, journal: _Journal) -> set[str]:
     return found
 
 
-def find_obstacles(project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
+def find_obstacles(bounds: Bounds, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
     """Why some of these writes would be left out, as things are."""
     going = {write.path for write in writes if write.mode == "absent"}
     rules = {read_path(write.path): write.content for write in writes if _holds_rules(write.path)}
     found: list[LeftOut] = []
+    project = bounds.root
     root = os.open(project, _FOLDER)
     try:
         for write in writes:
-            why = _find_obstacle(root, write, going)
+            is_hidden = is_plain_path(write.path) and bounds.is_hidden(read_path(write.path))
+            why = HIDDEN if is_hidden else _find_obstacle(root, write, going)
             if not why and rules and write.mode == "absent" and not _holds_rules(write.path):
                 why = IGNORED_THEN if is_ignored_below(project, read_path(write.path), rules) else ""
             if why:
@@ -400,7 +404,7 @@ def _is_in_state(name: bytes, folder: int, mode: str, digest: str) -> bool:
         return digest == f"size:{found.st_size}"
     if found.st_size > MOST_DIGESTED_BYTES:
         return False
-    descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC, dir_fd=folder)
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     with os.fdopen(descriptor, "rb") as file:
         return matches(file.read(MOST_DIGESTED_BYTES + 1), digest)
 

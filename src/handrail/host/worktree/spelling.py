@@ -15,6 +15,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from handrail.host.private_files import is_below
+from handrail.host.worktree.bounds import Bounds
+
 _PAIRS = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "<": ">"}
 _ESCAPED = re.compile(r"\\([0-7]{3}|.)")
 _LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
@@ -23,7 +26,7 @@ _SHOWN = re.compile(r"\\x([89a-f][0-9a-f])")
 _FILE_ADDRESS = "file://"
 _MOST_CHARACTERS = 4_096
 
-NamedState: TypeAlias = Literal["there", "absent", "outside", "linked_out", "impossible"]
+NamedState: TypeAlias = Literal["there", "absent", "outside", "linked_out", "impossible", "hidden"]
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,11 +39,11 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     """Absolute, without any link; empty outside."""
 
 
-def find_named(root: str, text: str) -> Named:
+def find_named(bounds: Bounds, text: str) -> Named:
     """The first reading of the text at which something is, else the text as it is written."""
     first: Named | None = None
     for written in dict.fromkeys(_read(text)):
-        named = _find(root, written)
+        named = _find(bounds, written)
         if named.state == "there":
             return named
         first = first or named
@@ -48,21 +51,19 @@ def find_named(root: str, text: str) -> Named:
     return first
 
 
-def list_readings(root: str, text: str) -> tuple[str, ...]:
+def list_readings(bounds: Bounds, text: str) -> tuple[str, ...]:
     """Every path below the project that the text may mean: of what is gone, nobody can tell which."""
-    found = (_find(root, written) for written in dict.fromkeys(_read(text)))
+    found = (_find(bounds, written) for written in dict.fromkeys(_read(text)))
     return tuple(dict.fromkeys(named.path for named in found if named.path))
 
 
-def is_below(path: str, root: str) -> bool:
-    """Whether the path is the folder, or in it."""
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
-
-
-def _find(root: str, written: str) -> Named:
+def _find(bounds: Bounds, written: str) -> Named:
+    root = bounds.root
     inside = _place_inside(root, written)
     if inside is None:
         return Named(state="outside")
+    if bounds.is_hidden_place(inside):  # nobody is told whether it is there
+        return Named(state="hidden", path=os.path.relpath(inside, root))
     try:
         folder, name = os.path.split(inside)
         at_link = os.path.join(os.path.realpath(folder), name) if inside != root else root
@@ -72,6 +73,8 @@ def _find(root: str, written: str) -> Named:
     path = os.path.relpath(at_link, root) if is_below(at_link, root) and at_link != root else ""
     if not is_below(real, root):
         return Named(state="linked_out", path=path)
+    if bounds.is_hidden_place(at_link) or bounds.is_hidden_place(real):
+        return Named(state="hidden", path=path)
     state: NamedState = "there" if os.path.lexists(real) else "absent"
     return Named(state=state, path=path, real=real)
 

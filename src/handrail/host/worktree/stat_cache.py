@@ -33,7 +33,7 @@ COARSEST_CLOCK_NS = 2_000_000_000
 WORTH_SAVING = 64
 """Files read again that make writing the cache worth its price."""
 
-_VERSION = 3
+_VERSION = 4
 _COLUMNS = 5
 LARGEST = (1 << 63) - 1
 _LENGTHS = {"sha1": 20, "sha256": 32}
@@ -43,7 +43,7 @@ Stamp = tuple[int, int, int, int, int]
 
 
 class KnownFolders(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """What git listed as untracked, and what has to be unchanged for it to hold (`listing/known_folders`)."""
+    """What git listed as untracked, and what has to be unchanged for it to hold (`list_files`)."""
 
     index: str
     untracked: bytes

@@ -19,7 +19,7 @@ import msgspec
 
 from handrail.host.git import RunningGit
 from handrail.host.private_files import open_regular_file
-from handrail.host.worktree.by_products import is_by_product
+from handrail.host.worktree.bounds import Bounds, is_plain
 from handrail.host.worktree.git_index import read_index
 from handrail.host.worktree.repository import (
     EXECUTABLE,
@@ -29,7 +29,6 @@ from handrail.host.worktree.repository import (
     IndexedFile,
     Repository,
     RepositoryFacts,
-    is_inside,
 )
 from handrail.host.worktree.stat_cache import (
     COARSEST_CLOCK_NS,
@@ -44,7 +43,7 @@ from handrail.host.worktree.stat_cache import (
     make_stamp,
     read_index_stamp,
 )
-from handrail.host.worktree.walking import walk_files
+from handrail.host.worktree.walking import is_by_product, walk_files
 from handrail.ports.worktree import MOST_FILES, FileMode, Tree, TreeEntry, Unseen
 
 MOST_DIGESTED_BYTES = 64_000_000
@@ -89,9 +88,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 class Look:
     """One look at a project, with its time limit and what is remembered of earlier ones."""
 
-    def __init__(self, project: str, cache: StatCache, deadline: float) -> None:
-        self.project = project
-        self.root = os.fsencode(project)
+    def __init__(self, bounds: Bounds, cache: StatCache, deadline: float) -> None:
+        self.bounds = bounds
+        self.project = bounds.root
+        self.root = os.fsencode(bounds.root)
         self.cache = cache
         self.deadline = deadline
         self.skipped = 0
@@ -131,6 +131,11 @@ class Look:
         names = (path.rstrip(b"/") for path in paths)
         found = [path for path in names if os.path.lexists(self.root + b"/" + path + b"/.git")]
         return tuple(show_path(path) for path in sorted(found))
+
+    def keep_new(self, listed: Iterable[bytes]) -> list[bytes]:
+        """Of the paths that git lists as untracked: the files of the project."""
+        is_hidden = self.bounds.is_hidden
+        return [path for path in listed if is_plain(path) and not is_hidden(path) and not is_by_product(path)]
 
     def see_others(self, paths: Sequence[bytes]) -> dict[bytes, State]:
         """The states of those that are files."""
@@ -186,6 +191,8 @@ class Look:
         stamp = make_stamp(found)
         table = self.cache.tracked
         known = table.find(at, stamp) if at >= 0 and table is not None else self.cache.find(path, stamp)
+        if self.bounds.explain_anothers(found):
+            known = b""
         digest = self._digest(path, at, stamp) if known is None else known
         mode = EXECUTABLE if found.st_mode & 0o100 else FILE
         return State(mode=mode, digest=digest, size=found.st_size, changed_ns=found.st_ctime_ns)
@@ -243,7 +250,7 @@ class Look:
         return frozenset(folder for folder in folders if os.path.islink(self.root + b"/" + folder))
 
 
-_READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_READING = os.O_RDONLY | os.O_NOFOLLOW
 
 
 def digest_content(content: bytes, algorithm: str) -> bytes:
@@ -267,12 +274,12 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     repositories: tuple[str, ...]
 
 
-def take_without_git(look: Look, excluded: bytes) -> Tree | Unseen:
+def take_without_git(look: Look) -> Tree | Unseen:
     """Every file of the project that no ignore file names."""
-    walked = walk_files(look.project, look.check_time)
+    walked = walk_files(look.bounds, look.check_time)
     if walked is None:
         return Unseen(reason=TOO_MANY)
-    states = look.see_others([path for path in walked.paths if not is_below(path, excluded)])
+    states = look.see_others(walked.paths)
     look.cache.forget_others(states)
     total = sum(weigh(path, state.mode, state.digest, state.size) for path, state in states.items())
     return Tree(
@@ -287,10 +294,10 @@ def take_without_git(look: Look, excluded: bytes) -> Tree | Unseen:
 
 
 def take_with_git(
-    look: Look, repository: Repository, facts: RepositoryFacts, untracked: RunningGit, excluded: bytes
+    look: Look, repository: Repository, facts: RepositoryFacts, untracked: RunningGit
 ) -> Tree | Unseen:
     """The commit and what differs from it."""
-    seen = _see_repository(look, repository, facts, untracked, excluded)
+    seen = _see_repository(look, repository, facts, untracked)
     if isinstance(seen, Unseen):
         return seen
     table, head, others = seen.table, seen.head, seen.others
@@ -314,7 +321,6 @@ def _see_repository(
     repository: Repository,
     facts: RepositoryFacts,
     untracked: RunningGit,
-    excluded: bytes,
 ) -> Seen | Unseen:
     """Look at the tracked files, and at the others."""
     table = find_tracked(look, repository, facts)
@@ -330,11 +336,7 @@ def _see_repository(
     if printed is None:
         return Unseen(reason=REFUSED)
     listed = printed.split(b"\0")
-    new = [
-        path
-        for path in listed
-        if is_inside(path) and not is_below(path, excluded) and not is_by_product(path)
-    ]
+    new = look.keep_new(listed)
     if len(table.paths) + len(new) > MOST_FILES:
         return Unseen(reason=TOO_MANY)
     skipped, missing = look.split_skipped(table)
@@ -402,6 +404,12 @@ def find_tracked(look: Look, repository: Repository, facts: RepositoryFacts) -> 
     if tracked is None:
         return None
     is_settled = max(index[:2]) + COARSEST_CLOCK_NS < listed_at
+    tracked = msgspec.structs.replace(
+        tracked,
+        paths=look.bounds.keep_shown(tracked.paths),
+        sparse=look.bounds.keep_shown(tracked.sparse),
+        submodules=look.bounds.keep_shown(tracked.submodules),
+    )
     table = TrackedTable(
         index if is_settled else (-1,),
         tracked,
@@ -538,7 +546,7 @@ def read_path(path: str) -> bytes:
 
 def is_plain_path(path: str) -> bool:
     """Whether a path of a tree leads below the project: a tree may come from a bundle."""
-    return is_inside(read_path(path)) and "\0" not in path and all(path.split("/"))
+    return is_plain(read_path(path)) and "\0" not in path and all(path.split("/"))
 
 
 def is_below(path: bytes, folder: bytes) -> bool:

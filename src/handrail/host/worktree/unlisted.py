@@ -6,10 +6,10 @@ import os
 import stat
 from collections.abc import Sequence
 
-from handrail.host.worktree.by_products import is_by_product
+from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.repository import Repository
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, read_path, show_path
-from handrail.host.worktree.walking import is_ignored_below, walk_files
+from handrail.host.worktree.walking import is_by_product, is_ignored_below, walk_files
 
 _IGNORED = "it is ignored, so it is not compared"
 _NOT_LISTED = "git does not list it"
@@ -23,17 +23,18 @@ _BY_PRODUCT = "a tool leaves it behind, so it is not compared"
 _SKIPPED, _UNTRACKED = b"S", b"?"
 
 
-def explain_unlisted(root: str, paths: Sequence[str], repository: Repository | None) -> dict[str, str]:
+def explain_unlisted(bounds: Bounds, paths: Sequence[str], repository: Repository | None) -> dict[str, str]:
     """The paths of which trees say nothing, with the reason; without git, of the walk."""
+    root = bounds.root
     found: dict[str, str] = {}
     plain: list[str] = []
     for path in paths:
-        why = _explain_file(root, path)
+        why = HIDDEN if bounds.is_hidden(read_path(path)) else _explain_file(root, path)
         if why:
             found[path] = why
         else:
             plain.append(path)
-    listed = _find_listed(root, plain, repository) if plain else {}
+    listed = _find_listed(bounds, plain, repository) if plain else {}
     for path in plain:
         if listed is None:
             found[path] = _UNKNOWN
@@ -67,13 +68,15 @@ def _explain_file(root: str, path: str) -> str:
     return "" if os.access(os.path.join(root, path), os.R_OK) else _UNREADABLE
 
 
-def _find_listed(root: str, paths: Sequence[str], repository: Repository | None) -> dict[str, bytes] | None:
+def _find_listed(
+    bounds: Bounds, paths: Sequence[str], repository: Repository | None
+) -> dict[str, bytes] | None:
     """Those that are files of the project, or folders with some; with git's letter. None: nobody knows."""
     if repository is not None:
         printed = repository.find_listed([read_path(path) for path in paths])
         every = None if printed is None else [(show_path(path), letter) for path, letter in printed]
     else:
-        walked = walk_files(root, lambda: None)
+        walked = walk_files(bounds, lambda: None)
         every = None if walked is None else [(show_path(path), b"H") for path in walked.paths]
     if every is None:
         return None

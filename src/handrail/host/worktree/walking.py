@@ -1,4 +1,9 @@
-"""The files of a project without git: a walk that honours ignore files and enters no other repository."""
+"""The files of a project without git: a walk that honours ignore files and enters no other repository.
+
+What tools leave behind when they run, as caches and data of coverage, nobody writes by hand. As long as git
+does not track such a by-product it is in no tree, as if it were ignored: a check that writes it has changed
+nothing, and nobody has to list it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from handrail.host.private_files import open_regular_file
-from handrail.host.worktree.by_products import is_by_product
+from handrail.host.worktree.bounds import Bounds, is_of_git
 from handrail.host.worktree.ignore_rules import (
     FILE_NAMES,
     MOST_RULE_BYTES,
@@ -18,8 +23,25 @@ from handrail.host.worktree.ignore_rules import (
 )
 from handrail.ports.worktree import MOST_FILES
 
-NEVER_ENTERED = frozenset({b".git", b".hg", b".svn", b".jj", b"node_modules", b"__pycache__"})
-"""Directories of version control, and those that tools fill with what can be made again."""
+_FOLDERS = frozenset({b".pytest_cache", b".mypy_cache", b".ruff_cache", b".hypothesis", b".nyc_output"})
+_BYTECODE = (b".pyc", b".pyo", b".nbi", b".nbc")
+_COVERAGE = b".coverage"
+_FILES = frozenset({_COVERAGE, b".eslintcache", b".stylelintcache"})
+_IN_PACKAGES = b"node_modules/.cache/"
+
+
+def is_by_product(path: bytes) -> bool:
+    """Whether a path that git does not track was left behind by a tool."""
+    *folders, name = path.split(b"/")
+    if name in _FILES or name.startswith(_COVERAGE + b"."):
+        return True
+    if name.endswith(_BYTECODE):
+        return True
+    return not _FOLDERS.isdisjoint(folders) or b"/" + _IN_PACKAGES in b"/" + path
+
+
+NEVER_ENTERED = frozenset({b".hg", b".svn", b".jj", b"node_modules", b"__pycache__"})
+"""Directories of other version control, and those that tools fill with what can be made again."""
 DEEPEST_FOLDER = 64
 _MOST_FOLDERS = MOST_FILES
 
@@ -40,9 +62,9 @@ NOTHING_INSTEAD: Mapping[bytes, bytes] = {}
 _Rules = tuple[tuple[bytes, tuple[Rule, ...]], ...]
 
 
-def walk_files(project: str, check_time: Callable[[], None]) -> Walked | None:
+def walk_files(bounds: Bounds, check_time: Callable[[], None]) -> Walked | None:
     """Every file that no rule ignores; None when there are too many. Links are listed, never followed."""
-    root = os.fsencode(project)
+    root = os.fsencode(bounds.root)
     paths: list[bytes] = []
     repositories: list[bytes] = []
     skipped = folders = 0
@@ -61,6 +83,8 @@ def walk_files(project: str, check_time: Callable[[], None]) -> Walked | None:
         rules = (*rules, (folder, own)) if own else rules
         for entry in entries:
             path = folder + b"/" + entry.name if folder else entry.name
+            if bounds.is_hidden(path):
+                continue
             if entry.is_dir(follow_symlinks=False):
                 if entry.name in NEVER_ENTERED or _is_ignored(rules, path, is_directory=True):
                     continue
@@ -71,8 +95,7 @@ def walk_files(project: str, check_time: Callable[[], None]) -> Walked | None:
                     continue
                 waiting.append((path, rules, depth + 1))
             elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
-                is_own = entry.name != b".git" and not is_by_product(path)
-                if is_own and not _is_ignored(rules, path, is_directory=False):
+                if not is_by_product(path) and not _is_ignored(rules, path, is_directory=False):
                     paths.append(path)
             else:
                 skipped += 1
@@ -97,7 +120,8 @@ def is_ignored_below(project: str, path: bytes, instead: Mapping[bytes, bytes] =
         rules = (*rules, (folder, found)) if found else rules
         here = b"/".join(names[: depth + 1])
         is_folder = here != path or os.path.isdir(os.path.join(root, path))
-        if names[depth] in NEVER_ENTERED or _is_ignored(rules, here, is_directory=is_folder):
+        is_left = is_of_git(names[depth]) or names[depth] in NEVER_ENTERED
+        if is_left or _is_ignored(rules, here, is_directory=is_folder):
             return True
     return False
 
@@ -127,4 +151,4 @@ def _load(root: bytes, folder: bytes, name: bytes) -> tuple[Rule, ...]:
 
 def _open_rules(path: str, flags: int) -> int:
     # A link could make somebody else's file the rules of this project.
-    return open_regular_file(path, flags | getattr(os, "O_NOFOLLOW", 0))
+    return open_regular_file(path, flags | os.O_NOFOLLOW)

@@ -17,6 +17,7 @@ from handrail.contract.command_words import redact_argv, redact_command_line
 from handrail.contract.ids import ReceiptId, RunId, receipt_id_for
 from handrail.contract.outcome import Fault, Payload
 from handrail.contract.printed_text import strip_escapes
+from handrail.engine.command_lines import read_words
 from handrail.engine.events import (
     PlannedEvent,
     ReceiptRecorded,
@@ -31,7 +32,6 @@ from handrail.engine.receipts import (
     RunOutcome,
     StatusUnknown,
     digest_argv,
-    split_command,
 )
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import COMMAND_PACK_BYTES, record_tree
@@ -82,7 +82,7 @@ def note_command(rt: Runtime, request: NoteCommand) -> CommandNoted:
     run_id = RunId(work[0].run_id)
     key = rt.randomness.bytes(16).hex() if request.call_id is UNSET else "call:" + request.call_id
     rt.check_programs().register_secrets()
-    directory = _find_directory(project, request.directory)
+    directory = _find_directory(project, request.directory, read_words(request.argv).directory)
     tree = rt.worktree().take_tree(project, TREE_SECONDS)
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (session, witness):
@@ -111,13 +111,13 @@ def _keep_tree(rt: Runtime, session: Session, node: Node, project: str, tree: Tr
         record_tree(rt, session.history, node.node_id, project, tree, "receipt", COMMAND_PACK_BYTES)
 
 
-def _find_directory(project: str, asked: str | UnsetType) -> str:
+def _find_directory(project: str, asked: str | UnsetType, entered: str) -> str:
     """Relative to the project, through links; a shell that was elsewhere says nothing about it."""
     if asked is UNSET or not asked:
         return NOT_TOLD
     root = os.path.realpath(project)
     try:
-        place = os.path.realpath(os.path.join(root, asked))
+        place = os.path.realpath(os.path.join(root, asked, entered))
     except ValueError:  # a null byte: no directory is called that
         return NOT_TOLD
     return strip_escapes(os.path.relpath(place, root)) if _is_inside(place, root) else ELSEWHERE
@@ -140,7 +140,7 @@ def _receipt(
         node_id=node.node_id,
         by="client_hook",
         argv=(_show(rt, request.argv),),
-        argv_digest=digest_argv(_words(request.argv)),
+        argv_digest=digest_argv(read_words(request.argv).words),
         directory=directory,
         outcome=_outcome(request),
         duration_ms=0 if request.duration_ms is UNSET else request.duration_ms,
@@ -153,10 +153,6 @@ def _as_it_is(plan: Sequence[PlannedEvent]) -> Callable[[int], Sequence[PlannedE
     return lambda _: plan
 
 
-def _words(argv: list[str]) -> tuple[str, ...]:
-    return split_command(argv[0]) if len(argv) == 1 else tuple(argv)
-
-
 def _show(rt: Runtime, argv: list[str]) -> str:
     line = (
         redact_command_line(strip_escapes(argv[0][:_LOOKED_AT]), rt.secrets)
@@ -167,4 +163,6 @@ def _show(rt: Runtime, argv: list[str]) -> str:
 
 
 def _outcome(request: NoteCommand) -> RunOutcome:
-    return StatusUnknown() if request.status is UNSET else Exited(status=request.status)
+    if request.status is UNSET or not read_words(request.argv).is_alone:
+        return StatusUnknown()
+    return Exited(status=request.status)

@@ -6,14 +6,14 @@ Test cases are counted one by one; what a report says about its own sums is read
 from __future__ import annotations
 
 import re
-from typing import Literal, assert_never
+from typing import assert_never
 from xml.parsers import expat
 
 import msgspec
 
-from handrail.engine.receipts import (
-    Counts,
-)
+from handrail.contract.ids import ReportFormat
+from handrail.engine.receipts import Counts
+from handrail.operations.checks.printed_reports import PRINTED_FORMATS
 
 MOST_CASES = 200_000
 DEEPEST = 64
@@ -23,13 +23,18 @@ class UnreadableReport(Exception):
     """The content is not a report of its format; the message says why, as the end of a sentence."""
 
 
-def count_tests(content: bytes, form: Literal["junit", "jest"]) -> Counts:
+def count_tests(content: bytes, form: ReportFormat) -> Counts:
     """The tests of a report, by how they ended. Raises UnreadableReport."""
     match form:
         case "junit":
             return _count_junit(content)
         case "jest":
             return _count_jest(content)
+        case "tap" | "go" | "cargo" | "unittest":
+            counts = PRINTED_FORMATS[form](content.decode("utf-8", "replace"))
+            if counts is None:
+                raise UnreadableReport(f"it has no result in the form of {form}")
+            return counts
         case never:
             assert_never(never)
 

@@ -7,6 +7,7 @@ pending when it began. A program that fails is a fact like any other: the call h
 from __future__ import annotations
 
 import os
+import shlex
 from signal import Signals
 from typing import Annotated, assert_never
 
@@ -26,9 +27,15 @@ from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Paylo
 from handrail.contract.printed_text import PrintedText, strip_escapes
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import make_readable
+from handrail.engine.command_lines import (
+    explain_not_run,
+    find_counting,
+    is_status_own,
+)
 from handrail.engine.events import (
     ReceiptRecorded,
 )
+from handrail.engine.history import History, list_receipts
 from handrail.engine.judge.run_claims import list_paths
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.plans import plan_receipt
@@ -42,6 +49,7 @@ from handrail.engine.receipts import (
     Signalled,
     StatusUnknown,
     TimedOut,
+    compare_counts,
     describe_outcome,
     digest_argv,
     has_passed,
@@ -52,7 +60,7 @@ from handrail.operations.declared_checks import find_check
 from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
 from handrail.operations.pending_step import PendingStep, find_pending_step
-from handrail.ports.checks import CheckPrograms, ProgramCall, ProgramEnd
+from handrail.ports.checks import PRINTED, STEERING, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.workspace import ReportPlace
 from handrail.ports.worktree import Tree, Unseen
 from handrail.runtime.operation import Input, Operation
@@ -64,6 +72,8 @@ MOST_SECONDS = 7_200
 MOST_ARGUMENTS = 1_000
 TREE_SECONDS = 10.0
 MOST_CHANGED_MEANWHILE = 20
+MOST_PRINTED_BYTES = 8 * 1024 * 1024
+"""Of what a program prints, read as its report."""
 
 _TIMED_OUT, _CANNOT_START, _SIGNALLED = 124, 127, 128
 """What a shell says of a program that was out of time, could not be started, or got a signal."""
@@ -128,6 +138,10 @@ class CheckRun(Payload, frozen=True, kw_only=True, omit_defaults=False):
     """The files of the project before and after it; empty: unknown."""
     counts: Counts | None
     """What its report counted; null: there is no report."""
+    not_run: str
+    """Why nothing ran, so that it has neither passed nor failed; empty: something did."""
+    fewer: str
+    """Where fewer tests ran than at the start of the run, or more were skipped: the numbers."""
     next_call: ToolCall
 
 
@@ -260,20 +274,30 @@ def _run(rt: Runtime, programs: CheckPrograms, command: _Command, target: Pendin
         if lines:
             rt.progress.say("".join(f"{line}\n" for line in lines))
 
-    report_before = "" if command.report is None else programs.look_at_report(project, command.report.path)
+    report_path = _find_report_file(command)
+    report_before = programs.look_at_report(project, report_path) if report_path else ""
+    kept = bytearray()
     before = _take_tree(rt, project)
     call = ProgramCall(
-        argv=command.argv, directory=command.directory, project=project, seconds=command.seconds
+        argv=command.argv,
+        directory=command.directory,
+        project=project,
+        seconds=command.seconds,
+        without=STEERING if command.check else (),
     )
+
+    def take(chunk: bytes) -> None:
+        show(printed.take(chunk))
+        if command.report is not None and command.report.path == PRINTED and len(kept) < MOST_PRINTED_BYTES:
+            kept.extend(chunk)
+
     with rt.interruptions.defer():
-        ended = programs.run(call, rt.interruptions.stop_reason, lambda chunk: show(printed.take(chunk)))
+        ended = programs.run(call, rt.interruptions.stop_reason, take)
     show(printed.finish())
     after = _take_tree(rt, project)
-    counts, uncounted = _count(programs, command, project, report_before, ended)
+    counts, uncounted = _count(programs, command, project, report_before, ended, bytes(kept))
     notices = _after(command, uncounted)
-    meanwhile = _name_changes(
-        rt, project, before, after, "" if command.report is None else command.report.path
-    )
+    meanwhile = _name_changes(rt, project, before, after, report_path)
     if meanwhile:
         message = (
             f"{list_paths(list(meanwhile))} changed while it ran, so it is no proof; run it again. "
@@ -300,8 +324,20 @@ def _run(rt: Runtime, programs: CheckPrograms, command: _Command, target: Pendin
         changed_meanwhile=meanwhile,
         counts=counts,
         uncounted=uncounted,
+        steering={name: _show_value(rt, value) for name, value in ended.steering.items()},
     )
     return _Ran(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted, tree=after)
+
+
+def _find_report_file(command: _Command) -> str:
+    """Where it writes its report; empty: nowhere, or it prints it."""
+    return "" if command.report is None or command.report.path == PRINTED else command.report.path
+
+
+def _show_value(rt: Runtime, value: str) -> str:
+    """The value of a variable for readers: without secrets, bounded."""
+    (shown,) = redact_argv((value,), rt.secrets)
+    return shown[:200]
 
 
 def _take_tree(rt: Runtime, project: str) -> Tree | None:
@@ -346,12 +382,14 @@ def _outcome(ended: ProgramEnd, seconds: int) -> RunOutcome:
 
 
 def _count(
-    programs: CheckPrograms, command: _Command, project: str, before: str, ended: ProgramEnd
+    programs: CheckPrograms, command: _Command, project: str, before: str, ended: ProgramEnd, printed: bytes
 ) -> tuple[Counts | None, str]:
     """What the declared report counts, or why it counts nothing."""
     if command.report is None or ended.trouble:
         return None, ""
-    found = programs.read_report(project, command.report.path, before)
+    found = ReportFile(content=printed)
+    if command.report.path != PRINTED:
+        found = programs.read_report(project, command.report.path, before)
     trouble = found.trouble
     if not trouble:
         try:
@@ -362,6 +400,12 @@ def _count(
 
 
 def _after(command: _Command, uncounted: str) -> list[Notice]:
+    if not is_status_own(command.argv, command.check):
+        line = command.argv[0] if len(command.argv) == 1 else shlex.join(command.argv)
+        counting = shlex.join(find_counting(line))
+        message = "Its line starts several programs, so its status is not that of one; "
+        message += f"run {counting} alone." if counting else "run the one that counts alone."
+        return [Notice(type="status_not_own", message=message[:500], severity="warning")]
     if not uncounted or command.report is None:
         return []
     message = f"Nothing was counted, so it has not passed: {uncounted} ({command.report.path})."
@@ -402,6 +446,7 @@ def _describe(rt: Runtime, session: Session, receipt: ReceiptRecorded) -> CheckR
     node = history.nodes[receipt.node_id]
     assert isinstance(node.state, Running), "a receipt belongs to a pending step"
     token = mint_state_token(rt.keys, history.session_id, node)
+    not_run = explain_not_run(receipt.argv, receipt.outcome, receipt.counts)
     return CheckRun(
         receipt_id=receipt.receipt_id,
         session_id=history.session_id,
@@ -411,7 +456,9 @@ def _describe(rt: Runtime, session: Session, receipt: ReceiptRecorded) -> CheckR
         argv=receipt.argv,
         directory=receipt.directory,
         status=describe_outcome(receipt.outcome),
-        has_passed=has_passed(receipt.outcome, receipt.counts, receipt.uncounted),
+        has_passed=is_status_own(receipt.argv, receipt.check)
+        and has_passed(receipt.outcome, receipt.counts, receipt.uncounted)
+        and not not_run,
         exit_status=_exit_status(receipt.outcome),
         duration_ms=receipt.duration_ms,
         output_bytes=receipt.output_bytes,
@@ -420,8 +467,17 @@ def _describe(rt: Runtime, session: Session, receipt: ReceiptRecorded) -> CheckR
         tree_before=receipt.tree_before,
         tree_after=receipt.tree_after,
         counts=receipt.counts,
+        not_run=not_run,
+        fewer=compare_counts(_find_first_counts(history, receipt), receipt.counts),
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
+
+
+def _find_first_counts(history: History, receipt: ReceiptRecorded) -> Counts | None:
+    """What the same command counted first in this run."""
+    held = [one.fact for one in list_receipts(history, history.nodes[receipt.node_id].run_id)]
+    own = [one.counts for one in held if one.argv_digest == receipt.argv_digest and one.counts is not None]
+    return own[0] if own else None
 
 
 def _exit_status(outcome: RunOutcome) -> int:
@@ -449,7 +505,7 @@ OPERATION = Operation(
     perform=run_check,
     shape=Shape(
         levels={
-            "minimal": ("receiptId", "status", "hasPassed", "exitStatus", "tail", "nextCall"),
+            "minimal": ("receiptId", "status", "hasPassed", "exitStatus", "notRun", "tail", "nextCall"),
             "standard": None,
             "full": None,
         },
@@ -459,18 +515,9 @@ OPERATION = Operation(
     ),
     errors=(
         "CONTEXT_MISSING",
-        "VALIDATION_ERROR",
         "SESSION_NOT_FOUND",
         "SESSION_LOCKED",
-        "SESSION_NOT_HEALTHY",
-        "TOKEN_INVALID_FORMAT",
-        "TOKEN_UNSUPPORTED_VERSION",
-        "TOKEN_BAD_SIGNATURE",
         "TOKEN_SCOPE_MISMATCH",
-        "TOKEN_UNKNOWN_NODE",
-        "TOKEN_SESSION_LOCKED",
-        "STORE_HISTORY_LOST",
-        "STORE_UNSUPPORTED_VERSION",
         "KEYRING_INVALID",
     ),
 )

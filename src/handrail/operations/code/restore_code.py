@@ -13,7 +13,7 @@ from typing import Annotated, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_IO, E_NOT_FOUND
+from handrail.contract.catalogue import E_IO
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
 from handrail.contract.outcome import Answer, Commits, Fault, NextCall, Success
@@ -79,10 +79,6 @@ class _Restoring(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[FileWrite, ...]
     left_out: tuple[LeftOut, ...]
 
-    @property
-    def versions(self) -> dict[str, str]:
-        return {"present": self.present.tree_id, "target": self.target.tree.tree_id}
-
 
 class _NotYet(Commits):
     """Recording the present files is not yet what was asked for: a call that ends then restored nothing."""
@@ -102,11 +98,11 @@ def restore_code(rt: Runtime, request: RestoreCode) -> DryRun | Success:
     require_healthy(session)
     history = session.history
 
-    def resolve() -> Plan:
+    def resolve() -> Plan[_Restoring]:
         return _plan(_resolve(rt, history, tip, request.node, project))
 
-    def write(plan: Plan) -> RestoredCode:
-        return _restore(rt, history, tip, request.node, project, plan)
+    def write(restoring: _Restoring) -> RestoredCode:
+        return _restore(rt, history, tip, project, restoring)
 
     return preview_or_write(
         rt,
@@ -171,7 +167,12 @@ def _resolve(rt: Runtime, history: History, tip: Node, name: str, project: str) 
 
 
 def _find_unkept(
-    rt: Runtime, history: History, tip: Node, project: str, present: Tree, differing: Iterable[Difference]
+    rt: Runtime,
+    history: History,
+    tip: Node,
+    project: str,
+    present: Tree,
+    differing: Iterable[Difference | FileWrite],
 ) -> set[str]:
     """The files whose present content a restore of the present tree would not find."""
     there = {one.path: one.before.digest for one in differing if one.before.mode != "absent"}
@@ -207,7 +208,7 @@ def _list_folders_above(paths: Iterable[str]) -> set[str]:
     return found
 
 
-def _plan(restoring: _Restoring) -> Plan:
+def _plan(restoring: _Restoring) -> Plan[_Restoring]:
     why = {left.path: left.why for left in restoring.left_out}
     changes = tuple(_change(one, why.get(one.path, "")) for one in restoring.differing)
     written = len(changes) - len(why)
@@ -219,8 +220,9 @@ def _plan(restoring: _Restoring) -> Plan:
         action="restore the files of a step",
         changes=changes,
         targets=tuple(one.path for one in restoring.differing if one.path not in why),
-        versions=restoring.versions,
+        versions={"present": restoring.present.tree_id, "target": restoring.target.tree.tree_id},
         blast_radius=told,
+        found=restoring,
     )
 
 
@@ -240,26 +242,24 @@ def _change(one: Difference, why: str) -> Change:
             assert_never(never)
 
 
-def _restore(rt: Runtime, history: History, tip: Node, name: str, project: str, plan: Plan) -> RestoredCode:
+def _restore(rt: Runtime, history: History, tip: Node, project: str, restoring: _Restoring) -> RestoredCode:
     """Record the present files, write what can be undone from that record, and record what is there then."""
-    present = look(rt, project)
-    if present.tree_id != plan.versions["present"]:
+    if look(rt, project).tree_id != restoring.present.tree_id:
         raise refusal("target_changed")
     recording = msgspec.structs.replace(rt, commits=_NotYet())
-    trouble = record_tree(recording, history, tip.node_id, project, present, "restore")
+    trouble = record_tree(recording, history, tip.node_id, project, restoring.present, "restore")
     if trouble:
         raise Fault(
             E_IO,
             f"The present files could not be recorded, so nothing is written: {trouble}.",
             details={"reason": shorten(trouble)},
         )
-    restoring = _resolve(rt, find_session(rt, history.session_id).history, tip, name, project)
-    if restoring.versions != plan.versions:
-        raise refusal("target_changed")
     blocked = {left.path for left in restoring.left_out}
-    done = rt.worktree().write_files(
-        project, [write for write in restoring.writes if write.path not in blocked]
-    )
+    planned = [write for write in restoring.writes if write.path not in blocked]
+    recorded_now = find_session(rt, history.session_id).history
+    if _find_unkept(rt, recorded_now, tip, project, restoring.present, planned):
+        raise refusal("target_changed")
+    done = rt.worktree().write_files(project, planned)
     rt.commits.note(NextCall(operation="code.status", params={"session": history.session_id}))
     _record_present(rt, history.session_id, tip.node_id, project)
     recorded = restoring.target.recorded
@@ -297,16 +297,10 @@ OPERATION = Operation(
         untrusted=("changed", "left_out.path"),
     ),
     errors=(
-        "VALIDATION_ERROR",
         "CONTEXT_MISSING",
         "SESSION_NOT_FOUND",
         "SESSION_LOCKED",
         "SESSION_NOT_HEALTHY",
-        E_NOT_FOUND.code,
-        E_IO.code,
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        "KEYRING_INVALID",
         "STORE_UNSUPPORTED_VERSION",
     ),
 )

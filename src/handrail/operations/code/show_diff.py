@@ -8,13 +8,15 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_IO, E_NOT_FOUND
+from handrail.contract.catalogue import E_IO
+from handrail.contract.credential_files import holds_credentials
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import shorten
 from handrail.operations.code.naming import NOW, find_run_here, read_named, read_tree_contents
 from handrail.operations.code.show_status import FileChange, describe_change
 from handrail.operations.code.unified_diff import diff_texts
+from handrail.operations.work import find_own_project
 from handrail.ports.worktree import Difference, TreeEntry, Unseen
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
@@ -68,9 +70,10 @@ def show_diff(rt: Runtime, request: ShowDiff) -> CodeDiff:
 
     Raises Fault E_NOT_FOUND, E_IO when they cannot be compared, SESSION_NOT_FOUND and CONTEXT_MISSING.
     """
-    project = project_of(rt, request.project)
-    session, tip = find_run_here(rt, request.session, project, request.before)
+    here = project_of(rt, request.project)
+    session, tip = find_run_here(rt, request.session, here, request.before)
     history = session.history
+    project = find_own_project(rt.workspace, rt.places, history.runs[tip.run_id], request.project) or here
     before = read_named(rt, history, tip, request.before, project)
     after = read_named(rt, history, tip, NOW if request.after is UNSET else request.after, project)
     differing = rt.worktree().list_differences(project, before.tree, after.tree)
@@ -107,11 +110,13 @@ def show_diff(rt: Runtime, request: ShowDiff) -> CodeDiff:
 
 def _digests(differing: tuple[Difference, ...], side: str) -> set[str]:
     entries: list[TreeEntry] = [one.before if side == "before" else one.after for one in differing]
-    return {entry.digest for entry in entries if entry.mode != "absent"}
+    return {one.digest for one in entries if one.mode != "absent" and not holds_credentials(one.path)}
 
 
 def _diff_file(one: Difference, contents: Mapping[str, bytes]) -> tuple[DiffedFile, str]:
     file = DiffedFile(path=one.path, change=describe_change(one), added=0, removed=0, note="")
+    if holds_credentials(one.path):  # two files may have one content, and so one digest
+        return _without(file, "it holds credentials, which are never shown"), ""
     sides = [b"" if side.mode == "absent" else contents.get(side.digest) for side in (one.before, one.after)]
     old, new = sides
     if old is None or new is None:
@@ -141,12 +146,5 @@ OPERATION = Operation(
         drop_order=("diff",),
         untrusted=("files.path", "diff"),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "CONTEXT_MISSING",
-        "SESSION_NOT_FOUND",
-        E_NOT_FOUND.code,
-        E_IO.code,
-        "STORE_UNSUPPORTED_VERSION",
-    ),
+    errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION"),
 )

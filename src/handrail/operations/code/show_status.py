@@ -6,7 +6,6 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
 from handrail.engine.history import History
@@ -153,12 +152,5 @@ OPERATION = Operation(
         select="top",
         untrusted=("files.path",),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "CONTEXT_MISSING",
-        "SESSION_NOT_FOUND",
-        E_NOT_FOUND.code,
-        E_IO.code,
-        "STORE_UNSUPPORTED_VERSION",
-    ),
+    errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION"),
 )

@@ -174,17 +174,5 @@ OPERATION = Operation(
         "Save notes in the middle of a step, which stays pending. Repeating the call adds nothing."
     ),
     tool_fields=("checkpointToken", "stateToken", "output", "project"),
-    errors=(
-        "VALIDATION_ERROR",
-        "TOKEN_INVALID_FORMAT",
-        "TOKEN_UNSUPPORTED_VERSION",
-        "TOKEN_BAD_SIGNATURE",
-        "TOKEN_SCOPE_MISMATCH",
-        "TOKEN_UNKNOWN_NODE",
-        "TOKEN_SESSION_LOCKED",
-        "SESSION_NOT_HEALTHY",
-        "STORE_HISTORY_LOST",
-        "STORE_CORRUPT",
-        "STORE_UNSUPPORTED_VERSION",
-    ),
+    errors=("TOKEN_SCOPE_MISMATCH", "STORE_CORRUPT"),
 )

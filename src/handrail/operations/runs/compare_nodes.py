@@ -13,7 +13,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
 from handrail.contract.outcome import Answer
 from handrail.engine.code_trees import find_tree_of
-from handrail.engine.facts import excerpt, preferences_at
+from handrail.engine.facts import excerpt, preferences_at, told_at
 from handrail.engine.history import History, Node, attached_to, path_to
 from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_session
@@ -21,6 +21,7 @@ from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.runs.show_graph import done_title, title_of
 from handrail.operations.runs.show_node import find_node
 from handrail.projections.evidence import EvidenceSum, caveat_of, sum_evidence
+from handrail.projections.overview import session_title
 from handrail.projections.run_graph import completed_step, open_gaps, status_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -128,7 +129,7 @@ def compare_nodes(rt: Runtime, request: CompareNodes) -> Comparison:
     left_out = sum(max(0, len(way) - shared - MOST_STEPS) for way in ways)
     return Comparison(
         session_id=history.session_id,
-        goal=history.observations.get("goal", ""),
+        goal=session_title(history),
         health=session.health.state,
         banner=session.banner,
         ancestor=ways[0][shared - 1].node_id if shared else "",
@@ -194,7 +195,7 @@ class _Telling:
         )
 
     def _step(self, node: Node) -> ComparedStep:
-        notes = self._history.notes.get(node.node_id)
+        notes = told_at(self._history, node.node_id)
         text = "" if notes is None else excerpt(notes.text, NOTES_BYTES)
         attached = attached_to(self._history, node.node_id)
         return ComparedStep(
@@ -242,11 +243,5 @@ OPERATION = Operation(
             *(f"rows.{side}.artifacts" for side in ("one", "other")),
         ),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "SESSION_NOT_FOUND",
-        NODE_NOT_FOUND.code,
-        "STORE_CORRUPT",
-        "STORE_UNSUPPORTED_VERSION",
-    ),
+    errors=("SESSION_NOT_FOUND", NODE_NOT_FOUND.code, "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),
 )

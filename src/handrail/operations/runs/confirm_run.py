@@ -7,9 +7,9 @@ No token is used: the agent sends its report afterwards, and that counts as conf
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, assert_never
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
@@ -23,34 +23,39 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault
+from handrail.engine.ask import Ask, ask_about, read_value, weigh_answers
 from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
-from handrail.engine.history import Confirmation, History, confirmation_of
-from handrail.engine.navigate import Running, leaf_at, step_key
+from handrail.engine.history import Confirmation, History
+from handrail.engine.judge.arrival import PersonsWord
+from handrail.engine.judge.artifacts import check_context_change, describe_input
+from handrail.engine.navigate import Running, step_key
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.asked_person import show_to_person
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, require_healthy
-from handrail.workflows.compiled import Choice
+from handrail.workflows.compiled import CompiledWorkflow
 
 LONGEST_NOTE = 500
 MOST_QUESTIONS = 3
 """How often somebody who answers neither yes nor no is asked."""
+LONGEST_VALUE = 2_000
 _ANSWERS: dict[str, ConfirmationAnswer] = {
     "y": "confirmed",
     "yes": "confirmed",
     "n": "declined",
     "no": "declined",
 }
-_QUESTION = "Confirm this step? [y/n] "
 
 
 class PersonsAnswer(Input, frozen=True, kw_only=True):
     """What a person answered in the Console, and to what."""
 
-    answer: Annotated[str, Meta(description="yes, no, or the id of an option.", max_length=128)]
+    answer: Annotated[
+        str, Meta(description="yes, no, the id of an option, or the value.", max_length=LONGEST_VALUE)
+    ]
     what_digest: Annotated[str, Meta(description="The what_digest that came with show.", max_length=128)]
 
 
@@ -92,6 +97,12 @@ class ConfirmedRun(Answer, frozen=True, kw_only=True):
     note: str
     answered_at: str
     is_new: bool
+    asked: str = ""
+    """`confirm`, `choose`, `give` or `allow_write`; empty in logs of older versions."""
+    value: str = ""
+    """What the person gave."""
+    next: str = ""
+    """What happens now, in a sentence."""
 
 
 class OptionRow(Answer, frozen=True, kw_only=True):
@@ -113,7 +124,12 @@ class PersonsQuestion(Answer, frozen=True, kw_only=True):
     """Of what is shown: an answer is to this, and to nothing else."""
     options: list[OptionRow]
     answer: str | None = None
-    """What a person answered to exactly this before; null where nobody did."""
+    """What a person answered to exactly this before; null where nobody did, or it does not count."""
+    asked: str = "confirm"
+    """`confirm`, `choose`, `give` or `allow_write`."""
+    takes_value: bool = False
+    """The answer is a value; else yes or no, or an option."""
+    question: str = ""
 
 
 def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuestion:
@@ -129,42 +145,43 @@ def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuest
     )
     require_healthy(pending.session)
     history = pending.session.history
-    said = confirmation_of(history, pending.node.node_id)
+    workflow = load_pinned_workflow(rt.log, pending.run.workflow_hash)
+    ask = ask_about(history, workflow, pending.node)
+    word = weigh_answers(history, workflow, ask.attempt, ask.kind)
+    shown = rt.secrets.redact_text(show_to_person(history, workflow, ask.attempt))
     if request.show is True:
-        return _show(rt, pending, said)
-    if (
-        said is not None
-        and said.fact.answer == "confirmed"
-        and said.fact.node_id == pending.node.node_id  # else they saw another report, or none
-    ):
-        return _describe(history, said, is_new=False)
-    shown, offered = _question(rt, pending)
-    options = [one.id for one in offered]
-    meant = None if request.given is UNSET else _read_given(request.given, shown, options)
+        return _show(rt, pending, ask, word, shown)
+    meant = None if request.given is UNSET else _read_given(request.given, shown, ask, workflow)
+    if word.is_given and word.answered is not None and (meant is None or _is_same(meant, word.answered)):
+        return _describe(history, word.answered, is_new=False)
     note = "" if request.note is UNSET else request.note.strip()
     if note:
         shown += f"\n\nNote: {rt.secrets.redact_text(flatten_text(note))}"
     if meant is not None:
-        return record_answer(rt, pending, meant[0], "console", shown, note, meant[1])
-    answer, option_id = _ask(rt, shown, pending, options)
-    return record_answer(rt, pending, answer, "terminal", shown, note, option_id)
+        return record_answer(rt, pending, ask, meant, "console", shown, note)
+    return record_answer(rt, pending, ask, _ask(rt, shown, pending, ask, workflow), "terminal", shown, note)
 
 
-def _question(rt: Runtime, pending: PendingStep) -> tuple[str, list[OptionRow]]:
-    """What a person is shown, and the options of a choice that is theirs."""
-    workflow = load_pinned_workflow(rt.log, pending.run.workflow_hash)
-    shown = rt.secrets.redact_text(show_to_person(pending.session.history, workflow, pending.node))
+def question_of(ask: Ask) -> str:
+    """What a person is asked, in one line without the way to answer."""
+    match ask.kind:
+        case "choose":
+            return "Which option do you take?"
+        case "confirm":
+            return "Confirm this step?" if ask.subject else "There is no report yet. Confirm this step?"
+        case "allow_write":
+            return "Allow this write?"
+        case "give":
+            needed = ask.needed
+            named = needed.input if needed is not None and needed.input else "your answer"
+            return f"What is {named}?" if ask.takes_value else "Is it done? Never type a secret here."
+        case never:
+            assert_never(never)
+
+
+def _show(rt: Runtime, pending: PendingStep, ask: Ask, word: PersonsWord, shown: str) -> PersonsQuestion:
     assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
-    leaf = leaf_at(workflow, pending.node.state)
-    if not isinstance(leaf, Choice) or leaf.non_assumable is None:
-        return shown, []
-    return shown, [OptionRow(id=one.id, label=rt.secrets.redact_text(one.label)) for one in leaf.options]
-
-
-def _show(rt: Runtime, pending: PendingStep, said: Confirmation | None) -> PersonsQuestion:
-    shown, options = _question(rt, pending)
-    assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
-    is_answered = said is not None and said.fact.node_id == pending.node.node_id
+    said = None if word.seen else word.answered  # else it was about another report, or about none
     return PersonsQuestion(
         session_id=pending.session.history.session_id,
         run_id=pending.run.run_id,
@@ -172,8 +189,11 @@ def _show(rt: Runtime, pending: PendingStep, said: Confirmation | None) -> Perso
         step_id=step_key(pending.node.state),
         shown=shown,
         what_digest=digest(shown),
-        options=options,
-        answer=said.fact.answer if said is not None and is_answered else None,
+        options=[OptionRow(id=one.id, label=rt.secrets.redact_text(one.label)) for one in ask.options],
+        answer=None if said is None else said.fact.answer,
+        asked=ask.kind,
+        takes_value=ask.takes_value,
+        question=question_of(ask),
     )
 
 
@@ -187,7 +207,21 @@ def _not_a_person() -> Fault:
     )
 
 
-def _read_given(given: PersonsAnswer, shown: str, options: Sequence[str]) -> tuple[ConfirmationAnswer, str]:
+class Meant(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person answered: a yes or a no, and with a yes an option or a value."""
+
+    answer: ConfirmationAnswer
+    option_id: str = ""
+    value: str = ""
+
+
+def _is_same(meant: Meant, said: Confirmation) -> bool:
+    """Whether somebody gives the answer again that they gave before."""
+    fact = said.fact
+    return (meant.answer, meant.option_id, meant.value) == (fact.answer, fact.option_id, fact.value)
+
+
+def _read_given(given: PersonsAnswer, shown: str, ask: Ask, workflow: CompiledWorkflow) -> Meant:
     """Raises Fault E_CONFLICT and VALIDATION_ERROR."""
     if given.what_digest != digest(shown):
         raise Fault(
@@ -196,9 +230,9 @@ def _read_given(given: PersonsAnswer, shown: str, options: Sequence[str]) -> tup
             details={"reason": "target_changed"},
             hint="Look at what is shown now, then answer again.",
         )
-    meant = _read(given.answer.strip(), options)
+    meant = _read(given.answer.strip(), ask, workflow)
     if meant is None:
-        expected = ", ".join([*options, "no"]) if options else "yes, no"
+        expected = _describe_answers(ask, workflow)
         problem = {"param": "given.answer", "problem": "is not an answer", "expected": expected}
         raise Fault(
             VALIDATION_ERROR,
@@ -208,22 +242,49 @@ def _read_given(given: PersonsAnswer, shown: str, options: Sequence[str]) -> tup
     return meant
 
 
-def _read(told: str, options: Sequence[str]) -> tuple[ConfirmationAnswer, str] | None:
-    """What a typed line means; of a choice it is the id or the number of an option, or no."""
+def _read(told: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
+    """What a typed line means: the id or the number of an option, a value, yes or no."""
+    options = [one.id for one in ask.options]
     if told in options:
-        return "confirmed", told
+        return Meant(answer="confirmed", option_id=told)
     if options and told.isascii() and told.isdigit() and 1 <= int(told) <= len(options):
-        return "confirmed", options[int(told) - 1]
+        return Meant(answer="confirmed", option_id=options[int(told) - 1])
+    if ask.takes_value:
+        return read_gift(told, ask, workflow)
     answer = _ANSWERS.get(told.lower())
-    return None if answer is None or (options and answer == "confirmed") else (answer, "")
+    return None if answer is None or (options and answer == "confirmed") else Meant(answer=answer)
 
 
-def _ask(
-    rt: Runtime, shown: str, pending: PendingStep, options: Sequence[str]
-) -> tuple[ConfirmationAnswer, str]:
+def read_gift(told: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
+    """A value that fits the input; an empty line declines."""
+    needed = ask.needed
+    if not told:
+        return Meant(answer="declined")
+    if needed is not None and needed.input:
+        spec = workflow.inputs.get(needed.input)
+        if check_context_change(workflow.inputs, {needed.input: read_value(spec, told)}):
+            return None
+    return Meant(answer="confirmed", value=told)
+
+
+def _describe_answers(ask: Ask, workflow: CompiledWorkflow) -> str:
+    if ask.options:
+        return ", ".join([*(one.id for one in ask.options), "no"])
+    if not ask.takes_value:
+        return "yes, no"
+    spec = workflow.inputs.get(ask.needed.input) if ask.needed is not None else None
+    return "a value" if spec is None else describe_input(spec)
+
+
+def _ask(rt: Runtime, shown: str, pending: PendingStep, ask: Ask, workflow: CompiledWorkflow) -> Meant:
     """A person takes the time that they need: only a signal ends the question."""
-    question = f"Which option do you take? [{', '.join(options)}, or n for none] " if options else _QUESTION
-    again = "one of the options, or n." if options else "y or n."
+    ways = "[y/n]"
+    if ask.options:
+        ways = f"[{', '.join(one.id for one in ask.options)}, or n for none]"
+    elif ask.takes_value:
+        ways = "[empty: no answer; do not enter secrets]"
+    question = f"{question_of(ask)} {ways} "
+    again = f"Please answer: {_describe_answers(ask, workflow)}. {question}"
     text = f"\n{shown}\n\nThe answer is kept in the log of the session, with your account.\n{question}"
     terminal = rt.terminal()
     with rt.interruptions.defer():
@@ -237,10 +298,10 @@ def _ask(
                 )
             if told is None:
                 break
-            meant = _read(told.strip(), options)
+            meant = _read(told.strip(), ask, workflow)
             if meant is not None:
                 return meant
-            text = f"Please answer {again} {question}"
+            text = again
     raise _nobody(pending)
 
 
@@ -257,11 +318,11 @@ def _nobody(pending: PendingStep) -> Fault:
 def record_answer(
     rt: Runtime,
     pending: PendingStep,
-    answer: ConfirmationAnswer,
+    ask: Ask,
+    meant: Meant,
     door: ConfirmationDoor,
     shown: str,
     note: str = "",
-    option_id: str = "",
 ) -> ConfirmedRun:
     """Append what a person answered to the run as it stands now, at the node that they were asked about."""
     fact = ConfirmationRecorded(
@@ -269,16 +330,19 @@ def record_answer(
         door=door,
         who=rt.workspace.account(),
         what_digest=digest(shown),
-        answer=answer,
+        answer=meant.answer,
         note=note,
-        option_id=option_id,
+        option_id=meant.option_id,
+        asked=ask.kind,
+        subject=ask.subject,
+        value=meant.value,
     )
     session = pending.session
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=pending.by_token) as (session, witness):
             committed = _commit(rt, witness, session, fact)
         if committed is not None:
-            said = committed.history.confirmations[fact.node_id]
+            said = committed.history.confirmations[fact.node_id][-1]
             return _describe(committed.history, said, is_new=True)
     raise Fault(
         INVARIANT_VIOLATION,
@@ -306,7 +370,31 @@ def _describe(history: History, said: Confirmation, *, is_new: bool) -> Confirme
         note=said.fact.note,
         answered_at=said.at,
         is_new=is_new,
+        asked=said.fact.asked or "",
+        value=said.fact.value,
+        next=_tell_next(said.fact),
     )
+
+
+def _tell_next(fact: ConfirmationRecorded) -> str:
+    """What an answer does, and what it does not."""
+    if fact.answer == "declined":
+        return "The step does not pass until you say yes; the agent reads your answer at its next call."
+    match fact.asked:
+        case "confirm" if not fact.subject:
+            return "There is no report yet, so this confirms nothing: you are asked again about the report."
+        case "confirm":
+            return "This report passes when the agent sends it again; another one is asked about again."
+        case "choose":
+            return f"The run takes {fact.option_id} when the agent makes the call of that option."
+        case "give":
+            return "The agent reads your answer at its next call, which takes it up."
+        case "allow_write":
+            return "The write is made when the agent makes its next call."
+        case None:
+            return ""
+        case never:
+            assert_never(never)
 
 
 OPERATION = Operation(
@@ -322,23 +410,14 @@ OPERATION = Operation(
         levels={"minimal": ("run_id", "step_id", "answer", "is_new"), "standard": None, "full": None},
         id_field="run_id",
         select="top",
-        untrusted=("note", "shown", "options"),
+        untrusted=("note", "shown", "options", "value", "question"),
     ),
     errors=(
         E_HUMAN_REQUIRED.code,
         E_CONFLICT.code,
         "CONTEXT_MISSING",
-        "VALIDATION_ERROR",
         "SESSION_NOT_FOUND",
         "SESSION_LOCKED",
-        "SESSION_NOT_HEALTHY",
-        "TOKEN_INVALID_FORMAT",
-        "TOKEN_UNSUPPORTED_VERSION",
-        "TOKEN_BAD_SIGNATURE",
         "TOKEN_SCOPE_MISMATCH",
-        "TOKEN_UNKNOWN_NODE",
-        "TOKEN_SESSION_LOCKED",
-        "STORE_HISTORY_LOST",
-        "STORE_UNSUPPORTED_VERSION",
     ),
 )

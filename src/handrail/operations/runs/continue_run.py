@@ -115,13 +115,13 @@ def _gather_report(
     """
     prepared = gather(rt, session, node, work, request.project)
     gathered, history = prepared.gathered, session.history
-    check_change(gathered.workflow, work.context)
+    check_change(history, gathered.workflow, node, work)
     if own_action_at(gathered.workflow, node.state) is not None and request.dry_run is not True:
         from handrail.operations.runs.own_actions import perform_action
 
         done, troubles = perform_action(rt, history, gathered.workflow, node, work, prepared.project)
         gathered = replace(gathered, work=done, troubles=troubles)
-    check_merged(history, node, gathered.work.context)
+    check_merged(history, node, gathered.work.context | gathered.work.result)
     if not history.trees or not (steps_after(history, node.node_id) or is_older(history, node)):
         return replace(prepared, gathered=gathered)
     from handrail.operations.other_files import look_at_present
@@ -174,18 +174,9 @@ OPERATION = Operation(
     tool_fields=("ackToken", "stateToken", "context", "output", "project"),
     errors=(
         "CONTEXT_MISSING",
-        "VALIDATION_ERROR",
         "CONTEXT_BUDGET_EXCEEDED",
         "WORK_LIMIT_EXCEEDED",
-        "TOKEN_INVALID_FORMAT",
-        "TOKEN_UNSUPPORTED_VERSION",
-        "TOKEN_BAD_SIGNATURE",
         "TOKEN_SCOPE_MISMATCH",
-        "TOKEN_UNKNOWN_NODE",
-        "TOKEN_SESSION_LOCKED",
-        "SESSION_NOT_HEALTHY",
-        "STORE_HISTORY_LOST",
         "STORE_CORRUPT",
-        "STORE_UNSUPPORTED_VERSION",
     ),
 )

@@ -5,7 +5,7 @@ What they say to a confirmation or a choice is recorded here, with the client's 
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import assert_never
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,54 +13,35 @@ from msgspec import UNSET, UnsetType
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Json
 from handrail.contract.redaction import Secrets
-from handrail.engine.events import ConfirmationAnswer
-from handrail.engine.facts import facts_at
-from handrail.engine.history import History, Node, Recorded, confirmation_of
-from handrail.engine.judge.arrival import waits_for_choice, waits_for_confirmation
-from handrail.engine.navigate import Running, leaf_at
-from handrail.engine.reasons import Blocker, ContextKey
+from handrail.engine.ask import Ask, ask_about
+from handrail.engine.events import ConfirmationRecorded
+from handrail.engine.history import History, Node, confirmation_of
+from handrail.engine.navigate import Running
+from handrail.engine.reasons import Blocker, WaitKind, wait_of
 from handrail.operations.handles import find_recorded_answer, node_of, read_ack, session_of
 from handrail.operations.pending_step import PendingStep
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.runs.confirm_run import record_answer
+from handrail.operations.runs.confirm_run import Meant, record_answer
 from handrail.projections.asked_person import FORM, show_to_person
 from handrail.runtime.runtime import Reading, Runtime
-from handrail.workflows.compiled import Choice, CompiledWorkflow, InputSpec, Leaf, Step, UserOnlyReason
+from handrail.workflows.compiled import CompiledWorkflow, InputSpec
 
-_SECRET: tuple[UserOnlyReason, ...] = ("needs_user_secret_or_token", "needs_user_account_access")
 _ONE_VALUE = ("string", "number", "integer", "boolean")
 
 
-class NeededInput(msgspec.Struct, frozen=True, kw_only=True):
-    """One value of a declared input."""
+class NeededAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that the form of a client can put to a person."""
 
-    name: str
-    spec: InputSpec
-    step_title: str
-    workflow_id: str
+    ask: Ask
+    shown: str
+    workflow: CompiledWorkflow
     given: Json | UnsetType = UNSET
-    """The value that the attempt already recorded: nobody is asked twice."""
+    """What a person answered in a form to this attempt: a yes or no, an option (None: none), or a value."""
 
-
-class NeededConfirmation(msgspec.Struct, frozen=True, kw_only=True):
-    """A yes or a no to a step."""
-
-    shown: str
-    given: bool | UnsetType = UNSET
-    """What a person answered to this attempt before."""
-
-
-class NeededChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """One option of a choice that belongs to the user."""
-
-    shown: str
-    options: tuple[tuple[str, str], ...]
-    """Id and label, in the order of the choice."""
-    given: str | UnsetType | None = UNSET
-    """What a person took before; None: they declined every option."""
-
-
-NeededAnswer: TypeAlias = NeededInput | NeededConfirmation | NeededChoice
+    @property
+    def spec(self) -> InputSpec | None:
+        """Of a value: the input that it is for."""
+        return None if self.ask.needed is None else self.workflow.inputs.get(self.ask.needed.input)
 
 
 def find_needed_answer(reading: Reading, secrets: Secrets, retry_ack: str) -> NeededAnswer | None:
@@ -75,34 +56,49 @@ def find_needed_answer(reading: Reading, secrets: Secrets, retry_ack: str) -> Ne
     session = session_of(reading.reader, claims)
     history = session.history
     node = node_of(history, claims)
-    workflow = load_pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
-    leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
-    asked = _find_attempt(history, node)
-    if leaf is None or asked is None:
+    attempt = _find_attempt(history, node)
+    if attempt is None or not isinstance(node.state, Running):
         return None
-    recorded = find_recorded_answer(session, claims, "advance")
-    is_confirmed, is_chosen = (
-        all(map(waits_for, asked.blockers)) for waits_for in (waits_for_confirmation, waits_for_choice)
-    )
-    if not (is_confirmed or is_chosen):
-        return _needed_input(history, workflow, leaf, asked, recorded)
-    said = history.confirmations.get(node.node_id)
-    given = said.fact if said is not None and said.fact.door == "elicitation" else None
-    if given is None and (said is not None or recorded is not None):
+    workflow = load_pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
+    ask = ask_about(history, workflow, node)
+    if {_asked_for(blocker) for blocker in attempt.blockers} != {ask.kind}:
         return None
     shown = secrets.redact_text(show_to_person(history, workflow, node, FORM))
-    if given is None and _is_declined_before(history, node, asked, digest(shown)):
+    needed = NeededAnswer(ask=ask, shown=shown, workflow=workflow)
+    if ask.kind == "give" and (not ask.takes_value or not _takes_one_value(needed.spec)):
         return None
-    if isinstance(leaf, Choice) and (is_chosen or leaf.non_assumable is not None):
-        options = tuple((option.id, secrets.redact_text(option.label)) for option in leaf.options)
-        taken = UNSET if given is None else given.option_id or None
-        return NeededChoice(shown=shown, options=options, given=taken)
-    return NeededConfirmation(shown=shown, given=UNSET if given is None else given.answer == "confirmed")
+    said = (held.fact for held in history.confirmations.get(node.node_id, ()))
+    answers = [fact for fact in said if fact.asked in (None, ask.kind)]
+    if answers:
+        is_form = answers[-1].door == "elicitation"
+        return msgspec.structs.replace(needed, given=_tell(ask, answers[-1])) if is_form else None
+    is_answered = find_recorded_answer(session, claims, "advance") is not None
+    return None if is_answered or _is_declined_before(history, node, attempt, digest(shown)) else needed
 
 
-def record_persons_answer(
-    rt: Runtime, retry_ack: str, answer: ConfirmationAnswer, shown: str, option_id: str = ""
-) -> None:
+def _takes_one_value(spec: InputSpec | None) -> bool:
+    return spec is not None and not spec.implicit and spec.type in _ONE_VALUE
+
+
+def _tell(ask: Ask, fact: ConfirmationRecorded) -> Json:
+    match ask.kind:
+        case "choose":
+            return fact.option_id or None
+        case "give":
+            return fact.value
+        case "confirm" | "allow_write":
+            return fact.answer == "confirmed"
+        case never:
+            assert_never(never)
+
+
+def _asked_for(blocker: Blocker) -> WaitKind | None:
+    """What a person is asked for; nothing where they have taken another option already."""
+    wait = wait_of(blocker)
+    return None if wait is None or wait.state == "invalid" else wait.kind
+
+
+def record_persons_answer(rt: Runtime, retry_ack: str, needed: NeededAnswer, meant: Meant) -> None:
     """Keep what a person answered in the form of their client, at the attempt that they were asked about.
 
     Raises Fault as a report at this attempt would.
@@ -113,7 +109,7 @@ def record_persons_answer(
     node = node_of(session.history, claims)
     run = session.history.runs[node.run_id]
     pending = PendingStep(session=session, run=run, node=node, by_token=True)
-    record_answer(own, pending, answer, "elicitation", shown, option_id=option_id)
+    record_answer(own, pending, needed.ask, meant, "elicitation", needed.shown)
 
 
 class _Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,21 +135,3 @@ def _is_declined_before(history: History, node: Node, asked: _Attempt, shown_dig
     declined = _find_attempt(history, history.nodes[said.fact.node_id])
     is_same = declined is not None and declined.input_digest == asked.input_digest
     return is_same or said.fact.what_digest == shown_digest
-
-
-def _needed_input(
-    history: History, workflow: CompiledWorkflow, leaf: Leaf, attempt: _Attempt, recorded: Recorded | None
-) -> NeededInput | None:
-    needed = leaf.user_only if isinstance(leaf, Step) else None
-    if needed is None or needed.reason in _SECRET:
-        return None
-    if any(blocker.pointer != ContextKey(key=needed.input) for blocker in attempt.blockers):
-        return None
-    spec = workflow.inputs.get(needed.input)
-    if spec is None or spec.implicit or spec.type not in _ONE_VALUE:
-        return None
-    asked = NeededInput(name=needed.input, spec=spec, step_title=leaf.title, workflow_id=workflow.id)
-    if recorded is None:
-        return asked
-    given = facts_at(history, workflow, recorded.to_node_id).values.get(needed.input)
-    return None if given is None else msgspec.structs.replace(asked, given=given)

@@ -25,6 +25,7 @@ from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW, unwrap
 from handrail.engine.history import History, Node, context_at
 from handrail.engine.judge.actions import find_preview_node
+from handrail.engine.messages import spell_purpose
 from handrail.engine.navigate import leaves_of, own_action_at
 from handrail.operations.code.tools.code_answers import OfferedAction
 from handrail.operations.code.tools.continuing import Resumed, TokenDesk, require_fix
@@ -220,7 +221,7 @@ class _Telling:
             current_step=None if pending is None else pending["stepId"],
             awaiting_input=pending is not None and not is_paused,
             title="" if pending is None else pending["title"],
-            prompt="" if pending is None else pending["prompt"],
+            prompt="" if pending is None else pending.get("prompt", ""),
             ran=[
                 RanStep(step=one["stepId"], operation=one["operation"], result=one["result"])
                 for one in reply.get("ran", ())
@@ -299,10 +300,11 @@ class _Telling:
 
 def _tell_warning(warning: dict[str, Any]) -> dict[str, Json]:
     """Without the call that an agent at the MCP server would make: here it has a token."""
-    told = {name: value for name, value in warning.items() if name != "nextCall"}
-    if "nextCall" in warning:
+    told = {name: value for name, value in warning.items() if name not in ("nextCall", "purpose")}
+    aim = spell_purpose(warning)
+    if aim:
         way = "fork" if "ackToken" in warning["nextCall"]["params"] else "again"
-        told["message"] = warning["message"].replace("make this warning's nextCall", f"send the token {way}")
+        told["message"] = f"{warning['message']} {aim}, send the token {way}."
     return told
 
 
@@ -371,13 +373,11 @@ OPERATION = Operation(
         untrusted=("result",),
     ),
     errors=(
-        "VALIDATION_ERROR",
         "WORKFLOW_NOT_FOUND",
         "WORKFLOW_INVALID",
         "WORKFLOW_ID_RESERVED",
         "CONTEXT_BUDGET_EXCEEDED",
         "WORK_LIMIT_EXCEEDED",
-        E_USAGE.code,
         E_CONFIRMATION_REQUIRED.code,
         "INVALID_TOKEN",
         "TOKEN_EXPIRED",

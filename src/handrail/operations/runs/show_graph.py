@@ -11,9 +11,11 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import RunId, WorkflowHash
+from handrail.contract.ids import NodeId, RunId, WorkflowHash
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
+from handrail.engine.events import is_newer
+from handrail.engine.facts import told_at
 from handrail.engine.history import (
     History,
     Node,
@@ -25,12 +27,8 @@ from handrail.engine.history import (
     not_run_by_move,
     path_to,
 )
-from handrail.engine.navigate import (
-    NO_ROUND_WORDS,
-    Running,
-    leaves_of,
-    step_key,
-)
+from handrail.engine.navigate import NO_ROUND_WORDS, Running, leaves_of, step_key
+from handrail.engine.standing import progress_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.evidence import (
@@ -38,17 +36,18 @@ from handrail.projections.evidence import (
     caveat_of,
     describe_sum_at,
     is_from_elsewhere,
+    level_of,
     sum_evidence,
     worst_claim,
 )
 from handrail.projections.html.rail import Place, lay_out
 from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
-from handrail.projections.overview import Graphs, choose_run
+from handrail.projections.overview import Graphs, Need, choose_run
 from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import Session
-from handrail.workflows.compiled import Leaf
+from handrail.runtime.sessions import Session, refuse_unsound
+from handrail.workflows.compiled import CompiledWorkflow, Leaf
 
 MOST_AHEAD = 100
 """Steps that a run has not reached."""
@@ -88,8 +87,15 @@ class WaitingRow(Answer, frozen=True, kw_only=True):
 
     kind: str
     """`person`, `blocked` or `gap`."""
+    node_id: str
+    title: str
+    """Of the step."""
+    since: str
+    """When the run came there."""
     why: str
     fix: str
+    gap_id: str
+    count: int
     reply: str
     """What to paste into the chat of the agent."""
 
@@ -141,6 +147,8 @@ class RunName(Answer, frozen=True, kw_only=True):
 
     id: str
     workflow_id: str
+    workflow_name: str
+    goal: str
     status: str
     branch_count: int
     node_count: int
@@ -163,6 +171,11 @@ class ShownGraph(Answer, frozen=True, kw_only=True):
     preferred_tip: str
     pending_step: str
     pending_title: str
+    done: int
+    at_least: int
+    """Steps of the run, those that surely follow among them."""
+    agent: str
+    """What the client that began the run calls itself; empty: a command line."""
     pending_person: str
     """What a person last answered about the pending step; empty: nothing yet."""
     evidence: dict[str, int]
@@ -200,6 +213,7 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
     leaves = leaves_of(workflow)
     tip = history.nodes[graph.preferred_tip]
     rail = lay_out(graph)
+    progress = progress_at(workflow, tip)
     said = confirmation_of(history, tip.node_id) if isinstance(tip.state, Running) else None
     return ShownGraph(
         session_id=history.session_id,
@@ -214,15 +228,16 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
         preferred_tip=tip.node_id,
         pending_step=step_key(tip.state) if isinstance(tip.state, Running) else "",
         pending_title=title_of(leaves, tip),
+        done=progress.done,
+        at_least=progress.at_least,
+        agent=history.runs[graph.run_id].agent,
         pending_person="" if said is None else said.fact.answer,
         evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
         evidence_told=describe_sum_at(history, tip.node_id),
         evidence_caveat=caveat_of(history),
         open_gap_count=len(open_gaps(history, tip.node_id)),
         waiting=[
-            WaitingRow(
-                kind=need.kind, why=need.why, fix=need.fix, reply=reply_to_need(history.session_id, need)
-            )
+            _waiting(history, need)
             for need in needs_of(history, workflows, graphs)
             if need.run_id == graph.run_id and session.is_sound
         ],
@@ -230,8 +245,22 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
         nodes=[_rail_node(history, graph, leaves, place) for place in rail.places],
         nodes_omitted=rail.omitted,
         ahead=_list_ahead(history, graph, leaves),
-        runs=[_name_run(history, one) for one in list(graphs.values())[-MOST_RUNS:]],
+        runs=[_name_run(history, workflows, one) for one in list(graphs.values())[-MOST_RUNS:]],
         runs_omitted=max(0, len(graphs) - MOST_RUNS),
+    )
+
+
+def _waiting(history: History, need: Need) -> WaitingRow:
+    return WaitingRow(
+        kind=need.kind,
+        node_id=need.node_id,
+        title=need.title,
+        since=history.nodes[NodeId(need.node_id)].at,
+        why=need.why,
+        fix=need.fix,
+        gap_id=need.gap_id,
+        count=need.count,
+        reply=reply_to_need(history.session_id, need),
     )
 
 
@@ -245,7 +274,8 @@ def _list_ahead(history: History, graph: RunGraph, leaves: Mapping[str, Leaf]) -
         return []
     way = path_to(history, tip.node_id)
     seen = {state.step_id for node in way if isinstance(state := node.state, Running)}
-    seen |= {part.part_id for part in not_run_at(history, tip.node_id).parts}
+    passed = not_run_at(history, tip.node_id)
+    seen |= {part.part_id for part in (*passed.parts, *passed.not_needed)}
     rows = (AheadRow(step_id=key, title=leaf.title) for key, leaf in leaves.items() if key not in seen)
     return list(islice(rows, MOST_AHEAD))
 
@@ -253,10 +283,12 @@ def _list_ahead(history: History, graph: RunGraph, leaves: Mapping[str, Leaf]) -
 def find_graph(session: Session, graphs: Graphs, asked: str | UnsetType) -> RunGraph:
     """The run that is asked for, or the one that the session is about.
 
-    Raises Fault RUN_NOT_FOUND.
+    Raises Fault RUN_NOT_FOUND, and STORE_UNSUPPORTED_VERSION where a newer version may have written it.
     """
     history = session.history
     run_id = choose_run(history, graphs) if asked is UNSET else RunId(asked)
+    if run_id not in graphs and is_newer(session.health.state):
+        raise refuse_unsound(history.session_id, session.health, history.head)
     if run_id is None or run_id not in graphs:
         what = "has no run yet" if run_id is None else f"has no run {quote(run_id)}"
         raise Fault(
@@ -296,11 +328,11 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
         is_on_path=place.is_preferred,
         is_tip=place.is_tip,
         is_fork=node.node_id in graph.forks,
-        has_notes=node.node_id in history.notes,
+        has_notes=told_at(history, node.node_id) is not None,
         artifact_count=len(attached.artifacts),
         gap_count=len(attached.gaps),
         verdict="" if claim is None else claim.verdict,
-        level="" if claim is None else claim.level,
+        level="" if claim is None else level_of(claim),
         is_imported=is_from_elsewhere(history, node.node_id),
         is_diverged=bool(attached.divergences),
         person="" if said is None else said.fact.answer,
@@ -317,11 +349,13 @@ def _rail_node(history: History, graph: RunGraph, leaves: Mapping[str, Leaf], pl
     )
 
 
-def _name_run(history: History, graph: RunGraph) -> RunName:
+def _name_run(history: History, workflows: Mapping[str, CompiledWorkflow], graph: RunGraph) -> RunName:
     run = history.runs[graph.run_id]
     return RunName(
         id=graph.run_id,
         workflow_id=run.workflow_id,
+        workflow_name=workflows[run.workflow_hash].name,
+        goal=run.seen.get("goal", ""),
         status=graph.status,
         branch_count=len(graph.tips),
         node_count=len(graph.nodes),
@@ -357,13 +391,8 @@ OPERATION = Operation(
             "nodes.passed",
             "ahead.title",
             "waiting",
+            *("runs.workflow_name", "runs.goal"),
         ),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "SESSION_NOT_FOUND",
-        "RUN_NOT_FOUND",
-        "STORE_CORRUPT",
-        "STORE_UNSUPPORTED_VERSION",
-    ),
+    errors=("SESSION_NOT_FOUND", "RUN_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),
 )

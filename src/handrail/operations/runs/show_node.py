@@ -13,7 +13,12 @@ from handrail.contract.disclosure.newest import take_first, take_newest_rows
 from handrail.contract.ids import BlobRef, NodeId
 from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.contract.wording import quote
+from handrail.engine.ask import may_ask
 from handrail.engine.code_trees import find_tree_of
+from handrail.engine.command_lines import (
+    explain_not_run,
+    is_status_own,
+)
 from handrail.engine.events import Artifact, Claim
 from handrail.engine.facts import excerpt, preferences_at
 from handrail.engine.history import (
@@ -26,6 +31,7 @@ from handrail.engine.history import (
     confirmation_of,
     seen_at,
 )
+from handrail.engine.messages import explain_gap, join_parts
 from handrail.engine.navigate import Running, leaves_of, step_key
 from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
@@ -38,9 +44,11 @@ from handrail.projections.evidence import (
     describe_level,
     describe_sum_at,
     is_from_elsewhere,
+    level_of,
     sum_evidence,
 )
 from handrail.projections.needs import resume_prompt
+from handrail.projections.overview import session_title
 from handrail.projections.report.phrases import describe_way
 from handrail.projections.report.story import Moment, moment_at
 from handrail.projections.run_graph import RunGraph, open_gaps, preferred_tip_below, run_graph
@@ -340,7 +348,7 @@ def _placed(
         session_id=history.session_id,
         run_id=node.run_id,
         node_id=node.node_id,
-        goal=history.observations.get("goal", ""),
+        goal=session_title(history),
         kind=node.kind,
         at=node.at,
         event_index=node.index,
@@ -360,9 +368,7 @@ def _placed(
         notes=notes,
         is_cut=moment.is_cut or notes != moment.notes,
         artifacts=[],
-        blockers=[
-            NodeBlocker(code=one.code, message=one.message, fix=one.suggested_fix) for one in moment.blockers
-        ],
+        blockers=[NodeBlocker(code=one.code, message=join_parts(one), fix=one.fix) for one in moment.refused],
         gaps=_gaps(history, graph, moment),
         claims=[],
         evidence=msgspec.structs.asdict(sum_evidence(history, node.node_id) or EvidenceSum()),
@@ -399,7 +405,7 @@ def _gaps(history: History, graph: RunGraph, moment: Moment) -> list[NodeGap]:
             id=gap.gap_id,
             severity=gap.severity,
             reason=gap.reason,
-            summary=gap.summary,
+            summary=explain_gap(gap, moment.title),
             resolves=gap.resolves_gap_id,
             is_open=gap.gap_id in still_open,
         )
@@ -446,8 +452,7 @@ def _pending(history: History, workflow: CompiledWorkflow, node: Node) -> Pendin
         prompt=prompt,
         is_cut=prompt != standing.prompt,
         person=None if said is None else _answer(said),
-        needs_person=standing.needs_confirmation
-        or (isinstance(leaf, Choice) and leaf.non_assumable is not None),
+        needs_person=standing.needs_confirmation or (leaf is not None and may_ask(leaf)),
         options=[option.id for option in leaf.options] if isinstance(leaf, Choice) else [],
         done=standing.progress.done,
         at_least=standing.progress.at_least,
@@ -469,7 +474,7 @@ def _claim(claim: Claim, caveat: str) -> NodeClaim:
         contract_ref=claim.contract_ref,
         pointer=claim.pointer,
         check=claim.check,
-        level=claim.level,
+        level=level_of(claim),
         verdict=claim.verdict,
         told=", ".join(filter(None, (describe_level(claim), caveat))),
         refs=list(claim.refs),
@@ -485,7 +490,9 @@ def _receipt(held: Receipt) -> NodeReceipt:
         command=list(fact.argv),
         directory=fact.directory,
         outcome=describe_outcome(fact.outcome),
-        has_passed=has_passed(fact.outcome, fact.counts, fact.uncounted),
+        has_passed=is_status_own(fact.argv, fact.check)
+        and has_passed(fact.outcome, fact.counts, fact.uncounted)
+        and not explain_not_run(fact.argv, fact.outcome, fact.counts),
         by=fact.by,
         at=held.at,
         duration_ms=fact.duration_ms,
@@ -555,11 +562,5 @@ OPERATION = Operation(
             *("parent.title", "children.title"),
         ),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "SESSION_NOT_FOUND",
-        NODE_NOT_FOUND.code,
-        "STORE_CORRUPT",
-        "STORE_UNSUPPORTED_VERSION",
-    ),
+    errors=("SESSION_NOT_FOUND", NODE_NOT_FOUND.code, "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),
 )

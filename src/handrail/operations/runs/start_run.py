@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,7 +11,6 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import (
     INVARIANT_VIOLATION,
     SESSION_NOT_FOUND,
-    STORE_CORRUPT,
     VALIDATION_ERROR,
 )
 from handrail.contract.ids import (
@@ -23,8 +21,6 @@ from handrail.contract.ids import (
     RiskPolicy,
     RunId,
     SessionId,
-    SourceKind,
-    WorkflowHash,
     blob_ref,
     is_session_id,
     run_id_for,
@@ -32,41 +28,45 @@ from handrail.contract.ids import (
 )
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, Success
+from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.contract.wording import quote
+from handrail.contract.wording import quote, shorten
 from handrail.engine.decide import StartFacts, decide_start, name_missing_lists
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.facts import (
     MOST_TAGS,
     PRESETS,
-    Place,
     change_at_start,
     encode_project,
-    is_same_place,
     place_of,
-    run_place,
 )
-from handrail.engine.history import History, Recorded, Run, closing_of
-from handrail.engine.judge.artifacts import InputProblem, check_start_context, correct_context
+from handrail.engine.history import Recorded
+from handrail.engine.judge.artifacts import check_start_context, correct_context
 from handrail.engine.judge.report_frame import TO_FILL_IN
-from handrail.engine.reply import Reply, ReplyWarning, ToolCall
-from handrail.operations.declared_checks import pin_checks
-from handrail.operations.finding import find_requested
-from handrail.operations.handles import mint_state_token, require_place
-from handrail.operations.replies import RUN_SHAPE, reply_to_answer
-from handrail.operations.runs.continue_run import run_following_actions
-from handrail.operations.source_drift import pin
-from handrail.operations.work import (
-    REQUEST_ID_PATTERN,
-    check_context,
-    check_filled_in,
-    check_unsaved,
+from handrail.engine.owners import (
+    correct_names,
+    describe_giver,
+    fill_from_goal,
+    find_refused_at_start,
     input_row,
 )
+from handrail.engine.reasons import InputProblem
+from handrail.engine.reply import Reply, ReplyWarning
+from handrail.operations.declared_checks import pin_checks
+from handrail.operations.finding import find_requested
+from handrail.operations.handles import require_place
+from handrail.operations.replies import RUN_SHAPE, reply_to_answer
+from handrail.operations.runs.continue_run import run_following_actions
+from handrail.operations.runs.start_warnings import (
+    find_duplicate_start,
+    is_first_here,
+    list_recorded_warnings,
+)
+from handrail.operations.source_drift import pin
+from handrail.operations.work import REQUEST_ID_PATTERN, Goal, check_context, check_filled_in, check_goal_size
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
-from handrail.ports.log import Blob, EventReader
-from handrail.ports.process import Keys
+from handrail.ports.log import Blob
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree, project_of
 from handrail.runtime.sessions import (
@@ -79,115 +79,10 @@ from handrail.runtime.sessions import (
     wait_for_writer,
 )
 from handrail.runtime.write_permission import GATE_FIELDS, Change, DryRun, GatedInput, Plan, preview_or_write
-from handrail.workflows.catalog import CatalogEntry, suggest_id
+from handrail.workflows.catalog import CatalogEntry
 from handrail.workflows.compiled import Pinned
-from handrail.workflows.limits import MOST_ACTIONS, id_status
-
-# Warnings beside the first step; none of them stops a start
-
-SESSIONS_LOOKED_AT = 5
-"""A start that is sent twice follows its twin closely, so older sessions are not read for it."""
-FROM_ELSEWHERE: frozenset[SourceKind] = frozenset({"project", "git", "remote", "plugin"})
-"""Sources whose files other people write."""
-
-
-def list_recorded_warnings(run: Run) -> tuple[ReplyWarning, ...]:
-    """What follows from the recorded start alone, so that every replay says it too."""
-    return (*_legacy_id(run), *_first_run(run))
-
-
-def is_first_here(reader: EventReader, source_kind: SourceKind, workflow_hash: WorkflowHash) -> bool:
-    """Whether the store holds no run of this hash yet: then its compiled form is not there either."""
-    if source_kind not in FROM_ELSEWHERE:
-        return False
-    try:
-        reader.get_blob(BlobRef(workflow_hash))
-    except Fault as fault:
-        if fault.kind is STORE_CORRUPT:
-            return True
-        raise
-    return False
-
-
-def find_duplicate_start(
-    reader: EventReader, keys: Keys, joined: Session, input_digest: str, here: Place
-) -> tuple[ReplyWarning, ...]:
-    """A start without a request id that equals one nobody went on with: named, with the call to go on there.
-
-    Looks into the session that is joined, or into the few latest ones.
-    """
-    for history in _nearby(reader, joined):
-        for run in reversed(tuple(history.runs.values())):
-            if run.input_digest == input_digest and _is_untouched(history, run, here):
-                return (_duplicate(keys, history, run),)
-    return ()
-
-
-def _nearby(reader: EventReader, joined: Session) -> Iterator[History]:
-    if joined.history.head:
-        yield joined.history
-        return
-    for stamp in reader.list_sessions()[:SESSIONS_LOOKED_AT]:
-        session = _readable(reader, stamp.session_id)
-        if session is not None:
-            yield session.history
-
-
-def _readable(reader: EventReader, session_id: SessionId) -> Session | None:
-    """None for a session that cannot be read or went bad: it must not stand in the way of a start."""
-    try:
-        session = read_session(reader, session_id)
-    except Fault:
-        return None
-    return session if session is not None and session.is_sound else None
-
-
-def _is_untouched(history: History, run: Run, here: Place) -> bool:
-    """In the same project, and its first step neither finished nor tried."""
-    is_new = run.first_node is not None and not history.children.get(run.first_node)
-    return is_new and closing_of(history, run.run_id) is None and is_same_place(run_place(run), here)
-
-
-def _duplicate(keys: Keys, history: History, run: Run) -> ReplyWarning:
-    assert run.first_node is not None, "an untouched run has its first node"
-    token = mint_state_token(keys, history.session_id, history.nodes[run.first_node])
-    return ReplyWarning(
-        code="DUPLICATE_START",
-        message=(
-            f"The same start was made before and nobody has gone on with it: run {run.run_id} in session "
-            f"{history.session_id}. If you meant that one, leave this run alone and make the call in this "
-            "warning's nextCall. Close the one that nobody needs: handrail run close RUN_ID --reason "
-            "superseded. A requestId makes a repeated start return the same run."
-        ),
-        next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
-    )
-
-
-def _legacy_id(run: Run) -> tuple[ReplyWarning, ...]:
-    if id_status(run.workflow_id) == "namespaced":
-        return ()
-    better = suggest_id(run.workflow_id, run.source_kind)
-    message = (
-        f"The id {run.workflow_id} has no namespace; rename it to {better}, or to what list_workflows "
-        "suggests where that is taken."
-    )
-    details = {"workflowId": run.workflow_id, "suggestion": better}
-    return (ReplyWarning(code="WORKFLOW_ID_LEGACY", message=message, details=details),)
-
-
-def _first_run(run: Run) -> tuple[ReplyWarning, ...]:
-    if not run.is_first_here:
-        return ()
-    message = (
-        "This is the first run of this workflow in this store. Its steps come from the "
-        f"{run.source_kind} file {quote(run.source_ref)}, pinned as {run.workflow_hash}. "
-        "Whoever wrote that file decides what the steps ask for: if you do not know it, show its steps to "
-        "the user before you follow them."
-    )
-    return (ReplyWarning(code="WORKFLOW_FIRST_RUN", message=message),)
-
-
-# The operation
+from handrail.workflows.conditions import nest_values
+from handrail.workflows.limits import MOST_ACTIONS
 
 
 class AskedPreferences(Input, frozen=True, kw_only=True):
@@ -201,10 +96,7 @@ class StartRun(GatedInput, frozen=True, kw_only=True):
     """Which workflow, for what, with which facts."""
 
     workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
-    goal: (
-        Annotated[str, Meta(description="What the user wants; up to 200 characters.", max_length=200)]
-        | UnsetType
-    ) = UNSET
+    goal: Goal | UnsetType = UNSET
     context: Annotated[dict[str, Any], Meta(description="Facts the steps need.")] | UnsetType = UNSET
     preferences: (
         Annotated[AskedPreferences, Meta(description="Only what the user asked for.")] | UnsetType
@@ -237,7 +129,7 @@ def start_run(rt: Runtime, request: StartRun) -> Success | DryRun:
         request,
         workspace=project,
         resolve=lambda: _preview(rt, request, project),
-        write=lambda _: begin_run(rt, request),
+        write=lambda found: _answer_start(rt, request, project, found, is_checked=True),
         wait=lambda: _wait(rt, request),
     )
 
@@ -257,20 +149,55 @@ def begin_run(
 ) -> Success:
     """Begin a run of a workflow of the library, or of the one that is given; then run its first actions."""
     project = project_of(rt, request.project)
+    found = _find_start(rt, request, project, given)
+    return _answer_start(rt, request, project, found, actions)
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """The workflow that a run is of, and where it came from."""
+
+    entry: CatalogEntry
+    pinned: Pinned
+
+
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A start, and what there is for it: the workflow, or the run that an earlier call began."""
+
+    asked: _Asked
+    session: Session
+    run_id: RunId
+    given: Given | Recorded
+
+
+def _find_start(rt: Runtime, request: StartRun, project: str, given: Given | None = None) -> _Found:
     asked = _asked(rt, request)
     session = _session(rt, request)
     run_id = run_id_for(session.history.session_id, asked.key)
-    recorded = _started(session, run_id)
+    # A replay answers even when the workflow's file is gone by now.
+    source = _started(session, run_id) or given or _find(rt, project, asked.workflow_id)
+    return _Found(asked=asked, session=session, run_id=run_id, given=source)
+
+
+def _answer_start(
+    rt: Runtime,
+    request: StartRun,
+    project: str,
+    found: _Found,
+    actions: int = MOST_ACTIONS,
+    *,
+    is_checked: bool = False,
+) -> Success:
+    """Begin the run, unless it is there; what a preview has checked must still be so."""
+    asked, session, recorded = found.asked, found.session, found.given
     warnings: tuple[ReplyWarning, ...] = ()
     rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
-    if recorded is None:  # a replay answers even when the workflow's file is gone by now
+    if isinstance(recorded, Given):
         seen = _seen(rt, asked, project)
         if request.request_id is UNSET:  # with one, a repeat meets its own run
             warnings = find_duplicate_start(
                 rt.log, rt.keys, session, asked.input_digest, place_of(project, seen)
             )
-        given = given or _find(rt, project, asked.workflow_id)
-        session, recorded = _begin(rt, session, run_id, asked, project, seen, given)
+        session, recorded = _begin(rt, found, recorded, project, seen, is_checked=is_checked)
         rt.places.keep(encode_project(project).directory, project)
         leave_tree(rt, session.history.session_id, recorded.to_node_id, project, "start")
     session = run_following_actions(rt, session, recorded, request.project, actions)
@@ -280,23 +207,22 @@ def begin_run(
         session,
         recorded,
         asked.input_digest,
-        warnings=(*warnings, *list_recorded_warnings(session.history.runs[run_id])),
+        warnings=(*warnings, *list_recorded_warnings(session.history.runs[found.run_id])),
         project=project,
         actions=actions,
     )
 
 
-def _preview(rt: Runtime, request: StartRun, project: str) -> Plan:
+def _preview(rt: Runtime, request: StartRun, project: str) -> Plan[_Found]:
     """What a start would make. Without a request id the names are only known afterwards."""
-    asked = _asked(rt, request)
-    session = _session(rt, request)
-    is_named = request.request_id is not UNSET
-    run_id = run_id_for(session.history.session_id, asked.key)
-    if is_named and _started(session, run_id) is not None:
+    found = _find_start(rt, request, project)
+    asked, session, run_id = found.asked, found.session, found.run_id
+    if isinstance(found.given, Recorded):
         changes: tuple[Change, ...] = (Change(action="none", resource="run", id=run_id),)
         version = session.history.runs[run_id].workflow_hash
     else:
-        pinned = _find(rt, project, asked.workflow_id).pinned
+        is_named = request.request_id is not UNSET
+        pinned = found.given.pinned
         _check_inputs(pinned, asked)
         version = pinned.workflow_hash
         session_id = session.history.session_id if is_named or request.session is not UNSET else "new"
@@ -312,14 +238,8 @@ def _preview(rt: Runtime, request: StartRun, project: str) -> Plan:
         targets=(asked.workflow_id,),
         versions={asked.workflow_id: version, "session": str(session.history.head)},
         blast_radius="One run is added to the store; nothing that exists is changed.",
+        found=found,
     )
-
-
-class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """The workflow that a run is of, and where it came from."""
-
-    entry: CatalogEntry
-    pinned: Pinned
 
 
 def _find(rt: Runtime, project: str, workflow_id: str) -> Given:
@@ -345,7 +265,7 @@ def _asked(rt: Runtime, request: StartRun) -> _Asked:
     context = {} if request.context is UNSET else request.context
     check_context(context)
     check_filled_in("", [], context)
-    goal = "" if request.goal is UNSET else request.goal.strip()
+    goal = check_goal_size("" if request.goal is UNSET else request.goal.strip())
     wanted = _preferences(request)
     sent: dict[str, Json] = {"workflowId": request.workflow_id, "goal": goal, "context": context}
     if request.preferences is not UNSET or request.preset is not UNSET:
@@ -364,7 +284,9 @@ def _asked(rt: Runtime, request: StartRun) -> _Asked:
 def _preferences(request: StartRun) -> PreferencesDelta:
     if request.preset is not UNSET:
         if request.preferences is not UNSET:
-            raise _preset_and_preferences()
+            problem = {"param": "preset", "problem": "sets both already", "expected": "the preset alone"}
+            message = "A preset sets autonomy and risk policy; give it alone, or the two without it."
+            raise Fault(VALIDATION_ERROR, message, details={"problems": [problem]})
         named = PRESETS[request.preset]
         return PreferencesDelta(autonomy=named.autonomy, risk_policy=named.risk_policy)
     if request.preferences is UNSET:
@@ -373,15 +295,6 @@ def _preferences(request: StartRun) -> PreferencesDelta:
     return PreferencesDelta(
         autonomy=None if asked.autonomy is UNSET else asked.autonomy,
         risk_policy=None if asked.risk_policy is UNSET else asked.risk_policy,
-    )
-
-
-def _preset_and_preferences() -> Fault:
-    problem = {"param": "preset", "problem": "sets both already", "expected": "the preset alone"}
-    return Fault(
-        VALIDATION_ERROR,
-        "A preset sets autonomy and risk policy; give it alone, or the two without it.",
-        details={"problems": [problem]},
     )
 
 
@@ -413,14 +326,14 @@ def _existing(rt: Runtime, asked: str) -> Session:
 
 def _begin(
     rt: Runtime,
-    session: Session,
-    run_id: RunId,
-    asked: _Asked,
+    found: _Found,
+    given: Given,
     project: str,
     seen: dict[ObservationKey, str],
-    given: Given,
+    *,
+    is_checked: bool,
 ) -> tuple[Session, Recorded]:
-    pinned = given.pinned
+    asked, session, run_id, pinned = found.asked, found.session, found.run_id, given.pinned
     _check_inputs(pinned, asked)
     settings = rt.settings.of(project)
     facts = msgspec.structs.replace(
@@ -434,6 +347,8 @@ def _begin(
     blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
+            if is_checked and current.history.head != found.session.history.head:
+                raise refusal("target_changed")
             session = current
             recorded = _started(session, run_id)
             if recorded is not None:
@@ -459,6 +374,7 @@ def _facts(
     pinned: Pinned,
     seen: dict[ObservationKey, str],
 ) -> StartFacts:
+    filled = fill_from_goal(pinned.workflow, asked.context, asked.goal)
     return StartFacts(
         session_id=session_id,
         run_id=run_id,
@@ -467,13 +383,15 @@ def _facts(
         source_kind=entry.source_kind,
         source_ref=entry.source_ref,
         input_digest=asked.input_digest,
-        context=asked.context,
+        context=asked.context | filled,
+        from_goal=tuple(filled),
         observations=seen,
         preferences=asked.preferences,
         defaults=_defaults(rt),
         source_digest=blob_ref(entry.content),
         is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
         tags=entry.tags[:MOST_TAGS],
+        agent=shorten(rt.client),
     )
 
 
@@ -493,10 +411,11 @@ def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
     Raises Fault VALIDATION_ERROR.
     """
     inputs = pinned.workflow.inputs
-    check_unsaved(pinned.workflow, asked.context)
-    problems = check_start_context(inputs, asked.context)
+    filled = fill_from_goal(pinned.workflow, asked.context, asked.goal)
+    meant = correct_names(pinned.workflow, asked.context) | filled
+    problems = find_refused_at_start(pinned.workflow, asked.context) + check_start_context(inputs, meant)
     if problems:
-        raise _misfit(asked, problems, correct_context(inputs, asked.context, {one.key for one in problems}))
+        raise _misfit(asked, problems, correct_context(inputs, meant, {one.key for one in problems}))
 
 
 def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
@@ -508,9 +427,12 @@ def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
     if begun_with.autonomy == "full_auto_never_stop":
         return
     names = name_missing_lists(facts)
-    problems = [InputProblem(key=name, problem="missing", expected="a list") for name in names]
+    problems = [
+        InputProblem(key=name, problem="missing", expected=describe_giver(facts.workflow, name) or "a list")
+        for name in names
+    ]
     if problems:
-        raise _misfit(asked, problems, asked.context | dict.fromkeys(names, TO_FILL_IN))
+        raise _misfit(asked, problems, nest_values(asked.context | dict.fromkeys(names, TO_FILL_IN)))
 
 
 def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) -> Fault:
@@ -550,7 +472,6 @@ OPERATION = Operation(
     ),
     tool_fields=("workflowId", "goal", "context", "preferences", "requestId", "session", "project"),
     errors=(
-        "VALIDATION_ERROR",
         "WORKFLOW_NOT_FOUND",
         "WORKFLOW_INVALID",
         "WORKFLOW_ID_RESERVED",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_VALIDATION, SESSION_NOT_FOUND
+from handrail.contract.catalogue import (
+    E_NOT_FOUND,
+    SESSION_NOT_FOUND,
+)
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
-from handrail.contract.outcome import Fault, Success
+from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.wording import quote
 from handrail.operations.removing import Swept, remove_session, sweep, wait_for_sessions
 from handrail.ports.store import SessionToRemove
@@ -18,6 +21,9 @@ from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DangerousInput, DryRun, Plan, preview_or_write
+
+_Found: TypeAlias = dict[str, SessionToRemove]
+"""What there is of the named sessions, by id."""
 
 
 class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
@@ -44,11 +50,11 @@ def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
     """
     ids = targets_of(request.ids, "ids")
 
-    def resolve() -> Plan:
+    def resolve() -> Plan[_Found]:
         return _plan(ids, _find(rt, ids))
 
-    def write(_: Plan) -> DeletedSessions:
-        return _delete(rt, ids, request.continue_on_error is True)
+    def write(found: _Found) -> DeletedSessions:
+        return _delete(rt, ids, found, request.continue_on_error is True)
 
     def wait() -> None:
         if request.continue_on_error is not True:
@@ -57,23 +63,31 @@ def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
     return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
 
 
-def _find(rt: Runtime, ids: tuple[str, ...]) -> dict[str, SessionToRemove]:
+def _find(rt: Runtime, ids: tuple[str, ...]) -> _Found:
     sound = [SessionId(one) for one in ids if is_session_id(one)]
     return {one.session_id: one for one in rt.keeper().sessions_to_remove(sound)}
 
 
-def _plan(ids: tuple[str, ...], found: dict[str, SessionToRemove]) -> Plan:
-    """What is there of these goes; where nothing is left of them, the preview says so of each."""
+def _plan(ids: tuple[str, ...], found: _Found) -> Plan[_Found]:
+    """What is there of these goes; where nothing is left of them, there is nothing to confirm."""
     changes = tuple(_change(one, found.get(one)) for one in ids)
     going = [change.id for change in changes if change.action == "delete"]
     size = sum(found[one].bytes for one in going)
+    unknown = Fault(
+        E_NOT_FOUND,
+        "None of these sessions is in this store.",
+        details={"resource": "session", "id": ", ".join(ids)[:200]},
+        next_call=NextCall(operation="session.list", params={}),
+    )
     return Plan(
         action="delete sessions",
         changes=changes,
         targets=ids,
-        versions={one: found[one].head_digest if one in found else "absent" for one in ids},
+        versions={one: found[one].version if one in found else "absent" for one in ids},
+        found=found,
         blast_radius=f"Whole histories: {len(going)} of {len(ids)} named sessions, {size} bytes. "
         "This cannot be undone.",
+        obstacle=None if going else unknown,
     )
 
 
@@ -85,9 +99,8 @@ def _change(session_id: str, found: SessionToRemove | None) -> Change:
     return Change(action="delete", resource="session", id=session_id, before=before)
 
 
-def _delete(rt: Runtime, ids: tuple[str, ...], continue_on_error: bool) -> DeletedSessions:
+def _delete(rt: Runtime, ids: tuple[str, ...], found: _Found, continue_on_error: bool) -> DeletedSessions:
     keeper = rt.keeper()
-    found = _find(rt, ids)
     freed: list[int] = []
 
     def act(session_id: str) -> None:
@@ -121,14 +134,5 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        E_VALIDATION.code,
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        "SESSION_LOCKED",
-        "KEYRING_INVALID",
-        "STORE_IO_ERROR",
-        "STORE_PERMISSION_DENIED",
-    ),
+    errors=("SESSION_LOCKED",),
 )

@@ -243,7 +243,6 @@ OPERATION = Operation(
         untrusted=("content",),
     ),
     errors=(
-        "VALIDATION_ERROR",
         "SESSION_NOT_FOUND",
         "SESSION_NOT_HEALTHY",
         "STORE_CORRUPT",

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_USAGE, INVARIANT_VIOLATION
+from handrail.contract.catalogue import E_USAGE, INVARIANT_VIOLATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
 from handrail.contract.ids import SessionId, node_tag, session_id_for_bundle
@@ -102,14 +102,13 @@ def import_session(rt: Runtime, request: ImportSession) -> DryRun | Success:
     request = msgspec.structs.replace(request, part=UNSET, offset=UNSET)
     file_digest = "sha256:" + hashlib.sha256(request.bundle.text.encode()).hexdigest()
 
-    def resolve() -> Plan:
+    def resolve() -> Plan[_Place]:
         place = _place(rt, bundle, is_new=request.as_new is True)
         return _plan(bundle, place, _facts(bundle, file_digest) | texts, file_digest)
 
-    def write(plan: Plan) -> ImportedSession:
-        target = SessionId(plan.targets[0])
-        is_imported = any(change.action == "create" for change in plan.changes)
-        if is_imported:
+    def write(place: _Place) -> ImportedSession:
+        target = place.session_id
+        if not place.is_there:
             _write(rt, bundle, target)
         return ImportedSession(
             session_id=target,
@@ -117,7 +116,7 @@ def import_session(rt: Runtime, request: ImportSession) -> DryRun | Success:
             source_session_id=bundle.session_id,
             event_count=len(bundle.records) + 1,
             run_count=len(bundle.history.runs),
-            is_imported=is_imported,
+            is_imported=not place.is_there,
             next_call=ToolCall(tool="resume_session", params={"query": target}),
         )
 
@@ -196,7 +195,7 @@ def _texts(bundle: ReadBundle, request: ImportSession) -> dict[str, Json]:
     return told | ({"next_offset": following} if following < len(texts) else {})
 
 
-def _plan(bundle: ReadBundle, place: _Place, facts: dict[str, Json], file_digest: str) -> Plan:
+def _plan(bundle: ReadBundle, place: _Place, facts: dict[str, Json], file_digest: str) -> Plan[_Place]:
     if place.is_there:
         seen = {name: facts[name] for name in ("steps", "steps_total", "next_offset") if name in facts}
         change = Change(action="none", resource="session", id=place.session_id, after=seen or None)
@@ -213,6 +212,7 @@ def _plan(bundle: ReadBundle, place: _Place, facts: dict[str, Json], file_digest
         targets=(place.session_id,),
         versions={"bundle": file_digest, **place.versions},
         blast_radius=told,
+        found=place,
     )
 
 
@@ -273,7 +273,6 @@ OPERATION = Operation(
     perform=import_session,
     shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
     errors=(
-        "VALIDATION_ERROR",
         "BUNDLE_INVALID_FORMAT",
         "BUNDLE_TOO_LARGE",
         "BUNDLE_UNSUPPORTED_VERSION",
@@ -283,8 +282,5 @@ OPERATION = Operation(
         "BUNDLE_EVENT_ORDER_INVALID",
         "BUNDLE_MANIFEST_ORDER_INVALID",
         "SESSION_LOCKED",
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        "KEYRING_INVALID",
     ),
 )

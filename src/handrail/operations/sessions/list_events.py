@@ -12,9 +12,9 @@ from handrail.contract.catalogue import E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Json, Success
-from handrail.engine.events import EVENT_KINDS
+from handrail.engine.events import EVENT_KINDS, count_known
 from handrail.operations.finding import find_records
-from handrail.ports.log import Loaded
+from handrail.ports.log import Health, Loaded
 from handrail.projections.timeline import EventRow, event_rows
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.paging import MOST_ITEMS, page_of
@@ -105,11 +105,16 @@ def stream_events(rt: Runtime, request: ListEvents) -> Iterator[StreamItem | Suc
 
 
 def _about(session_id: SessionId, loaded: Loaded, event_count: int) -> dict[str, Json]:
+    known = count_known(record.body for record in loaded.records)
+    health, readable = loaded.health, event_count
+    if known < len(loaded.records):
+        readable -= len(loaded.records) - known
+        health = Health(state="unknown_version", reason="unsupported_version")
     told = EventList(
         session_id=session_id,
         event_count=event_count,
-        health=loaded.health.state,
-        banner=describe_damage(session_id, loaded.health, event_count),
+        health=health.state,
+        banner=describe_damage(session_id, health, readable),
     )
     held: dict[str, Json] = msgspec.to_builtins(told)
     return held
@@ -135,11 +140,5 @@ OPERATION = Operation(
         untrusted=("data",),
     ),
     default_sort="eventIndex, eventId",
-    errors=(
-        "VALIDATION_ERROR",
-        "SESSION_NOT_FOUND",
-        "INVALID_TOKEN",
-        "TOKEN_EXPIRED",
-        "TOKEN_SCOPE_MISMATCH",
-    ),
+    errors=("SESSION_NOT_FOUND",),
 )

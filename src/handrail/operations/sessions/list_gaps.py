@@ -21,7 +21,7 @@ from handrail.operations.stored_sessions import (
 )
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
-from handrail.projections.overview import session_project
+from handrail.projections.overview import session_project, session_title
 from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
@@ -120,10 +120,10 @@ def _order(one: tuple[str, GapItem]) -> tuple[str, ...]:
 
 def _find(
     rt: Runtime, request: ListGaps, *, with_index: bool
-) -> tuple[list[tuple[str, GapItem]], list[SessionId]]:
+) -> tuple[list[tuple[str, GapItem]], dict[SessionId, str]]:
     """Every gap but those that the filters leave out, with the place of its session in the order.
 
-    And the sessions that are damaged.
+    And the sessions that cannot be read whole, with their health.
     """
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         asked = [stamp for stamp in sessions.stamps if request.session in (UNSET, stamp.session_id)]
@@ -134,7 +134,7 @@ def _find(
             for item in _items(session)
             if request.severity in (UNSET, item.severity) and request.workflow in (UNSET, item.workflow_id)
         ]
-    return found, [session_id for session_id, state in health.items() if state not in _NOT_DAMAGED]
+    return found, {session_id: state for session_id, state in health.items() if state not in _NOT_DAMAGED}
 
 
 def _with_gaps(
@@ -198,7 +198,7 @@ def _item(
         step_id=completed_step(history, node),
         workflow_id=history.runs[node.run_id].workflow_id,
         project=project,
-        goal=history.observations.get("goal", ""),
+        goal=session_title(history),
         health=session.health.state,
         at=node.at,
     )
@@ -219,5 +219,4 @@ OPERATION = Operation(
         untrusted=("summary", "settled_by", "project", "goal"),
     ),
     default_sort="state (open first), severity (critical first), last activity of the session, id",
-    errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),
 )

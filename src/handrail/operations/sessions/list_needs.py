@@ -10,7 +10,8 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer
-from handrail.operations.stored_sessions import open_stored_sessions
+from handrail.engine.events import is_newer
+from handrail.operations.stored_sessions import FindSilence, find_silence, open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.needs import reply_to_need
 from handrail.projections.overview import Need, SessionFacts
@@ -21,7 +22,8 @@ from handrail.runtime.sessions import list_repair_commands
 MOST_SESSIONS = 2_000
 """The latest ones are looked at."""
 MOST_SHOWN = 100
-_ORDER = ("person", "blocked", "damaged", "gap")
+_ORDER = ("person", "blocked", "damaged", "newer", "gap")
+_NO_WORKFLOW = "Its workflow is damaged or gone from the store, so what it waits for is not known."
 
 
 class ListNeeds(Input, frozen=True, kw_only=True):
@@ -34,18 +36,32 @@ class NeedRow(Answer, frozen=True, kw_only=True):
     """One thing that waits for a person."""
 
     kind: str
-    """`person`: a step asks for one; `blocked`; `gap`: a critical one is open; `damaged`."""
+    """`person`: a step asks for one; `blocked`; `gap`: a critical one is open; `damaged`; `newer`: a
+    newer version wrote it."""
     session_id: str
     run_id: str
     node_id: str
     goal: str
+    project: str
+    branch: str
     workflow_id: str
+    workflow_name: str
+    agent: str
+    """What the client that began the run calls itself; empty: a command line."""
+    since: str
+    """When the run came there."""
+    silence: str
+    """`stalled` after the setting idleMinutes without a change."""
     title: str
     """Of the step."""
     why: str
     fix: str
     gap_id: str
     count: int
+    asked: str
+    """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`; else empty."""
+    is_answered: bool
+    """A person answered, and the agent has not taken it up yet."""
     reply: str
     """What to paste into the chat of the agent."""
     command: str
@@ -72,12 +88,17 @@ def list_needs(rt: Runtime, request: ListNeeds) -> Needs:
 
 def _list(rt: Runtime, request: ListNeeds, *, with_index: bool) -> Needs:
     found: list[NeedRow] = []
+    silence = find_silence(rt)
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         looked_at = sessions.stamps[:MOST_SESSIONS]
         for stamp in looked_at:
-            found += _rows(stamp.session_id, sessions.facts(stamp.session_id))
+            facts = sessions.facts(stamp.session_id)
+            if sessions.has_lost_workflow(stamp.session_id):
+                found.append(_damaged(stamp.session_id, facts, _NO_WORKFLOW))
+            else:
+                found += _rows(stamp.session_id, facts, silence)
         count = len(sessions.stamps)
-    found.sort(key=lambda row: _ORDER.index(row.kind))
+    found.sort(key=lambda row: (_ORDER.index(row.kind), row.since))
     limit = MOST_SHOWN if request.limit is UNSET else request.limit
     return Needs(
         needs=found[:limit],
@@ -87,24 +108,29 @@ def _list(rt: Runtime, request: ListNeeds, *, with_index: bool) -> Needs:
     )
 
 
-def _rows(session_id: SessionId, facts: SessionFacts) -> Iterator[NeedRow]:
+def _rows(session_id: SessionId, facts: SessionFacts, silence: FindSilence) -> Iterator[NeedRow]:
     if facts.health != "healthy":
-        yield _damaged(session_id, facts)
+        yield _damaged(session_id, facts, _describe(facts))
         return
     for need in facts.needs:
-        is_asked = need.kind == "person"
+        is_asked = need.kind == "person" and not need.is_answered
         yield _row(
             session_id,
             facts,
             need,
             reply=reply_to_need(session_id, need),
             command=f"handrail run confirm --session {session_id}" if is_asked else "",
+            silence=silence(facts),
         )
 
 
-def _damaged(session_id: SessionId, facts: SessionFacts) -> NeedRow:
+def _damaged(session_id: SessionId, facts: SessionFacts, told: str) -> NeedRow:
+    if is_newer(facts.health):
+        why = "This session was written by a newer version of Handrail, which can read and continue it."
+        need = Need(kind="newer", why=why, run_id=facts.run_id)
+        return _row(session_id, facts, need, reply="", command="handrail update")
     look, _ = list_repair_commands(session_id)
-    need = Need(kind="damaged", why=_describe(facts), run_id=facts.run_id)
+    need = Need(kind="damaged", why=told, run_id=facts.run_id)
     return _row(session_id, facts, need, reply="", command=look)
 
 
@@ -115,19 +141,29 @@ def _describe(facts: SessionFacts) -> str:
     return f"Its first {proven} events are proven, nothing after them. It can be read, not continued."
 
 
-def _row(session_id: SessionId, facts: SessionFacts, need: Need, *, reply: str, command: str) -> NeedRow:
+def _row(
+    session_id: SessionId, facts: SessionFacts, need: Need, *, reply: str, command: str, silence: str = ""
+) -> NeedRow:
     return NeedRow(
         kind=need.kind,
         session_id=session_id,
         run_id=need.run_id,
         node_id=need.node_id,
         goal=facts.goal,
+        project=facts.project,
+        branch=facts.branches[-1] if facts.branches else "",
         workflow_id=facts.workflow_id,
+        workflow_name=facts.workflow_name,
+        agent=facts.agent,
+        since=need.since or facts.last_activity,
+        silence=silence,
         title=need.title,
         why=need.why,
         fix=need.fix,
         gap_id=need.gap_id,
         count=need.count,
+        asked=need.asked,
+        is_answered=need.is_answered,
         reply=reply,
         command=command,
         last_activity=facts.last_activity,
@@ -149,7 +185,9 @@ OPERATION = Operation(
         },
         select="top",
         windows=("needs",),
-        untrusted=("needs.goal", "needs.title", "needs.why", "needs.fix", "needs.reply"),
+        untrusted=(
+            *("needs.goal", "needs.title", "needs.why", "needs.fix", "needs.reply"),
+            *("needs.project", "needs.branch", "needs.workflow_name", "needs.agent"),
+        ),
     ),
-    errors=("VALIDATION_ERROR",),
 )

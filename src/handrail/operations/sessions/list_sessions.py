@@ -9,8 +9,16 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Success
-from handrail.operations.stored_sessions import Sessions, open_stored_sessions
+from handrail.operations.sessions.search_sessions import Texts
+from handrail.operations.stored_sessions import (
+    FindSilence,
+    Sessions,
+    describe_unsound,
+    find_silence,
+    open_stored_sessions,
+)
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts
@@ -55,6 +63,20 @@ class ListSessions(Input, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    project_name: (
+        Annotated[str, Meta(description="Only this project, by its name.", max_length=256)] | UnsetType
+    ) = UNSET
+    branch: (
+        Annotated[str, Meta(description="Only sessions last seen on this git branch.", max_length=256)]
+        | UnsetType
+    ) = UNSET
+    silence: (
+        Annotated[
+            Literal["idle", "stalled"],
+            Meta(description="Only runs without a change for long: idle, or stalled while they wait."),
+        ]
+        | UnsetType
+    ) = UNSET
     since: (
         Annotated[str, Meta(description=f"Last activity at or after {_TIMES}.", max_length=40)] | UnsetType
     ) = UNSET
@@ -65,12 +87,13 @@ class ListSessions(Input, frozen=True, kw_only=True):
         Annotated[
             str,
             Meta(
-                description="Only where id, goal, project, workflow or its tags have all these words.",
+                description="Only where goal, project, workflow, notes or an artifact have all these words.",
                 max_length=256,
             ),
         ]
         | UnsetType
     ) = UNSET
+    needs: Annotated[bool, Meta(description="Only those that wait for a person.")] | UnsetType = UNSET
     limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
     cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
 
@@ -89,6 +112,19 @@ class SessionRow(Answer, frozen=True, kw_only=True):
     run_id: str = ""
     run_count: int = 0
     pending_step: str | None = None
+    pending_title: str = ""
+    workflow_name: str = ""
+    done: int = 0
+    at_least: int = 0
+    """Steps of the run, those that surely follow among them."""
+    since: str = ""
+    """When the run came to where it stands."""
+    agent: str = ""
+    """What the client that began it calls itself; empty: a command line."""
+    silence: str = ""
+    """`idle` or `stalled` after the setting idleMinutes without a change."""
+    needs_person: bool = False
+    """Whether something waits for a person."""
     branch: str = ""
     """The git branch that it was last seen on."""
     last_activity: str = ""
@@ -113,35 +149,64 @@ def list_sessions(rt: Runtime, request: ListSessions) -> Success:
 
 
 def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
-    filters = (request.status, request.workflow, request.since, request.until, request.query)
+    filters = (
+        *(request.status, request.workflow, request.project_name, request.branch, request.silence),
+        *(request.since, request.until, request.query, request.needs),
+    )
+    silence = find_silence(rt)
     is_filtered = any(given is not UNSET for given in filters)
     with open_stored_sessions(rt, with_index=with_index) as sessions:
-        chosen: Iterable[SessionStamp] = _matching(sessions, request) if is_filtered else sessions.stamps
-        page = page_of(rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp))
-    return Success(data={"scope": "all sessions of this store"}, page=page)
+        chosen: Iterable[SessionStamp] = (
+            _matching(rt, sessions, request, silence) if is_filtered else sessions.stamps
+        )
+        page = page_of(
+            rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence)
+        )
+        lost = {
+            SessionId(session_id): "healthy"
+            for _, session_id in page.sort_keys
+            if sessions.has_lost_workflow(SessionId(session_id))
+        }
+    scope = "all sessions of this store" + describe_unsound(lost, "shown without a workflow")
+    return Success(data={"scope": scope}, page=page)
 
 
-def _matching(sessions: Sessions, request: ListSessions) -> Iterator[SessionStamp]:
+def _matching(
+    rt: Runtime, sessions: Sessions, request: ListSessions, silence: FindSilence
+) -> Iterator[SessionStamp]:
+    query = "" if request.query is UNSET else request.query
+    texts = Texts(rt, sessions, query)
     for stamp in sessions.stamps:
-        if _is_wanted(stamp, sessions.facts(stamp.session_id), request):
+        facts = sessions.facts(stamp.session_id)
+        is_silent = request.silence is UNSET or silence(facts) == request.silence
+        is_lost = request.needs is True and sessions.has_lost_workflow(stamp.session_id)
+        is_wanted = is_silent and _is_wanted(facts, request, is_lost=is_lost)
+        if is_wanted and (_is_about(stamp, facts, query) or texts.has_all(stamp)):
             yield stamp
 
 
-def _is_wanted(stamp: SessionStamp, facts: SessionFacts, request: ListSessions) -> bool:
+def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> bool:
     """A session whose time nobody can read passes the filters of time: it is never dropped for that."""
+    if request.needs is True and not (facts.needs or facts.health != "healthy" or is_lost):
+        return False
     if request.status is not UNSET and facts.status != request.status:
         return False
     if request.workflow is not UNSET and facts.workflow_id != request.workflow:
         return False
+    if request.project_name is not UNSET and facts.project != request.project_name:
+        return False
+    if request.branch is not UNSET and _branch(facts) != request.branch:
+        return False
     at = facts.last_activity
     if at and request.since is not UNSET and _comparable(at) < _comparable(request.since):
         return False
-    if at and request.until is not UNSET and _comparable(at) >= _comparable(request.until):
-        return False
-    words = "" if request.query is UNSET else request.query.casefold()
+    return not (at and request.until is not UNSET and _comparable(at) >= _comparable(request.until))
+
+
+def _is_about(stamp: SessionStamp, facts: SessionFacts, query: str) -> bool:
     parts = (stamp.session_id, facts.goal, facts.project, facts.workflow_id, *facts.tags)
     text = " ".join(parts).casefold()
-    return all(word in text for word in words.split())
+    return all(word in text for word in query.casefold().split())
 
 
 def _comparable(time: str) -> str:
@@ -164,7 +229,11 @@ def _sort_key(stamp: SessionStamp) -> tuple[str, ...]:
     return (f"{_FAR - stamp.order:025d}", stamp.session_id)
 
 
-def _row(sessions: Sessions, stamp: SessionStamp) -> SessionRow:
+def _branch(facts: SessionFacts) -> str:
+    return facts.branches[-1] if facts.branches else ""
+
+
+def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> SessionRow:
     facts = sessions.facts(stamp.session_id)
     return SessionRow(
         id=stamp.session_id,
@@ -177,7 +246,15 @@ def _row(sessions: Sessions, stamp: SessionStamp) -> SessionRow:
         run_id=facts.run_id,
         run_count=facts.run_count,
         pending_step=facts.pending_step,
-        branch=facts.branches[-1] if facts.branches else "",
+        pending_title=facts.pending_title,
+        workflow_name=facts.workflow_name,
+        done=facts.done,
+        at_least=facts.at_least,
+        since=facts.since,
+        agent=facts.agent,
+        silence=silence(facts),
+        needs_person=bool(facts.needs),
+        branch=_branch(facts),
         last_activity=facts.last_activity,
         imported_from=facts.imported_from,
         open_gaps=facts.open_gap_count,
@@ -199,9 +276,8 @@ OPERATION = Operation(
         levels={"minimal": ("id", "status", "health"), "standard": None, "full": None},
         id_field="id",
         select="items",
-        untrusted=("goal", "project", "branch"),
+        untrusted=("goal", "project", "branch", "pending_title", "workflow_name", "agent"),
     ),
     value_rules={"since": _TIME_RULE, "until": _TIME_RULE},
     default_sort="last activity (newest first), id",
-    errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),
 )

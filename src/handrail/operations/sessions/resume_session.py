@@ -18,7 +18,9 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Payload, Success
 from handrail.contract.wording import format_count
-from handrail.engine.facts import Place, is_same_place, place_of, run_place
+from handrail.engine.ask import describe_answer
+from handrail.engine.events import is_newer
+from handrail.engine.facts import Place, is_same_place, place_of, run_place, title_of_goal
 from handrail.engine.history import Confirmation, confirmation_of
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.finding import find_session
@@ -90,7 +92,7 @@ class Candidate(Payload, frozen=True, kw_only=True):
     person_said: str = ""
     """What a person last answered about the pending step: `confirmed` or `declined`."""
     evidence: dict[str, int] | None = None
-    """How many places of its reports are verified, unverified, contradicted, stale; None: none yet."""
+    """Its claims by what they are worth; None: none yet."""
     warnings: list[ReplyWarning] = []
     """Of its workflow's file, where that no longer means what it meant at the start."""
     next_call: ToolCall
@@ -159,7 +161,11 @@ def _in_progress(rt: Runtime, project: str, here: Place, *, with_index: bool) ->
         ]
         return WorkHere(
             candidates=tuple(_candidates(rt, list_latest(mine, here), project, with_index=with_index)),
-            damaged=tuple(name for name in looked.unsound if _is_of(rt, name, here))[:MOST_FOUND],
+            damaged=tuple(
+                name
+                for name, health in looked.unsound.items()
+                if not is_newer(health) and _is_of(rt, name, here)
+            )[:MOST_FOUND],
         )
 
 
@@ -197,7 +203,8 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
     is_whole: bool
     """No session was left unread."""
-    unsound: tuple[SessionId, ...]
+    unsound: dict[SessionId, str]
+    """Sessions that cannot go on, with their health."""
 
     def all_of_them(self) -> Iterator[Subject]:
         for stamp, _ in self.chosen:
@@ -229,13 +236,13 @@ def _open_search(rt: Runtime, wanted: ResumeQuery, *, with_index: bool) -> Itera
 def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
     most = MOST_SESSIONS if wanted.is_asked else LATEST_SESSIONS
     chosen: list[tuple[SessionStamp, SessionFacts]] = []
-    unsound: list[SessionId] = []
+    unsound: dict[SessionId, str] = {}
     events = read = closed = 0
     for stamp in sessions.stamps[:most]:
         read += 1
         facts = sessions.facts(stamp.session_id)
         if not sessions.is_resumable(stamp.session_id):
-            unsound += [stamp.session_id] if facts.health != "missing" else []
+            unsound |= {stamp.session_id: facts.health} if facts.health != "missing" else {}
             continue
         chosen.append((stamp, facts))
         closed += sum(wanted.query not in (stamp.session_id, run_id) for run_id in facts.closed_run_ids)
@@ -253,7 +260,7 @@ def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
         chosen=tuple(chosen),
         scope=scope,
         is_whole=read == len(sessions.stamps),
-        unsound=tuple(unsound),
+        unsound=unsound,
     )
 
 
@@ -297,13 +304,13 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         run_id=subject.run_id or "",
         project=subject.place.name,
         is_here=found.is_here,
-        goal=subject.goal,
+        goal=title_of_goal(subject.goal),
         workflow_id=subject.workflow_id,
         status=subject.status,
         pending_title=title,
         why_matched=list(found.why),
         imported_from=imported_from(history),
-        person_said="" if said is None else said.fact.answer,
+        person_said="" if said is None else describe_answer(said.fact),
         snippet=found.snippet,
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),
@@ -323,7 +330,7 @@ OPERATION = Operation(
         levels={"minimal": ("sessionId", "status", "isHere", "nextCall"), "standard": None, "full": None},
         id_field="sessionId",
         select="items",
-        untrusted=("project", "goal", "snippet", "pendingTitle"),
+        untrusted=("project", "goal", "snippet", "pendingTitle", "personSaid"),
     ),
     default_sort=(
         "this project first, unfinished first, match, last activity (newest first), id; at most 5, no paging"
@@ -334,5 +341,4 @@ OPERATION = Operation(
         "to go on. Changes nothing."
     ),
     tool_fields=("query", "project"),
-    errors=("VALIDATION_ERROR",),
 )

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault
+from handrail.engine.facts import told_at
 from handrail.engine.history import History, Node, attached_to
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
@@ -20,6 +21,7 @@ from handrail.operations.stored_sessions import (
 )
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
+from handrail.projections.overview import session_title
 from handrail.projections.plain_words import artifact_lines
 from handrail.projections.resume_candidates import words_of
 from handrail.projections.run_graph import completed_step
@@ -85,7 +87,7 @@ def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Hits:
     words = words_of(request.query)
     limit = MOST_HITS if request.limit is UNSET else request.limit
     found: list[HitRow] = []
-    unsound: list[SessionId] = []
+    unsound: dict[SessionId, str] = {}
     looked_at = 0
     with open_stored_sessions(rt, with_index=with_index) as sessions:
         candidates = _candidates(sessions, words) if words else []
@@ -94,12 +96,12 @@ def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Hits:
             looked_at += 1
             try:
                 session = read_session(rt.log, stamp.session_id)
-            except Fault:  # it hides no other
-                unsound.append(stamp.session_id)
+            except Fault as fault:  # it hides no other
+                unsound[stamp.session_id] = fault.kind.code
                 continue
             if session is None:
                 continue
-            unsound += [] if session.is_sound else [stamp.session_id]
+            unsound |= {} if session.is_sound else {stamp.session_id: session.health.state}
             found += _hits(session, words)
             if len(found) > limit:
                 break
@@ -113,6 +115,26 @@ def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Hits:
         looked_at=looked_at,
         session_count=count,
     )
+
+
+class Texts:
+    """Whether notes or an artifact of a session have all the words; the latest that may are read."""
+
+    def __init__(self, rt: Runtime, sessions: Sessions, query: str) -> None:
+        self._rt = rt
+        self._words = words_of(query)
+        found = _candidates(sessions, self._words)[:MOST_READ] if self._words else []
+        self._candidates = {stamp.session_id for stamp in found}
+
+    def has_all(self, stamp: SessionStamp) -> bool:
+        if stamp.session_id not in self._candidates:
+            return False
+        self._rt.interruptions.end_here()
+        try:
+            session = read_session(self._rt.log, stamp.session_id)
+        except Fault:
+            return False
+        return session is not None and bool(_hits(session, self._words))
 
 
 def _candidates(sessions: Sessions, words: frozenset[str]) -> list[SessionStamp]:
@@ -133,7 +155,7 @@ def _hits(session: Session, words: frozenset[str]) -> list[HitRow]:
                     node_id="" if node is None else node.node_id,
                     step_id="" if node is None else completed_step(history, node),
                     what=what,
-                    goal=history.observations.get("goal", ""),
+                    goal=session_title(history),
                     health=session.health.state,
                     snippet=_snippet(shown, words),
                     at=at,
@@ -147,8 +169,9 @@ def _hits(session: Session, words: frozenset[str]) -> list[HitRow]:
 def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str, str]]:
     """Where a text lies, what it is, what is searched, what is shown of it, and when it came."""
     for node in reversed(tuple(history.nodes.values())):
-        if node.node_id in history.notes:
-            text = history.notes[node.node_id].text
+        told = told_at(history, node.node_id)
+        if told is not None:
+            text = told.text
             yield node, "notes", text, text, node.at
         for held in attached_to(history, node.node_id).artifacts:
             body = held.artifact.body
@@ -183,5 +206,4 @@ OPERATION = Operation(
         windows=("hits",),
         untrusted=("hits.goal", "hits.snippet", "hits.what"),
     ),
-    errors=("VALIDATION_ERROR",),
 )

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
-    E_CONFIG,
-    E_CONFIRMATION_REQUIRED,
-    E_CONFLICT,
-    E_IO,
     E_VALIDATION,
     INVARIANT_VIOLATION,
 )
@@ -31,6 +27,7 @@ from handrail.operations.sessions.show_preferences import (
     preferences_in_force,
     session_preferences,
 )
+from handrail.ports.workspace import Settings
 from handrail.projections.run_graph import run_graphs
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
@@ -44,6 +41,7 @@ from handrail.runtime.sessions import (
 )
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
+_T = TypeVar("_T")
 _GLOBAL = "global"
 
 
@@ -101,14 +99,14 @@ def _both_given() -> Fault:
 
 
 def _set_globally(rt: Runtime, request: SetPreferences, wanted: PreferencesDelta) -> DryRun | Success:
-    shown = rt.settings.of()
-
-    def resolve() -> Plan:
+    def resolve() -> Plan[Settings]:
+        shown = rt.settings.of()
         held = global_preferences(shown)
         before = Preferences(autonomy=held.autonomy, risk_policy=held.risk_policy)
-        return _plan(_GLOBAL, before, wanted, f"{held.source}:{before.autonomy}:{before.risk_policy}")
+        version = f"{held.source}:{before.autonomy}:{before.risk_policy}"
+        return _plan(_GLOBAL, before, wanted, version, shown)
 
-    def write(_: Plan) -> ShownPreferences:
+    def write(shown: Settings) -> ShownPreferences:
         if not rt.settings.set_preferences(wanted.autonomy, wanted.risk_policy, shown):
             raise refusal("target_changed")
         rt.commits.note(NextCall(operation="preferences.show"))
@@ -123,13 +121,14 @@ def _set_in_session(
     session = find_session(rt, named)
     require_healthy(session)  # a preview of what the confirmed call would refuse helps nobody
 
-    def resolve() -> Plan:
+    def resolve() -> Plan[str]:
         history = session.history
-        plan = _plan(history.session_id, preferences_in_force(history), wanted, _version(history))
+        version = _version(history)
+        plan = _plan(history.session_id, preferences_in_force(history), wanted, version, version)
         return plan if _is_in_force(history, wanted) else _mark_as_update(plan)
 
-    def write(plan: Plan) -> ShownPreferences:
-        return session_preferences(_record(rt, session, wanted, plan).history)
+    def write(version: str) -> ShownPreferences:
+        return session_preferences(_record(rt, session, wanted, version).history)
 
     def wait() -> None:
         wait_for_writer(rt, session.history.session_id)
@@ -148,7 +147,7 @@ def _is_in_force(history: History, wanted: PreferencesDelta) -> bool:
     return all(preferences_after(history, tip) == after for tip in tips)
 
 
-def _mark_as_update(plan: Plan) -> Plan:
+def _mark_as_update(plan: Plan[str]) -> Plan[str]:
     (change,) = plan.changes
     return msgspec.structs.replace(plan, changes=(msgspec.structs.replace(change, action="update"),))
 
@@ -160,7 +159,7 @@ def _version(history: History) -> str:
     return f"{index}:{held.autonomy}:{held.risk_policy}"
 
 
-def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: str) -> Plan:
+def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: str, found: _T) -> Plan[_T]:
     after = apply_delta(before, wanted)
     in_session = (
         "the session from the next call on that continues, retries or saves where its work stands (an older "
@@ -180,6 +179,7 @@ def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: st
         targets=(place,),
         versions={place: version},
         blast_radius=f"How agents act in {scope}; nothing that was done is changed.",
+        found=found,
     )
 
 
@@ -187,14 +187,14 @@ def _to_row(preferences: Preferences) -> dict[str, Any]:
     return msgspec.structs.asdict(preferences)
 
 
-def _record(rt: Runtime, session: Session, wanted: PreferencesDelta, plan: Plan) -> Session:
+def _record(rt: Runtime, session: Session, wanted: PreferencesDelta, version: str) -> Session:
     """The change as an event of the session: a later node takes it over.
 
     Raises Fault E_CONFLICT when somebody else set them meanwhile.
     """
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
-            if _version(current.history) != plan.versions[current.history.session_id]:
+            if _version(current.history) != version:
                 raise refusal("target_changed")
             committed = commit(rt, witness, current, partial(_events, current.history, wanted))
         if committed is not None:
@@ -229,17 +229,5 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("autonomy", "risk_policy"), "standard": None, "full": None}, select="top"
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        E_VALIDATION.code,
-        "SESSION_NOT_FOUND",
-        "SESSION_LOCKED",
-        "SESSION_NOT_HEALTHY",
-        "STORE_UNSUPPORTED_VERSION",
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        E_CONFIG.code,
-        E_IO.code,
-        "KEYRING_INVALID",
-    ),
+    errors=("SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_UNSUPPORTED_VERSION"),
 )

@@ -314,15 +314,10 @@ OPERATION = Operation(
     ),
     default_sort="version, entryId",
     errors=(
-        "VALIDATION_ERROR",
         "RUN_NOT_FOUND",
         "LEDGER_VERSION_AHEAD",
         "SESSION_NOT_HEALTHY",
         "STORE_CORRUPT",
-        "BUDGET_EXCEEDED",
         "WORK_LIMIT_EXCEEDED",
-        "INVALID_TOKEN",
-        "TOKEN_EXPIRED",
-        "TOKEN_SCOPE_MISMATCH",
     ),
 )

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
 from handrail.contract.outcome import Answer, Success
@@ -195,5 +194,5 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("autonomy", "risk_policy"), "standard": None, "full": None}, select="top"
     ),
-    errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION", E_CONFIG.code),
+    errors=("SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION"),
 )

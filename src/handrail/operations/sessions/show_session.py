@@ -16,7 +16,7 @@ from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
 from handrail.engine.events import DivergenceRecorded, GapRecorded
-from handrail.engine.facts import preferences_at
+from handrail.engine.facts import preferences_at, told_at
 from handrail.engine.history import (
     Confirmation,
     History,
@@ -28,21 +28,21 @@ from handrail.engine.history import (
     not_run_at,
     way_to,
 )
-from handrail.engine.navigate import (
-    ExitedLoop,
-    PassedBy,
-    Running,
-    leaves_of,
-)
+from handrail.engine.navigate import ExitedLoop, PassedBy, Running, leaves_of
+from handrail.engine.reasons import shorten_message
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.evidence import (
     EvidenceSum,
     PlacedClaim,
     caveat_of,
+    door_of,
+    files_of,
     is_from_elsewhere,
+    level_of,
     list_claims,
     sum_evidence,
+    text_of,
 )
 from handrail.projections.overview import (
     Graphs,
@@ -51,6 +51,7 @@ from handrail.projections.overview import (
     pending_step,
     session_project,
     session_status,
+    session_title,
 )
 from handrail.projections.run_graph import (
     CurrentArtifact,
@@ -73,6 +74,8 @@ from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Leaf
 
 LIST_BYTES = 6_144
+CLAIM_BYTES = 200
+"""Of what a report says at the place of a claim."""
 """Of each list of a summary, as it is encoded: the newest that fit. What is left out is counted."""
 RUNS_BYTES = 49_152
 """Of all runs together; the latest is always shown."""
@@ -140,16 +143,23 @@ class ArtifactRow(Answer, frozen=True, kw_only=True):
 class ClaimRow(Answer, frozen=True, kw_only=True):
     """A place of a report, who saw that it is so, and what came of looking."""
 
-    step_id: str
-    contract_ref: str
-    pointer: str
-    check: str
+    text: str
+    """What the report says there, cut."""
     level: str
+    """How it is known: ran, seen, confirmed, exists, claimed. Only the first three are proof."""
     verdict: str
     fact: str
+    door: str
+    """Who says so: handrail, companion, hook or agent; for a person account, console, terminal or client."""
+    on: str
+    """The commit, or the tree where the files are not those of one; empty: not known."""
+    step_id: str
+    contract_ref: str
+    check: str
     is_imported: bool
     """Another store recorded it: it was not seen here."""
     refs: list[str]
+    pointer: str
 
 
 class ConfirmationRow(Answer, frozen=True, kw_only=True):
@@ -173,6 +183,8 @@ class SkippedRow(Answer, frozen=True, kw_only=True):
     """Of the part itself; empty for a loop that had no round."""
     reason: str
     """The words of `loops`: `condition_false` for a part whose own condition did not hold."""
+    not_needed: bool
+    """What somebody gave made it superfluous; otherwise a value was missing or only assumed."""
 
 
 class LoopRow(Answer, frozen=True, kw_only=True):
@@ -220,7 +232,7 @@ class RunRow(Answer, frozen=True, kw_only=True):
     gaps: list[GapRow]
     artifacts: list[ArtifactRow]
     evidence: dict[str, int]
-    """How many places of its reports are verified, unverified, contradicted and stale."""
+    """Its claims by what they are worth: ran, seen, confirmed, exists, claimed, contradicted, stale."""
     evidence_caveat: str
     """What is true of every level and count here: who recorded it, where that was another store."""
     claims: list[ClaimRow]
@@ -313,7 +325,7 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
         session_id=history.session_id,
         status="unreadable" if is_lost else session_status(history, graphs),
         health=health_row(session),
-        goal=history.observations.get("goal", ""),
+        goal=session_title(history),
         project=session_project(history, graphs),
         branch=history.observations.get("git_branch", ""),
         event_count=history.head,
@@ -371,7 +383,8 @@ def _note_row(held: SessionNotes) -> NoteRow:
 
 
 def _step_note_row(history: History, node: Node) -> StepNoteRow:
-    notes = history.notes[node.node_id]
+    notes = told_at(history, node.node_id)
+    assert notes is not None, "only nodes with notes are listed"
     return StepNoteRow(
         id=node.node_id,
         step_id=completed_step(history, node),
@@ -389,17 +402,18 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
     run = overview_of(history, drawn)
     workflow = load_pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
     tip = run.graph.preferred_tip
-    noted = [node for node in way_to(history, tip) if node.node_id in history.notes]
+    noted = [node for node in way_to(history, tip) if told_at(history, node.node_id) is not None]
     gaps = take_newest_rows(gaps_at(history, tip), partial(_gap_row, _open_ids(history, tip)), LIST_BYTES)
     artifacts = take_newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
     evidence = sum_evidence(history, tip) or EvidenceSum()
     claims = take_newest_rows(list_claims(history, tip), partial(_claim_row, history), LIST_BYTES)
-    said = [held for held in history.confirmations.values() if _run_of(history, held) == run.run_id]
+    answers = (held for told in history.confirmations.values() for held in told)
+    said = [held for held in answers if _run_of(history, held) == run.run_id]
     said.sort(key=lambda held: held.index)
     confirmations = take_newest_rows(said, partial(_confirmation_row, history), LIST_BYTES)
     divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
     not_run = not_run_at(history, tip)
-    skipped = take_newest_rows(not_run.parts, _skipped_row, LIST_BYTES)
+    skipped = take_newest_rows((*not_run.parts, *not_run.not_needed), _skipped_row, LIST_BYTES)
     loops = take_newest_rows(loop_exits_at(history, tip), _loop_row, LIST_BYTES)
     notes = take_newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
     nodes = take_newest_rows(run.graph.nodes, partial(_node_row, history, run), LIST_BYTES)
@@ -458,15 +472,18 @@ def _artifact_row(held: CurrentArtifact) -> ArtifactRow:
 def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
     claim = placed.claim
     return ClaimRow(
-        step_id=completed_step(history, history.nodes[placed.node_id]),
-        contract_ref=claim.contract_ref,
-        pointer=claim.pointer,
-        check=claim.check,
-        level=claim.level,
+        text=shorten_message(text_of(history, placed), CLAIM_BYTES),
+        level=level_of(claim),
         verdict=claim.verdict,
         fact=claim.fact,
+        door=door_of(history, placed),
+        on=files_of(history, placed),
+        step_id=completed_step(history, history.nodes[placed.node_id]),
+        contract_ref=claim.contract_ref,
+        check=claim.check,
         is_imported=is_from_elsewhere(history, placed.node_id),
         refs=list(claim.refs),
+        pointer=claim.pointer,
     )
 
 
@@ -492,7 +509,12 @@ def _divergence_row(told: DivergenceRecorded) -> DivergenceRow:
 
 
 def _skipped_row(part: PassedBy) -> SkippedRow:
-    return SkippedRow(step_id=part.part_id, condition_id=part.condition_id, reason=part.reason)
+    return SkippedRow(
+        step_id=part.part_id,
+        condition_id=part.condition_id,
+        reason=part.reason,
+        not_needed=part.not_needed,
+    )
 
 
 def _loop_row(entry: ExitedLoop) -> LoopRow:
@@ -568,11 +590,5 @@ OPERATION = Operation(
             "runs.confirmations.note",
         ),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "SESSION_NOT_FOUND",
-        "RUN_NOT_FOUND",
-        "STORE_CORRUPT",
-        "STORE_UNSUPPORTED_VERSION",
-    ),
+    errors=("SESSION_NOT_FOUND", "RUN_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
@@ -13,6 +14,7 @@ from handrail.contract.outcome import Answer
 from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
+from handrail.projections.overview import session_title
 from handrail.projections.run_graph import run_graphs
 from handrail.projections.timeline import SESSION_LANE, TimelineEntry, timeline
 from handrail.runtime.operation import Input, Operation
@@ -45,6 +47,8 @@ class MomentRow(Answer, frozen=True, kw_only=True):
 
     index: int
     at: str
+    seconds: int | None
+    """Since the moment before it in its lane; null for the first."""
     lane: str
     what: str
     node_id: str
@@ -87,7 +91,7 @@ def show_timeline(rt: Runtime, request: ShowTimeline) -> ShownTimeline:
     own = LaneRow(id=SESSION_LANE, workflow_id="", workflow_name="The session itself", status="")
     return ShownTimeline(
         session_id=history.session_id,
-        goal=history.observations.get("goal", ""),
+        goal=session_title(history),
         health=session.health.state,
         banner=session.banner,
         lanes=[
@@ -102,15 +106,38 @@ def show_timeline(rt: Runtime, request: ShowTimeline) -> ShownTimeline:
                 for run_id, graph in graphs.items()
             ),
         ],
-        moments=[_moment(leaves.get(RunId(entry.lane), {}), entry) for entry in shown],
+        moments=[
+            _moment(leaves.get(RunId(entry.lane), {}), entry, before)
+            for entry, before in _with_last(every)[len(every) - len(shown) :]
+        ],
         earlier=len(every) - len(shown),
     )
 
 
-def _moment(leaves: Mapping[str, Leaf], entry: TimelineEntry) -> MomentRow:
+def _with_last(every: Sequence[TimelineEntry]) -> list[tuple[TimelineEntry, str]]:
+    """Each entry with the time of the one before it in its lane; empty for the first."""
+    last: dict[str, str] = {}
+    found = []
+    for entry in every:
+        found.append((entry, last.get(entry.lane, "")))
+        last[entry.lane] = entry.at
+    return found
+
+
+def _seconds_between(before: str, at: str) -> int | None:
+    """None for the first of a lane, and where a bundle brought a time that no calendar has."""
+    try:
+        took = datetime.fromisoformat(at) - datetime.fromisoformat(before)
+    except ValueError:
+        return None
+    return max(0, int(took.total_seconds()))
+
+
+def _moment(leaves: Mapping[str, Leaf], entry: TimelineEntry, before: str) -> MomentRow:
     return MomentRow(
         index=entry.index,
         at=entry.at,
+        seconds=_seconds_between(before, entry.at),
         lane=entry.lane,
         what=entry.what,
         node_id=entry.node_id,
@@ -142,10 +169,5 @@ OPERATION = Operation(
         windows=("moments", "lanes"),
         untrusted=("goal", "lanes.workflow_name", "moments.title"),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "SESSION_NOT_FOUND",
-        "STORE_CORRUPT",
-        "STORE_UNSUPPORTED_VERSION",
-    ),
+    errors=("SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),
 )

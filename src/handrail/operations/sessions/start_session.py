@@ -11,13 +11,14 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import session_id_of
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Success
+from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.engine.facts import encode_project
 from handrail.engine.plans import plan_session
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.finding import find_requested
 from handrail.operations.session_replies import SessionReply, reply_to_opening
-from handrail.operations.work import REQUEST_ID_PATTERN
+from handrail.operations.work import REQUEST_ID_PATTERN, Goal, check_goal_size
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, empty_session, healthy_session
@@ -29,7 +30,7 @@ SETTING = "startSession"
 class StartSession(GatedInput, frozen=True, kw_only=True):
     """What the work is for."""
 
-    goal: Annotated[str, Meta(description="What the user wants.", max_length=200)] | UnsetType = UNSET
+    goal: Goal | UnsetType = UNSET
     request_id: (
         Annotated[
             str,
@@ -45,14 +46,14 @@ def start_session(rt: Runtime, request: StartSession) -> Success | DryRun:
     _require_feature(rt, request)
     project = project_of(rt, request.project)
     if request.dry_run is not True and request.confirm is UNSET:
-        return _session_of(rt, request, project)
+        return _session_of(rt, request, _named(rt, request), project)
     return preview_or_write(
         rt,
         OPERATION,
         request,
         workspace=project,
         resolve=lambda: _preview(rt, request),
-        write=lambda _: _session_of(rt, request, project),
+        write=lambda session: _session_of(rt, request, session, project, is_checked=True),
     )
 
 
@@ -67,13 +68,15 @@ def _require_feature(rt: Runtime, _: StartSession) -> None:
         )
 
 
-def _session_of(rt: Runtime, request: StartSession, project: str) -> Success:
-    goal = "" if request.goal is UNSET else request.goal.strip()
+def _session_of(
+    rt: Runtime, request: StartSession, session: Session, project: str, *, is_checked: bool = False
+) -> Success:
+    """Begin the session, unless it is there; one that a preview found absent must still be so."""
+    goal = check_goal_size("" if request.goal is UNSET else request.goal.strip())
     input_digest = digest({"goal": goal})
-    session = _named(rt, request)
     rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
     if session.history.head == 0:
-        session = _begin(rt, session, goal, input_digest, project)
+        session = _begin(rt, session, goal, input_digest, project, is_checked=is_checked)
     opening = session.history.opening
     assert opening is not None, "a session that has events was begun"
     warnings = () if opening.input_digest == input_digest else (_mismatch(),)
@@ -87,13 +90,17 @@ def _named(rt: Runtime, request: StartSession) -> Session:
     return find_requested(rt, f"session start {request.request_id}", project_of(rt, request.project))
 
 
-def _begin(rt: Runtime, session: Session, goal: str, input_digest: str, project: str) -> Session:
+def _begin(
+    rt: Runtime, session: Session, goal: str, input_digest: str, project: str, *, is_checked: bool
+) -> Session:
     session_id = session.history.session_id
     seen = rt.workspace.observations(project)
     plan = plan_session(session_id, goal, input_digest, seen, encode_project(project))
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
             if current.history.head:
+                if is_checked:
+                    raise refusal("target_changed")
                 return current
             committed = commit(rt, witness, current, lambda _: plan)
         if committed is not None:
@@ -103,7 +110,7 @@ def _begin(rt: Runtime, session: Session, goal: str, input_digest: str, project:
     )
 
 
-def _preview(rt: Runtime, request: StartSession) -> Plan:
+def _preview(rt: Runtime, request: StartSession) -> Plan[Session]:
     session = _named(rt, request)
     is_new = session.history.head == 0
     session_id = "new" if request.request_id is UNSET else session.history.session_id
@@ -113,6 +120,7 @@ def _preview(rt: Runtime, request: StartSession) -> Plan:
         targets=(session_id,),
         versions={"session": str(session.history.head)},
         blast_radius="One session is added to the store; nothing that exists is changed.",
+        found=session,
     )
 
 
@@ -149,5 +157,5 @@ OPERATION = Operation(
         "sessionToken as session to start_workflow later."
     ),
     tool_fields=("goal", "requestId", "project"),
-    errors=("VALIDATION_ERROR", "FEATURE_DISABLED", "SESSION_LOCKED", "SESSION_NOT_HEALTHY"),
+    errors=("FEATURE_DISABLED", "SESSION_LOCKED", "SESSION_NOT_HEALTHY"),
 )

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_NETWORK, NOT_CONFORMANT, VALIDATION_ERROR
 from handrail.contract.conformance.check import check
-from handrail.contract.conformance.report import Tier
+from handrail.contract.conformance.rules import Tier
 from handrail.contract.conformance.served import (
     LAFS_MEDIA_TYPE,
     DiscoveryExchanges,
@@ -224,5 +224,5 @@ OPERATION = Operation(
         drop_order=("reports",),
         windows=("reports",),
     ),
-    errors=("VALIDATION_ERROR", "NOT_CONFORMANT", "REQUEST_TOO_LARGE", E_NETWORK.code),
+    errors=("NOT_CONFORMANT", E_NETWORK.code),
 )

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIG, E_CONFIRMATION_REQUIRED, E_CONFLICT
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import digest
@@ -65,11 +64,11 @@ def collect_garbage(rt: Runtime, request: CollectGarbage) -> DryRun | Success:
     days = settings.retention_days if request.older_than is UNSET else request.older_than
     kept = [SessionId(session_id) for session_id in settings.kept_sessions]
 
-    def resolve() -> Plan:
+    def resolve() -> Plan[RemovalPlan]:
         return _plan(rt.keeper().plan_removal(days, kept), days)
 
-    def write(plan: Plan) -> Success:
-        return _collect(rt, plan, continue_on_error=request.continue_on_error is True)
+    def write(removal: RemovalPlan) -> Success:
+        return _collect(rt, removal, continue_on_error=request.continue_on_error is True)
 
     def wait() -> None:
         if request.continue_on_error is not True:
@@ -79,11 +78,11 @@ def collect_garbage(rt: Runtime, request: CollectGarbage) -> DryRun | Success:
     return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
 
 
-def _plan(removal: RemovalPlan, days: int) -> Plan:
+def _plan(removal: RemovalPlan, days: int) -> Plan[RemovalPlan]:
     size = sum(session.bytes for session in (*removal.sessions, *removal.half_made)) + removal.blob_bytes
     size += sum(removal.half_removed.values())
-    sessions: dict[str, str] = {one.session_id: one.head_digest for one in removal.sessions}
-    left: dict[str, str] = {one.session_id: one.head_digest for one in removal.half_made}
+    sessions: dict[str, str] = {one.session_id: one.version for one in removal.sessions}
+    left: dict[str, str] = {one.session_id: one.version for one in removal.half_made}
     left |= dict.fromkeys(removal.half_removed, "")
     leftovers = f", {format_count(len(left), 'leftover')}" if left else ""
     old, blobs = format_count(len(sessions), "session"), format_count(len(removal.blobs), "blob")
@@ -102,6 +101,7 @@ def _plan(removal: RemovalPlan, days: int) -> Plan:
         targets=(*sessions, *left, *((BLOBS,) if removal.blobs else ())),
         versions={**sessions, **left, BLOBS: digest(sorted(removal.blobs))},
         blast_radius=" ".join([told, *explain_safe_mode(removal.blocked_by)]),
+        found=removal,
     )
 
 
@@ -126,24 +126,19 @@ def _blob_changes(removal: RemovalPlan) -> list[Change]:
     return [Change(action="delete", resource=BLOBS, id=BLOBS, before=before)]
 
 
-def _collect(rt: Runtime, plan: Plan, *, continue_on_error: bool) -> Success:
+def _collect(rt: Runtime, removal: RemovalPlan, *, continue_on_error: bool) -> Success:
     keeper = rt.keeper()
-    shown = {change.id: change for change in plan.changes if change.resource != BLOBS}
+    sessions: dict[str, SessionToRemove] = {
+        one.session_id: one for one in (*removal.sessions, *removal.half_made)
+    }
     freed: list[int] = []
 
-    def act(session_id: str) -> None:
-        before = shown[session_id].before
-        if before.get("reason") == HALF_REMOVED:
-            freed.append(keeper.clear(session_id))
-            return
-        session = SessionToRemove(
-            session_id=SessionId(session_id),
-            head_digest=plan.versions[session_id],
-            bytes=before["size_bytes"],
-        )
-        freed.append(remove_session(rt, keeper, session))
+    def act(name: str) -> None:
+        session = sessions.get(name)
+        freed.append(keeper.clear(name) if session is None else remove_session(rt, keeper, session))
 
-    result = run_batch(rt, list(shown), act, what="old sessions removed", continue_on_error=continue_on_error)
+    targets = [*sessions, *removal.half_removed]
+    result = run_batch(rt, targets, act, what="old sessions removed", continue_on_error=continue_on_error)
     is_swept = continue_on_error or result.summary.failed == 0
     swept = sweep(rt, keeper) if is_swept else Swept()
     done = CollectedGarbage(
@@ -168,14 +163,5 @@ OPERATION = Operation(
         levels={"minimal": ("items", "summary", "skipped", "bytes_freed"), "standard": None, "full": None},
         select="top",
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        E_CONFIG.code,
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        "SESSION_LOCKED",
-        "KEYRING_INVALID",
-        "STORE_IO_ERROR",
-        "STORE_PERMISSION_DENIED",
-    ),
+    errors=("SESSION_LOCKED",),
 )

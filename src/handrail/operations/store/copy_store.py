@@ -5,12 +5,12 @@ Keys are never copied, so tokens stay with their own store; `session.resume` giv
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_NOT_FOUND, E_VALIDATION
+from handrail.contract.catalogue import E_NOT_FOUND, E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall, Success
@@ -28,6 +28,8 @@ from handrail.runtime.write_permission import (
     mark_unreached,
     preview_or_write,
 )
+
+_Found: TypeAlias = tuple[SessionCopy, ...]
 
 
 class CopyStore(GatedInput, frozen=True, kw_only=True):
@@ -63,12 +65,12 @@ def copy_store(rt: Runtime, request: CopyStore) -> DryRun | Success:
     way = _way(request)
     ids = () if request.ids is UNSET else targets_of(request.ids, "ids")
 
-    def resolve() -> Plan:
+    def resolve() -> Plan[_Found]:
         is_persistent = request.continue_on_error is not False
         return _plan(way, _plan_sessions(rt, way, ids), continue_on_error=is_persistent)
 
-    def write(plan: Plan) -> CopiedStore:
-        return _copy(rt, request, way, plan.targets)
+    def write(found: _Found) -> CopiedStore:
+        return _copy(rt, request, way, found)
 
     return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
 
@@ -90,7 +92,7 @@ def _way(request: CopyStore) -> CopyWay:
     return way
 
 
-def _plan_sessions(rt: Runtime, way: CopyWay, ids: tuple[str, ...]) -> tuple[SessionCopy, ...]:
+def _plan_sessions(rt: Runtime, way: CopyWay, ids: tuple[str, ...]) -> _Found:
     known = [SessionId(one) for one in ids if is_session_id(one)]
     if ids and not known:
         found: dict[str, SessionCopy] = {}
@@ -104,7 +106,7 @@ def _plan_sessions(rt: Runtime, way: CopyWay, ids: tuple[str, ...]) -> tuple[Ses
     return tuple((found | unknown)[one] for one in ids) if ids else tuple(found.values())
 
 
-def _plan(way: CopyWay, sessions: tuple[SessionCopy, ...], *, continue_on_error: bool) -> Plan:
+def _plan(way: CopyWay, sessions: _Found, *, continue_on_error: bool) -> Plan[_Found]:
     changes = tuple(_change(session) for session in sessions)
     if not continue_on_error:
         changes = mark_unreached(changes, {session.session_id for session in sessions if session.trouble})
@@ -125,6 +127,7 @@ def _plan(way: CopyWay, sessions: tuple[SessionCopy, ...], *, continue_on_error:
         versions={one.session_id: f"{one.head_digest or one.trouble} {one.missing}" for one in sessions},
         blast_radius=f"{format_count(missing, 'event')} of {format_count(len(copied), 'session')}; "
         "nothing is overwritten or removed.",
+        found=sessions,
         obstacle=obstacle,
     )
 
@@ -141,17 +144,19 @@ def _change(session: SessionCopy) -> Change:
     return Change(action="create", resource="session", id=session.session_id, after=facts)
 
 
-def _copy(rt: Runtime, request: CopyStore, way: CopyWay, ids: tuple[str, ...]) -> CopiedStore:
+def _copy(rt: Runtime, request: CopyStore, way: CopyWay, found: _Found) -> CopiedStore:
     keeper = rt.keeper()
+    sessions: dict[str, SessionCopy] = {one.session_id: one for one in found}
     added: list[int] = []
 
     def act(session_id: str) -> None:
-        copied = keeper.copy_session(way, SessionId(session_id)).missing
+        session = sessions[session_id]
+        keeper.copy_session(way, session)
         rt.commits.note(dry_run_of(OPERATION, request))
-        added.append(copied)
+        added.append(session.missing)
 
     is_persistent = request.continue_on_error is not False
-    result = run_batch(rt, ids, act, what="sessions copied", continue_on_error=is_persistent)
+    result = run_batch(rt, list(sessions), act, what="sessions copied", continue_on_error=is_persistent)
     return CopiedStore(**msgspec.structs.asdict(result), event_count=sum(added))
 
 
@@ -165,15 +170,5 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("items", "summary", "skipped", "event_count"), "standard": None, "full": None},
         select="top",
-    ),
-    errors=(
-        "VALIDATION_ERROR",
-        E_VALIDATION.code,
-        E_NOT_FOUND.code,
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        "KEYRING_INVALID",
-        "STORE_IO_ERROR",
-        "STORE_PERMISSION_DENIED",
     ),
 )

@@ -65,5 +65,4 @@ OPERATION = Operation(
         drop_order=("largest_sessions",),
         windows=("largest_sessions",),
     ),
-    errors=("STORE_IO_ERROR", "STORE_PERMISSION_DENIED"),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, NextCall, Success
 from handrail.contract.tokens.confirm import refusal
@@ -36,14 +35,12 @@ def rotate_keys(rt: Runtime, request: RotateKeys) -> DryRun | Success:
     Raises Fault KEYRING_INVALID, and what the gate raises.
     """
 
-    def resolve() -> Plan:
+    def resolve() -> Plan[KeyringFacts]:
         rt.keys.signing_key(CONFIRM)  # the confirm token of the very first call makes the keyring
         return _plan(rt.keys.facts())
 
-    held = rt.keys.facts()
-
-    def write(plan: Plan) -> RotatedKeys:
-        if not rt.keys.rotate(plan.versions[_RING]):
+    def write(held: KeyringFacts) -> RotatedKeys:
+        if not rt.keys.rotate(held.version):
             raise refusal("target_changed")
         rt.commits.note(NextCall(operation="self.doctor", params={"checks": ["keyring"]}))
         return RotatedKeys(key_count=2, stays_valid=_STAYS, stops_working=_ended(held))
@@ -51,7 +48,7 @@ def rotate_keys(rt: Runtime, request: RotateKeys) -> DryRun | Success:
     return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
 
 
-def _plan(held: KeyringFacts) -> Plan:
+def _plan(held: KeyringFacts) -> Plan[KeyringFacts]:
     change = Change(
         action="update",
         resource=_RING,
@@ -65,6 +62,7 @@ def _plan(held: KeyringFacts) -> Plan:
         targets=(_RING,),
         versions={_RING: held.version},
         blast_radius="Tokens made before the last rotation; no history, and no session.",
+        found=held,
     )
 
 
@@ -80,5 +78,4 @@ OPERATION = Operation(
     output=RotatedKeys,
     perform=rotate_keys,
     shape=Shape(levels={"minimal": ("key_count",), "standard": None, "full": None}, select="top"),
-    errors=(E_CONFIRMATION_REQUIRED.code, E_CONFLICT.code, "KEYRING_INVALID"),
 )

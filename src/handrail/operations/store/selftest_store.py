@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType, to_builtins
 
-from handrail.contract.catalogue import E_INTEGRITY, E_IO, VALIDATION_ERROR
+from handrail.contract.catalogue import E_INTEGRITY, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.ports.store import Effort, ProofOrder, ProofPart
@@ -130,5 +130,5 @@ OPERATION = Operation(
         drop_order=("parts",),
         windows=("parts",),
     ),
-    errors=("VALIDATION_ERROR", E_INTEGRITY.code, E_IO.code),
+    errors=(E_INTEGRITY.code,),
 )

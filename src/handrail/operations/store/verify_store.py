@@ -7,7 +7,13 @@ from typing import Annotated, assert_never
 
 from msgspec import UNSET, Meta, UnsetType, structs, to_builtins
 
-from handrail.contract.catalogue import E_INTEGRITY, E_VALIDATION, KEYRING_INVALID, SESSION_NOT_FOUND
+from handrail.contract.catalogue import (
+    E_INTEGRITY,
+    E_VALIDATION,
+    KEYRING_INVALID,
+    SESSION_NOT_FOUND,
+    STORE_UNSUPPORTED_VERSION,
+)
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Answer, Fault, NextCall, Success
@@ -17,6 +23,7 @@ from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
 from handrail.runtime.batch import BatchItem, BatchResult, BatchSummary, ItemError, stream_batch, targets_of
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import UPDATE
 
 MOST_PROBLEMS = 100
 """Problems that a report lists; all of them are counted."""
@@ -51,6 +58,9 @@ class VerifyReport(Answer, frozen=True, kw_only=True):
     problems: list[StoreProblem]
     leftovers: list[str] | UnsetType = UNSET
     """What was left by starts and imports that were killed, each with the command that removes it."""
+    newer: list[str] | UnsetType = UNSET
+    """Sessions that a newer version wrote: no damage, and not judged."""
+    warnings: list[str] | UnsetType = UNSET
     items: list[BatchItem] | UnsetType = UNSET
     """With ids: what came of each of them, in the order they were given."""
     summary: BatchSummary | UnsetType = UNSET
@@ -72,8 +82,8 @@ class SessionVerdict(Answer, frozen=True, kw_only=True):
 def verify_store(rt: Runtime, request: VerifyStore) -> VerifyReport:
     """Check chains, manifests, blobs, permissions and keys; with ids, those sessions and their blobs.
 
-    Raises Fault E_INTEGRITY with the report unless the caller asked for a report only, and SESSION_NOT_FOUND
-    when none of the ids is known.
+    Raises Fault E_INTEGRITY, STORE_UNSUPPORTED_VERSION or SESSION_NOT_FOUND with the report unless the caller
+    asked for a report only, and SESSION_NOT_FOUND when none of the ids is known.
     """
     *_, report = _lines(rt, request)
     assert isinstance(report, VerifyReport), "the report comes last"
@@ -93,14 +103,35 @@ def stream_verification(rt: Runtime, request: VerifyStore) -> Iterator[StreamIte
 
 
 def _judge(report: VerifyReport, request: VerifyStore) -> VerifyReport:
-    if not report.problems or request.report_only is True:
+    if report.ok or request.report_only is True:
         return report
+    if not report.problems:
+        raise _refuse_unjudged(report)
     raise Fault(
         E_INTEGRITY,
         _verdict(report),
         details={"report": to_builtins(report)},
         hint=_remedy(report),
     )
+
+
+def _refuse_unjudged(report: VerifyReport) -> Fault:
+    """What was asked about could not be judged: a newer version wrote it, or it is not there."""
+    told = {"report": to_builtins(report)}
+    failed = [item for item in report.items or () if not item.ok]
+    if report.newer:
+        return Fault(
+            STORE_UNSUPPORTED_VERSION, _describe_newer(report.newer), details={"found": "session", **told}
+        )
+    fault = _unknown(failed[0].target)
+    fault.details |= told
+    return fault
+
+
+def _describe_newer(newer: Sequence[str]) -> str:
+    if len(newer) == 1:
+        return f"Session {newer[0]} was written by a newer version of Handrail."
+    return f"{len(newer)} sessions were written by a newer version of Handrail, first {newer[0]}."
 
 
 def _remedy(report: VerifyReport) -> str:
@@ -163,6 +194,8 @@ def _some(
         *_, check = keeper.check([SessionId(session_id)])
         assert isinstance(check, StoreCheck), "the whole comes last"
         checks[session_id] = check
+        if check.newer:
+            raise Fault(STORE_UNSUPPORTED_VERSION, _describe_newer(check.newer))
         if check.problems:
             raise Fault(E_INTEGRITY, check.problems[0].detail, details={"reason": check.problems[0].reason})
 
@@ -181,9 +214,9 @@ def _some(
 
 
 def _batch_report(checks: Sequence[StoreCheck], result: BatchResult) -> VerifyReport:
-    """An id that is not in the store is no damage: its item says so, and the rest has its verdict."""
+    """The verdict is about what was asked for: an id that is not in the store is not sound."""
     report = _report(checks, [problem for check in checks for problem in check.problems])
-    is_sound = report.ok and not result.skipped
+    is_sound = result.summary.failed == 0 and not result.skipped
     return structs.replace(
         report, ok=is_sound, items=result.items, summary=result.summary, skipped=result.skipped
     )
@@ -192,14 +225,19 @@ def _batch_report(checks: Sequence[StoreCheck], result: BatchResult) -> VerifyRe
 def _verdict_on(session_id: str, check: SessionCheck | StoreCheck) -> SessionVerdict:
     return SessionVerdict(
         session_id=session_id,
-        ok=not check.problems,
+        ok=not check.problems and not _is_newer(check),
         events=check.events,
         bytes_read=check.bytes_read,
         problems=list(check.problems[:MOST_PROBLEMS]),
     )
 
 
+def _is_newer(check: SessionCheck | StoreCheck) -> bool:
+    return check.is_newer if isinstance(check, SessionCheck) else bool(check.newer)
+
+
 def _report(checks: Sequence[StoreCheck], problems: Sequence[StoreProblem]) -> VerifyReport:
+    newer: list[str] = [session_id for check in checks for session_id in check.newer]
     return VerifyReport(
         ok=not problems,
         sessions=sum(check.sessions for check in checks),
@@ -211,6 +249,8 @@ def _report(checks: Sequence[StoreCheck], problems: Sequence[StoreProblem]) -> V
         problem_count=len(problems),
         problems=list(problems[:MOST_PROBLEMS]),
         leftovers=_leftovers(checks) or UNSET,
+        newer=newer or UNSET,
+        warnings=[f"{_describe_newer(newer)} {UPDATE}"] if newer else UNSET,
     )
 
 
@@ -271,11 +311,5 @@ OPERATION = Operation(
         drop_order=("problems",),
         windows=("problems",),
     ),
-    errors=(
-        E_VALIDATION.code,
-        "SESSION_NOT_FOUND",
-        E_INTEGRITY.code,
-        "STORE_IO_ERROR",
-        "STORE_PERMISSION_DENIED",
-    ),
+    errors=("SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION", E_INTEGRITY.code),
 )

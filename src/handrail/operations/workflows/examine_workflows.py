@@ -9,11 +9,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
-from handrail.contract.json.strict import decode_json
-from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.operations.workflow_catalog import compile_entry, load_catalog, problem_row
+from handrail.operations.workflow_catalog import compile_entry, load_catalog, problem_row, read_entry
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.builtins.registry import all_contracts, all_templates
@@ -24,18 +23,18 @@ from handrail.workflows.checking.linter import check
 from handrail.workflows.checking.whole_file import read_checked, read_checked_contract
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.shelf import ReadContract
-from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.limits import (
-    MAX_JSON_DEPTH,
     MAX_SOURCE_BYTES,
     explain_misnaming,
     id_status,
     kind_if_renamed,
+    spelling_of,
 )
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, replace_value
 from handrail.workflows.sound_edits import keep_sound_edits
+from handrail.workflows.spellings.spelling import decode_document
 
 MOST_PROBLEMS = 20
 """Of one workflow, in an error about it; `workflow.validate` gives them all."""
@@ -160,7 +159,7 @@ def _read_contract(catalog: Catalog, document: WorkflowText) -> ReadContract:
     ]
     if read.contract is None or not told:
         return read
-    return ReadContract(id=read.id, problems=add_places(document.text, told))
+    return ReadContract(id=read.id, problems=add_places(_content(document), told))
 
 
 def _with_beside(
@@ -210,7 +209,8 @@ def _trouble(document: WorkflowText) -> tuple[Problem, ...]:
 
 def _entry(catalog: Catalog, document: WorkflowText) -> CatalogEntry:
     content = _content(document)
-    source = read_checked(content).workflow
+    spelling = spelling_of(document.source, content)
+    source = read_checked(content, spelling).workflow
     name = document.source.replace("\\", "/").rsplit("/", 1)[-1]
     return CatalogEntry(
         id=name if source is None else source.id,
@@ -220,6 +220,7 @@ def _entry(catalog: Catalog, document: WorkflowText) -> CatalogEntry:
         source_kind="project",
         source_ref=document.source,
         content=content,
+        spelling=spelling,
         problems=(
             *(_trouble(document) or _ending_advice(name)),
             *(() if source is None else _name_advice(catalog, content, name, source)),
@@ -232,26 +233,30 @@ def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     examined = _looked_at(catalog, entry, target)
 
     def judge(content: bytes) -> tuple[Problem, ...]:
-        edited = msgspec.structs.replace(entry, content=content, problems=(), is_usable=True)
+        edited = msgspec.structs.replace(
+            entry, content=content, spelling="json", decoded=b"", problems=(), is_usable=True
+        )
         return _looked_at(catalog, edited, target).problems
 
-    problems = keep_sound_edits(entry.content, examined.problems, judge)
+    document = decode_document(entry.content, entry.spelling, entry.decoded)
+    problems = keep_sound_edits(document, len(entry.content), examined.problems, judge)
     return msgspec.structs.replace(examined, problems=problems)
 
 
 def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
-    reading = read_checked(entry.content)
+    reading = read_entry(entry)
     named = [problem for problem in entry.problems if problem not in reading.problems]
     source = reading.workflow
     if source is None:
         # Without content, what was named is why there is none, unless the file really is empty.
         is_read = bool(entry.content) or not named
-        problems = (*reading.problems, *named, *_dangling(catalog, entry)) if is_read else tuple(named)
-        placed = _in_order(entry.content, problems) if _is_text(entry.content) else problems
+        dangling = _dangling(catalog, reading.document)
+        problems = (*reading.problems, *named, *dangling) if is_read else tuple(named)
+        placed = _in_order(entry, problems) if _is_text(entry.content) else problems
         return Examined(target=target, workflow_id=entry.id, problems=placed)
     compilation = compile_entry(catalog, entry, source)
     advice = check(source, compilation)
-    problems = _in_order(entry.content, (*reading.problems, *named, *compilation.problems, *advice))
+    problems = _in_order(entry, (*reading.problems, *named, *compilation.problems, *advice))
     is_usable = all(problem.severity != "error" for problem in problems)
     return Examined(
         target=target,
@@ -261,14 +266,8 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     )
 
 
-def _dangling(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
+def _dangling(catalog: Catalog, document: Json) -> tuple[Problem, ...]:
     """Names that lead nowhere in a file that cannot be read whole: reported now, not after the next fix."""
-    try:
-        document = decode_json(entry.content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
-    except Fault:
-        return ()
-    if not isinstance(document, dict) or is_foreign(document):
-        return ()
     routines = [one.id for one in catalog.entries if one.kind == "routine"]
     return find_dangling_names(
         document,
@@ -285,12 +284,12 @@ def _is_text(content: bytes) -> bool:
     return True
 
 
-def _in_order(content: bytes, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def _in_order(entry: CatalogEntry, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Each problem once, with its place, in the order of the text."""
     once = list({(one.code, one.pointer, one.message, one.severity): one for one in problems}.values())
     placed = [problem for problem in once if problem.line]
     unplaced = [problem for problem in once if not problem.line]
-    found = (*placed, *add_places(content.decode(), unplaced)) if unplaced else tuple(placed)
+    found = (*placed, *add_places(entry.content, unplaced, entry.spelling)) if unplaced else tuple(placed)
     return tuple(sorted(found, key=lambda problem: (problem.line, problem.column)))
 
 
@@ -338,8 +337,7 @@ def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWork
 
 
 def _examine_contract(document: WorkflowText, read: ReadContract) -> Examined:
-    name = document.source.replace("\\", "/").rpartition("/")[2]
-    ending = () if document.trouble else _ending_advice(name)
+    ending = () if document.trouble else _ending_advice(document.source)
     return Examined(target=document.source, workflow_id=read.id, problems=(*ending, *read.problems))
 
 

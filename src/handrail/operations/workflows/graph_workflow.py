@@ -7,13 +7,11 @@ from typing import Annotated, Any, Literal, TypeAlias, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, load_chosen_workflow
-from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_text
+from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_svg, draw_text
 from handrail.projections.workflow_graph.graph import WorkflowGraph, graph_document, workflow_graph
-from handrail.projections.workflow_graph.svg import draw_svg
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 
@@ -75,13 +73,5 @@ OPERATION = Operation(
         select="top",
         untrusted=("drawing",),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "WORKFLOW_INVALID",
-        "WORKFLOW_NOT_FOUND",
-        E_NOT_FOUND.code,
-        E_FORBIDDEN.code,
-        E_IO.code,
-        "REQUEST_TOO_LARGE",
-    ),
+    errors=("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND"),
 )

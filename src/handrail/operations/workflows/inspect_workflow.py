@@ -37,8 +37,9 @@ from handrail.workflows.compiled import (
 from handrail.workflows.compiled import Part as CompiledPart
 from handrail.workflows.conditions import GENERATED_PREFIX, Condition, ConditionId, label_condition
 
-Part: TypeAlias = Literal["summary", "inputs", "steps", "source", "compiled", "diff"]
+Part: TypeAlias = Literal["summary", "inputs", "steps", "source", "compiled", "diff", "pinned"]
 
+_OF_RUNS = ("diff", "pinned")
 MOST_CHANGES = 100
 PART_BYTES = 24_576
 """Of inputs, of steps, or of the changes in a diff: the first that fit."""
@@ -52,7 +53,8 @@ class InspectWorkflow(Input, frozen=True, kw_only=True):
     workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
     part: Annotated[Part, Meta(description="Default: summary.")] | UnsetType = UNSET
     run: (
-        Annotated[str, Meta(description="Of part diff: a run, or a session for its latest run.")] | UnsetType
+        Annotated[str, Meta(description="Of diff and pinned: a run, or a session for its latest run.")]
+        | UnsetType
     ) = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
@@ -138,6 +140,8 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
     part: Part = "summary" if request.part is UNSET else request.part
     _check_parts(request, part)
     project = project_of(rt, request.project)
+    if part == "pinned":
+        return _show_pinned(rt, str(request.run), project)
     catalog = load_catalog(rt, project)
     if part == "source" and (broken := _find_broken(catalog, request.workflow_id)) is not None:
         return _to_success(_describe_broken(broken), project)
@@ -175,6 +179,26 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
 def _to_success(detail: WorkflowDetail, project: str, notices: tuple[Notice, ...] = ()) -> Success:
     inspected = WorkflowInspection(workflow=detail, project=project)
     return Success(data=msgspec.to_builtins(inspected), notices=notices)
+
+
+def _show_pinned(rt: Runtime, asked: str, project: str) -> Success:
+    """The text that a run follows, wherever its file is or was. Raises Fault SESSION_NOT_FOUND."""
+    found = find_run(rt, asked)
+    run = found.run
+    workflow = load_pinned_workflow(rt.log, run.workflow_hash)
+    detail = WorkflowDetail(
+        id=workflow.id,
+        name=workflow.name,
+        description=workflow.description,
+        kind=workflow.kind,
+        id_status="",
+        version=workflow.version,
+        source_kind=run.source_kind,
+        workflow_hash=run.workflow_hash,
+        step_count=_count(workflow.steps),
+        compiled=msgspec.to_builtins(_readable(workflow)),
+    )
+    return _to_success(detail, project, found.session.notices)
 
 
 def _find_broken(catalog: Catalog, workflow_id: str) -> CatalogEntry | None:
@@ -248,10 +272,10 @@ def _steps(pinned: Pinned) -> tuple[list[StepOutline], int]:
 
 
 def _check_parts(request: InspectWorkflow, part: Part) -> None:
-    if part == "diff" and request.run is UNSET:
-        raise _misfit("run", "is missing: a diff compares the workflow with the one of a run")
-    if part != "diff" and request.run is not UNSET:
-        raise _misfit("run", "goes with part diff only")
+    if part in _OF_RUNS and request.run is UNSET:
+        raise _misfit("run", f"is missing: part {part} is about the workflow of a run")
+    if part not in _OF_RUNS and request.run is not UNSET:
+        raise _misfit("run", "goes with parts diff and pinned only")
 
 
 def _misfit(param: str, problem: str) -> Fault:
@@ -357,7 +381,6 @@ OPERATION = Operation(
     tool_fields=("workflowId", "part", "project"),
     tool_choices={"part": ("summary", "inputs", "steps")},
     errors=(
-        "VALIDATION_ERROR",
         "WORKFLOW_NOT_FOUND",
         "WORKFLOW_INVALID",
         "WORKFLOW_ID_RESERVED",

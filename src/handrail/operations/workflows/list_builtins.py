@@ -94,7 +94,11 @@ def _routines(rt: Runtime, project: str | UnsetType) -> list[TemplateSpec]:
     entries = [
         entry for entry in load_catalog(rt, project_of(rt, project)).entries if entry.kind == "routine"
     ]
-    sources = [read_workflow(entry.content).workflow for entry in entries if entry.is_usable]
+    sources = [
+        read_workflow(entry.content, entry.spelling, entry.decoded).workflow
+        for entry in entries
+        if entry.is_usable
+    ]
     return [make_routine_template(source) for source in sources if source is not None]
 
 
@@ -175,5 +179,4 @@ OPERATION = Operation(
         on_demand=("text", "schema"),
     ),
     default_sort="kind, id",
-    errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),
 )

@@ -133,5 +133,4 @@ OPERATION = Operation(
     tool="list_workflows",
     tool_description="List the workflows that can be started in this project and what they are for.",
     tool_fields=("query", "cursor", "project"),
-    errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),
 )

@@ -9,10 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
-    E_CONFIRMATION_REQUIRED,
     E_CONFLICT,
-    E_FORBIDDEN,
-    E_IO,
     VALIDATION_ERROR,
     WORKFLOW_ID_LEGACY,
     WORKFLOW_ID_RESERVED,
@@ -28,6 +25,8 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.catalog import RESERVED_NAMESPACE, suggest_id
+from handrail.workflows.limits import Spelling
+from handrail.workflows.spellings.spelling import write_document
 from handrail.workflows.starters import Starter, starter_document
 
 _ID = re.compile(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*")
@@ -39,6 +38,9 @@ class NewWorkflow(GatedInput, frozen=True, kw_only=True):
 
     workflow_id: Annotated[str, Meta(description="Its id, namespace.name.", min_length=1, max_length=128)]
     template: Annotated[Starter, Meta(description="What to begin from; default linear.")] | UnsetType = UNSET
+    spelling: Annotated[Spelling, Meta(description="How the file is written; default json.")] | UnsetType = (
+        msgspec.field(default=UNSET, name="as")
+    )
     to: (
         Annotated[str, Meta(description="Directory; default .handrail/workflows of the project.")] | UnsetType
     ) = UNSET
@@ -64,23 +66,24 @@ def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
     _check_id(request.workflow_id)
     project = project_of(rt, request.project)
     template: Starter = "linear" if request.template is UNSET else request.template
-    content = _content(template, request.workflow_id)
+    spelling: Spelling = "json" if request.spelling is UNSET else request.spelling
+    document = starter_document(template, request.workflow_id)
+    content = write_document(document, spelling, {}).encode()
     directory = "" if request.to is UNSET else request.to
 
-    def resolve() -> Plan:
-        place = rt.authored.place(project, directory, f"{request.workflow_id}.json")
+    def resolve() -> Plan[FilePlace]:
+        place = rt.authored.place(project, directory, f"{request.workflow_id}.{spelling}")
         return _plan(rt, project, request.workflow_id, place, content)
 
-    def write(plan: Plan) -> CreatedWorkflow:
-        path = plan.targets[0]
-        is_created = any(change.action == "create" for change in plan.changes)
+    def write(place: FilePlace) -> CreatedWorkflow:
+        is_created = place.content is None
         if is_created:
-            if not rt.authored.create(path, content):
+            if not rt.authored.create(place.path, content):
                 raise refusal("target_changed")
             rt.commits.note(dry_run_of(OPERATION, request))
         return CreatedWorkflow(
             workflow_id=request.workflow_id,
-            path=path,
+            path=place.path,
             template=template,
             size_bytes=len(content),
             is_created=is_created,
@@ -89,13 +92,14 @@ def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
     return preview_or_write(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
 
 
-def _plan(rt: Runtime, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan:
+def _plan(rt: Runtime, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan[FilePlace]:
     return Plan(
         action="create a workflow file",
         changes=_changes(place, content),
         targets=(place.path,),
         versions={place.path: "absent" if place.content is None else blob_ref(place.content)},
         blast_radius="One new file; no other file is changed.",
+        found=place,
         obstacle=_obstacle(rt, project, workflow_id, place, content),
     )
 
@@ -139,10 +143,6 @@ def _obstacle(rt: Runtime, project: str, workflow_id: str, place: FilePlace, con
     )
 
 
-def _content(template: Starter, workflow_id: str) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(starter_document(template, workflow_id)), indent=2) + b"\n"
-
-
 def _check_id(workflow_id: str) -> None:
     if workflow_id.startswith(RESERVED_NAMESPACE):
         raise Fault(
@@ -175,14 +175,5 @@ OPERATION = Operation(
     output=CreatedWorkflow,
     perform=new_workflow,
     shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
-    errors=(
-        "VALIDATION_ERROR",
-        "WORKFLOW_ID_LEGACY",
-        "WORKFLOW_ID_RESERVED",
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        E_FORBIDDEN.code,
-        E_IO.code,
-        "KEYRING_INVALID",
-    ),
+    errors=("WORKFLOW_ID_LEGACY", "WORKFLOW_ID_RESERVED"),
 )

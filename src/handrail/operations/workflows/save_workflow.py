@@ -12,11 +12,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
-    E_CONFIRMATION_REQUIRED,
     E_CONFLICT,
-    E_FORBIDDEN,
-    E_IO,
-    E_VALIDATION,
+    VALIDATION_ERROR,
     WORKFLOW_ID_RESERVED,
     WORKFLOW_INVALID,
 )
@@ -39,11 +36,12 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.catalog import RESERVED_NAMESPACE, Catalog
+from handrail.workflows.limits import Spelling, spelling_of
 from handrail.workflows.problem import Problem
 
 ABSENT = "absent"
 """What a caller says it has seen where there was no file."""
-FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}\.json\Z"
+FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}\.(json|yaml|yml|md)\Z"
 
 
 class SaveWorkflow(GatedInput, frozen=True, kw_only=True):
@@ -94,34 +92,25 @@ def save_workflow(rt: Runtime, request: SaveWorkflow) -> DryRun | Success:
     """
     project = project_of(rt, request.project)
     catalog = load_catalog(rt, project)
+    content = request.document.text.encode("utf-8", "surrogateescape")
+    spelling = spelling_of(request.document.source, content)
     (examined,) = examine_texts(catalog, [msgspec.structs.replace(request.document, holds="workflow")])
     _require_sound(examined)
-    file = _find_file(catalog, examined.workflow_id) if request.file is UNSET else request.file
-    content = request.document.text.encode("utf-8", "surrogateescape")
+    file = _find_file(catalog, examined.workflow_id, spelling) if request.file is UNSET else request.file
+    _require_fitting_name(file, spelling)
 
-    def resolve() -> Plan:
+    def resolve() -> Plan[FilePlace]:
         place = rt.authored.place(project, "", file)
         return _plan(load_catalog(rt, project), request, examined.workflow_id, file, place, content)
 
-    def write(plan: Plan) -> SavedWorkflow:
-        path = plan.targets[0]
-        before = rt.authored.place(project, "", file).content
-        if _version(before) != plan.versions[path]:
-            raise refusal("target_changed")
-        is_saved = before != content
+    def write(place: FilePlace) -> SavedWorkflow:
+        is_saved = put_file(rt, place, content)
         if is_saved:
-            is_done = (
-                rt.authored.create(path, content)
-                if before is None
-                else rt.authored.replace(path, content, before)
-            )
-            if not is_done:
-                raise refusal("target_changed")
             rt.commits.note(dry_run_of(OPERATION, request))
         return SavedWorkflow(
             workflow_id=examined.workflow_id,
             file=file,
-            path=path,
+            path=place.path,
             digest=blob_ref(content),
             size_bytes=len(content),
             is_saved=is_saved,
@@ -157,35 +146,66 @@ def _invalid(examined: Examined, errors: list[Problem]) -> Fault:
     )
 
 
-def _find_file(catalog: Catalog, workflow_id: str) -> str:
+def _require_fitting_name(file: str, spelling: Spelling) -> None:
+    if spelling_of(file) != spelling:
+        problem = {"param": "file", "problem": f"is no name of a {spelling} file"}
+        raise Fault(
+            VALIDATION_ERROR,
+            f"{quote(file)} is no name for a workflow in {spelling}.",
+            details={"problems": [problem]},
+            hint="Convert the workflow first with workflow convert, or choose another file.",
+        )
+
+
+def _find_file(catalog: Catalog, workflow_id: str, spelling: Spelling) -> str:
     """The file of the project's own folder that has this id, or the name that a new one gets."""
     own = [
         entry.source_ref
         for entry in catalog.entries
         if entry.id == workflow_id and entry.source_kind == "project" and "/" not in entry.source_ref
     ]
-    return own[0] if own else f"{workflow_id}.json"
+    return own[0] if own else f"{workflow_id}.{spelling}"
 
 
-def _version(content: bytes | None) -> str:
+def file_version(content: bytes | None) -> str:
+    """What a plan relies on: the digest of a file, or that there is none."""
     return ABSENT if content is None else blob_ref(content)
 
 
 def _plan(
     catalog: Catalog, request: SaveWorkflow, workflow_id: str, file: str, place: FilePlace, content: bytes
-) -> Plan:
+) -> Plan[FilePlace]:
     is_new = place.content is None
     return Plan(
         action="create a workflow file" if is_new else "change a workflow file",
-        changes=_changes(place, content),
+        changes=describe_file_change(place, content),
         targets=(place.path,),
-        versions={place.path: _version(place.content)},
+        versions={place.path: file_version(place.content)},
         blast_radius="One file of the project. Runs that are under way keep the workflow they began with.",
+        found=place,
         obstacle=_obstacle(catalog, request, workflow_id, file, place),
     )
 
 
-def _changes(place: FilePlace, content: bytes) -> tuple[Change, ...]:
+def put_file(rt: Runtime, place: FilePlace, content: bytes) -> bool:
+    """Write the file as it was found, and say whether that changed it.
+
+    Raises Fault E_CONFIRMATION_REQUIRED where it is another file by now.
+    """
+    if place.content == content:
+        return False
+    is_done = (
+        rt.authored.create(place.path, content)
+        if place.content is None
+        else rt.authored.replace(place.path, content, place.content)
+    )
+    if not is_done:
+        raise refusal("target_changed")
+    return True
+
+
+def describe_file_change(place: FilePlace, content: bytes) -> tuple[Change, ...]:
+    """What writing the content there would change."""
     if place.content == content:
         return (Change(action="none", resource="file", id=place.path),)
     told = diff_texts(place.path.rpartition("/")[2], place.content or b"", content)
@@ -208,7 +228,7 @@ def _changes(place: FilePlace, content: bytes) -> tuple[Change, ...]:
 def _obstacle(
     catalog: Catalog, request: SaveWorkflow, workflow_id: str, file: str, place: FilePlace
 ) -> Fault | None:
-    if request.base is not UNSET and request.base != _version(place.content):
+    if request.base is not UNSET and request.base != file_version(place.content):
         return Fault(
             E_CONFLICT,
             f"{quote(file)} is not as it was when it was opened; somebody changed it meanwhile.",
@@ -238,15 +258,5 @@ OPERATION = Operation(
     output=SavedWorkflow,
     perform=save_workflow,
     shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
-    errors=(
-        "VALIDATION_ERROR",
-        E_VALIDATION.code,
-        "WORKFLOW_INVALID",
-        "WORKFLOW_ID_RESERVED",
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        E_FORBIDDEN.code,
-        E_IO.code,
-        "KEYRING_INVALID",
-    ),
+    errors=("WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED"),
 )

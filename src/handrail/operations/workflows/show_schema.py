@@ -35,5 +35,4 @@ OPERATION = Operation(
     output=WorkflowSchema,
     perform=show_schema,
     shape=Shape(levels={"minimal": ("id",), "standard": None, "full": None}, id_field="id", select="top"),
-    errors=("VALIDATION_ERROR",),
 )

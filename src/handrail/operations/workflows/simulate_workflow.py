@@ -8,7 +8,7 @@ from typing import Annotated, Any, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, VALIDATION_ERROR, WORKFLOW_INVALID
+from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy
 from handrail.contract.json.strict import decode_json
@@ -309,15 +309,10 @@ OPERATION = Operation(
         windows=("prompts", "problems", "dead_steps", "untried"),
     ),
     errors=(
-        "VALIDATION_ERROR",
         "WORKFLOW_INVALID",
         "WORKFLOW_NOT_FOUND",
         "WORK_LIMIT_EXCEEDED",
         "SESSION_NOT_FOUND",
         "SESSION_NOT_HEALTHY",
-        E_NOT_FOUND.code,
-        E_FORBIDDEN.code,
-        E_IO.code,
-        "REQUEST_TOO_LARGE",
     ),
 )

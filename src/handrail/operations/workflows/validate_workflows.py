@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, VALIDATION_ERROR, WORKFLOW_INVALID
+from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.wording import quote
@@ -213,13 +213,5 @@ OPERATION = Operation(
         windows=("items",),
         untrusted=("items.target", "items.workflow_id", "items.problems", "items.error"),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        "WORKFLOW_INVALID",
-        "WORKFLOW_NOT_FOUND",
-        E_NOT_FOUND.code,
-        E_FORBIDDEN.code,
-        E_IO.code,
-        "REQUEST_TOO_LARGE",
-    ),
+    errors=("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND"),
 )

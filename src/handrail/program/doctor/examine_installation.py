@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Annotated
@@ -9,21 +10,279 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from handrail import __version__
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Fault
+from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.suggest import find_nearest
-from handrail.program.doctor import (
-    agent_checks,
-    program_checks,
-    storage_checks,
+from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.contract.wording import format_count, quote
+from handrail.engine.events import is_newer
+from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog
+from handrail.ports.program import ClientServer, PlaceFacts
+from handrail.program.doctor import program_checks
+from handrail.program.doctor.program_checks import (
+    Check,
+    CheckInput,
+    Finding,
+    report_failure,
+    report_pass,
+    report_warning,
 )
-from handrail.program.doctor import (
-    program_checks as update_checks,
-)
-from handrail.program.doctor.check import Check, CheckInput, Finding, report_failure
+from handrail.program.setup.set_up_clients import find_clients
+from handrail.program.update.package_index import version_key
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
+from handrail.runtime.sessions import read_session
+
+# What agents have of Handrail: the skill, the registration in their clients, the protocol
+
+
+_SETUP = "handrail setup --dry-run --compact"
+"""The first of a pair: its answer holds the token for the second."""
+_UPDATE = "handrail update"
+_OTHERWISE = {
+    "editable": "git pull",
+    "ephemeral": "uv tool install handrail",
+    "system": "uv tool install handrail",
+}
+"""Copies that `update` does not touch."""
+
+
+def check_mcp_registration(given: CheckInput) -> Finding:
+    entries = given.rt.installation().client_servers(given.project)
+    listed: list[Json] = [
+        {
+            "client": one.client,
+            "path": one.path,
+            "command": one.command,
+            "args": list(one.arguments),
+            "exists": one.command_exists,
+        }
+        for one in entries
+    ]
+    if not entries:
+        return report_warning("No agent client here starts Handrail.", _setup(given), entries=[])
+    gone = [one for one in entries if not one.command_exists]
+    if gone:
+        message = f"{gone[0].client} would start a command that does not exist, by {gone[0].path}."
+        return report_failure(message, _setup_of(gone[0]), entries=listed)
+    loose = [one for one in entries if not one.command.startswith("/")]
+    if loose:
+        message = f"{loose[0].client} finds the command by PATH, which desktop clients often do not have."
+        return report_warning(message, _setup_of(loose[0]), entries=listed)
+    return report_pass(
+        f"{format_count(len(entries), 'client entry starts', 'client entries start')} Handrail.",
+        entries=listed,
+    )
+
+
+def _setup(given: CheckInput) -> str:
+    """The command that sets up the clients found here; where none is, one has to be named."""
+    try:
+        files = given.rt.clients()
+        is_any_here = bool(find_clients(files, files.places()))
+    except Fault:  # asked where no client can be looked for
+        return _SETUP
+    return (
+        _SETUP
+        if is_any_here
+        else "Name your client, such as cursor: handrail setup --clients cursor --dry-run --compact"
+    )
+
+
+def _setup_of(entry: ClientServer) -> str:
+    return f"handrail setup --clients {entry.client} --dry-run --compact"
+
+
+def check_mcp_protocol(given: CheckInput) -> Finding:
+    """A real handshake with a child; only when it is asked for by name."""
+    if given.rt.is_served:
+        return report_warning("A server starts no program.", "handrail doctor --checks mcp_protocol")
+    answer = given.rt.installation().handshake()
+    if answer.trouble:
+        return report_failure(
+            answer.trouble, "Run handrail mcp in a terminal and read what it writes to stderr."
+        )
+    facts = {"protocol_version": answer.protocol_version, "server_version": answer.server_version}
+    return report_pass(f"The server speaks revision {answer.protocol_version}.", **facts)
+
+
+def check_version_negotiation(given: CheckInput) -> Finding:
+    skills = given.rt.installation().skills()
+    running = version_key(__version__)
+    assert running is not None, "our own version reads"
+    for skill in skills:
+        needed = version_key(skill.min_version)
+        if needed is not None and running < needed:
+            method = given.rt.installation().program().method
+            fix = _OTHERWISE.get(method, _UPDATE)
+            message = (
+                f"The installed skill needs Handrail {skill.min_version} or newer; this is {__version__}."
+            )
+            return report_failure(
+                message, fix, version=__version__, min_version=skill.min_version, path=skill.path
+            )
+        if needed is None and skill.min_version:
+            message = f"The installed skill asks for {quote(skill.min_version)}, which is not a version."
+            fix = _setup(given) if given.rt.installation().program().method in _OTHERWISE else _UPDATE
+            return report_warning(message, fix, version=__version__, path=skill.path)
+    lowest = [skill.min_version for skill in skills]
+    return report_pass(
+        "This version is what the installed skills expect.", version=__version__, min_versions=lowest
+    )
+
+
+def check_skill_sync(given: CheckInput) -> Finding:
+    installation = given.rt.installation()
+    skills = installation.skills()
+    listed: list[Json] = [
+        {"path": one.path, "version": one.version or None, "in_sync": one.is_packed_one} for one in skills
+    ]
+    different = [one for one in skills if not one.is_packed_one]
+    if different:
+        fix = _setup(given) if installation.program().method in _OTHERWISE else _UPDATE
+        return report_warning("An installed skill differs from the one of this version.", fix, skills=listed)
+    message = "The installed skill is the one of this version." if skills else "No skill is installed here."
+    return report_pass(message, skills=listed)
+
+
+# What is kept: store, workflow library, keys, used tokens, audit. The checks read and never write.
+
+
+MOST_SESSIONS = 100
+"""How many sessions are looked at, newest first; `store verify` looks at all of them."""
+OLD_KEY_DAYS = 365
+_OTHERS_WRITE = 0o022
+_DAY_SECONDS = 86_400
+LEAST_FREE_BYTES = 1 << 20
+"""A step with the longest notes takes less than a tenth of this."""
+
+
+def check_store(given: CheckInput) -> Finding:
+    place = given.rt.installation().place("data")
+    facts: dict[str, Json] = {"path": place.path, "exists": place.exists}
+    if not place.is_writable:
+        fix = f"Give this user the right to write {place.path}, or set HANDRAIL_HOME to another directory."
+        return report_failure("The store cannot be written.", fix, **facts)
+    if place.can_lock is False:
+        fix = "Move HANDRAIL_HOME to a file system with locks, such as a local disk."
+        return report_failure("The file system of the store has no locks.", fix, **facts)
+    if place.free_bytes is not None and place.free_bytes < LEAST_FREE_BYTES:
+        facts["free_bytes"] = place.free_bytes
+        fix = f"Free space on the disk that holds {place.path}, then send the refused calls again."
+        return report_failure("The disk of the store is full.", fix, **facts)
+    stamps = given.rt.log.list_sessions()
+    states = Counter(_health(given, stamp.session_id) for stamp in stamps[:MOST_SESSIONS])
+    facts |= {
+        "sessions": len(stamps),
+        "looked_at": sum(states.values()),
+        "health": dict(sorted(states.items())),
+    }
+    newer = sum(count for state, count in states.items() if is_newer(state))
+    unsound = sum(count for state, count in states.items() if state != "healthy") - newer
+    if unsound:
+        told = "1 session is" if unsound == 1 else f"{unsound} sessions are"
+        return report_failure(f"{told} not sound and can only be read.", "handrail store verify", **facts)
+    if newer:
+        told = "1 session was" if newer == 1 else f"{newer} sessions were"
+        return report_warning(f"{told} written by a newer version of Handrail.", "handrail update", **facts)
+    home = given.rt.installation().place("")
+    if home.mode is not None and home.mode & _OTHERS_WRITE:
+        told = "Other users can put another store in its place."
+        return report_warning(told, f"chmod go-w {shlex.quote(home.path)}", **facts, home_mode=_mode(home))
+    state = "can be read, written and locked" if place.exists else "does not exist yet and can be made"
+    counted = "1 session is" if len(stamps) == 1 else f"{len(stamps)} sessions are"
+    return report_pass(f"The store {state}; {counted} in it.", **facts)
+
+
+def check_workflow_library(given: CheckInput) -> Finding:
+    catalog = load_catalog(given.rt, given.project)
+    broken = [one.id for one in catalog.entries if not one.is_usable or list_errors_in_use(catalog, one)]
+    contracts = sorted(one.source_ref for one in catalog.broken_contracts)
+    facts: dict[str, Json] = {
+        "workflows": len(catalog.entries),
+        "broken": sorted(broken)[:20],
+        "broken_contracts": contracts[:20],
+        "sources": sorted({entry.source_kind for entry in catalog.entries}),
+    }
+    if broken or contracts:
+        total = len(broken) + len(contracts)
+        fix = "handrail workflow list --fields items.id,items.problems --compact"
+        return report_warning(f"{total} workflow files or sources cannot be used.", fix, **facts)
+    return report_pass(f"All {len(catalog.entries)} workflows can be used.", **facts)
+
+
+def check_keyring(given: CheckInput) -> Finding:
+    installation = given.rt.installation()
+    source = installation.secret_source()
+    place = installation.place("data/keys/keyring.json")
+    facts: dict[str, Json] = {"backend": source, "exists": place.exists, "mode": _mode(place)}
+    keys = given.rt.keys.verifying_keys(WORKFLOW)  # a Fault of the keyring becomes the finding
+    if source == "environment":
+        return report_pass("The keys come from AI_NATIVE_CLI_SECRET.", **facts)
+    if not place.exists:
+        return report_pass("There is no keyring yet; the first signed token makes it.", **facts)
+    if not place.is_ours:
+        fix = f"Give {place.path} to the user who runs Handrail."
+        return report_failure("The keyring belongs to another user.", fix, **facts)
+    age = max(0, given.rt.clock.unix_seconds() - place.modified_at) // _DAY_SECONDS
+    facts |= {"keys": len(keys), "age_days": age}
+    if age > OLD_KEY_DAYS:
+        fix = "handrail keys rotate --dry-run --compact"
+        return report_warning(f"The signing key is {age} days old.", fix, **facts)
+    return report_pass("The keyring is private and sound.", **facts)
+
+
+def check_confirm_tokens(given: CheckInput) -> Finding:
+    return _private_directory(given, "confirm-consumed", "used confirm tokens")
+
+
+def check_audit(given: CheckInput) -> Finding:
+    found = _private_directory(given, "audit", "the audit")
+    line = given.rt.installation().last_audit_line()
+    if found.status != "pass" or line is None:
+        return found
+    try:
+        msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, ValueError):
+        fix = (
+            "Look at the newest file in the audit directory; its last line was cut, and new lines follow it."
+        )
+        return report_warning("The last line of the audit is not a JSON object.", fix, **found.details)
+    return found
+
+
+def _private_directory(given: CheckInput, name: str, what: str) -> Finding:
+    place = given.rt.installation().place(name)
+    facts: dict[str, Json] = {"path": place.path, "exists": place.exists, "mode": _mode(place)}
+    if not place.is_writable:
+        fix = f"Give this user the right to write {place.path}."
+        return report_failure(f"The directory of {what} cannot be written.", fix, **facts)
+    if place.exists and not place.is_ours:
+        return report_failure(
+            f"The directory of {what} belongs to another user.", f"Give {place.path} to this user.", **facts
+        )
+    if place.mode is not None and place.mode & 0o077:
+        return report_warning(
+            f"The directory of {what} is open to other users.", f"chmod 700 {place.path}", **facts
+        )
+    state = "is private and can be written" if place.exists else "does not exist yet and can be made"
+    return report_pass(f"The directory of {what} {state}.", **facts)
+
+
+def _health(given: CheckInput, session_id: SessionId) -> str:
+    try:
+        session = read_session(given.rt.log, session_id)
+    except Fault as fault:  # one bad session never hides the others
+        return "unknown_version" if is_newer(fault.kind.code) else fault.kind.code.lower()
+    return "missing" if session is None else session.health.state
+
+
+def _mode(place: PlaceFacts) -> str | None:
+    return None if place.mode is None else f"{place.mode:04o}"
+
 
 # The checks, in the order of the answer
 
@@ -34,21 +293,23 @@ CHECKS: dict[str, Callable[[CheckInput], Finding]] = {
     "settings": program_checks.check_settings,
     "workspace": program_checks.check_workspace,
     "git": program_checks.check_git,
-    "store": storage_checks.check_store,
-    "workflow_library": storage_checks.check_workflow_library,
-    "keyring": storage_checks.check_keyring,
-    "confirm_tokens": storage_checks.check_confirm_tokens,
-    "audit": storage_checks.check_audit,
-    "mcp_registration": agent_checks.check_mcp_registration,
-    "mcp_protocol": agent_checks.check_mcp_protocol,
-    "version_negotiation": agent_checks.check_version_negotiation,
-    "skill_sync": agent_checks.check_skill_sync,
-    "update": update_checks.check_update,
+    "store": check_store,
+    "workflow_library": check_workflow_library,
+    "keyring": check_keyring,
+    "confirm_tokens": check_confirm_tokens,
+    "audit": check_audit,
+    "mcp_registration": check_mcp_registration,
+    "mcp_protocol": check_mcp_protocol,
+    "version_negotiation": check_version_negotiation,
+    "skill_sync": check_skill_sync,
+    "update": program_checks.check_update,
     "release_readiness": program_checks.check_readiness,
 }
 """By name; the release gate is always the last."""
 
 CHECK_NAMES: tuple[str, ...] = tuple(CHECKS)
+FOR_MAINTAINERS = frozenset({"release_readiness"})
+"""CLI 11 wants it as `fail` in a clone, where no user can correct it."""
 ON_REQUEST = frozenset({"mcp_protocol"})
 """Run only when named: they start a program."""
 
@@ -85,7 +346,7 @@ class ExamineInstallation(Input, frozen=True, kw_only=True):
 
     checks: (
         Annotated[
-            list[str],
+            list[Annotated[str, Meta(extra_json_schema={"enum": list(CHECK_NAMES)})]],
             Meta(
                 description="Only these checks; mcp_protocol, which starts a server, runs only when named.",
                 min_length=1,
@@ -104,11 +365,13 @@ class ExamineInstallation(Input, frozen=True, kw_only=True):
 
 
 class CheckCounts(Answer, frozen=True, kw_only=True):
-    """How many checks ended how."""
+    """How many checks ended how; what only a maintainer can correct is counted apart."""
 
     passed: int = msgspec.field(name="pass")
     warned: int = msgspec.field(name="warn")
     failed: int = msgspec.field(name="fail")
+    for_maintainers: int
+    """Checks of this copy of the program that did not pass, whose reader can do nothing about them."""
 
 
 class Examination(Answer, frozen=True, kw_only=True):
@@ -133,8 +396,11 @@ def examine_installation(rt: Runtime, request: ExamineInstallation) -> Examinati
     project, trouble = project_or_root(rt, request.project)
     examined = CheckInput(rt=rt, project=project, trouble=trouble, is_offline=is_offline)
     checks = examine(examined, wanted)
-    counted = Counter(check.status for check in checks)
-    summary = CheckCounts(passed=counted["pass"], warned=counted["warn"], failed=counted["fail"])
+    apart = [check for check in checks if check.check in FOR_MAINTAINERS and check.status != "pass"]
+    counted = Counter(check.status for check in checks if check not in apart)
+    summary = CheckCounts(
+        passed=counted["pass"], warned=counted["warn"], failed=counted["fail"], for_maintainers=len(apart)
+    )
     return Examination(checks=checks, summary=summary)
 
 
@@ -153,5 +419,4 @@ OPERATION = Operation(
         },
         windows=("checks",),
     ),
-    errors=("VALIDATION_ERROR",),
 )

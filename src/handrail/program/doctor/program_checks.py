@@ -1,4 +1,4 @@
-"""Checks of the program itself: interpreter, installation, settings, workspace, readiness, updates."""
+"""What a check of `doctor` is given and says, and the checks of the program itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import msgspec
 from handrail import __version__
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.ports.program import Installation, InstallFacts, UpdateCheck, Updates
-from handrail.program.doctor.check import CheckInput, Finding, report_failure, report_pass, report_warning
 from handrail.program.update.find_release import (
     ReleaseRequest,
     digest_sources,
@@ -18,6 +17,52 @@ from handrail.program.update.find_release import (
 )
 from handrail.program.update.notice import UPDATE, find_fresh_check, make_update_check
 from handrail.program.update.package_index import version_key
+from handrail.runtime.runtime import Runtime
+
+CheckStatus: TypeAlias = Literal["pass", "warn", "fail"]
+
+
+class Check(Answer, frozen=True, kw_only=True):
+    """One line of the check-up; `fix` is a command or one sentence, and null on a pass."""
+
+    check: str
+    status: CheckStatus
+    fix: str | None
+    message: str
+    details: dict[str, Json]
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check found; its name comes from the table."""
+
+    status: CheckStatus
+    message: str
+    fix: str = ""
+    details: dict[str, Json] = {}
+
+
+class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks look at."""
+
+    rt: Runtime
+    project: str
+    trouble: Fault | None = None
+    """Why there is no project to look at; the rest is looked at all the same."""
+    is_offline: bool = False
+    """Whether nothing but this machine may be asked."""
+
+
+def report_pass(message: str, **details: Json) -> Finding:
+    return Finding(status="pass", message=message, details=details)
+
+
+def report_warning(message: str, fix: str, **details: Json) -> Finding:
+    return Finding(status="warn", message=message, fix=fix, details=details)
+
+
+def report_failure(message: str, fix: str, **details: Json) -> Finding:
+    return Finding(status="fail", message=message, fix=fix, details=details)
+
 
 # Release readiness: computed from what CI recorded about this build, never typed
 #

@@ -32,6 +32,7 @@ _IN_FORCE = {
     "output.compact": "is_compact",
     "startSession": "start_session",
     "maxEffect": "max_effect",
+    "idleMinutes": "idle_minutes",
     "retentionDays": "retention_days",
     "keptSessions": "kept_sessions",
     "auditReads": "audit_reads",

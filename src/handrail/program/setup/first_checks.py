@@ -12,7 +12,9 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.outcome import Json
+from handrail.contract.ids import ReportFormat
+from handrail.engine.command_lines import split_command
+from handrail.ports.checks import PRINTED
 
 LOOKED_AT = (
     *("justfile", "Justfile", ".justfile", "Makefile", "makefile", "GNUmakefile"),
@@ -31,20 +33,27 @@ _MANAGERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", 
 
 Found = Iterator[tuple[str, tuple[str, ...], str]]
 """Name, command, and the file that says so."""
+_REPORTS: dict[tuple[str, ...], ReportFormat] = {
+    ("node", "--test"): "tap",
+    ("go", "test", "-json"): "go",
+    ("cargo", "test"): "cargo",
+}
+"""By the words that a command begins with: the form in which it prints what it counted."""
 
 
-def suggest_checks(files: Mapping[str, bytes]) -> dict[str, Json]:
+def suggest_checks(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
     """What `checks` of the project could be; a task runner's own targets come before guesses by language."""
-    found: dict[str, Json] = {}
+    found: dict[str, dict[str, Any]] = {}
     by_task_runner: set[str] = set()
     for name, command, source in _all_of_them(files):
         is_task = command[0] in ("just", "make")
         if name in by_task_runner or (is_task and name in found):
             continue
         free = name if name not in found else f"{name}-{command[0]}"
-        found.setdefault(
-            free, {"command": list(command), "timeoutSeconds": 600, "description": f"From {source}."}
-        )
+        told: dict[str, Any] = {"command": list(command), "timeoutSeconds": 600}
+        form = next((form for words, form in _REPORTS.items() if command[: len(words)] == words), None)
+        told |= {} if form is None else {"report": {"path": PRINTED, "format": form}}
+        found.setdefault(free, told | {"description": f"From {source}."})
         by_task_runner |= {name} if is_task else set()
     return found
 
@@ -104,7 +113,10 @@ def _of_node(text: str, files: Mapping[str, bytes]) -> Found:
         return
     for script, name in {"test": "tests", "lint": "lint", "typecheck": "types"}.items():
         line = scripts.get(script)
-        if isinstance(line, str) and line.strip() and _NO_TESTS not in line:
+        words = split_command(line) if isinstance(line, str) else ()
+        if words[:2] == ("node", "--test"):
+            yield name, ("node", "--test", "--test-reporter=tap", *words[2:]), "package.json"
+        elif isinstance(line, str) and line.strip() and _NO_TESTS not in line:
             yield name, (manager, "run", script), "package.json"
 
 
@@ -115,4 +127,4 @@ def _of_rust(text: str, _: Mapping[str, bytes]) -> Found:
 
 def _of_go(text: str, _: Mapping[str, bytes]) -> Found:
     if re.search(r"(?m)^module\s", text):
-        yield "tests", ("go", "test", "./..."), "go.mod"
+        yield "tests", ("go", "test", "-json", "./..."), "go.mod"

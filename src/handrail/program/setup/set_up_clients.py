@@ -12,9 +12,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
     E_CONFIG,
-    E_CONFIRMATION_REQUIRED,
-    E_CONFLICT,
-    E_FORBIDDEN,
     E_IO,
     E_NOT_FOUND,
 )
@@ -132,6 +129,8 @@ class _Target(msgspec.Struct, frozen=True, kw_only=True):
     before: bytes | None = None
     after: bytes | None = None
     commands: tuple[tuple[str, ...], ...] = ()
+    sets: tuple[ToolSet, ...] = ()
+    """Of the commands: whose entries they change."""
     snippet: str = ""
     trouble: Fault | None = None
     is_restored: bool = False
@@ -149,14 +148,10 @@ def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
     project = project_of(rt, request.project)
     files = rt.clients()
 
-    found: dict[str, _Target] = {}
+    def resolve() -> Plan[dict[str, _Target]]:
+        return _plan(request, _targets(rt, files, request, project))
 
-    def resolve() -> Plan:
-        targets = _targets(rt, files, request, project)
-        found.update({target.name: target for target in targets})
-        return _plan(request, targets)
-
-    def write(_: Plan) -> SetUp:
+    def write(found: dict[str, _Target]) -> SetUp:
         result = run_batch(
             rt,
             tuple(found),
@@ -186,7 +181,7 @@ def _of_checks(rt: Runtime, files: ClientFiles, project: str) -> _Target:
     path = f"{project}/{PROJECT_SETTINGS}"
     if files.exists(os.path.dirname(path)):
         rt.check_programs().directory_in(project, os.path.dirname(PROJECT_SETTINGS))
-    found = suggest_checks(_read_known(files, project))
+    found = _suggest_startable(rt, files, project)
     wrong = [one.message for one in rt.settings.problems(project) if one.place == PROJECT_SETTINGS]
     if wrong:
         trouble = Fault(E_CONFIG, wrong[0], details={"setting": PROJECT_SETTINGS, "source": "file"})
@@ -201,6 +196,15 @@ def _of_checks(rt: Runtime, files: ClientFiles, project: str) -> _Target:
 
     snippet = msgspec.json.encode({"checks": found}).decode()
     return _of_file(files, CHECKS, path, snippet, changed, is_removal=False)
+
+
+def _suggest_startable(rt: Runtime, files: ClientFiles, project: str) -> dict[str, Any]:
+    """What could be declared: only commands whose program is on this machine."""
+    programs = rt.check_programs()
+    found = suggest_checks(_read_known(files, project))
+    return {
+        name: check for name, check in found.items() if not programs.find_trouble(project, check["command"])
+    }
 
 
 def _read_known(files: ClientFiles, project: str) -> dict[str, bytes]:
@@ -224,7 +228,7 @@ def _offer_checks(rt: Runtime, files: ClientFiles, request: SetUpClients, projec
         is_declared = bool(rt.settings.of(project).checks)
     except Fault:
         return []
-    found = [] if is_declared else list(suggest_checks(_read_known(files, project)))
+    found = [] if is_declared else list(_suggest_startable(rt, files, project))
     return [f"To declare {', '.join(found)}: handrail setup --checks --dry-run --compact"] if found else []
 
 
@@ -310,10 +314,14 @@ def _of_skill(held: HeldSkill, places: ClientPlaces, users: str, *, is_removal: 
     if held.state == "foreign" and not is_removal:
         reason = "a directory of that name is not Handrail's"
         trouble = _skill_trouble(path, reason)
-    version = f"{held.version} {reason}"
+    version = _version_skill(held, reason)
     return _Target(
         name=SKILL, path=path, version=version, reason=reason, trouble=trouble, is_changed=not reason
     )
+
+
+def _version_skill(held: HeldSkill, reason: str) -> str:
+    return f"{held.version} {reason}"
 
 
 def _choose(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> Sequence[ClientName]:
@@ -384,9 +392,13 @@ def _of_client(
         commands = [build_add_command(name, scope, places, one) for one in wrong]
     if not all(commands):
         return target
-    # A running client rewrites its file all the time, so the version covers our own entries only.
-    version = sha256(canonical_bytes([held[one] for one in sets])).hexdigest()
-    return msgspec.structs.replace(target, commands=tuple(commands), version=version)
+    version = _version_entries(name, text, sets)
+    return msgspec.structs.replace(target, commands=tuple(commands), version=version, sets=tuple(sets))
+
+
+def _version_entries(name: ClientName, text: str, sets: Sequence[ToolSet]) -> str:
+    """Of our own entries only: a running client rewrites its file all the time."""
+    return sha256(canonical_bytes([read_entry(name, text, one) for one in sets])).hexdigest()
 
 
 def _edit_hooks(name: ClientName, text: str, places: ClientPlaces, *, is_removal: bool) -> str:
@@ -444,7 +456,7 @@ def _not_editable(path: str, why: str, snippet: str) -> Fault:
     )
 
 
-def _plan(request: SetUpClients, targets: list[_Target]) -> Plan:
+def _plan(request: SetUpClients, targets: list[_Target]) -> Plan[dict[str, _Target]]:
     is_removal = request.remove is True
     changes = tuple(_change(target, is_removal=is_removal) for target in targets)
     if request.continue_on_error is False:
@@ -459,6 +471,7 @@ def _plan(request: SetUpClients, targets: list[_Target]) -> Plan:
         versions={target.name: target.version for target in targets},
         blast_radius="Our own entry in each file; everything else in them stays as it is, byte for byte"
         f"{skill}.",
+        found={target.name: target for target in targets},
     )
 
 
@@ -504,8 +517,12 @@ def _apply(files: ClientFiles, target: _Target, request: SetUpClients, project: 
     if target.name == SKILL:
         if not target.is_changed:
             return
+        if _version_skill(files.held_skill(), target.reason) != target.version:
+            raise refusal("target_changed")
         _require_copied(files.remove_skill() if request.remove is True else files.sync_skill())
         return
+    if target.commands:
+        _require_same_entries(files, target)
     for command in target.commands:
         trouble = files.run(command, project)
         if trouble:
@@ -519,6 +536,13 @@ def _apply(files: ClientFiles, target: _Target, request: SetUpClients, project: 
         raise refusal("target_changed")
     if target.is_restored:
         files.forget(target.path)
+
+
+def _require_same_entries(files: ClientFiles, target: _Target) -> None:
+    """The client's own command compares nothing. Raises Fault E_CONFLICT."""
+    name = next(one for one in CLIENTS if one == target.name)
+    if _version_entries(name, decode_text(files.read(target.path)), target.sets) != target.version:
+        raise refusal("target_changed")
 
 
 def _require_copied(copy: SkillCopy) -> None:
@@ -551,15 +575,5 @@ OPERATION = Operation(
     starts_programs=True,
     shape=Shape(
         levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
-    ),
-    errors=(
-        "VALIDATION_ERROR",
-        E_NOT_FOUND.code,
-        E_CONFIRMATION_REQUIRED.code,
-        E_CONFLICT.code,
-        E_CONFIG.code,
-        E_FORBIDDEN.code,
-        E_IO.code,
-        "KEYRING_INVALID",
     ),
 )

@@ -21,7 +21,6 @@ from handrail.contract.catalogue import (
     E_INTERRUPTED,
     E_IO,
     E_NETWORK,
-    E_NOT_FOUND,
     E_RATE_LIMITED,
     E_SERVER,
     E_TIMEOUT,
@@ -449,7 +448,11 @@ def _explain_not_replaced(
             hint,
             cause=driven.trouble,
         )
-    if _is_tampered(rt, updates, found):
+    trouble = _find_download_trouble(rt, updates, found)
+    if isinstance(trouble, Fault):
+        hint = "Wait, then run handrail update again; a repeat is safe."
+        return failed(trouble.kind, trouble.message, "download", hint, cause=f"exit {driven.status}")
+    if trouble == "tampered":
         hint = "Do not try again. Stop and report that this file is not what the index says it is."
         return failed(
             E_INTEGRITY, "The checksum of the release differs from its index.", "verify_checksum", hint
@@ -462,15 +465,19 @@ def _explain_not_replaced(
     return failed(E_IO, f"The package manager did not install it ({cause}).", "replace", hint, cause=cause)
 
 
-def _is_tampered(rt: Runtime, updates: Updates, found: FoundRelease) -> bool:
-    """Fetch the file and compare: what a manager prints about a wrong checksum is not for programs."""
-    if not found.offered.sha256:
-        return False
+def _find_download_trouble(
+    rt: Runtime, updates: Updates, found: FoundRelease
+) -> Fault | Literal["", "tampered"]:
+    """Fetch the file and compare: what a manager prints about its trouble is not for programs.
+
+    A fault is one that may pass: the index could not give the file out.
+    """
     try:
         fetched = updates.fetch(found.offered.url, "*/*", rt.interruptions.stop_reason, found.page)
-    except Fault:
-        return False
-    return sha256(fetched.content).hexdigest() != found.offered.sha256.lower()
+    except Fault as fault:
+        return fault if fault.kind.is_retryable else ""
+    wanted = found.offered.sha256.lower()
+    return "tampered" if wanted and sha256(fetched.content).hexdigest() != wanted else ""
 
 
 OPERATION = Operation(
@@ -490,19 +497,11 @@ OPERATION = Operation(
     ),
     reads_with=("check", "dryRun"),
     errors=(
-        "VALIDATION_ERROR",
-        E_VALIDATION.code,
-        E_NOT_FOUND.code,
         E_AUTH.code,
-        E_FORBIDDEN.code,
-        E_CONFIG.code,
         E_CONFLICT.code,
         E_NETWORK.code,
         E_RATE_LIMITED.code,
         E_SERVER.code,
-        E_TIMEOUT.code,
         E_INTEGRITY.code,
-        E_IO.code,
-        E_INTERRUPTED.code,
     ),
 )

@@ -102,12 +102,24 @@ _RULE = " \t>:|-"
 """What the line below the head of a table is made of."""
 MOST_INVENTED_CELLS = 1_000
 """Beyond these, a table is shown as it was written."""
+_CHARACTERS = 16
+"""So many plain ones are the work of a mark."""
+_MARKS = {**dict.fromkeys("]()*_`<&\\~|#>-+!\n", 1), "[": 5}
+MOST_MARKUP_WORK = 30_000
+"""More than a full note of lists, links and tables needs; a fraction of a second."""
 _HEADINGS_DOWN = 2
 """The page has its own first two levels."""
 
 
+def count_markup(markdown: str) -> int:
+    """How much work its marks are: all of them alike, but for what may begin a link, which is tried most."""
+    return len(markdown) // _CHARACTERS + sum(markdown.count(mark) * work for mark, work in _MARKS.items())
+
+
 def notes_html(markdown: str) -> Html:
-    """The notes as safe HTML for a page."""
+    """The notes as safe HTML for a page; with too many marks, as they were written."""
+    if count_markup(markdown) > MOST_MARKUP_WORK:
+        return element("pre", mark_hidden(markdown))
     parser, plain, clean = _tools()
     shown = mark_hidden(markdown)
     tokens = (plain if _invents_cells(shown) else parser).parse(shown)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import mark_hidden
+from handrail.engine.messages import explain_gap
 from handrail.projections.evidence import describe_answer
 from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
 from handrail.projections.report.phrases import (
@@ -72,7 +73,7 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
         yield from (_inline(describe_evidence(run)), "")
     if run.open_gaps:
         yield from ("### Open gaps", "")
-        yield from (f"- **{gap.severity}**: {_inline(gap.summary)}" for gap in run.open_gaps)
+        yield from (f"- **{gap.severity}**: {_inline(explain_gap(gap))}" for gap in run.open_gaps)
         yield ""
     yield from ("### The way", "")
     if run.omitted:
@@ -108,8 +109,9 @@ def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
     yield from (f"`{moment.node_id}`, {moment_time(moment.at, is_quick=is_quick(run))}", "")
     facts = [f"Chosen: {_inline(moment.option_id)}"] if moment.option_id else []
     facts += ["This is a fork."] if moment.is_fork else []
-    facts += [f"Blocked by {one.code}: {_inline(one.message)}" for one in moment.blockers]
-    facts += [f"Gap ({gap.severity}): {_inline(gap.summary)}" for gap in moment.gaps]
+    for one in moment.refused:
+        facts += [f"Blocked: {_inline(one.why)}", *(_inline(fault) for fault in one.faults)]
+    facts += [f"Gap ({gap.severity}): {_inline(explain_gap(gap, moment.title))}" for gap in moment.gaps]
     facts += [f"Evidence: {_inline(describe_claim(claim))}" for claim in moment.claims]
     facts += [_inline(f"{describe_answer(moment.answer)}.")] if moment.answer is not None else []
     facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]

@@ -6,13 +6,17 @@ import base64
 import hashlib
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.engine.events import Artifact
-from handrail.projections.evidence import describe_answer, is_verified
+from handrail.engine.messages import explain_gap
+from handrail.projections.evidence import describe_answer, is_proven
 from handrail.projections.html.elements import (
     Child,
     Html,
+    count_markup,
     document,
     element,
     join_html,
@@ -123,13 +127,13 @@ dd{margin-bottom:.5rem}.way{padding-left:1.35rem}.moment{padding:.6rem .75rem}.m
 
 
 LONG_NOTES = 3_000
-MOST_MARKUP_CHARACTERS = 1_000_000
-"""Notes of a page that are rendered as Markdown; the others are shown as plain text."""
+MOST_MARKUP_ON_PAGE = 400_000
+"""What laying out the notes of a page may cost, in marks; the others are shown as plain text."""
 
 
 def report_page(story: Story, *, exported_at: str, producer: str) -> str:
     """The whole page."""
-    room = Effort(MOST_MARKUP_CHARACTERS, "", "")
+    room = Effort(MOST_MARKUP_ON_PAGE, "", "")
     body = element(
         "main",
         _header(story),
@@ -175,8 +179,10 @@ def _header(story: Story) -> Html:
 
 def _pill(status: str, runs: Sequence[RunStory]) -> Html:
     """How it stands. What only the agent has seen is never green."""
-    is_proven = status != "complete" or all(is_verified(run.evidence) for run in runs)
-    return element("span", STATUS_WORDS[status], class_=f"pill {status}" if is_proven else "pill unproven")
+    is_green = status != "complete" or all(
+        run.evidence is not None and is_proven(msgspec.structs.asdict(run.evidence)) for run in runs
+    )
+    return element("span", STATUS_WORDS[status], class_=f"pill {status}" if is_green else "pill unproven")
 
 
 def _nothing(story: Story) -> Html:
@@ -240,7 +246,7 @@ def _open_gaps(run: RunStory) -> Child:
     if not run.open_gaps:
         return None
     rows = [
-        element("li", element("strong", gap.severity), f": {gap.summary}", class_="gap")
+        element("li", element("strong", gap.severity), f": {explain_gap(gap)}", class_="gap")
         for gap in run.open_gaps
     ]
     return join_html(element("h3", "Open gaps"), element("ul", *rows, class_="facts"))
@@ -298,7 +304,7 @@ def _cut() -> Html:
 
 def _quoted(notes: str, label: str, room: Effort) -> Html:
     """Notes may look like anything, so their author is named. Long ones scroll; the keyboard gets there."""
-    shown = notes_html(notes) if room.affords(len(notes)) else element("pre", notes)
+    shown = notes_html(notes) if room.affords(count_markup(notes)) else element("pre", notes)
     whose = element("p", "Notes, as the agent wrote them:", class_="whose")
     if len(notes) <= LONG_NOTES:
         return join_html(whose, element("div", shown, class_="notes", dir="auto"))
@@ -321,8 +327,12 @@ def _describe_events(moment: Moment) -> Child:
         rows.append(element("li", "Chosen: ", element("strong", moment.option_id)))
     if moment.is_fork:
         rows.append(element("li", "A fork: the run had already moved on from the step before."))
-    rows += [element("li", f"{one.code}: {one.message}", class_="stop") for one in moment.blockers]
-    rows += [element("li", f"Gap, {gap.severity}: {gap.summary}", class_="gap") for gap in moment.gaps]
+    for one in moment.refused:
+        rows += [element("li", said, class_="stop") for said in (one.why, *one.faults)]
+    rows += [
+        element("li", f"Gap, {gap.severity}: {explain_gap(gap, moment.title)}", class_="gap")
+        for gap in moment.gaps
+    ]
     rows += [
         element("li", f"Evidence: {describe_claim(claim)}", class_=_CLAIM_CLASSES.get(claim.verdict, ""))
         for claim in moment.claims

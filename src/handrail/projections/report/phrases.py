@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from handrail.contract.wording import format_count
-from handrail.engine.events import Artifact, Claim, Preferences
+from handrail.engine.events import Artifact, Claim, Preferences, is_newer
 from handrail.engine.history import (
     Receipt,
     describe_not_run,
@@ -16,11 +16,9 @@ from handrail.engine.navigate import (
     EnteredLoop,
     EvaluatedCondition,
     ExitedLoop,
-    Running,
     SelectedStep,
     SkippedStep,
     TraceEntry,
-    step_key,
 )
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, describe_outcome
 from handrail.projections.evidence import describe_answer, describe_level
@@ -90,8 +88,8 @@ def describe_evidence(run: RunStory) -> str:
     if run.evidence is None:
         return ""
     return (
-        f"{run.evidence_told.capitalize()}. Verified means that Handrail saw it, that a program "
-        "really ran, or that a person confirmed it; unverified means that only the agent has seen it."
+        f"{run.evidence_told[:1].upper()}{run.evidence_told[1:]}. Only what ran, was seen to change, or was "
+        "confirmed by a person is proven; that a place exists proves nothing that is said about it."
     )
 
 
@@ -150,7 +148,7 @@ def describe_outputs(*, is_validated: bool) -> str:
 def describe_delivery(artifact: Artifact, moment: Moment, run: RunStory) -> tuple[str, bool]:
     """What became of an artifact that came at a moment, and whether it is shown there."""
     if artifact.is_refused:
-        return f"{artifact.kind} did not fit and was not kept.", False
+        return f"{artifact.kind} did not fit and is stored only as refused.", False
     if any(held.body == artifact.body for held in run.artifacts):
         return f"Delivered {artifact.kind}, shown among the outputs.", False
     ids = [one.node_id for one in run.moments]
@@ -180,10 +178,15 @@ def banners(story: Story) -> list[tuple[str, str]]:
     """What a reader must know before anything else: a word for its look, and the text."""
     found = []
     if story.health != "healthy":
+        trouble = (
+            "was written by a newer version of Handrail"
+            if is_newer(story.health)
+            else f"is damaged ({story.health})"
+        )
         found.append(
             (
                 "alarm",
-                f"This session is damaged ({story.health}). What follows is the part that is proven, "
+                f"This session {trouble}. What follows is the part that is proven, "
                 f"{story.event_count} events; it can be read, not continued. {story.health_detail}".rstrip(),
             )
         )
@@ -215,13 +218,18 @@ def describe_way(moment: Moment) -> list[str]:
 def describe_trace(entry: TraceEntry) -> str:
     match entry:
         case SelectedStep():
-            return f"Went to {step_key(Running(step_id=entry.step_id, loops=entry.loops))}."
+            rounds = [f"round {one.iteration + 1} of {one.loop_id}" for one in entry.loops]
+            return f"Went to {', '.join([entry.step_id, *rounds])}."
         case EvaluatedCondition():
             return f"Condition {entry.condition_id} {'held' if entry.holds else 'did not hold'}."
+        case SkippedStep(not_needed=True):
+            return f"Not needed: {entry.step_id}, because {entry.condition_id} did not hold."
         case SkippedStep():
             return f"Skipped {entry.step_id}, because {entry.condition_id} did not hold."
         case EnteredLoop():
             return f"Entered loop {entry.loop_id}, iteration {entry.iteration + 1}."
+        case ExitedLoop(iterations=0, not_needed=True):
+            return f"Not needed: loop {entry.loop_id}, because {NO_ROUND_WORDS[entry.reason]}."
         case ExitedLoop(iterations=0):
             return f"Passed loop {entry.loop_id} by, because {NO_ROUND_WORDS[entry.reason]}."
         case ExitedLoop():

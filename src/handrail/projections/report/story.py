@@ -21,7 +21,7 @@ from handrail.engine.events import (
     Preferences,
     ValidationPerformed,
 )
-from handrail.engine.facts import preferences_at
+from handrail.engine.facts import preferences_at, told_at
 from handrail.engine.history import (
     Closing,
     History,
@@ -42,10 +42,10 @@ from handrail.engine.history import (
     not_run_by_move,
     path_to,
 )
+from handrail.engine.messages import Parts, explain_to_person
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
-from handrail.engine.reasons import Blocker
 from handrail.projections.evidence import EvidenceSum, describe_sum_at, sum_evidence, worst_of_each_place
-from handrail.projections.overview import SessionStatus, session_status
+from handrail.projections.overview import SessionStatus, session_status, session_title
 from handrail.projections.run_graph import (
     CurrentArtifact,
     RunGraph,
@@ -86,7 +86,8 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     option_id: str = ""
     is_fork: bool = False
     artifacts: tuple[Artifact, ...] = ()
-    blockers: tuple[Blocker, ...] = ()
+    refused: tuple[Parts, ...] = ()
+    """Why its report was not accepted, in the words of people."""
     gaps: tuple[GapRecorded, ...] = ()
     divergences: tuple[DivergenceRecorded, ...] = ()
     capabilities: tuple[CapabilityObserved, ...] = ()
@@ -190,7 +191,7 @@ def story_of(
     return Story(
         session_id=history.session_id,
         status=session_status(history),
-        goal=history.observations.get("goal", ""),
+        goal=session_title(history),
         branch=history.observations.get("git_branch", ""),
         head_sha=history.observations.get("git_head_sha", ""),
         event_count=history.head,
@@ -225,6 +226,13 @@ def moment_at(
 def _session_note(held: SessionNotes, whole_notes: WholeNotes) -> SessionNote:
     text, is_cut = _read_notes(held.notes, whole_notes)
     return SessionNote(output_id=held.output_id, at=held.at, notes=text, is_cut=is_cut)
+
+
+def _explain_refusal(answer: Recorded | None, title: str) -> tuple[Parts, ...]:
+    blocked = None if answer is None else answer.blocked
+    if blocked is None:
+        return ()
+    return tuple(explain_to_person(one, blocked.issues, title) for one in blocked.blockers)
 
 
 def _read_notes(notes: Notes | None, whole_notes: WholeNotes) -> tuple[str, bool]:
@@ -290,7 +298,7 @@ class _Telling:
         return self._moment(node, with_branches=False)
 
     def _moment(self, node: Node, *, with_branches: bool = True) -> Moment:
-        whole, is_cut = _read_notes(self._history.notes.get(node.node_id), self._whole_notes)
+        whole, is_cut = _read_notes(told_at(self._history, node.node_id), self._whole_notes)
         attached = attached_to(self._history, node.node_id)
         answer = self._answers.get(node.node_id)
         said = answer_about(self._history, node)
@@ -307,7 +315,7 @@ class _Telling:
             option_id="" if answer is None else answer.option_id,
             is_fork=node.node_id in self._graph.forks,
             artifacts=tuple(held.artifact for held in attached.artifacts),
-            blockers=answer.blocked.blockers if answer is not None and answer.blocked is not None else (),
+            refused=_explain_refusal(answer, self._done_title(node)),
             gaps=attached.gaps,
             divergences=attached.divergences,
             capabilities=attached.capabilities,

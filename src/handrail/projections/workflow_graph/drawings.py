@@ -1,9 +1,12 @@
-"""A workflow graph as an outline of plain lines, and as a Mermaid flowchart. Pure."""
+"""A workflow graph as an outline of plain lines, as a Mermaid flowchart, and as one SVG. Pure."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
+
+import msgspec
 
 from handrail.projections.workflow_graph.graph import (
     GraphEdge,
@@ -149,3 +152,294 @@ def _escaped(text: str) -> str:
 
 def _plain(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
+
+
+# One self-contained SVG: top to bottom, loops as boxes, choices as diamonds. Only integers are written and no
+# real font is measured, so the same graph gives the same bytes everywhere.
+
+# Text inside an SVG: cut into lines that fit, escaped, never measured
+
+_LINE = 16
+_MOST_LINES = 4
+"""Of one text; the tooltip of its shape has the whole."""
+_CHARACTERS = {
+    "node": 50,
+    "small node": 56,
+    "diamond": 30,
+    "small diamond": 34,
+    "small": 56,
+    "heading": 56,
+}
+"""What fits into one line, by place, with a wide font."""
+_CHARACTER_WIDTH = 6
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines around one middle, the small ones last."""
+
+    lines: tuple[str, ...]
+    small: tuple[str, ...] = ()
+    style: str = ""
+
+    @property
+    def height(self) -> int:
+        return _LINE * (len(self.lines) + len(self.small))
+
+    def drawn(self, middle: int, top: int, *, on_paper: bool = False) -> str:
+        """The text elements; on paper, with something behind them that hides the line they stand on."""
+        styled = [(line, self.style) for line in self.lines] + [(line, "small") for line in self.small]
+        paper = self._paper(middle, top) if on_paper else ""
+        return paper + "".join(
+            f'<text{_class(style)} x="{middle}" y="{top + _LINE * number + 12}">{escape_xml(line)}</text>'
+            for number, (line, style) in enumerate(styled)
+        )
+
+    def _paper(self, middle: int, top: int) -> str:
+        half = _CHARACTER_WIDTH * max(len(line) for line in (*self.lines, *self.small)) // 2 + 4
+        return (
+            f'<rect class="paper" x="{middle - half}" y="{top}" width="{2 * half}" height="{self.height}"/>'
+        )
+
+
+def wrap_text(text: str, place: str) -> tuple[str, ...]:
+    """At most a few lines that fit the place; what does not fit ends in an ellipsis."""
+    width = _CHARACTERS[place]
+    lines = [line for part in text.splitlines() for line in textwrap.wrap(part, width)]
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], lines[_MOST_LINES - 1][: width - 1] + "…"]
+    return tuple(lines)
+
+
+def escape_xml(text: str) -> str:
+    """XML text; what XML cannot hold becomes U+FFFD."""
+    held = "".join(
+        character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )
+    return held.translate(_ESCAPES)
+
+
+def _class(style: str) -> str:
+    return f' class="{style}"' if style else ""
+
+
+# The drawing
+
+_HALF = 180
+"""Half the width of a node."""
+_GAP = 26
+"""Between two items that nothing is written between."""
+_PADDING = 12
+_LANE = 24
+"""What one more line beside the nodes needs."""
+_DOT = 5
+_SLANT = 28
+"""How much higher than its words a diamond is, above and below."""
+
+_STYLE = (
+    "text{font:13px system-ui,sans-serif;fill:#1f2328;text-anchor:middle}"
+    ".small{font-size:11px;fill:#57606a}.heading{font-size:12px;fill:#57606a}"
+    ".node{fill:#fff;stroke:#57606a}.choice{fill:#fff;stroke:#1b6b57}"
+    ".action{fill:#f3f1ec;stroke:#57606a}.terminal{fill:#e2f0eb;stroke:#1b6b57}"
+    ".loop{fill:#f3f1ec;stroke:#8c959f;stroke-dasharray:5 3}"
+    ".way{fill:none;stroke:#57606a}.side{fill:none;stroke:#8c959f;stroke-dasharray:4 3}"
+    ".dot{fill:#57606a}.paper{fill:#fff;fill-opacity:.9}.ground{fill:#fff}"
+    "@media(prefers-color-scheme:dark){text{fill:#e6e8e9}.small{fill:#a4abb2}.heading{fill:#a4abb2}"
+    ".node{fill:#1a1d20;stroke:#8d949b}.choice{fill:#1a1d20;stroke:#72c9af}.action{fill:#212529;stroke:#8d949b}"
+    ".terminal{fill:#17302a;stroke:#72c9af}.loop{fill:#16181b;stroke:#6f767e}.way{stroke:#8d949b}"
+    ".side{stroke:#6f767e}.dot{fill:#8d949b}.paper,.ground{fill:#1a1d20}}"
+)
+_MARKER = (
+    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
+    'orient="auto"><path d="M0 0L8 4L0 8z" fill="#57606a"/></marker></defs>'
+)
+
+
+def draw_svg(graph: WorkflowGraph) -> str:
+    """The whole document, one newline at the end."""
+    left, right = _extents(graph.outline)
+    drawing = _Drawing(graph, left + _PADDING)
+    drawing.items(graph.outline)
+    width, height = left + right + 2 * _PADDING, drawing.y + _PADDING
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="img">',
+        f"<title>{escape_xml(f'{graph.workflow_id}: {graph.name}')}</title>",
+        f"<style>{_STYLE}</style>",
+        _MARKER,
+        f'<rect class="ground" width="{width}" height="{height}"/>',
+        *drawing.boxes,
+        *drawing.ways,
+        *drawing.shapes,
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _extents(items: Sequence[Item]) -> tuple[int, int]:
+    """How far the items reach to the left and to the right of the middle."""
+    sides = [_extent(item) for item in items]
+    return max((left for left, _ in sides), default=_HALF), max((right for _, right in sides), default=_HALF)
+
+
+def _extent(item: Item) -> tuple[int, int]:
+    match item:
+        case GraphNode():
+            return _HALF, _HALF
+        case GuardedItem():
+            left, right = _extents(item.items)
+            return left, right + _LANE
+        case LoopItem():
+            left, right = _extents(item.items)
+            return left + _LANE + _PADDING, right + _PADDING
+        case never:
+            assert_never(never)
+
+
+class _Drawing:
+    """What is drawn so far, from top to bottom along one middle line. `y` is the bottom of it."""
+
+    def __init__(self, graph: WorkflowGraph, middle: int) -> None:
+        self.middle = middle
+        self.y = _PADDING
+        self.boxes: list[str] = []
+        self.ways: list[str] = []
+        self.shapes: list[str] = []
+        self._options = {edge.source: edge.label for edge in graph.edges if edge.kind == "option"}
+        self._label = ""
+        """What stands on the way into the next item."""
+        self._arrivals: list[tuple[int, int]] = []
+        """Ways past something that end at the next item: the x of their lane, the y they come from."""
+
+    def items(self, items: Sequence[Item]) -> None:
+        for item in items:
+            match item:
+                case GraphNode():
+                    self._node(item)
+                case GuardedItem():
+                    self._guarded(item)
+                case LoopItem():
+                    self._boxed(item)
+                case never:
+                    assert_never(never)
+
+    def _node(self, node: GraphNode) -> None:
+        match node.kind:
+            case "start":
+                self._pill(node)
+            case "end":
+                self._enter()
+                self._pill(node)
+            case "condition" | "repeat":
+                self._enter()
+                self._dot(node)
+            case "choice":
+                self._enter()
+                self._diamond(node)
+                self._label = self._options.get(node.id, "")
+            case "step" | "action":
+                self._enter()
+                self._rectangle(node)
+            case never:
+                assert_never(never)
+
+    def _guarded(self, item: GuardedItem) -> None:
+        self._node(item.condition)
+        from_y = self.y - _DOT
+        self._label = f"if {item.condition.title}"
+        self.items(item.items)
+        _, right = _extents(item.items)
+        self._arrivals.append((self.middle + right + _LANE // 2, from_y))
+
+    def _boxed(self, item: LoopItem) -> None:
+        left, right = _extents(item.items)
+        x, width = self.middle - left - _LANE - _PADDING, left + right + _LANE + 2 * _PADDING
+        self._enter()
+        top = self.y
+        heading = Words(
+            lines=wrap_text("\n".join((item.box.label, *item.box.notes)), "heading"), style="heading"
+        )
+        self.y += heading.height + 2 * _PADDING
+        entry_y = self.y
+        place = len(self.boxes)
+        self.items(item.items)
+        repeat_y = self.y - _DOT
+        lane = self.middle - left - _LANE // 2
+        self.ways.append(
+            f'<path class="side" d="M{self.middle - _DOT} {repeat_y}H{lane}V{entry_y + 6}'
+            f'H{self.middle - 2}" marker-end="url(#arrow)"/>'
+        )
+        bottom = self.y + _PADDING
+        self.ways.append(f'<path class="way" d="M{self.middle} {self.y}V{bottom}"/>')
+        self.y = bottom
+        box = f'<rect class="loop" x="{x}" y="{top}" width="{width}" height="{bottom - top}" rx="8"/>'
+        self.boxes.insert(
+            place, box + heading.drawn(self.middle, top + _PADDING // 2)
+        )  # below the boxes inside it
+
+    def _enter(self) -> None:
+        """The arrow into the next item, the words on it, and the ways that join it."""
+        words = Words(lines=wrap_text(self._label, "small"), style="small")
+        start = self.y
+        self.y += _GAP + words.height + (_GAP // 2 if self._arrivals else 0)
+        self.ways.append(f'<path class="way" d="M{self.middle} {start}V{self.y}" marker-end="url(#arrow)"/>')
+        if words.lines:
+            self.shapes.append(words.drawn(self.middle, start + _GAP // 4, on_paper=True))
+        for lane, from_y in self._arrivals:
+            self.ways.append(
+                f'<path class="side" d="M{self.middle + _DOT} {from_y}H{lane}V{self.y - _PADDING}'
+                f'H{self.middle + 2}" marker-end="url(#arrow)"/>'
+            )
+        self._label, self._arrivals = "", []
+
+    def _pill(self, node: GraphNode) -> None:
+        words = Words(lines=(node.title,))
+        height = words.height + _PADDING
+        x, width = self.middle - _HALF // 3, 2 * (_HALF // 3)
+        shape = (
+            f'<rect class="terminal" x="{x}" y="{self.y}" width="{width}" height="{height}" '
+            f'rx="{height // 2}"/>'
+        )
+        self._shape(node, shape, words, height)
+
+    def _dot(self, node: GraphNode) -> None:
+        shape = f'<circle class="dot" cx="{self.middle}" cy="{self.y + _DOT}" r="{_DOT}"/>'
+        self._shape(node, shape, Words(lines=()), 2 * _DOT)
+
+    def _rectangle(self, node: GraphNode) -> None:
+        words = _words(node, "node")
+        height = words.height + _PADDING
+        style = "action" if node.kind == "action" else "node"
+        shape = (
+            f'<rect class="{style}" x="{self.middle - _HALF}" y="{self.y}" width="{2 * _HALF}" '
+            f'height="{height}" rx="4"/>'
+        )
+        self._shape(node, shape, words, height)
+
+    def _diamond(self, node: GraphNode) -> None:
+        words = _words(node, "diamond")
+        height = words.height + 2 * _SLANT
+        middle, half = self.y + height // 2, height // 2
+        points = (
+            f"{self.middle - _HALF},{middle} {self.middle},{middle - half} "
+            f"{self.middle + _HALF},{middle} {self.middle},{middle + half}"
+        )
+        self._shape(node, f'<polygon class="choice" points="{points}"/>', words, height)
+
+    def _shape(self, node: GraphNode, shape: str, words: Words, height: int) -> None:
+        told = escape_xml("\n".join(filter(None, (node.title, node.id, *node.notes))))
+        text = words.drawn(self.middle, self.y + (height - words.height) // 2)
+        self.shapes.append(f"<g><title>{told}</title>{shape}{text}</g>")
+        self.y += height
+
+
+def _words(node: GraphNode, place: str) -> Words:
+    """The title, then the id and the notes in small print."""
+    title = wrap_text(node.title or node.id, place)
+    below = [
+        line
+        for note in (*((node.id,) if node.title else ()), *node.notes)
+        for line in wrap_text(note, f"small {place}")
+    ]
+    return Words(lines=title, small=tuple(below))

@@ -56,6 +56,7 @@ _MODULES = {
     "self.reference": "handrail.surfaces.cli.self_description.reference",
     "self.changelog": "handrail.surfaces.cli.self_description.changelog",
     "self.completion": "handrail.surfaces.cli.self_description.completion",
+    "self.version": "handrail.surfaces.cli.self_description.version",
 }
 
 OWN_OPERATION_NAMES: tuple[str, ...] = tuple(_MODULES)
@@ -102,17 +103,17 @@ def write_to_file(files: AuthoredFiles, path: str, chunks: Iterator[bytes]) -> d
 
 # Progress, for a person at a terminal
 
-PATIENCE_SECONDS = 2.0
+PATIENCE_SECONDS = 0.8
 """Before the first line of progress, and between lines."""
 
 
 class TerminalProgress:
-    """`ports.Progress` on a stderr that is a terminal, unless the person asked for quiet."""
+    """`ports.Progress` on stderr: of text at a terminal, or where it is asked for; never if quiet is."""
 
-    def __init__(self, process: Process, *, is_quiet: bool) -> None:
+    def __init__(self, process: Process, *, is_quiet: bool, is_asked: bool, is_text: bool) -> None:
         self._process = process
         self._is_silent = is_quiet
-        self._is_quiet = is_quiet or not is_terminal(STDERR)
+        self._is_quiet = is_quiet or not (is_asked or (is_text and is_terminal(STDERR)))
         self._due = time.monotonic() + PATIENCE_SECONDS
 
     def tell(self, done: int, total: int, what: str) -> None:
@@ -278,6 +279,9 @@ class ShieldedPrograms:
     ) -> ProgramEnd:
         self._process.before_leaving = self._programs.end_now
         return self._programs.run(call, stop_reason, take)
+
+    def find_trouble(self, project: str, argv: Sequence[str]) -> str:
+        return self._programs.find_trouble(project, argv)
 
     def end_now(self) -> None:
         self._programs.end_now()
@@ -476,5 +480,10 @@ def _shield(runtime: Runtime, process: Process, parsed: Parsed) -> Runtime:
         check_programs=lambda: ShieldedPrograms(runtime.check_programs(), process),
         interruptions=process,
         trees_due=process.trees_due,
-        progress=TerminalProgress(process, is_quiet=bool({"quiet", "stream"} & set(parsed.options))),
+        progress=TerminalProgress(
+            process,
+            is_quiet=bool({"quiet", "stream"} & set(parsed.options)),
+            is_asked="progress" in parsed.options,
+            is_text=parsed.formats[-1:] in (("text",), ("human",)),
+        ),
     )

@@ -38,7 +38,6 @@ AT_SESSION_START = frozenset({"SessionStart", "sessionStart"})
 AFTER_SHELL = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "afterShellExecution"})
 EVENTS = tuple(sorted(BEFORE_COMPACTION | AT_SESSION_START | AFTER_SHELL))
 """As the clients spell them: Claude Code and Codex, Gemini CLI, Cursor."""
-CLIENTS = ("claude-code", "codex", "cursor", "gemini")
 
 _NOTE_COMMAND = Operation(
     name="check.note",
@@ -255,6 +254,8 @@ def _one(candidate: Candidate, reply: dict[str, Any], most_bytes: int) -> str:
         f"Handrail: a run of {candidate.workflow_id} is in progress here (session {candidate.session_id}).\n"
         f"Pending step: {flatten_text(candidate.pending_title)[:_TITLE_LENGTH]}\n"
     )
+    if candidate.person_said:
+        head += f"It was {flatten_text(candidate.person_said)[:_GOAL_LENGTH]}\n"
     tail = (
         f"To see the step and go on, call continue_workflow {call}\n"
         f"or run: handrail run continue --state {token} --compact\n"

@@ -23,6 +23,7 @@ from handrail.contract.outcome import (
     Failure,
     Fault,
     Json,
+    NextCall,
     Notice,
     Outcome,
     Success,
@@ -34,7 +35,14 @@ from handrail.contract.outcome import (
 )
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
 from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Problem, parse
-from handrail.surfaces.cli.reading.spelling import command_line, describe_stop, refusal
+from handrail.surfaces.cli.reading.spelling import (
+    HELP,
+    command_line,
+    describe_stop,
+    go_on_from,
+    is_followed,
+    refusal,
+)
 from handrail.surfaces.cli.rendering.render import (
     Envelope,
     Output,
@@ -119,6 +127,8 @@ class _Caller:
         self.columns: tuple[str, ...] = ()
         self.raw = ""
         self.commits = Commits()
+        self.has_handed_over = False
+        """Whether stdout belongs to a server: only its refusal to start is a document there."""
         self.notices: Callable[[str], Sequence[Notice]] = _no_notices
         self.passed_over: tuple[Notice, ...] = ()
         """Environment variables that are wrong and were ignored."""
@@ -172,18 +182,21 @@ def _answer(
         process.hand_back()
         return parts.serve(parsed)
     ask = _check_line(parsed, arguments, caller.output, troubles, parts.input_problems)
-    assert parsed.command is not None, "a command line without a command is refused above"
+    if parsed.command is None:
+        return _greet(caller, parsed, parts)
     effect = parsed.command["effect"]
     if not parsed.command["operation"]:
         process.hand_back()
-        caller.output = Output(format="raw")  # stdout belongs to the server now: trouble goes to stderr
+        caller.has_handed_over = True
         return parts.serve(parsed) if effect == "server" else parts.demo(parsed)
     if process.stdout_was_closed and effect != "read":
         return _refuse_closed_stdout()
     # Only now: a line that is refused does not say which project's settings apply.
     output, _ = output_of(parsed, environment, parts.settings(parsed), caller.usual)
     caller.output = _set_page(output, arguments, environment)
-    process.start_deadline(timeout_of(parsed, environment))
+    seconds = timeout_of(parsed, environment)
+    if seconds:
+        process.start_deadline(seconds)
     if ask.budget is None:  # notices must not use up a budget
         caller.notices = parts.notices
     else:
@@ -192,7 +205,8 @@ def _answer(
     if effect != "read":
         prepare(caller.output)
     if "stream" in parsed.options:
-        return _deliver_stream(process, caller, parts.stream(process, parsed, ask))
+        goes_on = (lambda last: go_on_from(arguments, last)) if is_followed(parsed) else None
+        return _deliver_stream(process, caller, parts.stream(process, parsed, ask), goes_on)
     if caller.output.format == "raw" and parsed.command["out"]:
         return _end_raw(process, caller, parts.write_raw_field(process, parsed))
     outcome = parts.answer(process, parsed, ask, lambda success: _size(caller, success))
@@ -214,6 +228,8 @@ def _run_guarded(caller: _Caller, parts: CommandParts, work: Callable[[], Render
         if isinstance(done, Fault)
         else failure_of_defect(done, _record_incident(parts, done))
     )
+    if caller.has_handed_over and not isinstance(done, Fault):
+        caller.output = Output(format="raw")
     caller.notices = _no_notices
     outcome: Outcome = make_stand_in(caller.commits) if caller.commits.is_made else failure
     told = _try(lambda: _render(caller, outcome))
@@ -285,10 +301,17 @@ def _set_page(
 
 
 def _deliver_stream(
-    process: Process, caller: _Caller, lines: Iterator[StreamItem | Outcome]
+    process: Process,
+    caller: _Caller,
+    lines: Iterator[StreamItem | Outcome],
+    goes_on: Callable[[Json], NextCall] | None,
 ) -> Rendered | int:
-    """Write line by line. Returns the summary line, or an ordinary failure if no line was written."""
+    """Write line by line. Returns the summary line, or an ordinary failure if no line was written.
+
+    Where it can go on, a stream that broke off ends with the call for what comes after its last line.
+    """
     count = 0
+    last: Json = None
     outcome: Outcome | None = None
     try:
         for line in lines:
@@ -298,11 +321,14 @@ def _deliver_stream(
             with process.shielded():  # a written line is counted, even if a signal arrives
                 trouble = process.deliver_line(encode_line(stream_line(line.data)))
                 count += trouble is None
+                last = line.data
             if trouble is not None:
                 return process.end_stream(trouble, E_IO.exit_status)
     except Interrupted as stop:
         outcome = describe_stop(stop)
     assert outcome is not None, "a stream ends with its outcome"
+    if isinstance(outcome, Failure) and goes_on is not None and outcome.next_call is None:
+        outcome = msgspec.structs.replace(outcome, next_call=goes_on(last))
     if isinstance(outcome, Failure) and count == 0:
         return _render(caller, outcome)
     return summary_line(outcome, _finish_call(caller), count)
@@ -349,9 +375,26 @@ def _answer_about_tool(caller: _Caller, parsed: Parsed, parts: CommandParts) -> 
     if "help" in parsed.options and not any(problem.param == "command" for problem in parsed.problems):
         if not caller.output.is_json_asked:
             return render_plain(parts.help_text(parsed.words, caller.output.width))
-        caller.call = msgspec.structs.replace(caller.call, operation="cli.help")
+        caller.call = msgspec.structs.replace(caller.call, operation=HELP)
         return _render(caller, parts.help_document(parsed.words))
     return None
+
+
+def _greet(caller: _Caller, parsed: Parsed, parts: CommandParts) -> Rendered:
+    """A line without a command: a short document for programs, and the page for whoever reads stderr."""
+    page = parts.help_text("", caller.output.width)
+    if caller.output.format != "json":
+        return render_plain(page)
+    caller.call = msgspec.structs.replace(caller.call, operation=HELP)
+    data: dict[str, Json] = {
+        "tool": TOOL,
+        "version": __version__,
+        "first": "handrail workflow list --compact",
+        "lost": "handrail session resume --compact",
+        "help": "handrail help",
+    }
+    told = _render(caller, Success(data=data))
+    return told if "quiet" in parsed.options else msgspec.structs.replace(told, err=page.encode())
 
 
 def _check_line(

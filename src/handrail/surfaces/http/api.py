@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import msgspec
 from msgspec.inspect import IntType, Metadata, Type, UnionType, type_info
@@ -33,7 +33,7 @@ from handrail.surfaces.http.limits import MOST_BODY_BYTES, MOST_BUNDLE_BYTES, re
 PREFIX = "/api/"
 _WHOLE_NUMBER = re.compile("-?[0-9]{1,18}")
 """A number outside its bounds is refused as one."""
-_LEVELS = ("minimal", "standard", "full")
+_LEVELS = get_args(Level)
 _WITH_LONG_BODY = frozenset({"session.import"})
 _NOT_OVER_HTTP = {
     "process": "This operation starts a program that its caller names, so no server offers it.",

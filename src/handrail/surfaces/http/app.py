@@ -6,9 +6,8 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote as percent_encode
 
 import msgspec
@@ -41,6 +40,7 @@ from handrail.surfaces.http.companions.lafs import (
 from handrail.surfaces.http.exchange import (
     HTML_TYPE,
     JSON_TYPE,
+    Headers,
     HttpRequest,
     Receive,
     Response,
@@ -58,20 +58,26 @@ from handrail.surfaces.http.guard import Identity, finish_headers, is_from_conso
 from handrail.surfaces.http.limits import Bounds, Load, refuse_size
 from handrail.surfaces.http.routes import Found, Handler, Route, Router
 from handrail.surfaces.http.shell import asset_response, shell_response
-from handrail.surfaces.http.views import render_view
+from handrail.surfaces.http.views import PAGES, render_view
 
 _T = TypeVar("_T")
 
-SHELLS = ("/", "/sessions/**", "/workflows/**", "/builtins", "/gaps", "/import", "/settings", "/compare/**")
-"""Addresses of the Console: each returns the same page without data."""
+SHELLS = ("/", *dict.fromkeys(f"/{page.pattern.split('/')[1]}/**" for page in PAGES))
+"""Addresses of the Console, by their first word: each returns the same page without data."""
 
 
-class McpApp(Protocol):
-    """The MCP server as an ASGI app; it runs while `running` is entered."""
+class McpAnswer(Protocol):
+    """What the MCP server answers to one message: JSON, or nothing."""
 
-    def running(self) -> AbstractAsyncContextManager[None]: ...
+    @property
+    def status(self) -> int: ...
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+    @property
+    def body(self) -> bytes: ...
+
+
+AnswerMcp: TypeAlias = Callable[[Headers, bytes], McpAnswer]
+"""Answers one message from its headers and body, in a worker thread."""
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +85,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
     runtime: Runtime
     identity: Identity
-    mcp: McpApp
+    answer_mcp: AnswerMcp
     notices: Callable[[str], Sequence[Notice]] = lambda _: ()
     log: Callable[[str], None] | None = None
     """Where a line per request goes; None: nowhere."""
@@ -112,6 +118,7 @@ class App:
         self.feed = Feed(parts.marks or partial(_list_marks, runtime), runtime.randomness.bytes(6).hex())
         self._threads = ThreadPoolExecutor(parts.bounds.requests, thread_name_prefix="request")
         self.router = Router(self._routes())
+        self._lost = _open_route("/**", self._show_lost, _PAGE, is_shell=True)
 
     def drain(self) -> None:
         """Take no new work from now on, and tell those who listen."""
@@ -151,7 +158,7 @@ class App:
                 pattern="/mcp",
                 methods=("POST",),
                 serves="[MCP](mcp.md), stateless, in both eras.",
-                mounted=self._parts.mcp,
+                handler=self._call_mcp,
             ),
             Route(
                 pattern="/api/view/**",
@@ -179,6 +186,9 @@ class App:
 
     async def _shell(self, _: HttpRequest) -> Response:
         return shell_response()
+
+    async def _show_lost(self, _: HttpRequest) -> Response:
+        return msgspec.structs.replace(shell_response(), status=E_NOT_FOUND.http_status)
 
     async def _asset(self, request: HttpRequest) -> Response:
         found = asset_response(request.segments[0])
@@ -214,6 +224,12 @@ class App:
                 self._a2a = await self._in_thread(lambda: build(self._served, self._in_thread))
         return await self._a2a.answer(request, body)
 
+    async def _call_mcp(self, request: HttpRequest) -> Response:
+        body = await read_body(request)
+        told = await self._in_thread(lambda: self._parts.answer_mcp(request.headers, body))
+        headers = ((b"content-type", JSON_TYPE),) if told.body else ()
+        return Response(status=told.status, headers=headers, body=told.body)
+
     async def _ledger(self, request: HttpRequest) -> Response:
         return await self._in_thread(lambda: answer_ledger(self._served, request))
 
@@ -247,8 +263,9 @@ class App:
                 (b"content-type", HTML_TYPE),
                 (b"x-handrail-title", _percent(mark_hidden(view.title))),
                 (b"x-handrail-cursor", cursor.encode()),
+                *(() if view.waiting is None else ((b"x-handrail-needs", str(view.waiting).encode()),)),
             )
-            return Response(status=view.status, headers=headers, body=body)
+            return Response(headers=headers, body=body)
 
         answered = run_guarded(self._served.runtime, work)
         return problem(answered, request.id) if isinstance(answered, Failure) else answered
@@ -260,13 +277,16 @@ class App:
             )
         cursors = [value for name, value in parameters(request.query) if name == "cursor"]
         headers = ((b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"))
-        return Response(headers=headers, body=self._count_feed(self.feed.stream("".join(cursors[:1]))))
+        counted = self._count_feed(self.feed.stream("".join(cursors[:1])))
+        await anext(counted)  # nothing waits in between, so of many at once each sees the others
+        return Response(headers=headers, body=counted)
 
     async def _count_feed(self, events: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         observer = self._served.runtime.observer
         self.load.feeds += 1
         observer.note_feeds(1)
         try:
+            yield b""
             async for event in events:
                 yield event
         finally:
@@ -280,8 +300,6 @@ class App:
         match scope["type"]:
             case "http":
                 await self._answer(scope, receive, send)
-            case "lifespan":
-                await self._live_through(receive, send)
             case "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             case _:
@@ -298,24 +316,30 @@ class App:
                 message = {**message, "headers": finish_headers(message["headers"])}
             await send(message)
 
-        found = self.router.find(scope["path"])
+        found = self.router.find(scope["path"]) or self._find_lost(scope)
         refusal = self._refusal(scope, found)
         if refusal is not None:
-            response: Response | None = problem(refusal, request_id)
+            response = problem(refusal, request_id)
         else:
             assert found is not None, "what no route fits is refused"
             weight = 0 if found.route.is_always_answered else 1
             self.load.requests += weight
             try:
-                response = await self._serve(found, scope, receive, send_guarded, request_id)
+                response = await self._serve(found, scope, receive, request_id)
             finally:
                 self.load.requests -= weight
-        if response is not None and not statuses:
-            await self._send(receive, send_guarded, response, scope)
+        await self._send(receive, send_guarded, response, scope)
         if self._parts.log is not None:
             took = int((time.monotonic() - started) * 1000)
             line = _log_line(scope, statuses, took, request_id)
             self._parts.log(self._served.runtime.secrets.redact_text(line))
+
+    def _find_lost(self, scope: Scope) -> Found | None:
+        """At an address that nothing has: the page that says so, where a browser asks for one."""
+        first = scope["path"].split("/")[1]
+        is_ours = any(route.pattern.split("/")[1] == first for route in self.router.routes)
+        accepts = b",".join(value for name, value in scope["headers"] if name == b"accept")
+        return None if is_ours or b"text/html" not in accepts else Found(route=self._lost, segments=())
 
     def _refusal(self, scope: Scope, found: Found | None) -> Failure | None:
         """Why the request goes no further: the guard first, then what the server can take on."""
@@ -344,15 +368,7 @@ class App:
             )
         return None
 
-    async def _serve(
-        self, found: Found, scope: Scope, receive: Receive, send: Send, request_id: str
-    ) -> Response | None:
-        """What is to be sent; None where a mounted app has sent it."""
-        route = found.route
-        if route.mounted is not None:
-            ended = await self._in_time(route.mounted(scope, receive, send))
-            return problem(ended, request_id) if isinstance(ended, Failure) else None
-        assert route.handler is not None, "a route has a handler or an app"
+    async def _serve(self, found: Found, scope: Scope, receive: Receive, request_id: str) -> Response:
         request = HttpRequest(
             id=request_id,
             method=scope["method"],
@@ -361,7 +377,7 @@ class App:
             headers=tuple(scope["headers"]),
             receive=receive,
         )
-        answered = await self._in_time(route.handler(request))
+        answered = await self._in_time(found.route.handler(request))
         return problem(answered, request_id) if isinstance(answered, Failure) else answered
 
     async def _send(self, receive: Receive, send: Send, response: Response, scope: Scope) -> None:
@@ -384,16 +400,6 @@ class App:
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-
-    # The life of the server
-
-    async def _live_through(self, receive: Receive, send: Send) -> None:
-        """Keep the MCP server running between the first and the last request."""
-        await receive()
-        async with self._parts.mcp.running():
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-        await send({"type": "lifespan.shutdown.complete"})
 
 
 _TOO_LATE = Failure(

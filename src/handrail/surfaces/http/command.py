@@ -19,7 +19,7 @@ from handrail.ports.server import RunningServer, ServerPlace
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.permission import Caller, write_server_start_line
 from handrail.runtime.runtime import NoTerminal, Runtime, TreeDue
-from handrail.surfaces.http.app import App, McpApp, Parts
+from handrail.surfaces.http.app import AnswerMcp, App, Parts
 from handrail.surfaces.http.companions.agent_card import BuildA2a
 from handrail.surfaces.http.feed import Marks
 from handrail.surfaces.http.guard import loopback_identity
@@ -45,7 +45,7 @@ def run_server(
     place: ServerPlace,
     *,
     runtime: Runtime,
-    build_mcp: Callable[[Runtime, int], McpApp],
+    build_mcp: Callable[[Runtime], AnswerMcp],
     notices: Callable[[str], Sequence[Notice]],
     take_tree: Callable[[Runtime, TreeDue], None],
     marks: Marks,
@@ -72,7 +72,7 @@ def run_server(
             Parts(
                 runtime=served,
                 identity=loopback_identity(port, token, console_token),
-                mcp=build_mcp(served, port),
+                answer_mcp=build_mcp(served),
                 notices=notices,
                 log=_write_line if options.access_log else None,
                 note_unlocked=place.note_unlocked,

@@ -7,11 +7,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from handrail.surfaces.http.exchange import HttpRequest, Receive, Response, Scope, Send
+from handrail.surfaces.http.exchange import HttpRequest, Response
 
 Handler: TypeAlias = Callable[[HttpRequest], Coroutine[Any, Any, Response]]
-Mounted: TypeAlias = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
-"""An ASGI app of its own, such as the one that speaks MCP."""
 
 READS = ("GET", "HEAD")
 ONE, REST = "*", "**"
@@ -30,8 +28,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Answered beside whatever is in progress, and not counted: it does no work."""
     serves: str = ""
     """What is there, for the reference page."""
-    handler: Handler | None = None
-    mounted: Mounted | None = None
+    handler: Handler
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import signal
 import socket
 import time
@@ -105,7 +104,7 @@ def serve(app: ServedApp, bound: socket.socket, when_ready: Callable[[], None]) 
         app,
         http=TimedProtocol,
         ws="none",
-        lifespan="on",
+        lifespan="off",
         access_log=False,
         log_config=None,
         log_level="error",
@@ -116,8 +115,6 @@ def serve(app: ServedApp, bound: socket.socket, when_ready: Callable[[], None]) 
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=1,
     )
-    # The protocol library writes a traceback for every client that hangs up in the middle of a request.
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
     server = DrainingServer(config, app, when_ready)
     bound.listen(_BACKLOG)
     server.run(sockets=[bound])

@@ -7,31 +7,67 @@ from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.wording import quote
 from handrail.projections.html.elements import Child
 from handrail.projections.html.pages.compare import compare_page
-from handrail.projections.html.pages.forms import close_form, confirm_form
+from handrail.projections.html.pages.forms import close_form
+from handrail.projections.html.pages.needs import SHOWN_NEEDS, Card, door_panel
 from handrail.projections.html.pages.node import node_page
 from handrail.projections.html.pages.session import session_page
 from handrail.projections.html.pages.sessions import sessions_page
 from handrail.projections.html.pages.timeline import ZOOMS, timeline_page
 from handrail.projections.overview import UNDER_WAY
-from handrail.surfaces.http.view_parts import Call, Page, Query, View, payload, payload_or_none
+from handrail.surfaces.http.view_parts import (
+    SETTLE,
+    Call,
+    Page,
+    Query,
+    View,
+    is_served,
+    payload,
+    payload_or_none,
+)
 
 ROWS = 100
 """Sessions of one view."""
 _LONGEST_NUMBER = 12
+SILENT = ("idle", "stalled")
 
 
 def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
     """What needs a person, then the sessions; words are also looked for in notes and artifacts."""
-    given = {name: query[name] for name in ("status", "workflow", "cursor") if query.get(name)}
+    names = ("status", "workflow", "project", "branch", "cursor")
+    given = {name: query[name] for name in names if query.get(name)}
+    if "project" in given:
+        given["projectName"] = given.pop("project")
+    if given.get("status") in SILENT:
+        given["silence"] = given.pop("status")
     words = query.get("q", "").strip()
     asked: dict[str, Json] = {**given, "limit": ROWS, **({"query": words} if words else {})}
-    html = sessions_page(
-        payload(call, "session.list", asked),
-        payload(call, "session.needs", {}),
-        payload(call, "session.search", {"query": words}) if words else None,
-        query,
-    )
-    return View(title=f"{words} in sessions" if words else "Sessions", html=html)
+    listed = payload(call, "session.list", asked)
+    needs = payload(call, "session.needs", {})
+    hits = payload(call, "session.search", {"query": words}) if words else None
+    cards = [Card(row=row) for row in needs["needs"]]
+    if not any(name in query for name in (*names, "q")):
+        cards[:SHOWN_NEEDS] = [find_card(call, row) for row in needs["needs"][:SHOWN_NEEDS]]
+    html = sessions_page(listed, needs, hits, query, cards)
+    waiting = len(needs["needs"]) + needs["needs_omitted"]
+    return View(title=f"{words} in sessions" if words else "Sessions", html=html, waiting=waiting)
+
+
+def find_card(call: Call, row: dict[str, Json]) -> Card:
+    """A need with its report and its question; those that cannot be read are left out."""
+    if not row["node_id"]:
+        return Card(row=row)
+    node = payload_or_none(call, "run.node", {"sessionId": row["session_id"], "node": row["node_id"]})
+    question = find_question(call, row) if row["kind"] in ("person", "blocked") else None
+    if row["kind"] == "blocked" and question and question.get("asked", "confirm") == "confirm":
+        question = None  # the agent corrects its report; nobody is asked
+    return Card(row=row, node=node, question=question, can_settle=is_served(SETTLE))
+
+
+def find_question(call: Call, row: dict[str, Json]) -> dict[str, Json] | None:
+    """What a person is asked where the run waits; None where nobody can be asked."""
+    asked = {"session": row["session_id"], "run": row["run_id"], "show": True}
+    question = payload_or_none(call, "run.confirm", asked)
+    return None if question is None or question["node_id"] != row["node_id"] else question
 
 
 def show_session(call: Call, segments: tuple[str, ...], query: Query) -> View:
@@ -61,8 +97,16 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
         before=_read_number(query, "before"),
         actions=close_form(graph["run_id"]) if is_sound and graph["status"] in UNDER_WAY else None,
         resume=graph["resume_prompt"] if is_sound else "",
+        cards=[find_card(call, {**_whose(shown, graph), **need}) for need in graph["waiting"]],
     )
     return View(title=shown["goal"] or graph["workflow_name"], html=html)
+
+
+def _whose(shown: dict[str, Json], graph: dict[str, Json]) -> dict[str, Json]:
+    """What the card of a need says beside the need itself, on the page of its own session."""
+    own = {name: shown[name] for name in ("session_id", "goal", "project", "branch")}
+    of_run = {name: graph[name] for name in ("run_id", "workflow_id", "workflow_name", "agent")}
+    return {**own, **of_run, "silence": "", "command": ""}
 
 
 def show_node(call: Call, segments: tuple[str, ...], _: Query) -> View:
@@ -79,13 +123,21 @@ def show_node(call: Call, segments: tuple[str, ...], _: Query) -> View:
 
 
 def _person(call: Call, node: dict[str, Json]) -> Child:
-    """The form for the step that waits for a person at the end of an open run."""
+    """The door for the step that waits for a person at the end of an open run."""
     pending = node["pending"]
     if pending is None or not pending["needs_person"] or not _is_open_end(node):
         return None
-    asked = {"session": node["session_id"], "run": node["run_id"], "show": True}
-    question = payload_or_none(call, "run.confirm", asked)
-    return None if question is None or question["node_id"] != node["node_id"] else confirm_form(question)
+    row = {
+        **{name: node[name] for name in ("session_id", "run_id", "node_id", "goal")},
+        "kind": "person",
+        "title": pending["title"],
+        "reply": node["resume_prompt"],
+    }
+    question = find_question(call, row)
+    if question is None:
+        return None
+    row["is_answered"] = question["answer"] is not None
+    return door_panel(Card(row=row, node=node, question=question))
 
 
 def _is_open_end(node: dict[str, Json]) -> bool:

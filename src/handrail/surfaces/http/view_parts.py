@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TypeAlias
 
 import msgspec
@@ -10,10 +11,13 @@ import msgspec
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success
 from handrail.projections.html.elements import Html
+from handrail.surfaces.http.api import served_operations
 
 Call: TypeAlias = Callable[[str, dict[str, Json]], Outcome]
 """Runs an operation of the registry as `/api/{operation}` does."""
 Query: TypeAlias = Mapping[str, str]
+SETTLE = "session.settle_gap"
+"""By which a person settles a gap."""
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +25,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     html: Html
-    status: int = 200
+    waiting: int | None = None
+    """How many things wait for a person, where the page knows it."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +34,12 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     pattern: str
     show: Callable[[Call, tuple[str, ...], Query], View]
+
+
+@cache
+def is_served(operation: str) -> bool:
+    """Whether this server has the operation: a page has no door that does not open."""
+    return any(served.name == operation for served in served_operations())
 
 
 def payload(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json]:

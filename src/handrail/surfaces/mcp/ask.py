@@ -14,11 +14,9 @@ from msgspec import UNSET
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Failure, Json
-from handrail.engine.events import ConfirmationAnswer
+from handrail.operations.runs.confirm_run import Meant, read_gift
 from handrail.operations.runs.needed_answer import (
-    NeededChoice,
-    NeededConfirmation,
-    NeededInput,
+    NeededAnswer,
     find_needed_answer,
     record_persons_answer,
 )
@@ -28,6 +26,7 @@ from handrail.surfaces.mcp.calls import run_guarded
 from handrail.surfaces.mcp.questions import Question
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import Tool
+from handrail.workflows.compiled import InputSpec
 
 LONGEST_TITLE, LONGEST_DESCRIPTION = 80, 300
 MOST_ENUM = 50
@@ -46,15 +45,15 @@ def find_question(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | N
     if not tokens:
         return None
     asked = run_guarded(runtime, lambda: find_needed_answer(runtime.reading(), runtime.secrets, tokens[0]))
-    match asked:
-        case None | Failure():
-            return None
-        case NeededInput():
+    if asked is None or isinstance(asked, Failure):
+        return None
+    match asked.ask.kind:
+        case "give":
             return _ask_for_input(runtime, asked, tokens)
-        case NeededConfirmation():
+        case "choose":
+            return _ask_to_choose(runtime, asked, tokens)
+        case "confirm" | "allow_write":
             return _ask_to_confirm(asked, tokens)
-        case NeededChoice():
-            return _ask_to_choose(asked, tokens)
         case never:
             assert_never(never)
 
@@ -67,27 +66,35 @@ def take_answer(
     It is the caller's report again, for the attempt that waits; None where the answer is of no use.
     """
     read = read_arguments(tool, arguments)
-    if isinstance(read, Failure):
+    meant = _read_answer(question.answers, value)
+    if isinstance(read, Failure) or meant is None or not _record(runtime, question, meant):
         return None
     kept = {name: held for name, held in read.params.items() if name not in ("ackToken", "stateToken")}
     token = question.tokens[0]
-    match question.answers:
-        case NeededInput(name=name):
-            kept["context"] = (kept.get("context") or {}) | {name: value}
-        case NeededConfirmation() as asked:
-            if not isinstance(value, bool) or not _record(runtime, question, asked, is_yes=value):
+    if question.answers.ask.kind == "choose":
+        ids = [option.id for option in question.answers.ask.options]
+        token = question.tokens[ids.index(meant.option_id) if meant.option_id else 0]
+        kept.pop("context", None)  # kept by the blocked attempt, and it may fit the agent's option only
+    return {**kept, "ackToken": token}
+
+
+def _read_answer(needed: NeededAnswer, value: Json) -> Meant | None:
+    """What a value of the form means; None: it is no answer."""
+    match needed.ask.kind:
+        case "give":
+            told = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            return read_gift(told, needed.ask, needed.workflow)
+        case "choose":
+            if value is None:
+                return Meant(answer="declined")
+            is_offered = value in [option.id for option in needed.ask.options]
+            return Meant(answer="confirmed", option_id=str(value)) if is_offered else None
+        case "confirm" | "allow_write":
+            if not isinstance(value, bool):
                 return None
-        case NeededChoice() as asked:
-            ids = [option_id for option_id, _ in asked.options]
-            if value is not None and value not in ids:
-                return None
-            if not _record(runtime, question, asked, is_yes=value is not None, option_id=value or ""):
-                return None
-            token = question.tokens[0 if value is None else ids.index(value)]
-            kept.pop("context", None)  # kept by the blocked attempt, and it may fit the agent's option only
+            return Meant(answer="confirmed" if value else "declined")
         case never:
             assert_never(never)
-    return {**kept, "ackToken": token}
 
 
 def is_taken(reply: Rendered) -> bool:
@@ -95,21 +102,12 @@ def is_taken(reply: Rendered) -> bool:
     return not reply.is_error and _belongs_to_report(reply)
 
 
-def _record(
-    runtime: Runtime,
-    question: Question,
-    asked: NeededConfirmation | NeededChoice,
-    *,
-    is_yes: bool,
-    option_id: str = "",
-) -> bool:
+def _record(runtime: Runtime, question: Question, meant: Meant) -> bool:
     """Record what a person answered, unless a call before did; whether it is recorded now."""
-    if asked.given is not UNSET:
+    if question.given is not UNSET:
         return True
-    answer: ConfirmationAnswer = "confirmed" if is_yes else "declined"
     recorded = run_guarded(
-        runtime,
-        lambda: record_persons_answer(runtime, question.tokens[0], answer, asked.shown, option_id),
+        runtime, lambda: record_persons_answer(runtime, question.tokens[0], question.answers, meant)
     )
     return not isinstance(recorded, Failure)
 
@@ -132,27 +130,30 @@ def _retry_tokens(tool: Tool, reply: Rendered) -> tuple[str, ...]:
     return tuple(str(one["params"]["ackToken"]) for one in offered if "ackToken" in one["params"])
 
 
-def _ask_for_input(runtime: Runtime, asked: NeededInput, tokens: tuple[str, ...]) -> Question | None:
-    if _SECRET.search(f"{asked.name} {asked.spec.description}"):
+def _ask_for_input(runtime: Runtime, asked: NeededAnswer, tokens: tuple[str, ...]) -> Question | None:
+    spec, needed = asked.spec, asked.ask.needed
+    assert spec is not None, "only a declared input is asked for"
+    assert needed is not None, "only a step that needs the user asks for a value"
+    if _SECRET.search(f"{needed.input} {spec.description}"):
         return None
-    title = flatten_text(asked.step_title)[:LONGEST_TITLE]
-    about = flatten_text(asked.spec.description).rstrip(".")[:LONGEST_DESCRIPTION]
+    title = flatten_text(asked.ask.leaf.title)[:LONGEST_TITLE]
+    about = flatten_text(spec.description).rstrip(".")[:LONGEST_DESCRIPTION]
     ending = f": {about}" if about else ""
     message = (
-        f'The step "{title}" of the workflow {asked.workflow_id} needs {asked.name} from you{ending}. '
-        "Do not enter secrets."
+        f'The step "{title}" of the workflow {asked.workflow.id} needs {needed.input} from you{ending}. '
+        f"Do not enter secrets. {_KEPT}"
     )
     return Question(
         message=runtime.secrets.redact_text(message),
-        schema=_form(asked.name, _input_field(asked)),
-        input=asked.name,
+        schema=_form(needed.input, _input_field(needed.input, spec)),
+        input=needed.input,
         state=tokens[0],
         answers=asked,
         tokens=tokens,
     )
 
 
-def _ask_to_confirm(asked: NeededConfirmation, tokens: tuple[str, ...]) -> Question:
+def _ask_to_confirm(asked: NeededAnswer, tokens: tuple[str, ...]) -> Question:
     title = "Confirm this step?"
     return Question(
         message=f"{title}\n\n{asked.shown}\n\n{_KEPT}",
@@ -165,12 +166,13 @@ def _ask_to_confirm(asked: NeededConfirmation, tokens: tuple[str, ...]) -> Quest
     )
 
 
-def _ask_to_choose(asked: NeededChoice, tokens: tuple[str, ...]) -> Question | None:
-    if len(asked.options) > MOST_ENUM:
+def _ask_to_choose(runtime: Runtime, asked: NeededAnswer, tokens: tuple[str, ...]) -> Question | None:
+    options = asked.ask.options
+    if len(options) > MOST_ENUM:
         return None
     title = "Which option do you take?"
-    names = [flatten_text(label)[:LONGEST_TITLE] for _, label in asked.options]
-    ids = [option_id for option_id, _ in asked.options]
+    names = [flatten_text(runtime.secrets.redact_text(one.label))[:LONGEST_TITLE] for one in options]
+    ids = [option.id for option in options]
     field = {"type": "string", "title": title, "enum": ids, "enumNames": names}
     return Question(
         message=f"{title}\n\n{asked.shown}\n\n{_KEPT}",
@@ -193,9 +195,8 @@ def _form(name: str, field: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {name: field}, "required": [name]}
 
 
-def _input_field(asked: NeededInput) -> dict[str, Any]:
-    spec = asked.spec
-    field: dict[str, Any] = {"type": spec.type, "title": asked.name}
+def _input_field(name: str, spec: InputSpec) -> dict[str, Any]:
+    field: dict[str, Any] = {"type": spec.type, "title": name}
     words = [flatten_text(word) for word in spec.enum if isinstance(word, str)]
     if spec.type == "string" and words and len(words) == len(spec.enum) <= MOST_ENUM:
         field["enum"] = list(spec.enum)

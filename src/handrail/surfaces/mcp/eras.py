@@ -1,15 +1,17 @@
 """The two eras of the protocol: how a connection opens, the shape of requests, and what answers add.
 
 The client's first request decides: one with the 2026-07-28 envelope opens a stateless connection, any other
-one the older handshake. Both answer what the protocol library answers, byte for byte.
+one the older handshake; behind HTTP each request is a connection, and a header decides. Both answer what the
+protocol library answers, byte for byte.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
@@ -44,6 +46,7 @@ _ENVELOPE = "io.modelcontextprotocol/"
 _VERSION = _ENVELOPE + "protocolVersion"
 _CAPABILITIES = _ENVELOPE + "clientCapabilities"
 _LEVELS = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+_Era: TypeAlias = Literal["handshake", "stateless"]
 _Shaped = TypeVar("_Shaped")
 
 
@@ -228,15 +231,22 @@ _LIFETIMES_MS = {
 }
 
 
+UNNAMED = "an MCP client"
+"""Of a request that does not say whose it is: one by HTTP of the handshake era."""
+
+
 class Connection:
     """One connection: its era, and what its client said about itself. Only the reading thread uses it."""
 
-    def __init__(self, tool_set: ToolSet = WORKFLOW_SET) -> None:
+    def __init__(self, tool_set: ToolSet = WORKFLOW_SET, era: _Era | None = None) -> None:
+        """`era` is given for a connection of one request, which no handshake opens."""
         self._tool_set = tool_set
-        self._era: Literal["", "handshake", "stateless"] = ""
+        self._is_one_request = era is not None
+        self._era = era
         self._version = HANDSHAKE_VERSIONS[-1]
         self._asking: Asking = "never"
-        self._is_accepted = False
+        self._client = UNNAMED
+        self._is_accepted = era is not None
 
     @property
     def takes_lists(self) -> bool:
@@ -250,7 +260,7 @@ class Connection:
     def answer(self, request: ClientRequest) -> ResultOrRefusal | Work:
         """The answer if it is known at once, else the work that finds it."""
         is_enveloped = request.method != "initialize" and _has_envelope(request.params)
-        if not self._era:
+        if self._era is None:
             self._era = "stateless" if is_enveloped else "handshake"
         if self._era == "stateless":
             return self._answer_stateless(request)
@@ -281,6 +291,7 @@ class Connection:
             return {}  # accepted; this server sends no log messages
         token = None if params.meta is None else params.meta.progress_token
         work = _work(request.method, params, self._asking, token, RESOURCE_NOT_FOUND)
+        work = _name_client(work, self._client)
         if request.method != "tools/list":
             return work
         return msgspec.structs.replace(
@@ -291,6 +302,7 @@ class Connection:
         is_known = params.protocol_version in HANDSHAKE_VERSIONS
         self._version = params.protocol_version if is_known else HANDSHAKE_VERSIONS[-1]
         self._asking = "now" if _can_ask(params.capabilities) else "never"
+        self._client = _name_of(params.client_info)
         self._is_accepted = True
         return {
             "capabilities": self._tool_set.capabilities,
@@ -304,9 +316,8 @@ class Connection:
         return method not in _UNSERVED and capability in self._tool_set.capabilities
 
     def _answer_stateless(self, request: ClientRequest) -> ResultOrRefusal | Work:
-        refusal = (
-            _initialized_late(request) if request.method == "initialize" else _envelope_flaw(request.params)
-        )
+        is_late = request.method == "initialize" and not self._is_one_request
+        refusal = _initialized_late(request) if is_late else _envelope_flaw(request.params)
         if refusal is not None:
             return refusal
         shape = _STATELESS.get(request.method)
@@ -324,7 +335,7 @@ class Connection:
             return _sign_result(request.method, {**discovered, "supportedVersions": list(STATELESS_VERSIONS)})
         asking: Asking = "in the answer" if _can_ask(envelope.capabilities) else "never"
         work = _work(request.method, params, asking, envelope.progress_token, INVALID_PARAMS)
-        perform = work.perform
+        perform = _name_client(work, _name_of(envelope.info)).perform
 
         def perform_signed(adapter: Adapter, runtime: Runtime) -> ResultOrRefusal | Waiting:
             found = perform(adapter, runtime)
@@ -332,6 +343,17 @@ class Connection:
             return _sign_result(request.method, found)
 
         return msgspec.structs.replace(work, perform=perform_signed)
+
+
+def _name_of(client: _Implementation | None) -> str:
+    return UNNAMED if client is None else client.title or client.name or UNNAMED
+
+
+def _name_client(work: Work, name: str) -> Work:
+    """The same work, by a runtime that knows what the client calls itself."""
+    return msgspec.structs.replace(
+        work, perform=lambda adapter, rt: work.perform(adapter, msgspec.structs.replace(rt, client=name))
+    )
 
 
 def _work(method: str, params: _Bare, asking: Asking, token: int | str | None, missing: int) -> Work:
@@ -431,9 +453,17 @@ def _envelope_flaw(params: dict[str, Json]) -> Refusal | None:
     version = meta[_VERSION]
     if not isinstance(version, str):
         return Refusal(code=INVALID_PARAMS, message="the protocol-version envelope value must be a string")
-    if version not in STATELESS_VERSIONS:
-        return _unsupported("Unsupported protocol version", version)
-    return None
+    return None if version in STATELESS_VERSIONS else refuse_version(version)
+
+
+def named_version(params: dict[str, Json]) -> Json | UnsetType:
+    """The version that a whole envelope names; UNSET where the envelope is not whole."""
+    meta = params.get("_meta")
+    return meta.get(_VERSION, UNSET) if isinstance(meta, dict) and _CAPABILITIES in meta else UNSET
+
+
+def refuse_version(version: str) -> Refusal:
+    return _unsupported("Unsupported protocol version", version)
 
 
 def _initialized_late(request: ClientRequest) -> Refusal:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from handrail import __version__
+from handrail.contract.json.strict import repeats_a_key
 from handrail.contract.outcome import Json
 
 # Messages
@@ -25,6 +26,8 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
 UNSUPPORTED_PROTOCOL_VERSION = -32022
 RESOURCE_NOT_FOUND = -32002
 """The code of the older revisions; since 2026-07-28 it is an invalid parameter."""
@@ -168,6 +171,15 @@ def _read_list(text: bytes) -> Message | list[Message]:
 
 
 def _read(text: bytes) -> Message:
+    """Which of two keys is meant is not guessed, on this door as on the others."""
+    message = _read_once(text)
+    if isinstance(message, Malformed) or not repeats_a_key(text.decode()):
+        return message
+    named = message.id if isinstance(message, ClientRequest) else None
+    return Malformed(refusal=_invalid("A key appears twice in one object."), id=named)
+
+
+def _read_once(text: bytes) -> Message:
     try:
         return _message(_frame.decode(text))
     except msgspec.ValidationError:

@@ -1,296 +1,187 @@
-"""The MCP server for HTTP: the protocol library's server around the adapter, as an ASGI app.
+"""The MCP server behind HTTP: one POST is one message, and its answer is one JSON document.
 
-It serves the stateless 2026-07-28 revision and the older handshake; the client's first request decides.
-It is stateless in both, and checks Host and Origin itself. Only this file imports the protocol library, which
-costs more to start than all the rest; a client on stdin and stdout must not pay for it.
+A request of the 2026-07-28 revision says everything about its client, in its envelope and in headers that
+must agree with it. One of an older revision names at most its version, and counts as sent after a handshake.
+No session is kept in either, so nothing can be asked back, reported or cancelled here, and no request can
+reach what belongs to another. Who may connect, by which method, and how much they may send is judged before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from functools import partial
-from typing import Any, Literal, TypeAlias, TypeVar
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import TypeAlias, assert_never
 
-import anyio
-import anyio.to_thread
-import mcp_types
 import msgspec
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.lowlevel import Server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
-from mcp.shared.exceptions import MCPError
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
-from handrail import __version__
-from handrail.contract.catalogue import HOST_REFUSED, METHOD_NOT_ALLOWED, ORIGIN_REFUSED
-from handrail.contract.disclosure.fields import Level
-from handrail.contract.envelopes.mcp_and_http import MEDIA_TYPE, to_problem
-from handrail.contract.outcome import Failure, Json
-from handrail.contract.wording import quote
-from handrail.runtime.runtime import Runtime
+from handrail.contract.outcome import Failure
 from handrail.surfaces.mcp.adapter import Adapter
-from handrail.surfaces.mcp.arguments import MAX_BYTES
-from handrail.surfaces.mcp.eras import complete_result
-from handrail.surfaces.mcp.messages import (
-    ANSWER_SECONDS,
-    CALLS_AT_ONCE,
-    INSTRUCTIONS,
-    INVALID_PARAMS,
-    RESOURCE_NOT_FOUND,
-    Asking,
-    Refusal,
-    ResultOrRefusal,
-    Results,
+from handrail.surfaces.mcp.calls import refusal_of, run_guarded
+from handrail.surfaces.mcp.eras import (
+    HANDSHAKE_VERSIONS,
+    STATELESS_VERSIONS,
+    Connection,
+    Work,
+    named_version,
+    refuse_version,
 )
-from handrail.surfaces.mcp.questions import Question, ToolCall, Waiting, read_answer
+from handrail.surfaces.mcp.messages import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    ClientRequest,
+    Id,
+    Malformed,
+    Notification,
+    Refusal,
+    Response,
+    ResultOrRefusal,
+    answer_line,
+    read_line,
+)
+from handrail.surfaces.mcp.questions import Waiting
 
-# The ASGI app
+Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
+"""Their names are in small letters."""
 
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-"""The three arguments of every ASGI app; they need no web framework."""
+_VERSION, _METHOD, _NAME = b"mcp-protocol-version", b"mcp-method", b"mcp-name"
+_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""The param that the header `Mcp-Name` repeats."""
+_ACCEPTED = frozenset({b"application/json", b"application/*", b"*/*"})
+_BEFORE_BASE64, _AFTER_BASE64 = "=?base64?", "?="
+"""What stands around a value that a header cannot carry as it is."""
+_STATUSES = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    MISSING_CAPABILITY: 400,
+    UNSUPPORTED_PROTOCOL_VERSION: 400,
+    METHOD_NOT_FOUND: 404,
+}
+"""Of an error in the stateless era, where the status tells it too; any other is told with 200."""
 
-Answers: TypeAlias = Literal["json", "stream"]
-"""`stream` is for calls that report progress; ours answer once, so `json` is enough."""
-
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-
-
-def loopback_authorities(port: int) -> tuple[str, ...]:
-    """Every spelling of the address of a server on this port, for clients on this machine."""
-    return tuple(f"{host}:{port}" for host in LOOPBACK)
+_NOT_ACCEPTABLE = Refusal(code=INVALID_REQUEST, message="Answers are JSON; send `Accept: application/json`.")
+_NO_JSON = Refusal(code=PARSE_ERROR, message="The body is not a JSON-RPC message, or is nested too deep.")
+_NOT_ONE = Refusal(code=INVALID_REQUEST, message="Send one message per request, and no list of them.")
+_NO_QUESTION = Refusal(code=INVALID_REQUEST, message="Nothing was asked, so nothing can be answered here.")
 
 
-class HttpApp:
-    """One MCP server behind HTTP. Mount it at a path, and keep `running()` entered while it is mounted."""
+class HttpAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes back: JSON, or nothing for a message that expects no answer."""
 
-    def __init__(
-        self,
-        server: Server[Any],
-        authorities: Sequence[str],
-        *,
-        scheme: str = "http",
-        answers: Answers = "json",
-    ) -> None:
-        self._hosts = frozenset(authority.encode("ascii") for authority in authorities)
-        self._origins = frozenset(f"{scheme}://{authority}".encode("ascii") for authority in authorities)
-        # Exact lists here too: the default of the library accepts any port, and so any local page.
-        exact = TransportSecuritySettings(
-            allowed_hosts=list(authorities), allowed_origins=[f"{scheme}://{each}" for each in authorities]
-        )
-        self._manager = StreamableHTTPSessionManager(
-            server,
-            json_response=answers == "json",
-            stateless=True,
-            security_settings=exact,
-            max_request_body_size=MAX_BYTES,
-        )
+    status: int
+    body: bytes = b""
 
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """A mounted app is not started by itself, so its host enters this while it runs."""
-        return self._manager.run()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return  # no WebSocket; the server closes it unanswered
-        refusal = self._refusal(scope)
-        if refusal is not None:
-            await _answer_refused(send, refusal)
-            return
-        await self._manager.handle_request(scope, receive, send)
+class HttpDoor:
+    """One server behind HTTP. It holds nothing that a request changes."""
 
-    def _refusal(self, scope: Scope) -> Failure | None:
-        """Compare whole values: nothing is parsed, so nothing can be parsed differently elsewhere."""
-        hosts = _values(scope, b"host")
-        if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return Failure(kind=HOST_REFUSED, message="This server does not answer under that Host.")
-        origins = _values(scope, b"origin")
-        if len(origins) > 1 or not self._origins.issuperset(origins):
-            return Failure(kind=ORIGIN_REFUSED, message="This server does not answer pages of that origin.")
-        if scope["method"] != "POST":
-            # The library would keep a GET open forever, for messages that a stateless server never sends.
-            message = "MCP requests are sent with POST; there is no stream to open and no session to end."
-            return Failure(kind=METHOD_NOT_ALLOWED, message=message, details={"allow": ["POST"]})
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter = adapter
+
+    def answer(self, headers: Headers, body: bytes) -> HttpAnswer:
+        """The answer to one message. Works until the operation is done, so it belongs in a worker thread."""
+        if not _accepts_json(headers):
+            return _refused(406, _NOT_ACCEPTABLE)
+        # An unknown version is refused by the rules of the era that can say which ones there are.
+        is_older = all(version.decode("latin-1") in HANDSHAKE_VERSIONS for version in _all(headers, _VERSION))
+        match message := read_line(body.strip()):
+            case list():
+                return _refused(400, _NOT_ONE)
+            case Malformed(refusal=refusal, id=request_id):
+                return _refused(400, _NO_JSON if refusal.code == PARSE_ERROR else refusal, request_id)
+            case Notification():
+                return HttpAnswer(status=202) if is_older else _acknowledge(headers)
+            case Response():
+                return HttpAnswer(status=202) if is_older else _refused(400, _NO_QUESTION)
+            case ClientRequest():
+                told = self._answer_older(message) if is_older else self._answer_stateless(message, headers)
+                status = 200 if is_older or not isinstance(told, Refusal) else _STATUSES.get(told.code, 200)
+                return HttpAnswer(status=status, body=answer_line(message.id, told))
+            case never:
+                assert_never(never)
+
+    def _answer_older(self, request: ClientRequest) -> ResultOrRefusal:
+        """As if the handshake had come before; its client cannot be asked anything."""
+        return self._work_out(Connection(self._adapter.tool_set, "handshake").answer(request))
+
+    def _answer_stateless(self, request: ClientRequest, headers: Headers) -> ResultOrRefusal:
+        flaw = _find_header_flaw(request, headers)
+        return flaw or self._work_out(Connection(self._adapter.tool_set, "stateless").answer(request))
+
+    def _work_out(self, told: ResultOrRefusal | Work) -> ResultOrRefusal:
+        if not isinstance(told, Work):
+            return told
+        runtime = self._adapter.runtime
+        found = run_guarded(runtime, lambda: told.perform(self._adapter, runtime))
+        assert not isinstance(found, Waiting), "nobody is asked in the middle of a request"
+        return refusal_of(found) if isinstance(found, Failure) else found
+
+
+def _refused(status: int, refusal: Refusal, request_id: Id | None = None) -> HttpAnswer:
+    return HttpAnswer(status=status, body=answer_line(request_id, refusal))
+
+
+def _acknowledge(headers: Headers) -> HttpAnswer:
+    """A notification of this era has nothing to act on, and is only told of a version that is not served."""
+    version = _all(headers, _VERSION)[0].decode("latin-1")
+    return HttpAnswer(status=202) if version in STATELESS_VERSIONS else _refused(400, refuse_version(version))
+
+
+def _find_header_flaw(request: ClientRequest, headers: Headers) -> Refusal | None:
+    """Where the headers contradict the message. Whatever stands between us and the client reads only them.
+
+    An envelope that is not whole is left to the connection, which says what it lacks.
+    """
+    for name in (_VERSION, _METHOD, _NAME):
+        if len(_all(headers, name)) > 1:
+            return _mismatch(f"{name.decode()} header appears more than once")
+    version = named_version(request.params)
+    if version is UNSET:
+        return None
+    if _first(headers, _VERSION) != version:
+        return _mismatch("mcp-protocol-version header does not match the request envelope's protocol version")
+    if _first(headers, _METHOD) != request.method:
+        return _mismatch("mcp-method header does not match the request body's method")
+    param = _NAMED_BY.get(request.method)
+    named = None if param is None else request.params.get(param)
+    if named is not None and _decode_value(_first(headers, _NAME)) != named:
+        return _mismatch(f"mcp-name header does not match the request body's {param!r} parameter")
+    return None
+
+
+def _mismatch(message: str) -> Refusal:
+    return Refusal(code=HEADER_MISMATCH, message=message)
+
+
+def _decode_value(value: str | None) -> str | None:
+    """The text of a header; None if it is none, or encoded in any way but the one that clients use."""
+    if value is None or not (value.startswith(_BEFORE_BASE64) and value.endswith(_AFTER_BASE64)):
+        return value
+    encoded = value.removeprefix(_BEFORE_BASE64).removesuffix(_AFTER_BASE64)
+    try:
+        decoded = base64.b64decode(encoded, validate=True)
+        return decoded.decode() if base64.b64encode(decoded).decode() == encoded else None
+    except (binascii.Error, UnicodeDecodeError):
         return None
 
 
-def _values(scope: Scope, name: bytes) -> list[bytes]:
+def _accepts_json(headers: Headers) -> bool:
+    accepted = b",".join(_all(headers, b"accept")).lower().split(b",")
+    return not _ACCEPTED.isdisjoint(kind.partition(b";")[0].strip() for kind in accepted)
+
+
+def _first(headers: Headers, name: bytes) -> str | None:
+    return next((value.decode("latin-1") for value in _all(headers, name)), None)
+
+
+def _all(headers: Headers, name: bytes) -> list[bytes]:
     """Every occurrence of a header; a lookup by name would hide all but one."""
-    return [value for key, value in scope["headers"] if key == name]
-
-
-async def _answer_refused(send: Send, refusal: Failure) -> None:
-    problem = to_problem(refusal, "")
-    del problem["instance"]  # a refused request has no id
-    body = msgspec.json.encode(problem)
-    headers = [
-        (b"content-type", MEDIA_TYPE.encode("ascii")),
-        (b"content-length", str(len(body)).encode("ascii")),
-        (b"cache-control", b"no-store"),
-        (b"x-content-type-options", b"nosniff"),
-    ]
-    if refusal.kind is METHOD_NOT_ALLOWED:
-        headers.append((b"allow", b"POST"))
-    await send({"type": "http.response.start", "status": refusal.kind.http_status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-# The protocol server
-
-Context: TypeAlias = ServerRequestContext[Any]
-Listing: TypeAlias = mcp_types.PaginatedRequestParams | None
-_T = TypeVar("_T")
-
-
-class ThreadedAdapter:
-    """The adapter for the library's event loop: every operation runs in a worker thread."""
-
-    def __init__(self, adapter: Adapter) -> None:
-        self.adapter = adapter
-        self.runtime = adapter.runtime
-        self._limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
-
-    async def in_thread(self, work: Callable[[], _T]) -> _T:
-        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
-
-    async def answer(self, context: Context, work: Callable[[], ResultOrRefusal]) -> dict[str, Json]:
-        """The result; a refusal is a protocol error."""
-        return _result(context, await self.in_thread(work))
-
-
-def build_server(runtime: Runtime, *, results: Results = "both", mvi: Level = "standard") -> Server[Any]:
-    """The protocol server around the operations."""
-    adapter = Adapter(runtime, results, mvi)
-    threaded = ThreadedAdapter(adapter)
-
-    async def list_tools(context: Context, params: Listing) -> Any:
-        return _result(context, adapter.list_tools(params.cursor if params else None))
-
-    async def list_templates(context: Context, params: Listing) -> Any:
-        return _result(context, adapter.list_templates(params.cursor if params else None))
-
-    server: Server[Any] = Server(
-        "handrail",
-        version=__version__,
-        title="Handrail",
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=partial(_call_tool, threaded),
-        on_list_prompts=partial(_list_prompts, threaded),
-        on_get_prompt=partial(_get_prompt, threaded),
-        on_list_resources=partial(_list_resources, threaded),
-        on_list_resource_templates=list_templates,
-        on_read_resource=partial(_read_resource, threaded),
-        on_completion=partial(_complete, threaded),
-    )
-    server.middleware.append(_refuse_briefly)
-    return server
-
-
-async def _refuse_briefly(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Shorten the refusal of an unknown method: the library repeats its whole name, however long."""
-    try:
-        return await call_next(ctx)
-    except MCPError as trouble:
-        if trouble.code != mcp_types.METHOD_NOT_FOUND:
-            raise
-        message = f"There is no method {quote(ctx.method)} here; use one of the declared capabilities."
-        raise MCPError(code=mcp_types.METHOD_NOT_FOUND, message=message) from None
-
-
-def _result(context: Context, told: ResultOrRefusal) -> dict[str, Json]:
-    told = complete_result(context.method, told) if _is_modern(context) else told
-    if not isinstance(told, Refusal):
-        return told
-    if told.data is UNSET:
-        raise MCPError(code=told.code, message=told.message)
-    raise MCPError(code=told.code, message=told.message, data=told.data)
-
-
-async def _call_tool(
-    threaded: ThreadedAdapter, context: Context, params: mcp_types.CallToolRequestParams
-) -> Any:
-    brought = {name: answer.model_dump() for name, answer in (params.input_responses or {}).items()}
-    call = ToolCall(
-        name=params.name,
-        arguments=params.arguments or {},
-        request_state=params.request_state,
-        input_responses=brought,
-    )
-    found = await threaded.in_thread(
-        lambda: threaded.adapter.call_tool(threaded.runtime, call, _asking(context))
-    )
-    while isinstance(found, Waiting):
-        value = await _ask_now(context, found.question)
-        if value is UNSET:
-            return _result(context, found.unanswered)
-        found = await threaded.in_thread(partial(found.go_on, threaded.runtime, value))
-    return _result(context, found)
-
-
-def _asking(context: Context) -> Asking:
-    """How a person can be asked: only if the client can show a form and can be sent one."""
-    declared = context.session.client_capabilities
-    elicitation = None if declared is None else declared.elicitation
-    if elicitation is None or (elicitation.form is None and elicitation.url is not None):
-        return "never"
-    if _is_modern(context):
-        return "in the answer"
-    return "now" if context.session.can_send_request else "never"
-
-
-def _is_modern(context: Context) -> bool:
-    return context.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-
-async def _ask_now(context: Context, question: Question) -> Json | UnsetType:
-    with anyio.move_on_after(ANSWER_SECONDS):
-        try:
-            answer = await context.session.elicit_form(
-                question.message, question.schema, related_request_id=context.request_id
-            )
-        except MCPError:
-            return UNSET  # the client could not ask after all
-        return read_answer(question, answer.action, answer.content)
-    return UNSET
-
-
-async def _list_prompts(threaded: ThreadedAdapter, context: Context, params: Listing) -> Any:
-    cursor = params.cursor if params else None
-    return await threaded.answer(context, lambda: threaded.adapter.list_prompts(threaded.runtime, cursor))
-
-
-async def _get_prompt(
-    threaded: ThreadedAdapter, context: Context, params: mcp_types.GetPromptRequestParams
-) -> Any:
-    return await threaded.answer(
-        context, lambda: threaded.adapter.get_prompt(threaded.runtime, params.name, params.arguments or {})
-    )
-
-
-async def _list_resources(threaded: ThreadedAdapter, context: Context, params: Listing) -> Any:
-    cursor = params.cursor if params else None
-    return await threaded.answer(context, lambda: threaded.adapter.list_resources(threaded.runtime, cursor))
-
-
-async def _read_resource(
-    threaded: ThreadedAdapter, context: Context, params: mcp_types.ReadResourceRequestParams
-) -> Any:
-    missing = INVALID_PARAMS if _is_modern(context) else RESOURCE_NOT_FOUND
-    return await threaded.answer(
-        context, lambda: threaded.adapter.read_resource(threaded.runtime, params.uri, missing)
-    )
-
-
-async def _complete(
-    threaded: ThreadedAdapter, context: Context, params: mcp_types.CompleteRequestParams
-) -> Any:
-    named, argument = params.ref, params.argument
-    reference = {"name": named.name} if isinstance(named, mcp_types.PromptReference) else {"uri": named.uri}
-    return await threaded.answer(
-        context, lambda: threaded.adapter.complete(threaded.runtime, reference, argument.name, argument.value)
-    )
+    return [value for key, value in headers if key == name]

@@ -5,7 +5,7 @@ Most important first, because clients cut long results at the end: the step, the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from handrail.contract.fence import drop_invisible, fence_text, flatten_text
 from handrail.contract.outcome import Json
 from handrail.engine.judge.report_frame import TO_FILL_IN
-from handrail.engine.reasons import are_issues_covered
+from handrail.engine.messages import explain_all, spell_purpose
 from handrail.engine.reply import SHOWN_FIRST
 
 _BEFORE_CALL = {
@@ -87,9 +87,8 @@ def _blocked(reply: dict[str, Any]) -> Iterator[str]:
     if reply.get("retryable") is False:
         yield "Blocked: this is not a failure, and no other report would help. What must change first:"
     else:
-        yield "Blocked: this is not a failure. Fix what is named here, then call again."
-    yield from _blockers(reply.get("blockers", ()))
-    yield from _issues(reply.get("issues", ()), reply.get("blockers", ()))
+        yield "Blocked: this is not a failure."
+    yield from _blockers(reply.get("blockers", ()), reply.get("issues", ()))
     if "example" in reply:
         yield _example(reply["example"])
 
@@ -99,26 +98,16 @@ def _example(example: dict[str, Any]) -> str:
     return f"An artifact that would be accepted, once it has your own values: {shown}"
 
 
-def _blockers(blockers: Iterable[dict[str, Any]]) -> Iterator[str]:
-    for blocker in blockers:
-        pointer = ", ".join(f"{key} {value}" for key, value in blocker["pointer"].items())
-        yield f"- {blocker['code']} ({flatten_text(pointer)}): {flatten_text(blocker['message'])}"
-        if "suggestedFix" in blocker:
-            yield f"  fix: {flatten_text(blocker['suggestedFix'])}"
-
-
-def _issues(issues: Sequence[dict[str, Any]], blockers: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Every fault, where the blockers alone cannot tell them all; the last ones only by their place."""
-    if are_issues_covered(issues, blockers):
-        return
-    yield "All problems:"
-    for issue in issues:
-        if "message" in issue:
-            said = f"{issue.get('pointer', '')} {issue['message']}".strip()
-            yield f"- {flatten_text(said)}"
-    others = [issue["pointer"] for issue in issues if "message" not in issue]
-    if others:
-        yield f"- also at: {flatten_text(', '.join(others))}"
+def _blockers(blockers: Iterable[dict[str, Any]], issues: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """What stands in the way, each with its faults and its fix; then the faults that no blocker is about."""
+    made, rest = explain_all(blockers, issues, "agent")
+    for told, parts in made:
+        pointer = ", ".join(f"{key} {value}" for key, value in told.pointer.items())
+        yield f"- {told.code} ({flatten_text(pointer)}): {flatten_text(parts.why)}"
+        yield from (f"  - {flatten_text(fault)}" for fault in parts.faults)
+        if parts.fix:
+            yield f"  fix: {flatten_text(parts.fix)}"
+    yield from (f"- {flatten_text(fault)}" for fault in rest)
 
 
 def _step(reply: dict[str, Any]) -> Iterator[str]:
@@ -129,7 +118,8 @@ def _step(reply: dict[str, Any]) -> Iterator[str]:
             yield f"Tell the user: {flatten_text(reply['closing'])}"
     else:
         yield f"Step: {flatten_text(pending['title'])} ({pending['stepId']})"
-        yield pending["prompt"]
+        yield from [pending["prompt"]] if "prompt" in pending else []
+        yield from [flatten_text(reply["judged"])] if "judged" in reply else []
 
 
 def _warnings(reply: dict[str, Any], *, is_first: bool) -> Iterator[str]:
@@ -138,7 +128,8 @@ def _warnings(reply: dict[str, Any], *, is_first: bool) -> Iterator[str]:
         if (warning["code"] in SHOWN_FIRST) is not is_first:
             continue
         token = f" {warning['correctedToken']}" if "correctedToken" in warning else ""
-        call = f" {_call(warning['nextCall'])}" if "nextCall" in warning else ""
+        aim = spell_purpose(warning)
+        call = f"{f' {aim}:' if aim else ''} {_call(warning['nextCall'])}" if "nextCall" in warning else ""
         yield f"Warning {warning['code']}: {flatten_text(warning['message'])}{token}{call}"
     for action in () if is_first else reply.get("ran", ()):
         yield f"- Handrail ran {action['stepId']}: {flatten_text(action['result'])}"
@@ -231,8 +222,7 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
         yield f"\nThis session was imported from {recap['importedFrom']}: its notes were written elsewhere."
     if recap.get("blockedBy"):
         yield "\nThe last attempt at this step was blocked:"
-        yield from _blockers(recap["blockedBy"])
-        yield from _issues(recap.get("issues", ()), recap["blockedBy"])
+        yield from _blockers(recap["blockedBy"], recap.get("issues", ()))
     if "example" in recap:
         yield _example(recap["example"])
     if recap.get("entries"):
@@ -261,8 +251,7 @@ def _person_said(said: dict[str, Any]) -> str:
 
 def _answered(said: dict[str, Any]) -> str:
     note = f' (data) "{flatten_text(said["note"])}"' if "note" in said else ""
-    what = f"answered with {said['optionId']}" if "optionId" in said else said["answer"]
-    return f"{what} by a person{note}"
+    return f"{said['answer']}, {flatten_text(said['words'])}{note}"
 
 
 def _branches(recap: dict[str, Any]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
+from handrail.engine.events import is_newer
 from handrail.operations.finding import find_run
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.overview import choose_run
@@ -226,7 +227,8 @@ def _session_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
 
 
 def _about(row: dict[str, Any]) -> tuple[str, ...]:
-    damage = f"damaged ({row['health']})" if row["health"] != "healthy" else ""
+    damage = "written by a newer version" if is_newer(row["health"]) else f"damaged ({row['health']})"
+    damage = "" if row["health"] == "healthy" else damage
     return damage, row["workflow_id"], row["status"], f"project {row['project']}" if row["project"] else ""
 
 

@@ -197,7 +197,7 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
     if candidate.get("goal"):
         yield fence_text(candidate["goal"], f"goal of session {candidate['sessionId']}")
     if candidate.get("personSaid"):
-        yield f"  A person {candidate['personSaid']} the pending step."
+        yield f"  The pending step was {flatten_text(candidate['personSaid'])}."
     if candidate.get("importedFrom"):
         yield f"Imported from {candidate['importedFrom']}."
     if candidate.get("snippet"):
@@ -229,6 +229,7 @@ _BEFORE_WARNINGS = (
     "blockers",
     "issues",
     "retryable",
+    "judged",
     "example",
 )
 

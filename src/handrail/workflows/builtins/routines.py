@@ -183,8 +183,6 @@ def rewrite_json(value: Any, rewrite: Callable[[str], Any]) -> Any:
     return value
 
 
-PREFIX = "wr.templates.routine."
-
 _ROUTINE = re.compile(r"^routine[-_]")
 _SINGLE_BRACES = re.compile(r"(?<!\{)\{([A-Za-z][A-Za-z0-9_]*)\}(?!\})")
 
@@ -203,6 +201,8 @@ def routine_template_id(workflow_id: str) -> str:
 
 def make_routine_template(routine: SourceWorkflow) -> TemplateSpec:
     """The template that a routine stands for; its declared inputs are the arguments."""
+    if routine.has_open_names:
+        routine = _declare_braced_names(routine)
 
     def expand(args: dict[str, Any], context: TemplateContext) -> tuple[SourcePart, ...]:
         binding = _Binding(routine, args)
@@ -229,8 +229,8 @@ def make_routine_template(routine: SourceWorkflow) -> TemplateSpec:
     )
 
 
-def make_foreign_template(routine: SourceWorkflow) -> TemplateSpec:
-    """The same for a file from elsewhere, where arguments stand in single braces and are not declared."""
+def _declare_braced_names(routine: SourceWorkflow) -> SourceWorkflow:
+    """A routine with open names has its arguments in single braces, and does not declare them."""
     found: dict[str, InputSpec] = {}
 
     def noted(text: str) -> str:
@@ -244,14 +244,8 @@ def make_foreign_template(routine: SourceWorkflow) -> TemplateSpec:
     steps = tuple(rewrite_tree(part, noted_inside) for part in routine.steps)
     guidance = tuple(noted(text) for text in routine.guidance)
     functions = {name: noted(text) for name, text in routine.functions.items()}
-    return make_routine_template(
-        replace(
-            routine,
-            steps=steps,
-            guidance=guidance,
-            functions=functions,
-            inputs=found | routine.inputs,
-        )
+    return replace(
+        routine, steps=steps, guidance=guidance, functions=functions, inputs=found | routine.inputs
     )
 
 

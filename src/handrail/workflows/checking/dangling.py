@@ -26,7 +26,7 @@ def find_dangling_names(
     """Every condition, contract, template, function, assessment, feature and ref that does not exist."""
     if not isinstance(document, dict):
         return ()
-    trail = Trail(is_foreign=False)
+    trail = Trail()
     known: dict[str, set[str]] = {
         "condition": _ids(document.get("conditions")),
         "assessment": _ids(document.get("assessments")),

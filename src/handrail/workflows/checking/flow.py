@@ -1,6 +1,6 @@
 """What stops a workflow that compiles: values read too early, and gates that nothing passes. Pure.
 
-In a native file each is an error. A file of the other dialect runs as it is, and its author gets a warning.
+Each is an error. A workflow with open names runs as it is, and its author gets a warning.
 """
 
 from __future__ import annotations
@@ -11,27 +11,30 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.json.places import join_pointer
-from handrail.workflows.checking.pattern_forms import (
+from handrail.workflows.checking.names import UNSURE, Slot, slots_in
+from handrail.workflows.checking.usage import find_impossible_rules, strings_in
+from handrail.workflows.checking.value_checks import (
+    check_comparison,
     drop_delimiters,
     explain_slashes,
     find_delimited,
     never_matches,
 )
-from handrail.workflows.checking.rendered_texts import check_rendered
-from handrail.workflows.checking.usage import find_impossible_rules, strings_in
-from handrail.workflows.checking.value_checks import check_comparison
 from handrail.workflows.compiled import (
     Action,
     Choice,
     CompiledWorkflow,
     ForEach,
     Gate,
+    Leaf,
     Loop,
     Part,
     Schema,
     Step,
     Until,
     While,
+    loop_variables,
+    names_set_inside,
     resolve_ref,
 )
 from handrail.workflows.compiling.implicit_inputs import placeholder_names
@@ -48,7 +51,7 @@ from handrail.workflows.conditions import (
 )
 from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.problem import NO_EDIT, Problem, rename_key, replace_value
+from handrail.workflows.problem import NO_EDIT, Problem, drop_edits, rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 
 _ASSESSMENT = "wr.assessment"
@@ -67,19 +70,15 @@ class FlowFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What one of the operations takes."""
     refused_values: Callable[[str, dict[str, Any]], Iterable[tuple[str, str]]] | None = None
     """Parameters that an operation refuses with these values, and why; without a reason, one is missing."""
-    is_foreign: bool = False
 
 
 def check_flow(source: SourceWorkflow, workflow: CompiledWorkflow, given: FlowFacts) -> tuple[Problem, ...]:
     """Find everything that would otherwise show only in a run."""
     walk = _Flow(source, workflow, given)
     walk.parts(workflow.steps, frozenset(), frozenset())
-    if not given.is_foreign:  # there a run asks for whatever a text names
-        check_rendered(walk.found, workflow, given.pointers)
-    # An edit speaks about the file as the grammar knows it; a translation is another document.
-    edited = [one for one in walk.found.problems if one.edit]
-    if given.is_foreign and edited:
-        return tuple(msgspec.structs.replace(one, edit=()) for one in walk.found.problems)
+    if source.has_open_names:
+        return drop_edits(walk.found.problems)
+    check_rendered(walk.found, workflow, given.pointers)
     return tuple(walk.found.problems)
 
 
@@ -87,7 +86,7 @@ class _Flow:
     """One walk over the parts, in the order in which a run meets them."""
 
     def __init__(self, source: SourceWorkflow, workflow: CompiledWorkflow, given: FlowFacts) -> None:
-        self.found = Findings("warning" if given.is_foreign else "error")
+        self.found = Findings("warning" if source.has_open_names else "error")
         self._workflow = workflow
         self._given = given
         self._declared = {name: f"/conditions/{place}" for place, name in enumerate(source.conditions)}
@@ -381,3 +380,64 @@ def _spec_of(schema: Any) -> dict[str, Any]:
     kind = schema.get("type")
     declared = kind if isinstance(kind, str) and kind in ("string", "number", "integer", "boolean") else "any"
     return {"type": declared, **({"enum": enum} if isinstance(enum, list) and enum else {})}
+
+
+# Placeholders in prompts as a run renders them: what contracts, features and templates bring along. What the
+# author wrote is checked in its own place.
+
+
+def check_rendered(found: Findings, workflow: CompiledWorkflow, pointers: Mapping[str, str]) -> None:
+    """Report every placeholder that nothing fills, once for each part that shows it."""
+    declared = {name for name, spec in workflow.inputs.items() if not spec.implicit}
+    given = frozenset(declared | set(names_set_inside(workflow.steps)))
+    for leaf, known in _leaves(workflow.steps, given):
+        told: set[str] = set()
+        for text in _texts(leaf, workflow.functions):
+            for slot in slots_in(text, known):
+                written = text[slot.start : slot.end]
+                is_filled = slot.kind in UNSURE or (slot.kind == "name" and slot.name in known)
+                if not is_filled and written not in told:
+                    told.add(written)
+                    _report(found, workflow, leaf, slot, written, known, pointers.get(leaf.id, ""))
+
+
+def _report(
+    found: Findings,
+    workflow: CompiledWorkflow,
+    leaf: Leaf,
+    slot: Slot,
+    written: str,
+    known: frozenset[str],
+    pointer: str,
+) -> None:
+    contract = workflow.contracts.get(leaf.contract) if isinstance(leaf, Step) else None
+    is_of_contract = contract is not None and written in contract.guidance
+    near = guess_name(slot.name, known) if slot.name else ""
+    origin = f"the contract {leaf.contract}" if is_of_contract and isinstance(leaf, Step) else "its prompt"
+    message = f"Nothing fills {quote_name(written)}, which {leaf.id} shows from {origin}."
+    fix = f"Did you mean {{{{{near}}}}}?" if near else f"Declare {quote_name(slot.name)} under inputs."
+    if slot.kind != "name":
+        fix = "Write a declared name in double braces there, or say it in words."
+    # A template of another collection gets its names from whoever calls it, and a run asks for them.
+    is_certain = slot.kind == "name" and leaf.provenance.kind != "template"
+    tell = found.report if is_certain else found.warn
+    tell("bad_placeholder", f"{pointer}/output/contractRef" if is_of_contract else pointer, message, fix)
+
+
+def _leaves(parts: tuple[Part, ...], known: frozenset[str]) -> Iterator[tuple[Leaf, frozenset[str]]]:
+    for part in parts:
+        if isinstance(part, Loop):
+            yield from _leaves(part.body, known | loop_variables(part))
+        else:
+            yield part, known
+
+
+def _texts(leaf: Leaf, functions: Mapping[str, str]) -> list[str]:
+    match leaf:
+        case Step():
+            named = [functions[name] for name in leaf.functions if name in functions]
+            return [leaf.prompt, *(fragment.text for fragment in leaf.fragments), *named]
+        case Choice():
+            return [leaf.prompt]
+        case _:
+            return []

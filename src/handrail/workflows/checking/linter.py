@@ -244,7 +244,7 @@ def check(source: SourceWorkflow, compilation: Compilation) -> tuple[Problem, ..
     if compilation.pinned is None:
         return ()
     workflow, pointers = compilation.pinned.workflow, compilation.pointers
-    trail = Trail(is_foreign=False)
+    trail = Trail()
     check_reachability(workflow, pointers, trail)
     check_first_step(workflow, pointers, trail)
     check_validation(workflow, pointers, trail)

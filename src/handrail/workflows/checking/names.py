@@ -15,18 +15,18 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.builtins.placement import PLACEHOLDER
-from handrail.workflows.checking.pattern_forms import check_delimiters, check_schema_patterns
 from handrail.workflows.checking.set_names import SetName, check_edit_action, check_set_names
-from handrail.workflows.checking.value_checks import check_comparison, check_count, check_set_value
+from handrail.workflows.checking.value_checks import (
+    check_comparison,
+    check_count,
+    check_delimiters,
+    check_goal,
+    check_schema_patterns,
+    check_set_value,
+)
 from handrail.workflows.conditions import MISSING, named_value
 from handrail.workflows.problem import NO_EDIT, Edit, add_value, replace_value
-from handrail.workflows.reading.findings import (
-    Findings,
-    guess_name,
-    guess_surely,
-    label_pointer,
-    quote_name,
-)
+from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, label_pointer, quote_name
 
 # Placeholders: `{{name}}`, and what looks like one and is never filled
 
@@ -165,19 +165,19 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
         return [] if name in self.inputs or name in self.saved else self.set_inside.get(name, [])
 
 
-def check_names(found: Findings, document: Object, *, is_foreign: bool = False) -> None:
+def check_names(found: Findings, document: Object, *, has_open_names: bool = False) -> None:
     """Report every name that nothing gives, every value that its name cannot have, every dead placeholder."""
-    _Names(found, document, is_foreign=is_foreign).check()
+    _Names(found, document, has_open_names=has_open_names).check()
 
 
 class _Names:
     """One walk over a document."""
 
-    def __init__(self, found: Findings, document: Object, *, is_foreign: bool) -> None:
+    def __init__(self, found: Findings, document: Object, *, has_open_names: bool) -> None:
         self._found = found
         self._document = document
-        self._given = _given(document, is_foreign=is_foreign)
-        self._is_foreign = is_foreign
+        self._given = _given(document, has_open_names=has_open_names)
+        self._has_open_names = has_open_names
         self._told: set[str] = set()
         self._read: set[str] = set()
         self._set: list[SetName] = []
@@ -211,6 +211,8 @@ class _Names:
                     {"type": "integer"},
                 )
                 check_count(self._found, document["inputs"], name)
+            if spec.get("fromGoal") is True:
+                check_goal(self._found, spec, join_pointer("/inputs", name))
         check_set_names(self._found, self._set, self._givers(), document.get("kind", "workflow"))
 
     def _givers(self) -> frozenset[str]:
@@ -320,7 +322,7 @@ class _Names:
         self._parts(part["body"], f"{place}/body", variables | frozenset(_variables(part)))
 
     def _for_each(self, path: str, pointer: str, variables: frozenset[str]) -> None:
-        if self._is_foreign and path.partition(".")[0] not in self._given.names | variables:
+        if self._has_open_names and path.partition(".")[0] not in self._given.names | variables:
             message = f"The loop goes through {quote_name(path)}, which nothing declares."
             fix = "A run stops there and asks when no step has sent the list as context."
             self._found.report("changed_meaning", pointer, message, fix)
@@ -408,7 +410,7 @@ class _Names:
             self._found.warn("undeclared_name", pointer, message, _NO_ITEM)
 
     def _undeclared(self, name: str, pointer: str, near: str, spec: Object, edit: Edit) -> None:
-        if self._is_foreign:
+        if self._has_open_names:
             # A routine of another collection gets its names from whoever calls it.
             if name not in self._told and self._document.get("kind") != "routine":
                 message = f"{quote_name(name)} is read here, and nothing declares it."
@@ -423,7 +425,8 @@ class _Names:
         elif name not in self._told:
             self._told.add(name)
             self._missing[name] = spec
-            fix = f'Declare it under inputs, such as "{name}": {_as_text(spec)}, or correct the name.'
+            shown = msgspec.json.encode(spec).decode()
+            fix = f'Declare it under inputs, such as "{name}": {shown}, or correct the name.'
             # Without inputs, each edit declares them all: the second would else take the place of the first.
             has_inputs = "inputs" in self._document
             edit = add_value(f"/inputs/{name}", spec) if has_inputs else add_value("/inputs", self._missing)
@@ -495,7 +498,7 @@ _PLACEHOLDER_FIX = {
 }
 
 
-def _given(document: Object, *, is_foreign: bool) -> Given:
+def _given(document: Object, *, has_open_names: bool) -> Given:
     """What the document declares; a translation declares what the author did not, and says so."""
     set_inside: dict[str, list[Json]] = {}
     saved: set[str] = set()
@@ -506,7 +509,7 @@ def _given(document: Object, *, is_foreign: bool) -> Given:
         if isinstance(part.get("saveAs"), str):
             saved.add(part["saveAs"])
     inputs = document.get("inputs", {})
-    if is_foreign:
+    if has_open_names:
         inputs = {
             name: spec
             for name, spec in inputs.items()
@@ -587,7 +590,3 @@ def _spec_for(condition: Object) -> Object:
             return {"type": "string"}
         case _:
             return {"type": "any"}
-
-
-def _as_text(spec: Object) -> str:
-    return msgspec.json.encode(spec).decode()

@@ -8,10 +8,8 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.json.strict import decode_json
-from handrail.contract.outcome import Fault
-from handrail.workflows.checking.contract_texts import check_guidance
-from handrail.workflows.checking.names import check_names
-from handrail.workflows.checking.pattern_forms import check_schema_patterns
+from handrail.workflows.checking.names import UNSURE, check_names, slots_in
+from handrail.workflows.checking.value_checks import check_schema_patterns
 from handrail.workflows.compiling.shelf import (
     ReadContract,
     find_contract_problems,
@@ -19,20 +17,22 @@ from handrail.workflows.compiling.shelf import (
     is_contract,
     read_contract,
 )
-from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
+from handrail.workflows.limits import Spelling
 from handrail.workflows.places import add_places
-from handrail.workflows.problem import Problem
-from handrail.workflows.reading.findings import Findings
+from handrail.workflows.problem import Problem, drop_edits
+from handrail.workflows.reading.findings import Findings, quote_name
 from handrail.workflows.reading.reader import Reading, read_workflow
 from handrail.workflows.sound_edits import keep_sound_edits
+from handrail.workflows.spellings.spelling import decode_document
 
 
-def read_checked(content: bytes) -> Reading:
+def read_checked(content: bytes, spelling: Spelling = "json", decoded: bytes = b"") -> Reading:
     """The file with all its problems; without a workflow where one of them is an error."""
-    reading = _read(content)
+    reading = _read(content, spelling, decoded)
     if not reading.problems:
         return reading
-    problems = keep_sound_edits(content, reading.problems, _problems_of)
+    document = decode_document(content, spelling, decoded)
+    problems = keep_sound_edits(document, len(content), reading.problems, _problems_of)
     return msgspec.structs.replace(reading, problems=problems)
 
 
@@ -44,38 +44,26 @@ _MISPLACED = Problem(
 )
 
 
-def _holds_contract(content: bytes) -> bool:
-    try:
-        return is_contract(decode_json(content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH))
-    except Fault:
-        return False
-
-
 def _problems_of(content: bytes) -> tuple[Problem, ...]:
-    return _read(content).problems
+    return _read(content, "json", b"").problems
 
 
-def _read(content: bytes) -> Reading:
-    reading = read_workflow(content)
-    if reading.workflow is None and _holds_contract(content):
+def _read(content: bytes, spelling: Spelling, decoded: bytes) -> Reading:
+    reading = read_workflow(content, spelling, decoded)
+    if reading.workflow is None and is_contract(decode_document(content, spelling, decoded)):
         # Held against the rules of workflows, everything in it would be wrong.
-        problems = (_MISPLACED, *read_checked_contract(content, "").problems)
-        return Reading(workflow=None, problems=add_places(content.decode(), problems))
+        beside = read_checked_contract(content, "").problems if spelling == "json" else ()
+        return Reading(workflow=None, problems=add_places(content, (_MISPLACED, *beside), spelling))
     if reading.workflow is None or not isinstance(reading.document, dict):
         return reading
-    found = Findings("warning" if reading.is_foreign else "error")
-    check_names(found, reading.document, is_foreign=reading.is_foreign)
+    is_open = reading.workflow.has_open_names
+    found = Findings("warning" if is_open else "error")
+    check_names(found, reading.document, has_open_names=is_open)
     if not found.problems:
         return reading
-    if reading.is_foreign:
-        # An edit of the translation says nothing about the file that the author has.
-        told = [
-            msgspec.structs.replace(one, pointer=reading.origin(one.pointer), edit=())
-            for one in found.problems
-        ]
-    else:
-        told = found.problems
-    problems = add_places(content.decode(), (*reading.problems, *told))
+    placed = [msgspec.structs.replace(one, pointer=reading.origin(one.pointer)) for one in found.problems]
+    told = drop_edits(placed) if is_open else placed
+    problems = add_places(content, (*reading.problems, *told), spelling)
     kept = None if found.has_errors else reading.workflow
     return msgspec.structs.replace(reading, workflow=kept, problems=problems)
 
@@ -89,7 +77,8 @@ def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
     def judge(edited: bytes) -> tuple[Problem, ...]:
         return _read_contract(edited, file_name).problems
 
-    return msgspec.structs.replace(read, problems=keep_sound_edits(content, read.problems, judge))
+    problems = keep_sound_edits(decode_document(content, "json"), len(content), read.problems, judge)
+    return msgspec.structs.replace(read, problems=problems)
 
 
 def _read_contract(content: bytes, file_name: str) -> ReadContract:
@@ -101,11 +90,29 @@ def _read_contract(content: bytes, file_name: str) -> ReadContract:
         found = Findings("error")
         check_schema_patterns(found, read.contract.schema, "/schema")
         key = guidance_key(decode_json(content, max_bytes=len(content)))
-        check_guidance(found, read.contract.guidance, f"/{key}")
+        _check_guidance(found, read.contract.guidance, f"/{key}")
         problems = found.problems
     is_sound = all(problem.severity != "error" for problem in problems)
     return ReadContract(
         id=read.id,
         contract=read.contract if is_sound else None,
-        problems=add_places(content.decode(), problems) if problems else (),
+        problems=add_places(content, problems) if problems else (),
     )
+
+
+def _check_guidance(found: Findings, guidance: str, pointer: str) -> None:
+    """Warn of each placeholder once. In a workflow that does not declare its name it is an error."""
+    told: set[str] = set()
+    for slot in slots_in(guidance, ()):
+        written = guidance[slot.start : slot.end]
+        if written in told:
+            continue
+        told.add(written)
+        if slot.kind == "name":
+            message = f"{quote_name(written)} is filled only where the workflow declares {slot.name}."
+            fix = f"Declare {slot.name} in each workflow that uses this contract, or say it in words."
+        else:
+            kind = "may be a tag of another language" if slot.kind in UNSURE else "is not a placeholder"
+            message = f"Nothing fills {quote_name(written)}: it {kind}."
+            fix = "Say it in words, or write a name in double braces."
+        found.warn("bad_placeholder", pointer, message, fix)

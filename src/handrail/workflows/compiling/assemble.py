@@ -331,9 +331,9 @@ def _unknown_level(assembly: Assembly, gate: SourceGate, level: str, levels: set
     free = [one for one in levels if one not in gate.followups]
     near, sure = guess_name(level, free), guess_surely(level, free)
     fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(sorted(levels))}."
-    stand_in = " Nothing follows from it." if trail.is_foreign else ""
+    stand_in = " Nothing follows from it." if trail.has_open_names else ""
     message = f"There is no level of {gate.assessment_id}: {quote_name(level)}.{stand_in}"
-    edit = rename_key(place, sure) if sure and not trail.is_foreign else NO_EDIT
+    edit = rename_key(place, sure) if sure else NO_EDIT
     trail.report("unknown_id", place, message, fix, trail.severity_of_unknown, edit)
 
 

@@ -72,11 +72,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     broken_contracts: dict[str, str] = {}
     """Id of a project's contract that cannot be used to the reason."""
     routines: tuple[SourceWorkflow, ...] = ()
-    """Routines that `wr.templates.routine.<name>` stands for; of two with one name the first counts."""
-    foreign_routines: tuple[SourceWorkflow, ...] = ()
-    """Routines in files from elsewhere, where arguments stand in single braces; they come last."""
-    is_foreign: bool = False
-    """Whether the file came from elsewhere: then an unknown id is a warning and has a stand-in."""
+    """Routines that `wr.templates.routine.<name>` stands for; of two with one name the first counts,
+    and one with open names comes last."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

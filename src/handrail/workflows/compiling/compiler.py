@@ -33,7 +33,7 @@ from handrail.workflows.model import SourceWorkflow
 def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None = None) -> Compilation:
     """Expand, resolve, render and freeze. Total: every trouble is a problem, all of them at once."""
     around = Surroundings() if surroundings is None else surroundings
-    trail = Trail(is_foreign=around.is_foreign)
+    trail = Trail(has_open_names=source.has_open_names)
     expanded = expand_templates(source, around, trail)
     source = expanded.source
     parts = add_probes(source, expanded.parts, trail)

@@ -12,7 +12,7 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.json.places import join_pointer
 from handrail.workflows.builtins.placement import default_prefix
 from handrail.workflows.builtins.registry import all_templates, find_template
-from handrail.workflows.builtins.routines import make_foreign_template, make_routine_template
+from handrail.workflows.builtins.routines import make_routine_template
 from handrail.workflows.builtins.specs import CapabilityUse, TemplateContext, TemplateNeeds, TemplateSpec
 from handrail.workflows.compiled import Provenance
 from handrail.workflows.compiling.assemble import CAPABILITY_OBSERVATION
@@ -119,9 +119,10 @@ class _Expander:
     def __init__(self, source: SourceWorkflow, around: Surroundings, trail: Trail) -> None:
         self._source = source
         self._trail = trail
-        foreign = map(make_foreign_template, around.foreign_routines)
-        native = map(make_routine_template, around.routines)
-        self._routines = {spec.id: spec for spec in reversed([*native, *foreign])}
+        # A translated routine serves its neighbours and never replaces one of ours.
+        ordered = sorted(around.routines, key=lambda one: one.has_open_names)
+        specs = [make_routine_template(one) for one in ordered]
+        self._routines = {spec.id: spec for spec in reversed(specs)}
         self._taken = set(_ids(source.steps))
         self._left = MAX_PARTS
         self.brought: list[tuple[TemplateNeeds, str]] = []
@@ -201,7 +202,7 @@ class _Expander:
 
     def _find(self, template_id: str) -> TemplateSpec | None:
         found = find_template(template_id) or self._routines.get(template_id)
-        if found is None and self._trail.is_foreign:
+        if found is None and self._trail.has_open_names:
             # Files from elsewhere write hyphens where our routines have underscores.
             found = self._routines.get(template_id.replace("-", "_"))
         return found
@@ -210,7 +211,7 @@ class _Expander:
         known = [one.id for one in all_templates()] + list(self._routines)
         stand_in = "A step that names the routine stands in for it."
         self._trail.unknown("template", call.template_id, known, f"{call.pointer}/templateId", stand_in)
-        if not self._trail.is_foreign:
+        if not self._trail.has_open_names:
             return ()
         name = call.template_id.rpartition(".")[2]
         step = SourceStep(

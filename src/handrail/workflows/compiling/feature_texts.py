@@ -66,13 +66,13 @@ def check_values(
 
 
 def _spare(taken: Signature, name: str, pointer: str, trail: Trail) -> bool:
-    """Report a name that is not taken; whether it may be ignored, as in a file from elsewhere."""
+    """Report a name that is not taken; whether it may be ignored."""
     sure = guess_surely(name, taken.specs)
     near = [sure] if sure else find_nearest(name, taken.specs)
     names = ", ".join(sorted(taken.specs)) or "nothing"
     fix = f"Did you mean {' or '.join(near)}?" if near else f"Remove it; {taken.owner} takes {names}."
     severity = trail.severity_of_unknown
-    edit = rename_key(pointer, sure) if sure and not trail.is_foreign else NO_EDIT
+    edit = rename_key(pointer, sure) if sure else NO_EDIT
     trail.report(
         "bad_argument", pointer, f"{taken.owner} does not take {quote_name(name)}.", fix, severity, edit
     )

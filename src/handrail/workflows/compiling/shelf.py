@@ -59,12 +59,12 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
         fix = "Put the file into .handrail/workflows of the project."
         message = "This is a workflow and not a contract: it has steps and no schema."
         problem = Problem(code="bad_source", message=message, pointer="", fix=fix)
-        return ReadContract(id=stem, problems=add_places(content.decode(), [problem]))
+        return ReadContract(id=stem, problems=add_places(content, [problem]))
     named = document.get("id", stem)
     contract_id = named if isinstance(named, str) else stem
     problems = tuple(_problems(document, contract_id))
     if problems:
-        return ReadContract(id=contract_id, problems=add_places(content.decode(), problems))
+        return ReadContract(id=contract_id, problems=add_places(content, problems))
     return ReadContract(id=contract_id, contract=_contract(document, contract_id))
 
 

@@ -15,16 +15,16 @@ from handrail.workflows.reading.findings import guess_surely, quote_name
 class Trail:
     """Problems and decisions in the order in which they came up."""
 
-    def __init__(self, *, is_foreign: bool) -> None:
-        self.is_foreign = is_foreign
+    def __init__(self, *, has_open_names: bool = False) -> None:
+        self.has_open_names = has_open_names
         self.problems: list[Problem] = []
         self.decisions: list[Decision] = []
         self.has_errors = False
 
     @property
     def severity_of_unknown(self) -> Severity:
-        """A file of the other dialect may name what exists only there: a warning, with a stand-in."""
-        return "warning" if self.is_foreign else "error"
+        """A warning, with a stand-in, where a workflow may name what exists only elsewhere."""
+        return "warning" if self.has_open_names else "error"
 
     def report(
         self,
@@ -35,7 +35,10 @@ class Trail:
         severity: Severity = "error",
         edit: Edit = NO_EDIT,
     ) -> None:
-        problem = Problem(code=code, message=message, pointer=pointer, fix=fix, severity=severity, edit=edit)
+        fitting = NO_EDIT if self.has_open_names else edit
+        problem = Problem(
+            code=code, message=message, pointer=pointer, fix=fix, severity=severity, edit=fitting
+        )
         # One mistake in a routine or a shared part would otherwise be reported once per use.
         self.has_errors = self.has_errors or severity == "error"
         if problem in self.problems or len(self.problems) > MAX_PROBLEMS:
@@ -43,15 +46,15 @@ class Trail:
         self.problems.append(problem if len(self.problems) < MAX_PROBLEMS else _more(severity))
 
     def unknown(self, what: str, name: str, known: Iterable[str], pointer: str, stand_in: str) -> None:
-        """An id that names nothing. In a file from elsewhere it is a warning that says what stands in."""
+        """An id that names nothing; a warning says what stands in."""
         names = sorted(known)
         is_told = len(self.problems) <= MAX_PROBLEMS
         near, sure = _near(name, names) if is_told else ([], "")
         fix = f"Did you mean {' or '.join(near)}?" if near else _elsewhere(what, name) + _choices(what, names)
         message = f"There is no {what} {quote_name(name)}."
-        if self.is_foreign:
+        if self.has_open_names:
             message = f"{message} {stand_in}"
-        edit = replace_value(pointer, sure) if sure and not self.is_foreign else NO_EDIT
+        edit = replace_value(pointer, sure) if sure else NO_EDIT
         self.report("unknown_id", pointer, message, fix, self.severity_of_unknown, edit)
 
     def decide(self, kind: DecisionKind, origin: str, step_id: str, why: str) -> None:

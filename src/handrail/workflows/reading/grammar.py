@@ -214,6 +214,7 @@ _WORKFLOW_SHAPES: dict[str, Shape] = {
             "countedBy": optional_key(
                 PATH, "Of a list: another value; the list is the numbers from 1 up to it."
             ),
+            "fromGoal": optional_key(Flag(), "Whether the goal of a run is its value when none is given."),
         },
     ),
     "recommended": Record(

@@ -11,16 +11,17 @@ from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
-from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
+from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, Spelling
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places, locate_depth, suggest_repair
-from handrail.workflows.problem import NO_EDIT, Problem
+from handrail.workflows.problem import NO_EDIT, Problem, drop_edits
 from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.findings import Findings
 from handrail.workflows.reading.grammar import ROOT
 from handrail.workflows.reading.meaning import check_size
 from handrail.workflows.reading.shape_check import check_shape
 from handrail.workflows.reading.shapes import Named
+from handrail.workflows.spellings.spelling import decode_spelled
 
 # Pointers into a translated document, back to the author's own file
 
@@ -73,6 +74,7 @@ def _member(value: Json, part: str) -> Json:
 # Reading a file
 
 _FIX = "Correct the text at that place: one JSON object in UTF-8, without a byte order mark."
+_TEXT_FIX = "Save the file as UTF-8, without a byte order mark."
 _FIXES = {
     "bytes": "Split the workflow, or move long texts into the documents that it refers to.",
     "depth": f"Write a flatter document: at most {MAX_JSON_DEPTH} lists and objects inside each other.",
@@ -86,37 +88,50 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     workflow: SourceWorkflow | None
     problems: tuple[Problem, ...]
     document: Json = None
-    """What the workflow was built from: the file, or its translation."""
+    """What the workflow was built from: the file, or its translation. A file that is wrong has it too."""
     origin: Origin = str
     """From a pointer into the document to the one into the file."""
-    is_foreign: bool = False
 
 
-def read_workflow(content: bytes) -> Reading:
-    """Decode and check one workflow file, native or from elsewhere. Total: no content makes it raise."""
+def read_workflow(content: bytes, spelling: Spelling = "json", decoded: bytes = b"") -> Reading:
+    """Decode and check one workflow file, native or from elsewhere. Total: no content makes it raise.
+
+    `decoded` is its document as JSON, where that is known already.
+    """
     try:
-        document = decode_json(content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
+        document, problems = _decode(content, spelling, decoded)
     except Fault as fault:
-        return Reading(workflow=None, problems=(_unreadable(fault, content),))
+        return Reading(workflow=None, problems=(_unreadable(fault, content, spelling),))
+    if problems:
+        return Reading(workflow=None, problems=problems)
     foreign = isinstance(document, dict) and is_foreign(document)
     reading = _read_foreign(document) if foreign else _read_native(document, str)
     if not reading.problems:
         return reading
-    return msgspec.structs.replace(reading, problems=add_places(content.decode(), reading.problems))
+    return msgspec.structs.replace(reading, problems=add_places(content, reading.problems, spelling))
 
 
-def _unreadable(fault: Fault, content: bytes) -> Problem:
+def _decode(content: bytes, spelling: Spelling, decoded: bytes) -> tuple[Json, tuple[Problem, ...]]:
+    if spelling == "json" or decoded:
+        return decode_json(decoded or content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH), ()
+    found = decode_spelled(content, spelling)
+    return found.document, found.problems
+
+
+def _unreadable(fault: Fault, content: bytes, spelling: Spelling) -> Problem:
     """The decoder's refusal; those of size and depth come without a place."""
     line, column = fault.details.get("line", 1), fault.details.get("column", 1)
     over = fault.details.get("what", "")
     if over == "depth":
         line, column = locate_depth(content.decode(), MAX_JSON_DEPTH)
-    fix, edit = suggest_repair(content) if not over else (_FIXES[over], NO_EDIT)
+    fix, edit = (_FIXES[over], NO_EDIT) if over else ("", NO_EDIT)
+    if spelling == "json" and not over:
+        fix, edit = suggest_repair(content)
     return Problem(
         code="unreadable",
         message=fault.message,
         pointer="",
-        fix=fix or _FIX,
+        fix=fix or (_FIX if spelling == "json" else _TEXT_FIX),
         line=line,
         column=column,
         edit=edit,
@@ -127,23 +142,21 @@ def _read_foreign(document: dict[str, Json]) -> Reading:
     """Translate first; what is wrong with the translation is shown where it came from."""
     translated = to_native(document)
     origin = origin_in(document, translated.pointers)
-    reading = _read_native(translated.document, origin, is_foreign=True)
-    # An edit of the translation says nothing about the file that the author has.
-    wrong = [msgspec.structs.replace(one, pointer=origin(one.pointer), edit=()) for one in reading.problems]
-    return msgspec.structs.replace(reading, problems=(*translated.problems, *wrong))
+    reading = _read_native(translated.document, origin)
+    wrong = [msgspec.structs.replace(one, pointer=origin(one.pointer)) for one in reading.problems]
+    problems = (*translated.problems, *drop_edits(wrong))
+    if reading.workflow is None:
+        return Reading(workflow=None, problems=problems)
+    workflow = msgspec.structs.replace(reading.workflow, has_open_names=True)
+    return msgspec.structs.replace(reading, workflow=workflow, problems=problems)
 
 
-def _read_native(document: Json, origin: Origin, *, is_foreign: bool = False) -> Reading:
+def _read_native(document: Json, origin: Origin) -> Reading:
     found = Findings()
     if isinstance(document, dict):
         check_size(found, document)
     check_shape(found, Named(name=ROOT), document, "")
     if found.problems:
-        return Reading(workflow=None, problems=tuple(found.problems))
-    return Reading(
-        workflow=build_workflow(document, origin),
-        problems=(),
-        document=document,
-        origin=origin,
-        is_foreign=is_foreign,
-    )
+        return Reading(workflow=None, problems=tuple(found.problems), document=document)
+    workflow = build_workflow(document, origin)
+    return Reading(workflow=workflow, problems=(), document=document, origin=origin)

@@ -12,6 +12,8 @@ from handrail.code_tools.facts.model import FileFacts, Unreadable
 from handrail.code_tools.languages.reading import read_facts
 from tests.code_tools.languages.test_hostile_sources import check_facts
 
+pytestmark = pytest.mark.thorough
+
 DEEP = 3_000
 SOURCE = """
 import a.b, c as d

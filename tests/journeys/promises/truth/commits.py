@@ -73,6 +73,26 @@ PROMISES: tuple[Promise, ...] = (
         says="A lock that stays busy leaves the confirm token usable.",
     ),
     Promise(
+        "gate.what-was-checked",
+        source="trust, rule 22",
+        says="What changed between the check of a token and its write is refused, and nothing is done.",
+    ),
+    Promise(
+        "store.newer",
+        source="trust, rule 24",
+        says="A session that a newer version wrote is told as such by every reader, and never as damaged.",
+    ),
+    Promise(
+        "cli.stream-follow",
+        source="trust, rule 24",
+        says="A followed stream has no deadline unless one is given, and ends with the call that goes on.",
+    ),
+    Promise(
+        "door.repeated-key",
+        source="trust, rule 23",
+        says="JSON with a key twice in one object is refused on every door.",
+    ),
+    Promise(
         "gate.workspace",
         source="truth, R28",
         says="A confirm token belongs to a project where its operation does, and nowhere else.",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from html import unescape
-from typing import Any
+from html import escape, unescape
 
 import pytest
 
-from handrail.projections.html.elements import Html
+from handrail.projections.evidence import WORTH_WORDS
+from handrail.projections.html.elements import Html, notes_html
 from handrail.projections.html.pages.compare import compare_page, mark_words
 from handrail.projections.html.pages.node import node_page
 from handrail.projections.html.pages.session import session_page
@@ -16,6 +16,7 @@ from handrail.projections.html.pages.sessions import sessions_page
 from handrail.projections.html.pages.timeline import timeline_page
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, start
+from tests.journeys.given_workflows import WITH_DECISION, begin, step
 from tests.journeys.rich_session import rich_session
 
 HOSTILE = "</p><script>alert(1)</script><img src=x onerror=alert(1)> [x](javascript:alert(1)) \u202ebad"
@@ -98,7 +99,7 @@ def test_numbers_on_the_session_page_are_those_of_the_operation(rich: tuple[Runt
     assert f"{shown['event_count']} events" in words
     run = shown["runs"][0]
     for name, number in run["evidence"].items():
-        assert (f"{number} {name}" in words) == (number > 0)
+        assert (f"{number} {WORTH_WORDS[name]}" in words) == (number > 0)
     for gap in run["gaps"]:
         assert gap["summary"] in words
 
@@ -117,13 +118,12 @@ def test_a_node_page_tells_everything_that_is_recorded(rich: tuple[Runtime, str]
             assert one["summary"] in words
         for one in node["blockers"]:
             assert one["message"] in words
-            assert one["code"] in words
         for one in node["claims"]:
             assert one["told"] in words
         for line in node["trace"]:
             assert line in words
         if node["pending"] is not None:
-            assert " ".join(node["pending"]["prompt"].split()) in words
+            assert words_in(notes_html(node["pending"]["prompt"])) in words
     assert any(node["blockers"] for node in told)
     assert any(node["gaps"] for node in told)
     assert any(node["divergences"] for node in told)
@@ -137,35 +137,17 @@ def test_a_node_that_nobody_but_the_agent_has_seen_is_never_green(rich: tuple[Ru
 
 
 def test_what_needs_a_person_comes_first_with_the_words_to_paste(runtime: Runtime) -> None:
-    blocked = rich_session(runtime)["session"]["sessionId"]
-    needs: dict[str, Any] = {
-        "needs": [
-            {
-                "kind": "blocked",
-                "session_id": blocked,
-                "run_id": "run_1",
-                "node_id": "nod_1",
-                "goal": "Make it fast",
-                "workflow_id": "w",
-                "title": "Decide",
-                "why": "No decision came.",
-                "fix": "Send one.",
-                "gap_id": "",
-                "count": 2,
-                "reply": "Continue the Handrail session.",
-                "command": "",
-                "last_activity": "",
-            }
-        ],
-        "needs_omitted": 0,
-        "session_count": 1,
-    }
+    first = begin(runtime, step("decide", **WITH_DECISION), fields={})
+    advance(runtime, first)
+    needs = answer(runtime, "session.needs")
+    needs["needs"][0]["count"] = 2
 
     page = sessions_page(answer(runtime, "session.list"), needs, None, {}).markup
 
+    assert needs["needs"][0]["kind"] == "blocked"
     assert page.index('class="need blocked"') < page.index('id="sessions"')
-    assert 'data-copy="Continue the Handrail session."' in page
-    assert "and 1 more reason" in page
+    assert f'data-copy="{escape(needs["needs"][0]["reply"])}"' in page
+    assert "And 1 more reason." in page
 
 
 def test_a_store_without_sessions_says_how_to_begin() -> None:

@@ -15,7 +15,7 @@ from handrail.code_tools.edit.moving.specifiers import split_extension
 from handrail.code_tools.edit.plan import Refusal
 from handrail.code_tools.facts.join import Project
 from handrail.code_tools.facts.model import FileFacts
-from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.resolution import Resolved
 from handrail.code_tools.facts.slots import Trouble
 

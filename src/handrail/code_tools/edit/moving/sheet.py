@@ -76,9 +76,6 @@ class Sheet:
     def take_default_out(self, statement: int) -> None:
         self._without_default.add(statement)
 
-    def retarget(self, statement: int, specifier: str) -> None:
-        self._retargeted[statement] = specifier
-
     def remove(self, statement: int) -> None:
         self._removed.add(statement)
 

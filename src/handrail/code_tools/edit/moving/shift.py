@@ -79,10 +79,6 @@ class Shift:
                     return known
         return name_module(self.project, importer, module, like, self.home)
 
-    def uses_in_extent(self, binding: int) -> bool:
-        facts = self.facts(self.home)
-        return any(self.extent.holds(facts.uses[at].start) for at in facts.bindings[binding].uses)
-
 
 def system_of(path: str, facts: FileFacts | None) -> System | None:
     """None where neither the name nor the content of the file says it."""

@@ -7,7 +7,6 @@ from handrail.code_tools.languages.grammars import Node
 from handrail.code_tools.languages.javascript.draft import Draft
 
 FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
-COUNTED = frozenset({"function", "method", "class"})
 
 
 def visit_function_declaration(draft: Draft, node: Node, scope: int, definition: int) -> None:
@@ -112,8 +111,7 @@ def declare_parameter(draft: Draft, node: Node, scope: int, definition: int) -> 
     if pattern is None or pattern.type == "this":
         return
     if is_property and pattern.type == "identifier":
-        member = draft.members[draft.member(pattern, "declaration", definition)]
-        member.is_owned = True
+        draft.member(pattern, "declaration", definition)
     declare_pattern(draft, pattern, "parameter", scope, definition)
 
 
@@ -161,17 +159,15 @@ def visit_key(draft: Draft, key: Node | None, scope: int, definition: int, role:
         return NONE
     match key.type:
         case "property_identifier" | "private_property_identifier":
-            member = draft.member(key, role, definition)
+            return draft.member(key, role, definition)
         case "string":
             fragment = quoted(key)
             if fragment is None:
                 return NONE
-            member = draft.member(fragment, role, definition)
+            return draft.member(fragment, role, definition)
         case _:
             draft.stack.append((key, scope, definition))
             return NONE
-    draft.members[member].is_owned = role == "declaration"
-    return member
 
 
 def quoted(string: Node) -> Node | None:

@@ -73,13 +73,11 @@ class DraftUse(FoundUse):
 
 
 class DraftMember(FoundMember):
-    __slots__ = ("is_owned", "meaning")
+    __slots__ = ("meaning",)
 
     def __init__(self, name: str, start: int, end: int, role: Role, definition: int) -> None:
         super().__init__(name, start, end, role, definition)
         self.meaning = VALUE
-        self.is_owned = False
-        """A key or a method: what it belongs to is the thing that is being defined."""
 
 
 class DraftImport(FoundImport):

@@ -197,9 +197,7 @@ def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, 
     if held is None:
         return False
     try:
-        loaded = log.load(name)
-        digest = loaded.records[-1].digest if loaded is not None and loaded.records else ""
-        if digest != session.head_digest:
+        if _to_remove(log, name) != session:
             return False
         _make_room(log, disk, name + SET_ASIDE)
         with open_directory(disk, log.sessions) as directory:

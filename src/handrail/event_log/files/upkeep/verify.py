@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
+from handrail.engine.events import count_known, is_newer
 from handrail.event_log.files.disk import is_refused_link, translate_os_errors
 from handrail.event_log.files.history import pins_of
 from handrail.event_log.files.log import FileLog
@@ -26,6 +27,7 @@ from handrail.event_log.files.upkeep.usage import (
     names_in,
     session_ids,
 )
+from handrail.ports.log import Loaded
 from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
 
 _OTHERS = 0o077
@@ -38,6 +40,7 @@ class _Tally:
         self.sessions = self.events = self.unattested = self.bytes_read = 0
         self.pins: set[BlobRef] = set()
         self.left_alone: list[SessionId] = []
+        self.newer: list[SessionId] = []
         self.problems: list[StoreProblem] = []
 
 
@@ -68,6 +71,7 @@ def check_sessions(log: FileLog, wanted: Sequence[SessionId] = ()) -> Iterator[S
         problems=tuple(tally.problems),
         unattested=tuple(tally.left_alone),
         half_removed=0 if wanted else half_removed,
+        newer=tuple(tally.newer),
     )
 
 
@@ -80,6 +84,7 @@ def _session_check(log: FileLog, session_id: SessionId, tally: _Tally) -> Sessio
         events=tally.events - events,
         bytes_read=tally.bytes_read - bytes_read,
         problems=tuple(tally.problems[problems:]),
+        is_newer=session_id in tally.newer,
     )
 
 
@@ -109,12 +114,21 @@ def _check_session(log: FileLog, session_id: SessionId, tally: _Tally) -> None:
     tally.events += len(loaded.records)
     tally.bytes_read += bytes_in(log.disk, directory)
     tally.pins |= pins_of(attested.attestations)
-    if loaded.health.state != "healthy":
+    if _is_newer(loaded):
+        tally.newer.append(session_id)
+    elif loaded.health.state != "healthy":
         tally.problems.append(
             StoreProblem(
                 what="session", id=session_id, reason=loaded.health.reason, detail=loaded.health.detail
             )
         )
+
+
+def _is_newer(loaded: Loaded) -> bool:
+    """Whether a newer version wrote the commits, or one of the events in them."""
+    if loaded.health.state != "healthy":
+        return is_newer(loaded.health.state)
+    return count_known(record.body for record in loaded.records) < len(loaded.records)
 
 
 def _check_blobs(log: FileLog, tally: _Tally, *, is_whole: bool) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import msgspec
 
 from handrail.code_tools.facts.join import Found, Reference
 from handrail.code_tools.facts.places import line_and_column
-from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.slots import Trouble
 from handrail.code_tools.facts.source import Source
 from handrail.contract.catalogue import E_NOT_FOUND, EDIT_REFUSED
@@ -201,7 +201,7 @@ def _mint(frame: Frame, told: Told) -> dict[str, str]:
 def offer_locate(source: Source, found: Found, action_id: str) -> Offer:
     """Locating is where an edit begins; also a token of the other tool."""
     location = describe_definition(source, found)
-    tool = "handrail edit" if is_python(found.path) else "js-edit"
+    tool = "handrail code explain" if is_python(found.path) else "js-edit"
     return Offer(
         action=NextAction(id=action_id, label=f"Locate it with {tool}, to edit it"),
         parameters={"file": found.path, "locate": found.definition.name, "target": location.id},

@@ -162,13 +162,19 @@ class TokenDesk:
 
     def _read(self, text: str, *, is_refresh: bool) -> Continuation:
         keys = self._rt.keys.verifying_keys(self._purpose)
+        mark = digest(["expired", token_digest(unwrap(text))]).rpartition(":")[2]
         try:
-            return read_continuation(keys, text, now=self._now, command=self._command)
+            held = read_continuation(keys, text, now=self._now, command=self._command)
+            if self._rt.confirmed.is_used(mark):
+                return read_continuation(keys, text, now=held.expires_at)
+            return held
         except Fault as fault:
-            if fault.kind is not TOKEN_EXPIRED or not is_refresh:
+            if fault.kind is not TOKEN_EXPIRED:
                 raise
             refreshed = fault.details["recovery"].get("refresh_token", "")
-            if not refreshed:
+            if not refreshed:  # it writes: it stays refused, even if the clock is set back
+                self._rt.confirmed.claim(mark, expires_at=self._now, now=self._now)
+            if not refreshed or not is_refresh:
                 raise
             return read_continuation(keys, refreshed, now=self._now)
 

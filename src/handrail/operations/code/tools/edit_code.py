@@ -15,9 +15,6 @@ from handrail.code_tools.edit.replace import MAX_TEXT
 from handrail.contract.catalogue import (
     E_CONFIRMATION_REQUIRED,
     E_CONFLICT,
-    E_IO,
-    E_NOT_FOUND,
-    E_USAGE,
     EDIT_REFUSED,
     RESULTS_STALE,
 )
@@ -179,11 +176,7 @@ OPERATION = Operation(
         ),
     ),
     errors=(
-        "VALIDATION_ERROR",
-        E_USAGE.code,
-        E_NOT_FOUND.code,
         E_CONFLICT.code,
-        E_IO.code,
         EDIT_REFUSED.code,
         E_CONFIRMATION_REQUIRED.code,
         "INVALID_TOKEN",

@@ -10,7 +10,7 @@ import msgspec
 from handrail.code_tools.facts.join import Found
 from handrail.code_tools.facts.model import NONE, Definition, FileFacts, Unreadable
 from handrail.code_tools.facts.places import line_and_column
-from handrail.code_tools.facts.python_files import is_python
+from handrail.code_tools.facts.python_words import is_python
 from handrail.code_tools.facts.source import Source
 from handrail.code_tools.scan.ids import make_id, make_tag, split_id
 from handrail.code_tools.scan.search import has_hash
@@ -173,9 +173,9 @@ def check_file(source: Source, path: str) -> str:
         E_NOT_FOUND,
         f"The file {quote(path)}{why}.",
         details=details,
-        hint="Use `handrail scan` or `handrail edit` for it."
+        hint="Use `handrail code explain` for it."
         if is_unasked
-        else "Name a file as the project has it, relative to its root; `scan --search` finds names.",
+        else "Name a file as the project has it, relative to its root; `handrail code search` finds names.",
     )
 
 

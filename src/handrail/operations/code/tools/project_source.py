@@ -17,7 +17,7 @@ from msgspec import UnsetType
 
 from handrail.code_tools.facts.jsonc import read_jsonc
 from handrail.code_tools.facts.model import FACTS_VERSION, FileFacts, Links, Unreadable, links_of
-from handrail.code_tools.facts.python_files import PYTHON, is_python
+from handrail.code_tools.facts.python_words import PYTHON, is_python
 from handrail.code_tools.facts.source import HOLDERS, MANIFEST, Skipped, may_hold_code
 from handrail.code_tools.languages.extensions import LANGUAGES, is_declaration_file
 from handrail.contract.catalogue import E_CONFLICT, E_IO

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFLICT, E_IO, E_NOT_FOUND, E_USAGE
+from handrail.contract.catalogue import E_CONFLICT, E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Json, Success
 from handrail.operations.code.tools.code_answers import Frame, answer, go_on, plain_fields
@@ -132,15 +132,5 @@ OPERATION = Operation(
         select="top",
         untrusted=("results.signature", "symbol.signature", "doc"),
     ),
-    errors=(
-        "VALIDATION_ERROR",
-        E_USAGE.code,
-        E_NOT_FOUND.code,
-        E_CONFLICT.code,
-        E_IO.code,
-        "INVALID_TOKEN",
-        "TOKEN_EXPIRED",
-        "ACTION_NOT_ALLOWED",
-        "KEYRING_INVALID",
-    ),
+    errors=(E_CONFLICT.code, "INVALID_TOKEN", "TOKEN_EXPIRED", "ACTION_NOT_ALLOWED", "KEYRING_INVALID"),
 )

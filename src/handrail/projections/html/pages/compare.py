@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from handrail.projections.html.elements import Child, Html, element, join_html
-from handrail.projections.html.pages.node import artifact_body, diff_lines
+from handrail.projections.html.pages.node import diff_lines
 from handrail.projections.html.pages.parts import (
     Payload,
+    artifact_body,
     badge,
     count,
     damage_notice,

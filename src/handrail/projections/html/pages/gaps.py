@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from handrail.projections.html.elements import Child, Html, element
+from handrail.projections.html.pages.forms import settle_form
 from handrail.projections.html.pages.parts import (
     Payload,
     add_query,
+    ago,
     badge,
     count,
     empty,
     head,
     meta,
-    moment,
     node_path,
     page,
     select,
@@ -24,8 +25,11 @@ _SEVERITIES = (("", "any severity"), ("critical", "critical"), ("warning", "warn
 _LOOKS = {"critical": ("bad", "blocked"), "warning": ("warn", "gap"), "info": ("", "step")}
 
 
-def gaps_page(listed: Payload, asked: Mapping[str, str]) -> Html:
-    """`listed` is of session.gaps; `asked` are the filters of the address."""
+def gaps_page(listed: Payload, asked: Mapping[str, str], *, can_settle: bool = False) -> Html:
+    """`listed` is of session.gaps; `asked` are the filters of the address.
+
+    `can_settle`: this server lets a person settle a gap.
+    """
     counts = listed["counts"]
     is_filtered = any(asked.get(name) for name in ("only", "severity", "workflow"))
     if not listed["items"]:
@@ -33,7 +37,7 @@ def gaps_page(listed: Payload, asked: Mapping[str, str]) -> Html:
     else:
         below = element(
             "div",
-            element("ol", *(_row(one) for one in listed["items"]), class_="rows"),
+            element("ol", *(_row(one, can_settle) for one in listed["items"]), class_="rows"),
             _more(listed, asked),
             class_="stack",
         )
@@ -78,7 +82,7 @@ def _filters(asked: Mapping[str, str]) -> Html:
     )
 
 
-def _row(gap: Payload) -> Html:
+def _row(gap: Payload, can_settle: bool) -> Html:
     look, glyph = _LOOKS[gap["severity"]] if gap["state"] == "open" else ("", "done")
     word = gap["severity"] if gap["state"] == "open" else f"{gap['severity']}, {gap['state']}"
     settled = f"Settled: {gap['settled_by']}" if gap["settled_by"] else None
@@ -98,12 +102,20 @@ def _row(gap: Payload) -> Html:
             element(
                 "span",
                 element("span", gap["workflow_id"]),
-                element("span", f"step {gap['step_id']}") if gap["step_id"] else None,
+                element("span", f"step {gap['step_id'].rpartition('::')[2]}") if gap["step_id"] else None,
                 element("span", gap["goal"] or gap["session_id"], dir="auto"),
                 class_="under",
             ),
+            element(
+                "details",
+                element("summary", "Settle it", class_="small"),
+                settle_form(gap["session_id"], gap["id"]),
+                class_="above",
+            )
+            if can_settle and gap["state"] == "open"
+            else None,
         ),
-        moment(gap["at"]),
+        ago(gap["at"]),
         data_key=gap["id"],
     )
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from handrail.contract.outcome import UNTRUSTED
+from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.projections.html.pages.claims import claim_row, spell_kind
 from handrail.projections.html.pages.parts import (
     Payload,
+    ago,
+    artifact_body,
     badge,
     command_line,
     compare_path,
     copy_button,
     count,
     damage_notice,
-    evidence_badge,
     evidence_badges,
     facts,
     folded,
@@ -33,8 +36,9 @@ from handrail.projections.html.pages.parts import (
     run_path,
     session_path,
     status_badge,
+    workflow_path,
 )
-from handrail.projections.plain_words import artifact_lines
+from handrail.projections.html.pages.run_rail import loop_words
 
 _KINDS = {
     "step": ("step", "", "step"),
@@ -42,10 +46,6 @@ _KINDS = {
     "blocked_attempt": ("blocked attempt", "bad", "blocked"),
 }
 _TOLD_ELSEWHERE = ("wr.gap", "wr.workflow_divergence", "wr.loop_control", "wr.capability_observation")
-MOST_MARKUP = 40_000
-"""Characters of notes that are rendered as Markdown; longer ones are shown as plain text."""
-LONGEST_NAME = 40
-"""Characters of what counts as the name of a member."""
 MOST_JSON = 20_000
 """Characters of an artifact as JSON."""
 
@@ -85,17 +85,17 @@ def node_page(
 
 
 def _meta(node: Payload) -> Html:
-    return meta(mono(node["node_id"]), moment(node["at"]), f"event {node['event_index']}", node["step_id"])
+    return meta(moment(node["at"]), ago(node["at"]), loop_words(node["step_id"]))
 
 
 def _badges(node: Payload) -> Html:
     shown: list[Child] = [badge(*_KINDS[node["kind"]])]
     if node["is_preferred_tip"]:
-        shown += [badge("preferred tip", "busy", "done"), status_badge(node["run_status"])]
+        shown += [badge("newest", "busy", "done"), status_badge(node["run_status"])]
     elif node["is_tip"]:
-        shown.append(badge("tip of a branch", "", "step"))
+        shown.append(badge("end of a branch", "", "step"))
     if not node["is_on_path"]:
-        shown.append(badge("beside the preferred path"))
+        shown.append(badge("on a branch that was left"))
     if node["is_fork"]:
         shown.append(badge("fork", "", "step"))
     if node["divergences"]:
@@ -112,7 +112,7 @@ def _toolbar(node: Payload, actions: Child) -> Html:
     pair = (
         element(
             "a",
-            "Compare with the preferred tip",
+            "Compare with the newest",
             href=compare_path(session_id, node["node_id"], tip),
             class_="button",
         )
@@ -157,7 +157,6 @@ def _blocked(node: Payload) -> Child:
             "li",
             element("p", element("strong", one["message"]), dir="auto"),
             element("p", one["fix"], dir="auto") if one["fix"] else None,
-            element("p", mono(one["code"]), class_="small soft"),
         )
         for one in node["blockers"]
     ]
@@ -176,7 +175,7 @@ def _middle(node: Payload, person: Child, files: Payload | None) -> Iterable[Chi
     if node["is_tip"]:
         yield _pending(node)
     yield _notes(node)
-    yield from (_artifact(one) for one in node["artifacts"] if one["kind"] not in _TOLD_ELSEWHERE)
+    yield from (_artifact(one, node) for one in node["artifacts"] if one["kind"] not in _TOLD_ELSEWHERE)
     yield _evidence(node)
     yield _gaps(node)
     yield _divergences(node)
@@ -195,14 +194,14 @@ def _pending(node: Payload) -> Child:
     if pending is None:
         return None
     facts_shown = [
-        f"{pending['done']} of at least {pending['at_least']} steps done",
+        f"{pending['done']} of about {pending['at_least']} steps done",
         "asks a person" if pending["needs_person"] else "",
         f"options: {', '.join(pending['options'])}" if pending["options"] else "",
     ]
     return folded(
         f"Pending here: {pending['title']}" if node["is_tip"] else f"What came next: {pending['title']}",
         element("p", " · ".join(filter(None, facts_shown)), class_="small soft"),
-        element("pre", pending["prompt"], dir="auto"),
+        element("div", notes_html(pending["prompt"]), class_="prose", dir="auto"),
         element("p", "The prompt is longer than this.", class_="small soft") if pending["is_cut"] else None,
         is_open=bool(node["is_tip"]),
         id_="pending",
@@ -212,11 +211,9 @@ def _pending(node: Payload) -> Child:
 def _notes(node: Payload) -> Html:
     if not node["notes"]:
         return panel("Notes", element("p", "No notes came with this node.", class_="soft small"))
-    is_long = len(node["notes"]) > MOST_MARKUP
-    shown = element("pre", node["notes"]) if is_long else notes_html(node["notes"])
     return panel(
         "Notes",
-        element("div", shown, class_="prose", dir="auto"),
+        element("div", notes_html(node["notes"]), class_="prose", dir="auto"),
         element(
             "p", "The rest of these notes is in an export, if the store still has it.", class_="small soft"
         )
@@ -225,7 +222,7 @@ def _notes(node: Payload) -> Html:
     )
 
 
-def _artifact(one: Payload) -> Html:
+def _artifact(one: Payload, node: Payload) -> Html:
     standing = (
         badge("refused", "bad", "blocked")
         if one["is_refused"]
@@ -233,14 +230,14 @@ def _artifact(one: Payload) -> Html:
     )
     return element(
         "section",
-        element("header", element("h2", one["kind"]), standing),
+        element("header", element("h2", spell_kind(one["kind"])), standing),
         artifact_body(one["body"]),
         element(
             "details",
             element("summary", "As JSON"),
             element("pre", _json(one["body"]), class_="tall", tabindex=0),
         ),
-        element("p", f"{one['contract_ref']} ", mono(one["digest"][:19]), class_="small soft"),
+        *_claims_about(one, node),
         class_="panel stack tight",
     )
 
@@ -250,38 +247,10 @@ def _signals(node: Payload) -> Child:
     rows = [one for one in node["artifacts"] if one["kind"] in _TOLD_ELSEWHERE]
     if not rows:
         return None
-    shown = [join_html(element("strong", one["kind"]), artifact_body(one["body"])) for one in rows]
+    shown = [
+        join_html(element("strong", spell_kind(one["kind"])), artifact_body(one["body"])) for one in rows
+    ]
     return folded(count(len(rows), "signal of the agent", "signals of the agent"), points(shown))
-
-
-def artifact_body(body: dict[str, Any]) -> Html:
-    """An artifact as people read it: points, and points below points."""
-    lines = artifact_lines({key: value for key, value in body.items() if key != UNTRUSTED})
-    shown, _ = _take_points(lines, 0, 0)
-    return shown
-
-
-def _take_points(lines: Sequence[tuple[int, str]], start: int, depth: int) -> tuple[Html, int]:
-    """The points of one depth from a place on, and the place after them."""
-    points_shown: list[Html] = []
-    place = start
-    while place < len(lines) and lines[place][0] >= depth:
-        words = lines[place][1]
-        place += 1
-        below: Html | None = None
-        if place < len(lines) and lines[place][0] > depth:
-            below, place = _take_points(lines, place, lines[place][0])
-        points_shown.append(element("li", *_point(words), below))
-    return element("ul", *points_shown, class_="facts dots"), place
-
-
-def _point(words: str) -> tuple[Child, ...]:
-    """`Name: value` with a quiet name; anything else as it is."""
-    name, colon, value = words.partition(":")
-    if not colon or len(name) > LONGEST_NAME or (value and not value.startswith(" ")):
-        return (element("span", words, dir="auto"),)
-    label = element("span", name + colon, class_="soft")
-    return (label, " ", element("span", value[1:], dir="auto")) if value else (label,)
 
 
 def _json(body: dict[str, Any]) -> str:
@@ -291,23 +260,18 @@ def _json(body: dict[str, Any]) -> str:
     return text if len(text) <= MOST_JSON else text[:MOST_JSON] + "\n…"
 
 
+def _claims_about(artifact: Payload, node: Payload) -> list[Child]:
+    """The evidence of a report, beside the artifact that it is about."""
+    about = [one for one in node["claims"] if one["contract_ref"] == artifact["contract_ref"] != ""]
+    rows = [claim_row(one, node["artifacts"], is_imported=node["is_imported"]) for one in about]
+    return [element("h3", "How it is known"), element("ul", *rows, class_="facts dots")] if rows else []
+
+
 def _evidence(node: Payload) -> Html:
-    rows = [
-        element(
-            "tr",
-            element("td", evidence_badge(claim["level"], claim["verdict"], is_imported=node["is_imported"])),
-            element("td", _place(claim)),
-            element("td", claim["check"]),
-            element("td", claim["told"], dir="auto"),
-        )
-        for claim in node["claims"]
-    ]
-    words = ("Known as", "Place", "Check", "What was seen")
-    table = element(
-        "table",
-        element("thead", element("tr", *(element("th", word, scope="col") for word in words))),
-        element("tbody", *rows),
-    )
+    """What is known of the report itself, and the sum up to here."""
+    told = {one["contract_ref"] for one in node["artifacts"] if one["kind"] not in _TOLD_ELSEWHERE}
+    rest = [one for one in node["claims"] if not one["contract_ref"] or one["contract_ref"] not in told]
+    rows = [claim_row(one, node["artifacts"], is_imported=node["is_imported"]) for one in rest]
     left = node["omitted"].get("claims", 0)
     return element(
         "section",
@@ -321,19 +285,13 @@ def _evidence(node: Payload) -> Html:
                 class_="cluster",
             ),
         ),
-        element("div", table, class_="table", tabindex=0, role="region", aria_label="Evidence of this report")
-        if rows
+        element("ul", *rows, class_="facts dots") if rows else None,
+        None
+        if node["claims"]
         else element("p", "Nothing in this report could be checked.", class_="small soft"),
         element("p", f"{left} more claims are left out.", class_="small soft") if left else None,
         class_="panel stack tight",
         id="evidence",
-    )
-
-
-def _place(claim: Payload) -> Html:
-    whole = claim["contract_ref"] or "the report"
-    return (
-        element("span", whole) if claim["pointer"] == "/" else join_html(f"{whole} ", mono(claim["pointer"]))
     )
 
 
@@ -347,7 +305,7 @@ def _gaps(node: Payload) -> Child:
             " ",
             element(
                 "span",
-                f"{'open' if gap['is_open'] else 'settled'}, {gap['reason']}, {gap['id']}",
+                f"{'open' if gap['is_open'] else 'settled'}, {gap['reason'].replace('_', ' ')}",
                 class_="soft",
             ),
         )
@@ -402,7 +360,9 @@ def _validations(node: Payload) -> Child:
     rows = [
         element(
             "li",
-            element("strong", one["contract_ref"] or "the rules of the step"),
+            element(
+                "strong", spell_kind(one["contract_ref"]) if one["contract_ref"] else "The rules of the step"
+            ),
             f": {one['result']}",
             points(one["issues"]) if one["issues"] else None,
         )
@@ -412,27 +372,30 @@ def _validations(node: Payload) -> Child:
 
 
 def _files(node: Payload, files: Payload | None) -> Child:
-    if node["tree"] is None:
+    """What changed since the step before, and the command that compares the same two."""
+    if node["tree"] is None or node["parent"] is None:
         return None
-    command = f"handrail code diff {node['node_id']} --session {node['session_id']} --human"
-    body: Child = element(
-        "p",
-        "The files of this node are recorded; a terminal in the project compares them.",
-        class_="small soft",
+    if files is None:
+        told = "Handrail kept the files of this step. It cannot compare them from here."
+        return panel("What changed since the step before", element("p", told, class_="small soft"))
+    pair = f"{node['parent']['id']} {node['node_id']}"
+    command = f"handrail code diff {pair} --session {node['session_id']} --human"
+    changed = files["files"]
+    more = files["differing"] - len(changed)
+    return panel(
+        "What changed since the step before",
+        element("p", count(files["differing"], "file differs", "files differ"), ".", class_="small soft"),
+        points(_changed(one) for one in changed) if changed else None,
+        element("p", f"And {more} more.", class_="small soft") if more else None,
+        diff_lines(files["diff"]) if files["diff"] else None,
+        command_line(command),
+        class_="stack tight",
     )
-    if files is not None:
-        changed = files["files"]
-        body = join_html(
-            element(
-                "p",
-                count(len(changed), "file differs", "files differ"),
-                " from those of the node before.",
-                class_="small soft",
-            ),
-            points(join_html(mono(one["path"]), f" {one.get('change', '')}") for one in changed),
-            diff_lines(files["diff"]) if files.get("diff") else None,
-        )
-    return panel("Files", body, command_line(command))
+
+
+def _changed(one: Payload) -> Html:
+    lines = "" if one["note"] else f", {one['added']} added, {one['removed']} removed"
+    return join_html(mono(one["path"]), f" {one['change']}{lines}{one['note'] and ': ' + one['note']}")
 
 
 def diff_lines(text: str) -> Html:
@@ -487,14 +450,11 @@ def _side(node: Payload) -> Iterable[Child]:
     yield panel("Provenance", _origin(node))
 
 
-_DOORS = {"terminal": "at a terminal", "elicitation": "in the client's form", "console": "in the Console"}
-
-
 def _answer(person: Payload, node: Payload) -> Html:
     return facts(
         [
             ("Answer", person["option_id"] or person["answer"]),
-            ("Where", _DOORS[person["door"]]),
+            ("Where", DOORS[person["door"]]),
             ("Account", person["who"]),
             ("When", moment(person["at"])),
             ("Note", person["note"]),
@@ -513,17 +473,22 @@ def _preferences(node: Payload) -> Html:
 
 def _origin(node: Payload) -> Html:
     origin = node["origin"]
-    tree = node["tree"]
     return facts(
         [
-            ("Workflow", element("a", origin["workflow_id"], href=f"/workflows/{origin['workflow_id']}")),
+            (
+                "Workflow",
+                element(
+                    "a",
+                    origin["workflow_name"],
+                    href=workflow_path(origin["workflow_id"], run=node["run_id"]),
+                ),
+            ),
             ("Source", f"{origin['source_kind']}, {origin['source_ref']}"),
-            ("Pinned", mono(origin["workflow_hash"][:19])),
             ("Project", origin["project"]),
             ("Branch", origin["branch"]),
             ("Commit", mono(origin["head_sha"][:12]) if origin["head_sha"] else ""),
-            ("Files", mono(tree["tree_id"]) if tree else ""),
             ("Imported from", origin["imported_from"]),
+            ("Node", mono(node["node_id"])),
             ("Run", mono(node["run_id"])),
             ("Session", mono(node["session_id"])),
             ("Chosen", node["option_id"]),

@@ -6,12 +6,16 @@ A page is made of these and of the classes that `static/console.css` lists; it h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import msgspec
 
+from handrail.contract.outcome import UNTRUSTED
+from handrail.engine.events import is_newer
+from handrail.projections.evidence import PROOF, WORTH_WORDS, Level, Worth, is_proven
 from handrail.projections.html.elements import Child, Html, element, join_html
-from handrail.projections.plain_words import STATUS_WORDS
+from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
 
 Payload: TypeAlias = Mapping[str, Any]
 """The answer of an operation, as every surface sends it."""
@@ -39,9 +43,9 @@ def timeline_path(session_id: str) -> str:
     return f"{session_path(session_id)}/timeline"
 
 
-def workflow_path(workflow_id: str, part: str = "") -> str:
-    """One workflow, at one of its parts."""
-    return add_query(f"/workflows/{_segment(workflow_id)}", part=part)
+def workflow_path(workflow_id: str, part: str = "", run: str = "") -> str:
+    """One workflow, at one of its parts; from the page of a run, with what that run is pinned to."""
+    return add_query(f"/workflows/{_segment(workflow_id)}", part=part, run=run)
 
 
 def picture_address(svg: str) -> str:
@@ -125,6 +129,13 @@ def notice(look: str, *children: Child) -> Html:
     return element("div", *children, class_=f"notice {look}".rstrip(), role="note")
 
 
+def health_badge(health: str) -> Html:
+    """Of a session that cannot go on here: it is damaged, or a newer version wrote it."""
+    if is_newer(health):
+        return badge("newer version", "warn", "blocked")
+    return badge("damaged", "bad", "blocked")
+
+
 def damage_notice(banner: str) -> Html | None:
     """What a page about a damaged session begins with; nothing when it is sound."""
     return notice("bad", element("p", banner)) if banner else None
@@ -191,41 +202,41 @@ def status_badge(status: str, evidence: Mapping[str, int] | None = None, caveat:
     return badge(STATUS_WORDS.get(status, status), look, glyph)
 
 
-def is_proven(evidence: Mapping[str, int]) -> bool:
-    return evidence.get("verified", 0) > 0 and not any(
-        evidence.get(name, 0) for name in ("unverified", "contradicted", "stale")
-    )
+_SILENCE = {"idle": ("idle", "warn", "closed"), "stalled": ("stalled", "bad", "blocked")}
 
 
-_LEVEL_WORDS = {
-    "claimed": ("claimed, unverified", "", "step"),
-    "observed": ("observed", "good", "done"),
-    "ran": ("ran", "good", "done"),
-    "confirmed": ("confirmed by a person", "good", "person"),
+def silence_badge(silence: str) -> Html | None:
+    """Of a run that has kept nothing for long, or that waits and nobody came."""
+    return badge(*_SILENCE[silence]) if silence in _SILENCE else None
+
+
+_LOOKS: dict[Worth, tuple[str, str]] = {
+    "ran": ("good", "done"),
+    "seen": ("good", "done"),
+    "confirmed": ("good", "person"),
+    "exists": ("", "step"),
+    "claimed": ("", "step"),
+    "contradicted": ("bad", "blocked"),
+    "stale": ("warn", "gap"),
 }
 
 
-def evidence_badge(level: str, verdict: str, *, is_imported: bool = False) -> Html:
+def evidence_badge(level: Level, verdict: str, *, is_imported: bool = False) -> Html:
     """How one claim is known; what another store recorded is never green."""
-    if verdict == "contradicted":
-        return badge("contradicted", "bad", "blocked")
-    if verdict == "stale":
-        return badge("stale", "warn", "gap")
-    if verdict in ("missing", "unknown"):
-        return badge("unverified", "", "step")
-    words, look, glyph = _LEVEL_WORDS.get(level, (level, "", "step"))
-    return badge(f"{words}, in another store", "", glyph) if is_imported else badge(words, look, glyph)
+    worth: Worth = "contradicted" if verdict == "contradicted" else "stale" if verdict == "stale" else level
+    words, (look, glyph) = WORTH_WORDS[worth], _LOOKS[worth]
+    is_elsewhere = is_imported and worth == level and level != "claimed"
+    return badge(f"{words}, in another store", "", glyph) if is_elsewhere else badge(words, look, glyph)
 
 
 def evidence_badges(evidence: Mapping[str, int], caveat: str = "") -> Html:
     """The sum, one badge for each word that counts something; `caveat` is true of all of them."""
-    looks = {
-        "verified": ("" if caveat else "good", "done"),
-        "unverified": ("", "step"),
-        "contradicted": ("bad", "blocked"),
-        "stale": ("warn", "gap"),
-    }
-    shown = [badge(f"{evidence[name]} {name}", *looks[name]) for name in looks if evidence.get(name, 0)]
+    shown = [
+        badge(f"{evidence[worth]} {words}", "" if caveat and worth in PROOF else look, glyph)
+        for worth, words in WORTH_WORDS.items()
+        if evidence.get(worth, 0)
+        for look, glyph in [_LOOKS[worth]]
+    ]
     told = element("span", caveat, class_="small soft") if caveat and shown else None
     return element("span", *(shown or [badge("nothing checked yet")]), told, class_="cluster")
 
@@ -239,6 +250,21 @@ def moment(at: str, *, with_day: bool = True) -> Html | None:
         return None
     shown = f"{at[:10]} {at[11:16]}" if with_day else at[11:19]
     return element("time", f"{shown} UTC", datetime=at)
+
+
+def duration(seconds: int) -> str:
+    """How long something took, in the largest unit that fits and the one below it."""
+    units = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+    for (size, name), (below, lesser) in pairwise(units):
+        if seconds >= size:
+            rest = seconds % size // below
+            return f"{seconds // size} {name}" + (f" {rest} {lesser}" if rest else "")
+    return f"{seconds} s"
+
+
+def ago(at: str) -> Html | None:
+    """How long ago it was; without a script, when."""
+    return element("time", f"{at[:10]} {at[11:16]} UTC", datetime=at, data_as="ago") if at else None
 
 
 def mono(text: str) -> Html:
@@ -288,3 +314,39 @@ def table(heads: Sequence[str], rows: Sequence[Html], label: str) -> Html:
 def json_text(value: Any) -> str:
     """For an attribute that the script reads."""
     return msgspec.json.encode(value).decode()
+
+
+# Artifacts, as people read them
+
+LONGEST_NAME = 40
+"""Characters of what counts as the name of a member."""
+
+
+def artifact_body(body: dict[str, Any]) -> Html:
+    """An artifact as people read it: points, and points below points."""
+    lines = artifact_lines({key: value for key, value in body.items() if key != UNTRUSTED})
+    shown, _ = _take_points(lines, 0, 0)
+    return shown
+
+
+def _take_points(lines: Sequence[tuple[int, str]], start: int, depth: int) -> tuple[Html, int]:
+    """The points of one depth from a place on, and the place after them."""
+    points_shown: list[Html] = []
+    place = start
+    while place < len(lines) and lines[place][0] >= depth:
+        words = lines[place][1]
+        place += 1
+        below: Html | None = None
+        if place < len(lines) and lines[place][0] > depth:
+            below, place = _take_points(lines, place, lines[place][0])
+        points_shown.append(element("li", *_point(words), below))
+    return element("ul", *points_shown, class_="facts dots"), place
+
+
+def _point(words: str) -> tuple[Child, ...]:
+    """`Name: value` with a quiet name; anything else as it is."""
+    name, colon, value = words.partition(":")
+    if not colon or len(name) > LONGEST_NAME or (value and not value.startswith(" ")):
+        return (element("span", words, dir="auto"),)
+    label = element("span", name + colon, class_="soft")
+    return (label, " ", element("span", value[1:], dir="auto")) if value else (label,)

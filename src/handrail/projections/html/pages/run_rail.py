@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handrail.contract.ids import NodeId
+from handrail.projections.evidence import PROOF
 from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.html.pages.parts import (
     Payload,
@@ -24,6 +25,9 @@ MOST_SHOWN = 500
 """Rows of one view; the earlier ones are one click away."""
 MOST_DRAWN = 450
 """Nodes of a map."""
+MOST_OPEN = 14
+OPEN_STEPS = 8
+"""Rows that stay open of a run that has more than `MOST_OPEN`: where it is now."""
 DEEPEST = 8
 """Forks inside forks; deeper ones are counted."""
 _KINDS = {"step": "", "checkpoint": "Checkpoint: ", "blocked_attempt": "Blocked attempt: "}
@@ -108,20 +112,35 @@ class _Listing:
                 self._roots.append(node)
 
     def rows(self) -> list[Html]:
-        return [row for root in self._roots for row in self._line(root, 0)]
+        """From where the run is now: finished rounds are folded, and so is what came long before."""
+        rows = [row for root in self._roots for row in self._line(root, 0)]
+        if len(rows) <= MOST_OPEN:
+            return rows
+        early = rows[:-OPEN_STEPS]
+        return [_fold("Earlier in this run", early, "early"), *rows[-OPEN_STEPS:]]
 
     def _line(self, node: Payload, depth: int) -> list[Html]:
         """A node and what follows it straight on; what leaves the line is folded."""
-        rows: list[Html] = []
+        parts: list[tuple[str, list[Payload], list[Html]]] = []
         current: Payload | None = node
         while current is not None:
+            name = self._past_loop(current["step_id"])
+            if not parts or parts[-1][0] != name:
+                parts.append((name, [], []))
+            _, nodes, rows = parts[-1]
+            nodes.append(current)
             rows.append(self._row(current))
             rows += _skipped(current)  # passed by after its step was done
             below = self._children.get(current["id"], [])
             straight = next((child for child in below if child["lane"] == current["lane"]), None)
             rows += [self._aside(child, depth) for child in below if child is not straight]
             current = straight
-        return rows
+        return [row for part in parts for row in _fold_rounds(*part)]
+
+    def _past_loop(self, step_id: str) -> str:
+        """The loop around a step of a round that is over; empty outside of loops and in the round of now."""
+        here, now = step_id.rpartition("::")[0], self._graph["pending_step"].rpartition("::")[0]
+        return "" if here == now else here.split("/")[0].partition("@")[0]
 
     def _aside(self, root: Payload, depth: int) -> Html:
         inside = self._inside(root)
@@ -184,6 +203,19 @@ class _Listing:
         return element("li", spot, class_=" ".join(classes), data_key=node["id"])
 
 
+def _fold_rounds(loop: str, nodes: Sequence[Payload], rows: list[Html]) -> list[Html]:
+    """The finished rounds of one loop, folded."""
+    if not loop or len(nodes) < 2:
+        return rows
+    rounds = {node["step_id"].split("::")[0].split("/")[0] for node in nodes}
+    return [_fold(f"{loop}: {count(len(rounds), 'round')}", rows, nodes[0]["id"])]
+
+
+def _fold(title: str, rows: Sequence[Html], key: str) -> Html:
+    inside = element("details", element("summary", title), element("ol", *rows, class_="rail"))
+    return element("li", inside, class_="aside", data_key=f"aside {key}")
+
+
 def _marks(node: Payload) -> list[Child]:
     """What is worth opening the node for."""
     marks: list[Child] = []
@@ -192,7 +224,7 @@ def _marks(node: Payload) -> list[Child]:
     if node["gap_count"]:
         marks.append(badge(count(node["gap_count"], "gap"), "warn", "gap"))
     is_told = node["level"] == "confirmed" and node["person"] == "confirmed"
-    if node["verdict"] in ("contradicted", "stale") or node["level"] in ("observed", "ran", "confirmed"):
+    if node["verdict"] in ("contradicted", "stale") or node["level"] in PROOF:
         marks.append(evidence_badge(node["level"], node["verdict"], is_imported=node["is_imported"]))
     if node["is_diverged"]:
         marks.append(badge("left the instructions", "warn", "gap"))

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from handrail.engine.events import is_newer
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.projections.html.pages.claims import spell_kind
+from handrail.projections.html.pages.needs import COMMAND_LINE, Card, need_card
 from handrail.projections.html.pages.parts import (
     Payload,
+    ago,
     badge,
     command_line,
     copy_button,
     count,
+    cut,
     empty,
     evidence_badge,
     evidence_badges,
     facts,
     head,
+    health_badge,
     meta,
     moment,
     mono,
-    node_path,
     notice,
     page,
     panel,
@@ -28,6 +33,7 @@ from handrail.projections.html.pages.parts import (
     session_path,
     status_badge,
     timeline_path,
+    workflow_path,
 )
 from handrail.projections.html.pages.run_rail import rail_list, rail_map
 from handrail.projections.plain_words import CLOSE_WORDS
@@ -45,10 +51,12 @@ def session_page(
     before: int | None = None,
     actions: Child = None,
     resume: str = "",
+    cards: Sequence[Card] = (),
 ) -> Html:
     """`shown` is of session.show with the run that is open, `graph` of run.graph; None: there is no run.
 
-    `actions` are the buttons that change something, `resume` the words that make an agent go on.
+    `actions` are the buttons that change something, `resume` the words that make an agent go on, `cards`
+    what the run waits for.
     """
     session_id = shown["session_id"]
     run = shown["runs"][0] if shown["runs"] else None
@@ -56,13 +64,13 @@ def session_page(
     return page(
         head(
             title,
-            _meta(shown),
+            _meta(shown, graph),
             beside=_status(shown, run),
             crumbs=(("Sessions", "/sessions"),),
         ),
         _health(shown),
         _tabs(session_id, graph, resume, actions),
-        _without_run(shown) if graph is None or run is None else _with_run(shown, graph, run, before),
+        _without_run(shown) if graph is None or run is None else _with_run(shown, graph, run, before, cards),
         live=session_id,
         new="step",
     )
@@ -70,21 +78,21 @@ def session_page(
 
 def _status(shown: Payload, run: Payload | None) -> Html:
     if shown["health"]["banner"]:
-        return badge("damaged", "bad", "blocked")
+        return health_badge(shown["health"]["state"])
     if run is None:
         return status_badge(shown["status"])
     return status_badge(run["status"], run["evidence"], run["evidence_caveat"])
 
 
-def _meta(shown: Payload) -> Html:
+def _meta(shown: Payload, graph: Payload | None) -> Html:
     imported = shown["imported"]
     return meta(
-        mono(shown["session_id"]),
         shown["project"],
         shown["branch"],
+        (graph["agent"] or COMMAND_LINE) if graph is not None else None,
+        join_html("last change ", ago(shown["last_activity"])) if shown["last_activity"] else None,
         count(shown["event_count"], "event"),
-        join_html("last change ", moment(shown["last_activity"])) if shown["last_activity"] else None,
-        f"imported from {imported['source_session_id']}" if imported else None,
+        "imported from another store" if imported else None,
     )
 
 
@@ -92,6 +100,8 @@ def _health(shown: Payload) -> Child:
     """A damaged session says so before anything else: what is proven, what can be done, what helps."""
     if not shown["health"]["banner"]:
         return None
+    if is_newer(shown["health"]["state"]):
+        return notice("warn", element("p", shown["health"]["banner"]))
     session_id = shown["session_id"]
     proven = count(shown["event_count"], "event is", "events are")
     return notice(
@@ -118,7 +128,7 @@ def _tabs(session_id: str, graph: Payload | None, resume: str, actions: Child) -
     links = element(
         "nav",
         element("a", "Run", href=here, aria_current="page"),
-        element("a", "Timeline", href=timeline_path(session_id)),
+        element("a", "What happened", href=timeline_path(session_id)),
         element("a", "Preferences", href=f"{session_path(session_id)}/preferences"),
         element("a", "Export", href=f"{session_path(session_id)}/export"),
         class_="tabs",
@@ -133,19 +143,22 @@ def _tabs(session_id: str, graph: Payload | None, resume: str, actions: Child) -
 # With a run
 
 
-def _with_run(shown: Payload, graph: Payload, run: Payload, before: int | None) -> Html:
+def _with_run(
+    shown: Payload, graph: Payload, run: Payload, before: int | None, cards: Sequence[Card]
+) -> Html:
     runs: Sequence[Any] = graph["runs"]
     is_one = len(runs) == 1
+    titles = {node["step_id"]: node["title"] for node in graph["nodes"]}
     return element(
         "div",
         None if is_one else _runs(graph),
-        element("div", _waiting(graph), _rail(graph, run, before), _session_notes(shown), class_="stack"),
+        element("div", _waiting(cards), _rail(graph, run, before), _session_notes(shown), class_="stack"),
         element(
             "aside",
-            _proof(run),
+            _proof(run, titles),
             _gaps(run),
-            _outputs(run),
-            _in_force(run),
+            _outputs(run, titles),
+            _in_force(shown["session_id"], run),
             class_="side",
             aria_label="This run",
         ),
@@ -153,35 +166,10 @@ def _with_run(shown: Payload, graph: Payload, run: Payload, before: int | None) 
     )
 
 
-def _waiting(graph: Payload) -> Child:
+def _waiting(cards: Sequence[Card]) -> Child:
     """What the run waits for, where a person can do something about it."""
-    rows = [need for need in graph["waiting"] if need["kind"] in ("person", "blocked")]
-    path = node_path(graph["session_id"], graph["run_id"], graph["preferred_tip"])
-    shown = [
-        notice(
-            "bad" if need["kind"] == "blocked" else "",
-            element(
-                "p",
-                element("strong", "Needs your answer. " if need["kind"] == "person" else "Blocked. "),
-                need["why"],
-                dir="auto",
-            ),
-            element("p", need["fix"], class_="small", dir="auto") if need["fix"] else None,
-            element(
-                "p",
-                element(
-                    "a",
-                    "Look and answer" if need["kind"] == "person" else "See why",
-                    href=path,
-                    class_="button main" if need["kind"] == "person" else "button",
-                ),
-                copy_button(need["reply"], "Copy reply for agent"),
-                class_="cluster",
-            ),
-        )
-        for need in rows
-    ]
-    return element("div", *shown, class_="stack tight", id="waiting") if shown else None
+    shown = [need_card(card, "div", "h2") for card in cards]
+    return element("div", *shown, class_="strip", id="waiting") if shown else None
 
 
 def _runs(graph: Payload) -> Html:
@@ -192,15 +180,14 @@ def _runs(graph: Payload) -> Html:
                 "span",
                 element(
                     "a",
-                    run["workflow_id"],
+                    run["workflow_name"],
                     href=run_path(graph["session_id"], run["id"]),
                     class_="row-link",
                     aria_current="page" if run["id"] == graph["run_id"] else None,
                 ),
-                element("span", mono(run["id"]), class_="under"),
+                element("span", cut(run["goal"]), class_="under", dir="auto") if run["goal"] else None,
                 element(
                     "span",
-                    element("span", mono(run["id"])),
                     element("span", count(run["branch_count"], "branch", "branches")),
                     element("span", moment(run["started_at"])),
                     class_="under",
@@ -237,6 +224,7 @@ def _rail(graph: Payload, run: Payload, before: int | None) -> Html:
             ),
             element(
                 "span",
+                element("span", _progress(graph)),
                 f"{count(graph['node_count'], 'node')}, {count(graph['branch_count'], 'branch', 'branches')}",
                 class_="soft small",
             ),
@@ -246,6 +234,11 @@ def _rail(graph: Payload, run: Payload, before: int | None) -> Html:
         class_="panel stack",
         id="run",
     )
+
+
+def _progress(graph: Payload) -> str:
+    is_open = graph["status"] in ("in_progress", "blocked")
+    return f"{graph['done']} of about {graph['at_least']} steps, " if is_open else ""
 
 
 def _sentence(run: Payload, graph: Payload) -> str:
@@ -280,14 +273,14 @@ def _gaps(run: Payload) -> Child:
     return panel("Gaps", element("ul", *rows, class_="facts")) if rows else None
 
 
-def _proof(run: Payload) -> Html:
+def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
     claims: Sequence[Any] = run["claims"]
     rows = [
         element(
             "tr",
             element("td", evidence_badge(claim["level"], claim["verdict"], is_imported=claim["is_imported"])),
-            element("td", claim["step_id"].rpartition("::")[2]),
-            element("td", mono(claim["pointer"])),
+            element("td", titles.get(claim["step_id"], "")),
+            element("td", claim["text"], dir="auto"),
             element("td", claim["fact"], dir="auto"),
         )
         for claim in claims
@@ -331,12 +324,12 @@ def _proof(run: Payload) -> Html:
     )
 
 
-def _outputs(run: Payload) -> Child:
+def _outputs(run: Payload, titles: Mapping[str, str]) -> Child:
     rows = [
         element(
             "li",
-            element("strong", artifact["kind"]),
-            f" from {artifact['step_id'].rpartition('::')[2]}, ",
+            element("strong", spell_kind(artifact["kind"])),
+            f" from {titles.get(artifact['step_id'], 'the run')}, ",
             "well-formed" if artifact["is_validated"] else "no contract asks for it",
         )
         for artifact in run["artifacts"]
@@ -344,14 +337,17 @@ def _outputs(run: Payload) -> Child:
     return panel("Outputs", element("ul", *rows, class_="facts")) if rows else None
 
 
-def _in_force(run: Payload) -> Html:
+def _in_force(session_id: str, run: Payload) -> Html:
     rows: list[tuple[str, Child]] = [
         ("Autonomy", run["preferences"]["autonomy"]),
         ("Risk policy", run["preferences"]["risk_policy"]),
         *((name, status) for name, status in run["capabilities"].items()),
-        ("Workflow", element("a", run["workflow_id"], href=f"/workflows/{run['workflow_id']}")),
-        ("Pinned", mono(run["workflow_hash"][:19])),
+        (
+            "Workflow",
+            element("a", run["workflow_name"], href=workflow_path(run["workflow_id"], run=run["id"])),
+        ),
         ("Run", mono(run["id"])),
+        ("Session", mono(session_id)),
     ]
     return panel("In force at the tip", facts(rows))
 

@@ -7,50 +7,58 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handrail.projections.html.elements import Child, Html, element
+from handrail.projections.html.pages.needs import COMMAND_LINE, Card, strip, where
 from handrail.projections.html.pages.parts import (
     Payload,
     add_query,
-    badge,
+    ago,
     command_line,
     copy_button,
     count,
     cut,
     empty,
     head,
+    health_badge,
     moment,
-    node_path,
     page,
     run_path,
     select,
     session_path,
+    silence_badge,
     status_badge,
 )
 from handrail.projections.plain_words import STATUS_WORDS
 
-SHOWN_NEEDS = 6
-"""Needs that are open; the others are one click away."""
 INSTALL_LINE = "handrail setup"
 FIRST_PROMPT = (
     "Use Handrail to review my last change: start the workflow wr.code_review and follow it step by step."
 )
-_NEED_WORDS = {
-    "person": ("Needs your answer", "busy", "person"),
-    "blocked": ("Blocked", "bad", "blocked"),
-    "gap": ("Critical gap", "warn", "gap"),
-    "damaged": ("Damaged", "bad", "blocked"),
-}
+_FILTERS = ("q", "status", "workflow", "project", "branch")
+_GROUPS = (("", "none"), ("project", "project"), ("branch", "branch"), ("state", "state"))
+_SORTS = (("", "last change"), ("silent", "longest silent"), ("title", "title"))
+_SILENT = {"idle": "idle", "stalled": "stalled"}
 
 
-def sessions_page(listed: Payload, needs: Payload, hits: Payload | None, asked: Mapping[str, str]) -> Html:
-    """`listed` is of session.list, `needs` of session.needs, `hits` of session.search for words."""
+def sessions_page(
+    listed: Payload,
+    needs: Payload,
+    hits: Payload | None,
+    asked: Mapping[str, str],
+    cards: Sequence[Card] | None = None,
+) -> Html:
+    """`listed` is of session.list, `needs` of session.needs, `hits` of session.search for words.
+
+    `cards` are the needs with what other operations say about them.
+    """
     items: Sequence[Any] = listed["items"]
-    is_filtered = any(asked.get(name) for name in ("q", "status", "workflow"))
+    is_filtered = any(asked.get(name) for name in _FILTERS)
     if not items and not is_filtered and not needs["session_count"]:
         return page(head("Sessions"), _welcome(), live="*")
+    shown = [Card(row=row) for row in needs["needs"]] if cards is None else cards
     return page(
         head("Sessions", _summary(needs)),
-        None if is_filtered else _strip(needs),
-        _toolbar(asked),
+        None if is_filtered else strip(shown, needs["needs_omitted"]),
+        _toolbar(asked, items),
         None if hits is None else _hits(hits, asked.get("q", "")),
         _list(listed, asked) if items else None if hits and hits["hits"] else _nothing(asked),
         live="*",
@@ -68,64 +76,10 @@ def _summary(needs: Payload) -> Html:
     )
 
 
-# What needs a person
-
-
-def _strip(needs: Payload) -> Child:
-    rows = [_need(row) for row in needs["needs"]]
-    if not rows:
-        return None
-    more = rows[SHOWN_NEEDS:]
-    left = needs["needs_omitted"]
-    return element(
-        "section",
-        element("h2", "Needs you"),
-        element("ul", *rows[:SHOWN_NEEDS], class_="strip"),
-        element(
-            "details",
-            element("summary", f"{count(len(more), 'more thing needs', 'more things need')} you"),
-            element("ul", *more, class_="strip"),
-            element("p", f"And {count(left, 'more', 'more')}.", class_="soft small") if left else None,
-        )
-        if more
-        else None,
-        class_="stack",
-        id="needs",
-    )
-
-
-def _need(row: Payload) -> Html:
-    word, look, glyph = _NEED_WORDS[row["kind"]]
-    title = row["goal"] or row["workflow_id"] or row["session_id"]
-    more = f" and {count(row['count'] - 1, 'more reason')}" if row["count"] > 1 else ""
-    actions: list[Child] = []
-    if row["kind"] == "person":
-        actions.append(element("a", "Look and answer", href=_where(row), class_="button main"))
-    if row["reply"]:
-        actions.append(copy_button(row["reply"], "Copy reply for agent"))
-    return element(
-        "li",
-        element("p", badge(word, look, glyph), element("span", row["title"]), class_="cluster"),
-        element("h3", element("a", cut(title), href=_where(row)), dir="auto"),
-        element("p", row["why"], more, class_="why", dir="auto"),
-        element("p", row["fix"], dir="auto") if row["fix"] else None,
-        command_line(row["command"]) if row["command"] and row["kind"] == "damaged" else None,
-        element("div", *actions, class_="cluster") if actions else None,
-        class_=f"need {row['kind']}",
-        data_key=f"{row['kind']} {row['session_id']} {row['node_id']}",
-    )
-
-
-def _where(row: Payload) -> str:
-    if row["node_id"]:
-        return node_path(row["session_id"], row["run_id"], row["node_id"])
-    return session_path(row["session_id"])
-
-
 # The list
 
 
-def _toolbar(asked: Mapping[str, str]) -> Html:
+def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
     words = element(
         "label",
         "Search notes, artifacts and titles",
@@ -141,41 +95,48 @@ def _toolbar(asked: Mapping[str, str]) -> Html:
         ),
         class_="field grow",
     )
-    workflow = element(
-        "label",
-        "Workflow",
-        element("input", name="workflow", value=asked.get("workflow", ""), maxlength=128, autocomplete="off"),
-        class_="field",
-    )
-    statuses = [("", "any"), *((name, word) for name, word in STATUS_WORDS.items())]
-    is_filtered = any(asked.get(name) for name in ("q", "status", "workflow"))
+    statuses = [("", "any"), *STATUS_WORDS.items(), *_SILENT.items()]
     return element(
         "form",
         words,
-        select("status", "Status", statuses, asked.get("status", "")),
-        workflow,
+        select("status", "State", statuses, asked.get("status", "")),
+        *(_choose(name, label, items, asked) for name, label in _CHOICES),
+        select("group", "Group by", _GROUPS, asked.get("group", "")),
+        select("sort", "Sort by", _SORTS, asked.get("sort", "")),
         element("button", "Show", type="submit", class_="button"),
-        element("a", "Clear", href="/sessions", class_="button plain") if is_filtered else None,
+        element("a", "Clear", href="/sessions", class_="button plain") if any(asked.values()) else None,
         class_="toolbar",
         role="search",
         data_view="/sessions",
     )
 
 
+_CHOICES = (("project", "Project"), ("branch", "Branch"), ("workflow", "Workflow"))
+
+
+def _choose(name: str, label: str, items: Sequence[Payload], asked: Mapping[str, str]) -> Html:
+    """What the sessions of this page have of it, and what is asked for."""
+    key = "workflow_id" if name == "workflow" else name
+    found = {item[key]: (item["workflow_name"] if name == "workflow" else "") or item[key] for item in items}
+    chosen = asked.get(name, "")
+    values = {"": "any", **({chosen: chosen} if chosen else {}), **{k: v for k, v in found.items() if k}}
+    return select(name, label, tuple(values.items()), chosen)
+
+
 def _list(listed: Payload, asked: Mapping[str, str]) -> Html:
-    rows = [_row(item) for item in listed["items"]]
+    items = _sorted(listed["items"], asked.get("sort", ""))
+    group = asked.get("group", "")
+    known = group if group in dict(_GROUPS) else ""
+    groups: dict[str, list[Payload]] = {}
+    for item in items:
+        groups.setdefault(_group(item, known), []).append(item)
     cursor = listed.get("next_cursor") or ""
-    more = add_query(
-        "/sessions",
-        q=asked.get("q", ""),
-        status=asked.get("status", ""),
-        workflow=asked.get("workflow", ""),
-        cursor=cursor,
-    )
+    kept = {name: asked.get(name, "") for name in (*_FILTERS, "group", "sort")}
+    more = add_query("/sessions", **kept, cursor=cursor)
     return element(
         "section",
-        element("h2", "Sessions with these words" if asked.get("q") else "All sessions, last change first"),
-        element("ol", *rows, class_="rows", id="sessions"),
+        element("h2", "Sessions with these words" if asked.get("q") else "All sessions"),
+        *(_rows(name, rows, known, place) for place, (name, rows) in enumerate(groups.items())),
         element("p", element("a", "Older sessions", href=more, class_="button"), class_="more")
         if listed.get("has_more") and cursor
         else None,
@@ -183,14 +144,52 @@ def _list(listed: Payload, asked: Mapping[str, str]) -> Html:
     )
 
 
+def _sorted(items: Sequence[Any], by: str) -> list[Any]:
+    """Among the sessions of this page; they come with the last change first."""
+    match by:
+        case "silent":
+            is_open = {"in_progress", "blocked"}
+            return sorted(items, key=lambda one: (one["status"] not in is_open, one["last_activity"]))
+        case "title":
+            return sorted(items, key=lambda one: _title(one).casefold())
+        case _:
+            return list(items)
+
+
+def _group(item: Payload, by: str) -> str:
+    match by:
+        case "state":
+            return str(item["silence"] or STATUS_WORDS.get(item["status"], item["status"]))
+        case "project" | "branch":
+            return str(item[by] or f"no {by}")
+        case _:
+            return ""
+
+
+def _rows(name: str, items: Sequence[Payload], by: str, place: int) -> Html:
+    rows = element("ol", *(_row(item) for item in items), class_="rows", id="sessions" if not place else None)
+    if not by:
+        return rows
+    told = f"{count(len(items), 'session')}"
+    title = element("h3", name, element("span", told, class_="aside"), dir="auto")
+    return element("section", title, rows, class_="stack tight", data_key=f"group {name}")
+
+
+def _title(item: Payload) -> str:
+    return str(item["goal"] or item["workflow_name"] or item["workflow_id"] or f"Session {item['id']}")
+
+
 def _row(item: Payload) -> Html:
-    title = item["goal"] or item["workflow_id"] or item["id"]
-    where = run_path(item["id"], item["run_id"]) if item["run_id"] else session_path(item["id"])
+    where_to = run_path(item["id"], item["run_id"]) if item["run_id"] else session_path(item["id"])
+    is_open = item["status"] in ("in_progress", "blocked")
     under = [
-        element("span", item["workflow_id"]) if item["workflow_id"] else None,
-        element("span", f"at {item['pending_step']}") if item["pending_step"] else None,
-        element("span", item["project"]) if item["project"] else None,
-        element("span", item["branch"]) if item["branch"] else None,
+        element("span", item["workflow_name"] or item["workflow_id"]) if item["workflow_id"] else None,
+        element("span", f"at {item['pending_title']}") if item["pending_title"] and is_open else None,
+        element("span", f"{item['done']} of about {item['at_least']} steps")
+        if is_open and item["at_least"]
+        else None,
+        *(element("span", item[name]) for name in ("project", "branch") if item[name]),
+        element("span", item["agent"] or COMMAND_LINE) if item["run_id"] else None,
         element("span", count(item["run_count"], "run")) if item["run_count"] > 1 else None,
         element("span", "imported") if item["imported_from"] else None,
     ]
@@ -198,16 +197,16 @@ def _row(item: Payload) -> Html:
         "li",
         element(
             "span",
-            status_badge(item["status"])
-            if item["health"] == "healthy"
-            else badge("damaged", "bad", "blocked"),
+            status_badge(item["status"]) if item["health"] == "healthy" else health_badge(item["health"]),
+            silence_badge(item["silence"]),
+            class_="cluster",
         ),
         element(
             "span",
-            element("a", cut(title), href=where, class_="row-link", dir="auto"),
+            element("a", cut(_title(item)), href=where_to, class_="row-link", dir="auto"),
             element("span", *under, class_="under"),
         ),
-        moment(item["last_activity"]),
+        ago(item["last_activity"]),
         data_key=item["id"],
     )
 
@@ -232,7 +231,7 @@ def _hit(row: Payload, words: str) -> Html:
         element(
             "span",
             element(
-                "a", cut(row["goal"] or row["session_id"]), href=_where(row), class_="row-link", dir="auto"
+                "a", cut(row["goal"] or row["session_id"]), href=where(row), class_="row-link", dir="auto"
             ),
             element(
                 "span",

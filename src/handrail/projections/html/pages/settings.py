@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.projections.html.elements import Child, Html, element
-from handrail.projections.html.pages.builtins import format_json
+from handrail.projections.html.pages.catalog.builtins import format_json
 from handrail.projections.html.pages.parts import (
     Payload,
     badge,

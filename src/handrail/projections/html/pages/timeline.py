@@ -11,11 +11,11 @@ from handrail.projections.html.pages.parts import (
     add_query,
     count,
     damage_notice,
+    duration,
     empty,
     head,
     meta,
     moment,
-    mono,
     node_path,
     page,
     run_path,
@@ -31,15 +31,15 @@ MOST_LANES = 8
 LANE = 14
 ROW = 30
 _WORDS = {
-    "step": "",
-    "checkpoint": "Checkpoint at ",
-    "blocked_attempt": "Blocked at ",
+    "step": "The agent finished ",
+    "checkpoint": "The agent saved its progress after ",
+    "blocked_attempt": "The report was not accepted at ",
     "receipt": "A check ran at ",
     "confirmed": "A person confirmed ",
     "declined": "A person declined ",
-    "closed": "Closed",
-    "notes": "Notes of the session",
-    "imported": "Imported",
+    "closed": "The run was closed at ",
+    "notes": "Notes of the session were kept",
+    "imported": "The session was imported",
 }
 
 
@@ -49,9 +49,9 @@ def timeline_page(found: Payload, zoom: str = "step") -> Html:
     moments: Sequence[Any] = found["moments"]
     return page(
         head(
-            "Timeline",
-            meta(mono(session_id), count(len(moments), "moment")),
-            crumbs=(("Sessions", "/sessions"), (found["goal"] or session_id, session_path(session_id))),
+            "What happened",
+            meta(count(len(moments), "moment")),
+            crumbs=(("Sessions", "/sessions"), (found["goal"] or "Session", session_path(session_id))),
         ),
         damage_notice(found["banner"]),
         _tabs(session_id, zoom),
@@ -89,11 +89,9 @@ def _legend(found: Payload) -> Html:
         element(
             "li",
             _drawing(found, lane["id"], "step"),
-            element("b", lane["workflow_name"]),
-            " ",
-            element("a", mono(lane["id"]), href=run_path(found["session_id"], lane["id"]))
+            element("a", lane["workflow_name"], href=run_path(found["session_id"], lane["id"]))
             if lane["status"]
-            else None,
+            else element("b", lane["workflow_name"]),
             " ",
             status_badge(lane["status"]) if lane["status"] else None,
         )
@@ -156,18 +154,20 @@ def _grouped(found: Payload, zoom: str) -> Iterator[Html]:
 
 def _words(found: Payload, entry: Payload) -> Html:
     loop = loop_words(entry["step_id"]) if entry["what"] == "step" else ""
+    is_start = entry["what"] == "step" and not entry["step_id"]
+    took = f" after {duration(entry['seconds'])}" if entry["seconds"] else ""
     return element(
         "span",
-        _WORDS.get(entry["what"], f"{entry['what']} "),
+        "The run " if is_start else _WORDS.get(entry["what"], f"{entry['what']} "),
         _link(found, entry),
-        element("span", f" {loop}", class_="soft") if loop else None,
+        element("span", f", {loop}" if loop else "", took, class_="soft"),
     )
 
 
 def _link(found: Payload, entry: Payload) -> Child:
     if not entry["node_id"]:
         return None
-    title = entry["title"] or ("Started" if entry["what"] == "step" else "this step")
+    title = entry["title"] or ("started" if entry["what"] == "step" else "this step")
     return element("a", title, href=node_path(found["session_id"], entry["lane"], entry["node_id"]))
 
 

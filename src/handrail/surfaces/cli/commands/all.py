@@ -1,13 +1,13 @@
 """The command table by hand: only what a terminal adds to an operation.
 
-`tools/generate.py` merges it with the operation registry into `_table.py` (what the parser needs) and
-`_catalog.py` (what help needs). Nothing imports it at run time.
+`self_description/command_tables.py` merges it with the operation registry, and `tools/generate.py` writes
+what the parser needs of that into `reading/_table.py`. Only help and reference import it at run time.
 """
 
 from __future__ import annotations
 
 from handrail.surfaces.cli.commands.check import CHECK_ROWS
-from handrail.surfaces.cli.commands.code import CODE_ROWS, CODE_TOOL_ROWS
+from handrail.surfaces.cli.commands.code import CODE_ROWS, CODE_TOOL_ROWS, SCRIPT_ROWS
 from handrail.surfaces.cli.commands.own import CLIENT_ROWS, OWN_ROWS, SELF_DESCRIPTION_ROWS, SETTINGS_ROWS
 from handrail.surfaces.cli.commands.run import RUN_ROWS
 from handrail.surfaces.cli.commands.session import SESSION_ROWS
@@ -18,8 +18,8 @@ ROWS = (
     *WORKFLOW_ROWS,
     *RUN_ROWS,
     *CHECK_ROWS,
-    *CODE_ROWS,
     *CODE_TOOL_ROWS,
+    *CODE_ROWS,
     *SESSION_ROWS,
     *LEDGER_ROWS,
     *STORE_ROWS,
@@ -27,4 +27,5 @@ ROWS = (
     *SELF_DESCRIPTION_ROWS,
     *CLIENT_ROWS,
     *OWN_ROWS,
+    *SCRIPT_ROWS,
 )

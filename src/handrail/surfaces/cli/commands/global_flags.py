@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
+from handrail.contract.disclosure.fields import Level
 from handrail.surfaces.cli.commands.row import GlobalFlag
 
 GLOBAL_FLAGS = (
@@ -21,7 +24,7 @@ GLOBAL_FLAGS = (
         value="cli|lafs|cont",
         choices=("cli", "lafs", "cont"),
         environment="HANDRAIL_ENVELOPE",
-        text="Dialect of the JSON document, cli by default; cont is the bare document of scan and edit.",
+        text="Dialect of the JSON document, cli by default; cont is the bare document of the code tools.",
     ),
     GlobalFlag(
         flag="--fields",
@@ -45,8 +48,8 @@ GLOBAL_FLAGS = (
     GlobalFlag(
         flag="--mvi",
         kind="choice",
-        value="minimal|standard|full",
-        choices=("minimal", "standard", "full"),
+        value="|".join(get_args(Level)),
+        choices=get_args(Level),
         text="How much detail to show, standard by default.",
         on="calls",
     ),
@@ -64,6 +67,11 @@ GLOBAL_FLAGS = (
         text="JSON on one line.",
     ),
     GlobalFlag(flag="--quiet", kind="switch", text="Nothing on stderr but errors."),
+    GlobalFlag(
+        flag="--progress",
+        kind="switch",
+        text="Tell on stderr how far long work is; without it only text at a terminal has that.",
+    ),
     GlobalFlag(
         flag="--dry-run",
         kind="switch",

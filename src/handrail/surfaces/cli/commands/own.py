@@ -13,10 +13,8 @@ from handrail.contract.catalogue import (
     FORMAT_CONFLICT,
     INTERNAL_ERROR,
 )
-from handrail.program.doctor.examine_installation import CHECK_NAMES
 from handrail.program.setup.clients import CLIENTS
 from handrail.surfaces.cli.commands.row import Row, Spelling
-from handrail.surfaces.cli.hook import CLIENTS as HOOK_CLIENTS
 
 # Settings: preferences and keys
 
@@ -26,27 +24,27 @@ _SESSION = Spelling(
 
 SETTINGS_ROWS = (
     Row(
-        path="preferences show",
-        operation="preferences.show",
-        spellings=(_SESSION,),
-        examples=(
-            "handrail preferences show --compact",
-            "handrail preferences show --session SESSION_ID --compact",
-        ),
-    ),
-    Row(
-        path="preferences set",
-        operation="preferences.set",
-        spellings=(_SESSION,),
-        examples=(
-            "handrail preferences set --preset full_auto_with_stops --dry-run --compact",
-            "handrail preferences set --autonomy guided --confirm CONFIRM_TOKEN --compact",
-        ),
-    ),
-    Row(
         path="settings show",
         operation="self.settings",
         examples=("handrail settings show --compact",),
+    ),
+    Row(
+        path="settings show --preferences",
+        operation="preferences.show",
+        spellings=(_SESSION,),
+        examples=(
+            "handrail settings show --preferences --compact",
+            "handrail settings show --preferences --session SESSION_ID --compact",
+        ),
+    ),
+    Row(
+        path="settings set",
+        operation="preferences.set",
+        spellings=(_SESSION,),
+        examples=(
+            "handrail settings set --preset full_auto_with_stops --dry-run --compact",
+            "handrail settings set --autonomy guided --confirm CONFIRM_TOKEN --compact",
+        ),
     ),
     Row(
         path="keys rotate",
@@ -84,7 +82,7 @@ SELF_DESCRIPTION_ROWS = (
     Row(
         path="doctor",
         operation="self.doctor",
-        spellings=(Spelling(field="checks", kind="choices", choices=CHECK_NAMES),),
+        spellings=(Spelling(field="checks", kind="choices"),),
         examples=(
             "handrail doctor --compact",
             "handrail doctor --offline --checks store,keyring --compact",
@@ -95,6 +93,11 @@ SELF_DESCRIPTION_ROWS = (
         operation="self.changelog",
         spellings=(Spelling(field="since", value="VERSION"),),
         examples=("handrail changelog --since 0.1.0 --compact",),
+    ),
+    Row(
+        path="version",
+        operation="self.version",
+        examples=("handrail version --compact",),
     ),
     Row(
         path="completion",
@@ -120,6 +123,9 @@ _OWN_ERRORS = tuple(
     kind.code for kind in (E_USAGE, E_VALIDATION, FORMAT_CONFLICT, E_CONFIG, E_INTERRUPTED, INTERNAL_ERROR)
 )
 """Of a line that is refused before anything is served or shown."""
+
+_OF_A_REFUSAL = ("--format", "--json", "--human", "--envelope", "--compact", "--quiet", "--schema-version")
+"""What a command without a document of its own takes: they say how its refusal looks."""
 
 _SERVER_STACK = ("mcp", "mcp_types", "anyio", "pydantic", "starlette", "uvicorn", "asyncio")
 _SERVER = (
@@ -193,6 +199,7 @@ OWN_ROWS = (
             ),
         ),
         output="protocol",
+        also=_OF_A_REFUSAL,
         schema=("json_rpc_message", ("jsonrpc", "id", "method", "params", "result", "error")),
         needs=("mcp", "mcp_types", "anyio", "pydantic"),
         errors=_OWN_ERRORS,
@@ -203,6 +210,7 @@ OWN_ROWS = (
         summary="Serve the Console, the HTTP interface and MCP on loopback, until a signal.",
         spellings=(*_SERVER, _OPEN, _ACCESS_LOG),
         output="protocol",
+        also=_OF_A_REFUSAL,
         schema=("server_address", ("address",)),
         needs=_SERVER_STACK,
         errors=(*_OWN_ERRORS, E_CONFLICT.code, E_FORBIDDEN.code, E_IO.code),
@@ -213,6 +221,7 @@ OWN_ROWS = (
         summary="Open the Console in a browser; starts the server if none runs.",
         spellings=_SERVER,
         output="protocol",
+        also=_OF_A_REFUSAL,
         schema=("server_address", ("address",)),
         needs=_SERVER_STACK,
         errors=(*_OWN_ERRORS, E_CONFLICT.code, E_FORBIDDEN.code, E_IO.code),
@@ -231,7 +240,7 @@ OWN_ROWS = (
         ),
         output="text",
         schema=("demo_report", DEMO_FIELDS),
-        also=("--format", "--json", "--human"),
+        also=_OF_A_REFUSAL,
         errors=_OWN_ERRORS,
         examples=("handrail demo", "handrail demo --format json"),
     ),
@@ -286,7 +295,7 @@ CLIENT_ROWS = (
                 position=2,
                 kind="choice",
                 value="CLIENT",
-                choices=HOOK_CLIENTS,
+                choices=("claude-code", "codex", "cursor", "gemini"),
                 text="Whose hook it is: claude-code (default), codex, cursor or gemini.",
             ),
         ),

@@ -32,7 +32,11 @@ class Spelling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One leaf of the command tree. A path is a leaf or a group, never both."""
+    """One leaf of the command tree. A path is a leaf or a group, never both.
+
+    A command that answers several questions has a row for each: its path ends with the flag that chooses it
+    (`session show --graph`), and the first row is the one without.
+    """
 
     path: str
     operation: str = ""
@@ -40,8 +44,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
     """Of a command that is not one operation."""
     spellings: tuple[Spelling, ...] = ()
+    takes_rest: bool = True
+    """Whether it also takes every field of its input that no spelling names."""
     columns: tuple[str, ...] = ()
     """Of a list: what text output shows."""
+    shown: tuple[str, ...] = ()
+    """Of a list: the fields of an item that are shown unless a flag asks for others; empty: all."""
     raw: str = ""
     """The payload field that `--format raw` prints."""
     raw_when: tuple[str, str] = ("", "")

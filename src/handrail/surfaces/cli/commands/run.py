@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from handrail.surfaces.cli.commands.row import ARTIFACTS, NOTES, NOTES_FILE, STATE, Row, Spelling
 
-_SESSION = Spelling(field="sessionId", position=1, kind="id", value="SESSION", text="The id of the session.")
-
 RUN_ROWS = (
     Row(
         path="run start",
@@ -97,33 +95,5 @@ RUN_ROWS = (
             "handrail run close SESSION_ID --reason abandoned --compact",
             "handrail run close --state STATE_TOKEN --reason superseded --note 'Begun twice.' --compact",
         ),
-    ),
-    Row(
-        path="run graph",
-        operation="run.graph",
-        spellings=(_SESSION, Spelling(field="run", value="RUN_ID")),
-        examples=(
-            "handrail run graph SESSION_ID --compact",
-            "handrail run graph SESSION_ID --run RUN_ID --compact",
-        ),
-    ),
-    Row(
-        path="run node",
-        operation="run.node",
-        spellings=(
-            _SESSION,
-            Spelling(field="node", position=2, kind="text", value="NODE", text="A node id."),
-        ),
-        examples=("handrail run node SESSION_ID NODE_ID --compact",),
-    ),
-    Row(
-        path="run compare",
-        operation="run.compare",
-        spellings=(
-            _SESSION,
-            Spelling(field="one", position=2, kind="text", value="NODE", text="A node id."),
-            Spelling(field="other", position=3, kind="text", value="OTHER", text="Another node id."),
-        ),
-        examples=("handrail run compare SESSION_ID NODE_ID OTHER_NODE_ID --compact",),
     ),
 )

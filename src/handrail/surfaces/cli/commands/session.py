@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from handrail.engine.events import EVENT_KINDS
 from handrail.surfaces.cli.commands.row import CURSOR, LIMIT, Row, Spelling
 
 SESSION = Spelling(field="sessionId", position=1, kind="id", value="ID", text="The id of the session.")
+
+_NODE = Spelling(
+    field="node", flag="--node", position=2, kind="text", value="NODE", text="A node id, as the second word."
+)
 
 SESSION_ROWS = (
     Row(
@@ -35,6 +41,37 @@ SESSION_ROWS = (
         ),
     ),
     Row(
+        path="session show --graph",
+        operation="run.graph",
+        spellings=(SESSION, Spelling(field="run", value="RUN_ID")),
+        examples=(
+            "handrail session show SESSION_ID --graph --compact",
+            "handrail session show SESSION_ID --graph --run RUN_ID --compact",
+        ),
+    ),
+    Row(
+        path="session show --timeline",
+        operation="session.timeline",
+        spellings=(SESSION, Spelling(field="before", value="INDEX"), Spelling(field="limit", value="N")),
+        examples=("handrail session show SESSION_ID --timeline --limit 50 --compact",),
+    ),
+    Row(
+        path="session show --node",
+        operation="run.node",
+        spellings=(SESSION, msgspec.structs.replace(_NODE, field="node")),
+        examples=("handrail session show SESSION_ID NODE_ID --compact",),
+    ),
+    Row(
+        path="session show --compare",
+        operation="run.compare",
+        spellings=(
+            SESSION,
+            msgspec.structs.replace(_NODE, field="one"),
+            Spelling(field="other", flag="--compare", kind="text", value="NODE", text="Another node id."),
+        ),
+        examples=("handrail session show SESSION_ID NODE_ID --compare OTHER_NODE_ID --compact",),
+    ),
+    Row(
         path="session events",
         operation="session.events",
         spellings=(
@@ -52,7 +89,13 @@ SESSION_ROWS = (
         ),
     ),
     Row(
-        path="session gaps",
+        path="session needs",
+        operation="session.needs",
+        spellings=(Spelling(field="limit", value="N"),),
+        examples=("handrail session needs --compact",),
+    ),
+    Row(
+        path="session needs --gaps",
         operation="session.gaps",
         spellings=(
             Spelling(field="workflow", value="ID", kind="id"),
@@ -62,39 +105,22 @@ SESSION_ROWS = (
         ),
         columns=("state", "severity", "summary", "workflow_id", "session_id"),
         examples=(
-            "handrail session gaps --only open --compact",
-            "handrail session gaps --severity critical --workflow wr.small_change --compact",
+            "handrail session needs --gaps --only open --compact",
+            "handrail session needs --gaps --severity critical --workflow wr.small_change --compact",
         ),
     ),
     Row(
-        path="session needs",
-        operation="session.needs",
-        spellings=(Spelling(field="limit", value="N"),),
-        examples=("handrail session needs --compact",),
-    ),
-    Row(
-        path="session search",
-        operation="session.search",
+        path="session settle",
+        operation="session.settle_gap",
         spellings=(
-            Spelling(
-                field="query",
-                position=1,
-                kind="text",
-                value="WORDS",
-                text="Words that the notes or an artifact of a node all have.",
-            ),
-            Spelling(field="limit", value="N"),
+            Spelling(field="gap", position=1, value="GAP"),
+            Spelling(field="note", kind="text", value="TEXT"),
+            Spelling(field="session", value="SESSION_ID"),
         ),
-        examples=("handrail session search 'parser bug' --compact",),
+        examples=("handrail session settle GAP_ID --note 'Looked at it.' --compact",),
     ),
     Row(
-        path="session timeline",
-        operation="session.timeline",
-        spellings=(SESSION, Spelling(field="before", value="INDEX"), Spelling(field="limit", value="N")),
-        examples=("handrail session timeline SESSION_ID --limit 50 --compact",),
-    ),
-    Row(
-        path="session start",
+        path="session note",
         operation="session.start",
         spellings=(
             Spelling(field="goal", value="TEXT"),
@@ -102,10 +128,10 @@ SESSION_ROWS = (
                 field="requestId",
                 kind="text",
                 value="KEY",
-                text="Your key for this start: letters, digits, `._:-`. A repeat returns the same session.",
+                text="Your key for this call: letters, digits, `._:-`. A repeat returns the same session.",
             ),
         ),
-        examples=("handrail session start --goal 'Look around first' --request-id chat-7 --compact",),
+        examples=("handrail session note --goal 'Look around first' --request-id chat-7 --compact",),
     ),
     Row(
         path="session resume",

@@ -9,6 +9,8 @@ import msgspec
 from handrail.contract.ids import SourceKind
 from handrail.surfaces.cli.commands.row import CURSOR, LIMIT, WORKFLOW, Row, Spelling
 
+_OUT = Spelling(field="out", kind="directory", value="FILE")
+
 WORKFLOW_ROWS = (
     Row(
         path="workflow list",
@@ -19,7 +21,8 @@ WORKFLOW_ROWS = (
             LIMIT,
             CURSOR,
         ),
-        columns=("id", "name", "kind", "sourceKind"),
+        columns=("id", "description"),
+        shown=("id", "description", "suggestedId", "problems"),
         examples=(
             "handrail workflow list --compact",
             "handrail workflow list --query review --fields items.id,items.name --compact",
@@ -109,6 +112,28 @@ WORKFLOW_ROWS = (
         examples=(
             "handrail workflow new project.my_check --to drafts --dry-run --compact",
             "handrail workflow new project.my_check --to drafts --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
+    Row(
+        path="workflow convert",
+        operation="workflow.convert",
+        spellings=(WORKFLOW, Spelling(field="to"), _OUT),
+        raw="text",
+        examples=(
+            "handrail workflow convert wr.small_change --to md --format raw",
+            "handrail workflow convert my_check.json --to md --out my_check.md --dry-run --compact",
+            "handrail workflow convert my_check.json --to md --out my_check.md --confirm CONFIRM_TOKEN",
+        ),
+    ),
+    Row(
+        path="workflow fmt",
+        operation="workflow.fmt",
+        spellings=(WORKFLOW, _OUT),
+        raw="text",
+        examples=(
+            "handrail workflow fmt my_check.json --format raw",
+            "handrail workflow fmt my_check.json --out my_check.json --dry-run --compact",
+            "handrail workflow fmt my_check.json --out my_check.json --confirm CONFIRM_TOKEN",
         ),
     ),
     Row(

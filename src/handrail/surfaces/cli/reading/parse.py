@@ -12,7 +12,6 @@ import msgspec
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.redaction import is_secret_name
-from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.surfaces.cli.reading import _table
 
@@ -76,7 +75,7 @@ def value_of(param: Param, text: str) -> Value | Problem:
             got=_shown(param, text),
             expected=expected,
             is_usage=False,
-            near=tuple(find_nearest(text, param["choices"])),
+            near=tuple(_nearest(text, param["choices"])),
         )
     match param["kind"]:
         case "switch":
@@ -216,25 +215,11 @@ def _json_kind(value: Json) -> str:
 
 # Command lines
 
-SHORT_FLAGS = {"-h": "--help", "-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
+HELP_WORD = "help"
+"""Before the words of a command it asks for their help."""
+SHORT_FLAGS = {"-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
 SELF_DESCRIPTION = "self."
 """The prefix of operations that must answer even if everything else is broken."""
-OTHER_WORDS = {
-    "help": "--help",
-    "version": "--version",
-    "run list": "session list",
-    "run resume": "session resume",
-    "run show": "run graph",
-    "run status": "run graph",
-    "session close": "run close",
-    "session continue": "run continue",
-    "session status": "session show",
-    "status": "session list",
-    "workflow run": "run start",
-    "workflow show": "workflow inspect",
-    "workflow start": "run start",
-}
-"""Names are exact, so these are refused, with the one that is meant: spelling alone would find another."""
 _FEW = 12
 """More names than this make a list, not a sentence."""
 
@@ -264,6 +249,7 @@ class _Reading:
         """The words from the first unknown one on."""
         self.flags_ended = False
         self.known: dict[str, Param] = {param["flag"]: param for param in _table.GLOBALS}
+        self.known["-h"] = self.known["--help"]
         self.given: dict[str, list[str]] = {}
         self.arguments: list[str] = []
         self.problems: list[Problem] = []
@@ -277,11 +263,12 @@ def parse(arguments: Sequence[str]) -> Parsed:
     while index < len(texts):
         index += _take(reading, texts[index], texts[index + 1 :])
     _fill_positions(reading)
+    _choose_view(reading)
     options = _options(reading)
     values = _own_values(reading, has_input="--input" in reading.given)
     if reading.lost_at:
         _report_unknown_command(reading)
-    elif reading.command is None and not {"help", "version"} & set(options):
+    elif reading.command is None and reading.words and not {"help", "version"} & set(options):
         _report_missing_command(reading)
     return Parsed(
         command=reading.command,
@@ -295,7 +282,24 @@ def parse(arguments: Sequence[str]) -> Parsed:
 
 def commands_under(words: str) -> list[str]:
     """The leaves below a group; all of them without words."""
-    return [path for path in _table.COMMANDS if not words or path.startswith(words + " ")]
+    return [
+        path for path in _table.COMMANDS if not mark_of(path) and (not words or path.startswith(words + " "))
+    ]
+
+
+def words_of(path: str) -> str:
+    """What is typed to name a command, whichever view of it."""
+    return path.partition(" --")[0]
+
+
+def mark_of(path: str) -> str:
+    """The flag that chooses this view of a command; empty for the usual one."""
+    return path[len(words_of(path)) :].strip()
+
+
+def views_of(words: str) -> list[Command]:
+    """The rows of one command, the usual one first."""
+    return [row for path, row in _table.COMMANDS.items() if words_of(path) == words]
 
 
 def _decoded(argument: str) -> str:
@@ -318,6 +322,7 @@ def _take(reading: _Reading, text: str, rest: Sequence[str]) -> int:
     param = reading.known.get(name)
     if param is None:
         return _refuse_flag(reading, name, rest, has_value=bool(equals))
+    name = param["flag"]  # `-h` is a spelling of one
     if param["kind"] == "switch":
         if equals:
             reading.problems.append(Problem(param=name, problem="takes no value", got=show_briefly(inline)))
@@ -369,11 +374,15 @@ def _take_word(reading: _Reading, word: str) -> None:
     if reading.command is not None:
         reading.arguments.append(word)
         return
+    if word == HELP_WORD and not reading.words:
+        reading.given["--help"] = [""]
+        return
     path = " ".join((*reading.words, word))
     command = _table.COMMANDS.get(path)
     if command is not None:
         reading.command = command
-        reading.known |= {param["flag"]: param for param in command["params"] if param["flag"]}
+        for view in reversed(views_of(path)):
+            reading.known |= {param["flag"]: param for param in view["params"] if param["flag"]}
     elif not commands_under(path):
         reading.lost_at.append(word)
         return
@@ -398,7 +407,7 @@ def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value
         )
         takes_next = elsewhere[name]["kind"] != "switch" and not has_value and bool(rest)
         return 2 if takes_next else 1
-    near = [SHORT_FLAGS[name]] if name in SHORT_FLAGS else find_nearest(name, _offered(reading))
+    near = [SHORT_FLAGS[name]] if name in SHORT_FLAGS else _nearest(name, _offered(reading))
     label = name if name.isascii() and name.isprintable() else show_briefly(name)
     reading.problems.append(
         Problem(param=label[:80], problem="is not a flag here", expected=" or ".join(near), near=tuple(near))
@@ -411,17 +420,25 @@ def _offered(reading: _Reading) -> list[str]:
     """The flags to suggest: all of them until the command is known, then those that it takes."""
     if reading.command is None:
         return list(reading.known)
-    own = [param["flag"] for param in reading.command["params"] if param["flag"]]
-    return [*own, *reading.command["globals"]]
+    views = views_of(" ".join(reading.words))
+    own = [param["flag"] for view in views for param in view["params"] if param["flag"]]
+    return list(dict.fromkeys([*own, *reading.command["globals"]]))
+
+
+def _nearest(name: str, known: Sequence[str]) -> list[str]:
+    from handrail.contract.suggest import find_nearest  # noqa: PLC0415 - most lines are spelled right
+
+    return find_nearest(name, known)
 
 
 def _report_unknown_command(reading: _Reading) -> None:
-    """The first words may be a misspelt command; the first one alone a misspelt group."""
-    known = {path.rsplit(" ", 1)[0] for path in _table.COMMANDS} | set(_table.COMMANDS)
-    path = " ".join((*reading.words, reading.lost_at[0]))
-    longer = " ".join((*reading.words, *reading.lost_at[:2]))
-    near = find_nearest(longer, _table.COMMANDS) or find_nearest(path, known)
-    near = [OTHER_WORDS[path]] if path in OTHER_WORDS else near
+    from handrail.surfaces.cli.reading.other_words import OTHER_WORDS  # noqa: PLC0415 - most lines are spelled right
+
+    words = [*reading.words, *reading.lost_at[:2]]
+    path = " ".join(words[: len(reading.words) + 1])
+    longer = " ".join(words[: len(reading.words) + 2])
+    known = OTHER_WORDS.get(path) or OTHER_WORDS.get(longer)
+    near = [known] if known else find_near_commands(words)
     reading.problems.append(
         Problem(
             param="command",
@@ -430,6 +447,41 @@ def _report_unknown_command(reading: _Reading) -> None:
             expected=" or ".join(near),
             near=tuple(near),
         )
+    )
+
+
+def find_near_commands(words: Sequence[str], most: int = 3) -> list[str]:
+    """The commands that were probably meant by the first two words, else by the first."""
+    if " ".join(words[:1]) in _groups() and len(words) == 1:
+        return []
+    near = find_near(" ".join(words[:2])) or find_near(words[0])
+    return [path for path in near if path != words[0]][:most]
+
+
+def find_near(line: str) -> list[str]:
+    """Commands and groups of which each word is there, or a slip of the keyboard away.
+
+    Else those that end with the same word under another noun.
+    """
+    near = [path for path in (*commands_under(""), *_groups()) if _is_near(line, path)]
+    last = line.rpartition(" ")[2]
+    if near or last in _groups():
+        return near
+    return [path for path in commands_under("") if path.rpartition(" ")[2] == last]
+
+
+def _groups() -> list[str]:
+    return list(dict.fromkeys(path.split(" ")[0] for path in commands_under("") if " " in path))
+
+
+def _is_near(typed: str, path: str) -> bool:
+    """Whether each word is the same, or differs by one slip in four letters and does not say the opposite."""
+    from handrail.contract.suggest import count_edits, is_opposed  # noqa: PLC0415 - most lines are spelled right
+
+    pairs = list(zip(typed.lower().split(" "), path.split(" "), strict=False))
+    return typed.count(" ") == path.count(" ") and all(
+        one == other or (not is_opposed(one, other) and count_edits(one, other, 2) <= len(other) // 4)
+        for one, other in pairs
     )
 
 
@@ -445,8 +497,10 @@ def _fill_positions(reading: _Reading) -> None:
     if reading.command is None:
         return
     left = reading.arguments
-    for param in reading.command["params"]:
-        if param["position"] and param["kind"] != "words":
+    views = views_of(" ".join(reading.words))
+    placed = {param["position"]: param for view in reversed(views) for param in view["params"]}
+    for position, param in sorted(placed.items()):
+        if position and param["kind"] != "words" and label_of(param) not in reading.given:
             count = len(left) if param["is_plural"] else 1
             taken, left = left[:count], left[count:]
             if taken:
@@ -463,12 +517,30 @@ def _fill_positions(reading: _Reading) -> None:
         )
 
 
+def _choose_view(reading: _Reading) -> None:
+    """Of several views of one command, the one that takes most of what was given."""
+    views = views_of(" ".join(reading.words))
+    if reading.command is None or len(views) == 1:
+        return
+    given = set(reading.given) - {param["flag"] for param in _table.GLOBALS}
+    takes = {view["path"]: {label_of(param) for param in view["params"]} for view in views}
+    asked = [view for view in views if mark_of(view["path"]) in ("", *given)]
+    reading.command = max(asked, key=lambda view: len(given & takes[view["path"]]))
+    chosen = takes[reading.command["path"]]
+    beside = " or ".join(sorted(label for label in given & chosen if label.startswith("-"))) or "the others"
+    for label in sorted(given - chosen):
+        reading.problems.append(Problem(param=label, problem=f"does not go with {beside}"))
+
+
 def _options(reading: _Reading) -> dict[str, Value]:
     """Global flags. One that does not apply is still read, because it may set the format of the refusal."""
     options = {}
     applying = None if reading.command is None else reading.command["globals"]
+    own = () if reading.command is None else [param["flag"] for param in reading.command["params"]]
     for param in _table.GLOBALS:
         flag = param["flag"]
+        if flag in own:
+            continue  # the operation itself takes it, and gates what it writes
         if flag in reading.given and applying is not None and flag not in applying:
             problem = f"does not apply to `{' '.join(reading.words)}`"
             reading.problems.append(Problem(param=flag, problem=problem))
@@ -484,6 +556,8 @@ def _own_values(reading: _Reading, *, has_input: bool) -> tuple[tuple[Param, Val
     values = []
     for param in reading.command["params"]:
         value = _value(reading, param, may_repeat=False)
+        if not param["name"]:  # it only chooses the view
+            continue
         if value is not None:
             values.append((param, value))
         elif param["required"] and label_of(param) not in reading.given and not has_input:

@@ -12,22 +12,17 @@ from typing import TYPE_CHECKING
 
 from handrail.contract.suggest import find_only_near
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.reading.parse import OTHER_WORDS, commands_under, parse
+from handrail.surfaces.cli.reading.other_words import MODES, OTHER_WORDS
+from handrail.surfaces.cli.reading.parse import find_near, mark_of, parse, words_of
 
 if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
     from handrail.surfaces.cli.reading.rows import Command, Param
 
-_TOOLS = {
-    "list_workflows": "workflow list",
-    "inspect_workflow": "workflow inspect",
-    "start_workflow": "run start",
-    "continue_workflow": "run continue",
-    "checkpoint_workflow": "run checkpoint",
-    "resume_session": "session resume",
-    "start_session": "session start",
-}
+_TOOLS = {row["tool"]: path for path, row in _table.COMMANDS.items() if row["tool"]}
 _MEANT_FIRST = {"start": "run start", "show": "session show"}
 """Last words of several commands, and the one that is nearly always meant."""
+_SPARE = {"session show --compare": "--compare", "session list": "--query"}
+"""Where a word that is one too many belongs."""
 _TOKEN = r"(?i)(ak|ch|st|ck)[0-9][0-9a-z]{16,}"  # noqa: S105 - the form of a token, not a token
 _TOKEN_FIELDS = {"ak": "ackToken", "ch": "ackToken", "st": "stateToken", "ck": "checkpointToken"}
 
@@ -35,11 +30,11 @@ _TOKEN_FIELDS = {"ak": "ackToken", "ch": "ackToken", "st": "stateToken", "ck": "
 def repair_line(arguments: Sequence[str]) -> list[str] | None:
     """The arguments as they were meant; None when a repair would have to guess."""
     words, rest = _split(arguments)
-    found = _find_command(words)
+    found = _find_command(words, rest)
     if found is None:
         return None
     command, taken = found
-    line = [*command["path"].split(), *_repair_rest(command, [*words[taken:], *rest])]
+    line = [*words_of(command["path"]).split(), *_repair_rest(command, [*words[taken:], *rest])]
     return line if line != list(arguments) and not parse(line).problems else None
 
 
@@ -54,24 +49,23 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(rest[:count]), [*rest[count:], *flags]
 
 
-def _find_command(words: Sequence[str]) -> tuple[Command, int] | None:
+def _find_command(words: Sequence[str], rest: Sequence[str]) -> tuple[Command, int] | None:
     """The command that the first words name or nearly name, and how many of them do."""
+    mode = next((MODES[name] for word in rest if (name := word.partition("=")[0]) in MODES), "")
+    if mode and words[:1] in (["scan"], ["edit"]):
+        return _table.COMMANDS[mode], 1
     for count in (3, 2, 1):
         path = " ".join(words[:count])
         named = _TOOLS.get(path) or OTHER_WORDS.get(path, path)
         if len(words) >= count and named in _table.COMMANDS:
             return _table.COMMANDS[named], count
     for count in (2, 1):
-        if len(words) >= count and not commands_under(words[count - 1]):  # a group is no command's last word
-            ending = [path for path in _table.COMMANDS if path.split()[-1] == words[count - 1]]
-            meant = _MEANT_FIRST.get(words[count - 1], ending[0] if len(ending) == 1 else "")
-            if meant:
-                return _table.COMMANDS[meant], count
-    for count in (2, 1):
-        same_length = [path for path in _table.COMMANDS if len(path.split()) == count]
-        near = find_only_near(" ".join(words[:count]), same_length) if len(words) >= count else ""
-        if near:
-            return _table.COMMANDS[near], count
+        if len(words) < count:
+            continue
+        near = find_near(" ".join(words[:count]))
+        meant = _MEANT_FIRST.get(words[count - 1], near[0] if len(near) == 1 else "")
+        if meant in _table.COMMANDS:
+            return _table.COMMANDS[meant], count
     return None
 
 
@@ -88,7 +82,8 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
         name, equals, inline = word.partition("=")
         param = known.get(name)
         if param is None and name.startswith("--"):
-            param = by_name.get(_plain(name)) or known.get(find_only_near(name, here))
+            param = by_name.get(_plain(name)) or by_name.get(_plain(name) + "id")
+            param = param or known.get(find_only_near(name, here))
         if param is None:
             _place_word(command, word, flags, positions)
             continue
@@ -104,6 +99,13 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
             positions.append(inline)
         else:
             flags += [param["flag"], inline]
+    places = sum(1 for param in command["params"] if param["position"] and not param["is_plural"])
+    spare = _SPARE.get(command["path"], "")
+    if spare and len(positions) == places + 1:
+        flags += [spare, positions.pop()]
+    mark = mark_of(command["path"])
+    if mark and known[mark]["kind"] == "switch" and mark not in flags:
+        flags.append(mark)
     return [*positions, *flags]
 
 
@@ -112,7 +114,7 @@ def _place_word(command: Command, word: str, flags: list[str], positions: list[s
     token = re.fullmatch(_TOKEN, word)
     field = _TOKEN_FIELDS[token[1].lower()] if token else ""
     flag = next((param["flag"] for param in command["params"] if param["name"] == field), "")
-    if flag:
+    if token and flag:
         flags += [flag, word]
     else:
         positions.append(word)

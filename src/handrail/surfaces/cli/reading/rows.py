@@ -50,9 +50,13 @@ class Command(TypedDict):
     """One leaf of the command tree."""
 
     path: str
-    """Its words without the tool name, joined by one space."""
+    """Its words without the tool name, joined by one space; then the flag that chooses this view of it, where
+    one command has several."""
     operation: str
     """Registry name; empty for a command that is not one operation (a server, the demo)."""
+    tool: str
+    """The MCP tool of the same operation; empty: none."""
+    summary: str
     effect: str
     params: tuple[Param, ...]
     globals: tuple[str, ...]
@@ -64,6 +68,8 @@ class Command(TypedDict):
     """The field and value under which raw is offered; without a value, any; without a field, always."""
     columns: tuple[str, ...]
     """Of a list: what text output shows."""
+    shown: tuple[str, ...]
+    """Of a list: the fields of an item that are shown unless a flag asks for others; empty: all."""
     seconds: int
     """When to give up unless a caller says; 0: as every command."""
     out: str

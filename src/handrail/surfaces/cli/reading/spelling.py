@@ -12,7 +12,7 @@ from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, E_USAGE, E_VAL
 from handrail.contract.outcome import MESSAGE_LIMIT, Failure, Fault, Json, NextCall, Success
 from handrail.surfaces.cli.process import Interrupted
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.reading.parse import Problem, commands_under
+from handrail.surfaces.cli.reading.parse import Parsed, Problem, commands_under, words_of
 
 if TYPE_CHECKING:
     from handrail.surfaces.cli.reading.rows import Command, Param
@@ -26,13 +26,6 @@ HELP = "cli.help"
 LINE = "cli.line"
 """Not an operation either: the command line of `params.arguments`."""
 
-OPERATION_OF_TOOL = {
-    "start_workflow": "run.start",
-    "continue_workflow": "run.continue",
-    "checkpoint_workflow": "run.checkpoint",
-    "resume_session": "session.resume",
-}
-"""A next call names the tool of an agent; these are the operations of the tools."""
 _WHEN = {
     "perform_pending_then_continue": "When the step is done",
     "await_user_confirmation": "When the user has answered",
@@ -44,16 +37,40 @@ _PLAIN = r"[A-Za-z0-9_@%+=:,./-]+"
 def command_line(call: NextCall) -> str | None:
     """The call as a shell command; None when no command offers the operation."""
     if call.operation == HELP:
-        return " ".join(filter(None, ("handrail", call.params.get("command", ""), "--help")))
+        return _help_line(call.params.get("command", ""))
     if call.operation == LINE:
         return " ".join(["handrail", *map(quote_for_shell, call.params["arguments"])])
-    command = next((row for row in _table.COMMANDS.values() if row["operation"] == call.operation), None)
-    if command is None:
+    offering = [row for row in _table.COMMANDS.values() if row["operation"] == call.operation]
+    for command in offering:
+        words = _flags(command, call.params)
+        if words is not None:
+            return " ".join(["handrail", words_of(command["path"]), *words, "--compact"])
+    if not offering:
         return None
-    words = _flags(command, call.params)
-    if words is None:
-        words = ["--input", quote_for_shell(_json(call.params))]
-    return " ".join(["handrail", command["path"], *words, "--compact"])
+    whole = ["--input", quote_for_shell(_json(call.params))]
+    return " ".join(["handrail", offering[0]["path"], *whole, "--compact"])
+
+
+def _help_line(words: str) -> str:
+    return " ".join(filter(None, ("handrail help", words)))
+
+
+def is_followed(parsed: Parsed) -> bool:
+    """Whether the call waits for what is still to come."""
+    return any(param["flag"] == "--follow" and value is True for param, value in parsed.values)
+
+
+def go_on_from(arguments: Sequence[str], last: Json) -> NextCall:
+    """The same line for what comes after an event; without one, the same line."""
+    index = last.get("eventIndex") if isinstance(last, dict) else None
+    if index is None:
+        return NextCall(operation=LINE, params={"arguments": list(arguments)})
+    kept = [
+        word
+        for at, word in enumerate(arguments)
+        if not word.startswith("--after=") and "--after" not in (word, arguments[at - 1] if at else "")
+    ]
+    return NextCall(operation=LINE, params={"arguments": [*kept, "--after", str(index)]})
 
 
 def next_commands(success: Success) -> list[tuple[str, str]]:
@@ -65,9 +82,11 @@ def next_commands(success: Success) -> list[tuple[str, str]]:
     if not isinstance(held, dict):
         return []
     call = held.get("nextCall")
-    if not isinstance(call, dict) or call.get("tool") not in OPERATION_OF_TOOL:
+    if not isinstance(call, dict) or not call.get("tool"):
         return []
-    operation = OPERATION_OF_TOOL[call["tool"]]
+    operation = next(
+        (row["operation"] for row in _table.COMMANDS.values() if row["tool"] == call["tool"]), ""
+    )
     calls = [(f"To choose {one['id']}", one["params"]) for one in call.get("options", [])]
     if not calls:
         calls = [(_WHEN.get(str(held.get("nextIntent")), "To go on"), call["params"])]
@@ -89,6 +108,9 @@ def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
     project = next(param for param in _table.GLOBALS if param["name"] == "project")
     for param in (*command["params"], project):
         if param["kind"] in ("file", "records", "documents", "sources"):
+            continue
+        if not param["name"]:  # it only chooses the view
+            words.append(param["flag"])
             continue
         value = _take(left, param["name"].split("."))
         if value is None:
@@ -162,7 +184,7 @@ def refusal(problems: Sequence[Problem], words: str, meant: Sequence[str] | None
     near = [name for problem in problems for name in problem.near]
     if is_usage and near:
         details["did_you_mean"] = list(dict.fromkeys(near))
-    if is_usage and any(problem.param == "command" for problem in problems):
+    if is_usage and any(problem.param == "command" and not problem.got for problem in problems):
         details["commands"] = commands_under(words)
     return Fault(
         E_USAGE if is_usage else E_VALIDATION,
@@ -196,9 +218,8 @@ def _message(problems: Sequence[Problem]) -> str:
 
 
 def _hint(near: Sequence[str], words: str) -> str:
-    help_line = " ".join(filter(None, ("handrail", words, "--help")))
     meant = f"Did you mean {near[0]}? " if near else ""
-    return f"{meant}Correct what details.problems names; `{help_line}` shows the words and flags."
+    return f"{meant}Correct what details.problems names; `{_help_line(words)}` shows the words and flags."
 
 
 # A call that ended before anything was committed

@@ -6,8 +6,16 @@ import re
 
 from handrail.contract.outcome import Failure, Json
 from handrail.surfaces.cli.reading.spelling import command_line
-from handrail.surfaces.cli.rendering import gate, installation, store, workflows
-from handrail.surfaces.cli.rendering.text import INDENT, Page, lines_of, one_line, spell_for_people, wrap
+from handrail.surfaces.cli.rendering import gate
+from handrail.surfaces.cli.rendering.text import (
+    INDENT,
+    Page,
+    lines_of,
+    one_line,
+    spell_for_people,
+    value_lines,
+    wrap,
+)
 
 _MORE = r" \(\d+ more in details\.problems\)"
 _NEAR = r"(, or use a name from|; the nearest names are in) details\.did_you_mean"
@@ -89,8 +97,7 @@ def _report(details: dict[str, Json], operation: str, page: Page) -> list[str]:
         return gate.batch_lines(details, page)
     report = details.get("report")
     if isinstance(details.get("reports"), list):
-        reports: dict[str, Json] = {"reports": details["reports"], "checked": len(details["reports"])}
-        return [line for line in installation.lafs_lines(reports, page)[:-2] if line]
+        return value_lines(details["reports"], page.width)
     if not isinstance(report, dict):
         return []
     if operation == "workflow.validate":  # as compilers write it: file, line, column, message
@@ -99,12 +106,4 @@ def _report(details: dict[str, Json], operation: str, page: Page) -> list[str]:
             for item in report.get("items", [])
             for problem in item["problems"]
         ]
-    look = _REPORTS.get(operation)
-    return look(report, page) if look is not None else []
-
-
-_REPORTS = {
-    "store.verify": store.verify_lines,
-    "store.selftest": store.selftest_lines,
-    "workflow.simulate": workflows.simulation_lines,
-}
+    return value_lines(report, page.width)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
 from handrail.contract.wording import escape_hidden, format_count
-from handrail.surfaces.cli.reading.spelling import quote_for_shell
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -163,36 +162,6 @@ def batch_lines(payload: dict[str, Json], page: Page) -> list[str]:
     following = [spell_for_people(one_line(one)) for one in payload.get("next_steps", [])]
     lines += [*[""][: len(lines)], _tally(payload["summary"])]
     return lines + (["", "Next:", *(INDENT + one for one in following)] if following else [])
-
-
-def made_file_lines(payload: dict[str, Json], _: Page) -> list[str]:
-    """A new workflow file, and how to see whether it holds."""
-    path = one_line(payload["path"])
-    return [
-        f"{one_line(payload['workflow_id'])} is in {path} ({size_text(payload['size_bytes'])}).",
-        "",
-        *format_aligned([("Check it", f"handrail workflow validate {quote_for_shell(path)} --human")]),
-    ]
-
-
-def imported_lines(payload: dict[str, Json], _: Page) -> list[str]:
-    """The session that came in, and how to go on with it."""
-    session_id, source = one_line(payload["session_id"]), one_line(payload["source_session_id"])
-    renamed = "" if session_id == source else f", there {source}"
-    events, runs = format_count(payload["event_count"], "event"), format_count(payload["run_count"], "run")
-    told = f"{events}, {runs}{renamed}"
-    what = "Imported" if payload.get("is_imported", True) else "Already here"
-    return [
-        f"{what}: session {session_id} ({told}).",
-        "",
-        *format_aligned([("Go on with it", f"handrail session resume {session_id} --human")]),
-    ]
-
-
-def rotated_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """Which tokens still work."""
-    rows = [("Still work", one_line(payload["stays_valid"])), ("Stopped", one_line(payload["stops_working"]))]
-    return ["A new key signs from now on.", *format_aligned(rows, page.width)]
 
 
 def _troubles(item: dict[str, Json]) -> list[str]:

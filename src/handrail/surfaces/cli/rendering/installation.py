@@ -12,13 +12,11 @@ from handrail.surfaces.cli.rendering.text import (
     format_table,
     one_line,
     spell_for_people,
-    value_lines,
     width_of,
     wrap,
 )
 
 _MARKS = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
-_KINDS = ("security", "added", "changed", "fixed", "deprecated", "removed")
 
 
 def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -36,6 +34,7 @@ def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
     told = [
         f"{summary['pass']} ok",
         *(f"{summary[name]} {name}" for name in ("warn", "fail") if summary[name]),
+        *([f"{summary['for_maintainers']} for maintainers"] if summary.get("for_maintainers") else []),
     ]
     return [*lines, "", f"{format_count(len(payload['checks']), 'check')}: {', '.join(told)}."]
 
@@ -43,84 +42,6 @@ def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
 def _fix(fix: str, page: Page, indent: str) -> list[str]:
     """A sentence fits the page; a command stays whole, so that it can be copied."""
     return [f"{indent}Fix: {fix}"] if fix.startswith("handrail ") else wrap(f"Fix: {fix}", page.width, indent)
-
-
-def context_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """Where a call would act, as whom, and what comes next."""
-    workspace, config = payload["workspace"], payload["config"]
-    skill, credentials = payload["skill"], payload["credentials"]
-    head = one_line(workspace.get("head") or "")[:12]
-    at = ", ".join(filter(None, (one_line(workspace.get("branch") or ""), head)))
-    synced = "as packed" if skill.get("in_sync") else "differs from the packed one"
-    rows = [
-        ("Version", one_line(payload["version"])),
-        ("Project", one_line(workspace.get("root") or "none: the place that is named is not there")),
-        ("Git", at or "none"),
-        ("Home", one_line(config["home"])),
-        ("Store", one_line(config["store"])),
-        ("Allowed", f"up to {one_line(config['max_effect'])} commands"),
-        ("Output", f"{one_line(config.get('format', 'json'))}, envelope {one_line(config['envelope'])}"),
-        ("Keys", _keys(credentials)),
-        ("Skill", f"{one_line(skill['version'])}, {synced}" if skill.get("version") else "not installed"),
-    ]
-    lines = format_aligned(rows, page.width)
-    for notice in payload.get("notices", []):
-        latest = notice.get("latest_version")
-        told = f"Version {one_line(latest)} is there." if latest else one_line(str(notice.get("message", "")))
-        command = notice.get("recommended_command")
-        lines += ["", f"Notice: {told}" + (f" Get it: {one_line(command)}" if command else "")]
-    return [*lines, "", "Next:", *(INDENT + spell_for_people(one_line(one)) for one in payload["next_steps"])]
-
-
-def _keys(credentials: dict[str, Json]) -> str:
-    if not credentials.get("usable", True):
-        return "cannot be used; handrail doctor --human says why"
-    return "in a file of yours" if credentials.get("configured") else "made with the first signed token"
-
-
-def changelog_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What changed, newest first."""
-    since = payload.get("since")
-    if not payload["entries"]:
-        told = f"Nothing is newer than {one_line(since)}." if since else "No release is recorded yet."
-        return [f"This is handrail {one_line(payload['current_version'])}.", told]
-    lines = []
-    for entry in payload["entries"]:
-        date = f", {one_line(entry['date'])}" if entry.get("date") else ""
-        lines += [f"{one_line(entry['version'])}{date}"]
-        for kind in _KINDS:
-            changes = entry["changes"].get(kind) or []
-            lines += [f"{INDENT}{kind.capitalize()}"] if changes else []
-            for change in changes:
-                first, *rest = wrap(one_line(change), page.width - 6)
-                lines += [f"{INDENT * 2}- {first}", *(INDENT * 3 + line for line in rest)]
-        lines.append("")
-    return [
-        *lines,
-        f"{format_count(payload['count'], 'release')} shown; this is {one_line(payload['current_version'])}.",
-    ]
-
-
-def preferences_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """How far agents go, for whom, and since when."""
-    where = (
-        f"In session {one_line(payload['session_id'])}" if payload.get("session_id") else "In new sessions"
-    )
-    rows = [
-        ("Autonomy", one_line(payload["autonomy"])),
-        ("Risk", one_line(payload["risk_policy"])),
-        ("Set by", one_line(payload["source"])),
-        ("Preset", next((one["label"] for one in payload["presets"] if one["id"] == payload["preset"]), "")),
-        ("Effect", one_line(payload["takes_effect"])),
-    ]
-    names = "|".join(one["id"] for one in payload["presets"])
-    change = f"handrail preferences set --preset {names} --dry-run --human"
-    return [
-        f"{where}:",
-        *(INDENT + line for line in format_aligned(rows, page.width - 2)),
-        "",
-        f"Change it: {change}",
-    ]
 
 
 def settings_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -208,45 +129,3 @@ def _type(label: str, schema: dict[str, Json], page: Page) -> list[str]:
 def _param(param: dict[str, Json]) -> str:
     choices = f" One of {', '.join(map(str, param['values']))}." if param.get("values") else ""
     return one_line(param["description"]) + choices + (" Required." if param.get("required") else "")
-
-
-def update_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What is installed now, and what comes next."""
-    now, target = one_line(payload["current_version"]), one_line(payload["target_version"])
-    command = " ".join(one_line(str(word)) for word in payload.get("command", []))
-    match payload["status"]:
-        case "updated":
-            lines = [f"Updated from {one_line(payload['previous_version'])} to {now}."]
-        case "available":
-            lines = [f"Version {target} can be had; this is {now}.", "Get it: handrail update --human"]
-            lines += [f"It would run: {command}"] if command else []
-        case _:
-            lines = [f"Version {now} is the newest."]
-    skill = payload.get("skill_sync_status")
-    lines += [f"Skill: {one_line(skill)}."] if skill and skill != "skipped" else []
-    return lines + (wrap(one_line(payload["hint"]), page.width) if payload.get("hint") else [])
-
-
-def lafs_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """One line per document, with what it breaks below."""
-    lines = []
-    for report in payload["reports"]:
-        mark = "ok      " if report["ok"] else "failed  "
-        lines.append(
-            f"{mark}{one_line(report['source'])} ({one_line(report['kind'])}, {one_line(report['tier'])})"
-        )
-        lines += lafs_troubles(report, page)
-    return [*lines, "", f"{format_count(payload['checked'], 'document')} checked."]
-
-
-def lafs_troubles(report: dict[str, Json], page: Page) -> list[str]:
-    lines = []
-    for check in report["checks"]:
-        if check["pass"] is False:
-            lines += wrap(f"{one_line(check['name'])}: {one_line(check['detail'])}", page.width, INDENT * 2)
-    for error in report.get("schema_errors") or []:
-        lines += wrap(
-            f"{one_line(error['pointer']) or '/'}: {one_line(error['message'])}", page.width, INDENT * 3
-        )
-    lines += [INDENT * 2 + line for line in value_lines(report.get("advisories") or [])]
-    return lines

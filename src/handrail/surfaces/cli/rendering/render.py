@@ -22,7 +22,7 @@ from handrail.contract.envelopes.format import (
 )
 from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, show_briefly
-from handrail.surfaces.cli.reading.spelling import command_line, next_commands
+from handrail.surfaces.cli.reading.spelling import command_line, is_followed, next_commands
 
 if TYPE_CHECKING:
     from handrail.ports.workspace import Settings
@@ -146,6 +146,8 @@ def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
     ask = Ask(
         mvi=cast(Level, parsed.options.get("mvi", "standard")), field=None if field is None else str(field)
     )
+    if parsed.command is not None and not {"fields", "field", "mvi", "expand"} & set(parsed.options):
+        ask = msgspec.structs.replace(ask, fields=parsed.command["shown"] or None)
     readers: tuple[tuple[str, Callable[[str], object]], ...] = (
         ("fields", parse_fields),
         ("expand", lambda text: parse_fields(text, "--expand")),
@@ -168,7 +170,7 @@ def envelope_problems(parsed: Parsed, output: Output) -> list[Problem]:
     is_named = "envelope" in parsed.options and parsed.command is not None
     if output.envelope != "cont" or not is_named or _is_code_tool(parsed):
         return []
-    return [Problem(param="--envelope", problem="cont is offered by `scan`, `edit` and `tools` only")]
+    return [Problem(param="--envelope", problem="cont is offered by the code tools only")]
 
 
 _CODE_TOOLS = ("code.scan", "code.edit", "code.workflow")
@@ -202,6 +204,8 @@ def _explain_not_raw(parsed: Parsed, command: Command) -> str:
         return f"raw is not offered by `{command['path']}`"
     if name and (name not in given or given[name] != (value or given[name])):
         return "raw is offered with " + f"--{name} {value}".rstrip() + " only"
+    if "out" in given:  # a file gets the text, and the answer is a document about it
+        return "raw does not go with --out"
     return ""
 
 
@@ -252,12 +256,17 @@ def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
 
 
 def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
-    """Raises Fault E_CONFIG for a bad environment variable."""
+    """How long the call may take; 0 for as long as it likes, where it waits for what is still to come.
+
+    Raises Fault E_CONFIG for a bad environment variable.
+    """
     asked = parsed.options.get("timeout")
     if isinstance(asked, int):
         return asked
     text = environment.get("HANDRAIL_TIMEOUT", "")
     if not text:
+        if is_followed(parsed):
+            return 0
         usual = parsed.command["seconds"] if parsed.command is not None else 0
         return usual or TIMEOUT_SECONDS
     wrong = find_wrong_variables(environment)
@@ -315,7 +324,8 @@ def render(
     """Render the answer in the requested format."""
     if isinstance(outcome, Failure):
         return _failure(outcome, call, output)
-    match output.format:
+    is_about_a_file = output.format == "raw" and raw.partition(".")[0] not in outcome.data
+    match "json" if is_about_a_file else output.format:
         case "json":
             document = _document(outcome, call, output, is_compact=output.is_compact)
             return Rendered(out=document, err=_bytes(_alarms(output, outcome.notices)))

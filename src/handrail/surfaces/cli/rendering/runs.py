@@ -6,7 +6,7 @@ import msgspec
 
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
-from handrail.engine.reasons import are_issues_covered
+from handrail.engine.messages import explain_all, judged_words, spell_purpose
 from handrail.engine.reply import SHOWN_FIRST
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
@@ -34,7 +34,8 @@ def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
     pending = reply.get("pending")
     if isinstance(pending, dict):
         title, step_id = one_line(pending["title"]), one_line(pending["stepId"])
-        lines += [f"Step: {title} ({step_id})", "", *lines_of(pending["prompt"]), ""]
+        lines += [f"Step: {title} ({step_id})", ""]
+        lines += [*lines_of(pending["prompt"]), ""] if pending.get("prompt") else []
     else:
         lines += ["The workflow is complete.", *wrap(one_line(reply.get("closing", "")), page.width), ""]
     for part in (_blocked(reply, page), _warnings(reply, page, is_first=False), _recap(reply, page)):
@@ -74,29 +75,10 @@ def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
     blocked = _blocked(payload, page)
     lines += [*blocked, ""] if blocked else []
     for way in payload["next_actions"]:
-        command = f"handrail tools --workflow-resume {one_line(payload['continuation_tokens'][way['id']])}"
+        command = f"handrail run file --resume {one_line(payload['continuation_tokens'][way['id']])}"
         lines += [f"{one_line(way['label'])}:", f"{INDENT}{command}{' --fix' if way['guard'] else ''}"]
     named = [("Session", "session_id"), ("Run", "run_id"), ("Workflow", "workflow_id")]
     return [*lines, *format_aligned([(label, one_line(payload[key])) for label, key in named])]
-
-
-def closed_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What came of closing a run."""
-    run, reason = one_line(payload["run_id"]), one_line(payload["reason"]).replace("_", " ")
-    when = "" if payload.get("is_new", True) else " before"
-    if payload["status"] != "closed":
-        first = f"Run {run} was closed before ({reason}) and went on since; nothing was recorded."
-    else:
-        first = f"Run {run} was closed{when} ({reason})."
-    session = one_line(payload["session_id"])
-    lines = [*wrap(first, page.width), f"To open it again: handrail session resume {session} --human"]
-    others = payload["still_open"]
-    if not others:
-        return lines
-    more = f" and {payload['still_open_omitted']} more" if payload["still_open_omitted"] else ""
-    told = f"Still open in this session: {', '.join(map(one_line, others))}{more}."
-    command = f"handrail run close {one_line(others[0])} --reason {one_line(payload['reason'])} --human"
-    return [*lines, *wrap(told, page.width), f"To close one: {command}"]
 
 
 def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -160,7 +142,8 @@ def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str
     for warning in reply.get("warnings", []):
         if (warning["code"] in SHOWN_FIRST) is not is_first:
             continue
-        lines += wrap(f"Warning: {one_line(warning['message'])}", page.width)
+        aim = spell_purpose(warning)
+        lines += wrap(f"Warning: {one_line(warning['message'])}{f' {aim}:' if aim else ''}", page.width)
         lines += [f"{INDENT}{spell_command(warning['nextCall'])}"] if warning.get("nextCall") else []
     for action in () if is_first else reply.get("ran", []):
         said = f"Handrail ran {one_line(action['stepId'])}: {one_line(action['result'])}"
@@ -178,9 +161,8 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
         why = one_line(recap["closed"]["reason"]).replace("_", " ")
         lines += wrap(f"This run is closed ({why}). Continuing reopens it.", page.width)
     for said in [*recap.get("people", []), *filter(None, [recap.get("personSaid")])]:
-        option = f", {one_line(said['optionId'])}" if said.get("optionId") else ""
         note = f": {one_line(said['note'])}" if said.get("note") else ""
-        told = f"{one_line(said['stepId'])} was {one_line(said['answer'])}{option} by a person{note}"
+        told = f"{one_line(said['stepId'])} was {one_line(said['words'])}{note}"
         lines += wrap(told, page.width)
     if recap.get("readIn"):
         where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
@@ -210,26 +192,22 @@ def _session(session: dict[str, Json]) -> list[tuple[str, str]]:
 def _blocked(reply: dict[str, Json], page: Page) -> list[str]:
     """Why the step was not accepted, and an example of what would be."""
     lines = []
-    for blocker in reply.get("blockers", []):
-        lines += wrap(f"Blocked: {one_line(blocker['message'])}", page.width)
-        fix = blocker.get("suggestedFix")
-        lines += wrap(f"Fix: {_spoken(one_line(fix))}", page.width, INDENT) if fix else []
-    issues = reply.get("issues", [])
-    for issue in [] if are_issues_covered(issues, reply.get("blockers", [])) else issues:
-        said = f"{issue.get('pointer', '')} {issue.get('message', '')}".strip()
-        lines += wrap(f"Fault: {one_line(said)}", page.width, INDENT)
+    made, rest = explain_all(reply.get("blockers", []), reply.get("issues", []), "shell")
+    for _, parts in made:
+        lines += wrap(f"Blocked: {one_line(parts.why)}", page.width)
+        for fault in parts.faults:
+            lines += wrap(f"Fault: {one_line(fault)}", page.width, INDENT)
+        lines += wrap(f"Fix: {one_line(parts.fix)}", page.width, INDENT) if parts.fix else []
+    for fault in rest:
+        lines += wrap(f"Fault: {one_line(fault)}", page.width, INDENT)
+    if reply.get("kind") == "blocked":
+        lines += wrap(judged_words("shell", is_retryable=reply.get("retryable", True)), page.width)
     if reply.get("example"):
         lines += [
             "Example of an artifact that is accepted, for --artifacts '[…]':",
             *_shown(reply["example"]),
         ]
     return lines
-
-
-def _spoken(fix: str) -> str:
-    """A fix speaks of fields of the call; a person sees flags and lines."""
-    said = fix.replace("output.artifacts", "--artifacts").replace("output.notesMarkdown", "--notes")
-    return said.replace("make the call in nextCall again", "run the command below again")
 
 
 def _shown(example: Json) -> list[str]:

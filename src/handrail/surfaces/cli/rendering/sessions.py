@@ -7,15 +7,14 @@ import itertools
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
+from handrail.engine.events import is_newer
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
     cut,
     describe_list,
-    facts_text,
     format_aligned,
     format_cell,
-    format_table,
     item_table,
     lines_of,
     moment_text,
@@ -23,7 +22,6 @@ from handrail.surfaces.cli.rendering.text import (
     repeat_line,
     size_text,
     spell_command,
-    text_of,
     wrap,
 )
 
@@ -59,7 +57,8 @@ def _listed(item: dict[str, Json]) -> dict[str, Json]:
     if "status" not in item:
         return item
     about = [item["status"]]
-    about += [item["health"]] if item.get("health", "") not in _SOUND else []
+    health = item.get("health", "")
+    about += [] if health in _SOUND else ["written by a newer version" if is_newer(health) else health]
     about += ["imported"] if item.get("imported_from") else []
     return item | {"status": ", ".join(about)}
 
@@ -81,7 +80,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
             ("Status", status),
             ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
             ("Evidence", _evidence(item.get("evidence") or {})),
-            ("Answer", f"{item['personSaid']} by a person" if item.get("personSaid") else ""),
+            ("Answer", item.get("personSaid", "")),
             ("Imported", f"from {item['importedFrom']}" if item.get("importedFrom") else ""),
         ]
         shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
@@ -93,32 +92,6 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines.append("")
     more = [MORE_WORK] if payload.get("truncated") else []
     return [*lines, f"{count_work(items)} found.", *more, searched]
-
-
-def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What is missing, and where it was looked for: a damaged session may hold more."""
-    return [*text_of(payload, page), *([_searched(payload)] if payload["items"] else [])]
-
-
-def events_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """One row per event, with its facts cut to the page."""
-    items = payload["items"]
-    if not items:
-        return ["No event fits.", _searched(payload)]
-    if not all("eventIndex" in item and "data" in item for item in items):
-        return [*item_table(items, page), "", *describe_list(payload, page)]
-    rows = [["INDEX", "AT", "KIND", "FACTS"]]
-    for item in items:
-        at = moment_text(item["at"]).removesuffix(" UTC")
-        rows.append([str(item["eventIndex"]), at, one_line(item["kind"]), facts_text(item["data"])])
-    banner = one_line(payload.get("banner", ""))
-    return [
-        *(wrap(banner, page.width) if banner else []),
-        *format_table(rows, page.width, [3]),
-        "",
-        f"{format_count(len(items), 'event')} shown, times in UTC.",
-        *describe_list(payload, page)[1:],
-    ]
 
 
 def session_lines(session: dict[str, Json], page: Page) -> list[str]:
@@ -252,27 +225,3 @@ def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
         f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
         f"Into a file: {repeat_line(page.typed, out='FILE')}",
     ]
-
-
-def ledger_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """The entries of a ledger, one line each with what changed below."""
-    head = f"Ledger of {one_line(payload['ledgerId'])}, version {payload['version']}"
-    lines = [head, ""]
-    for entry in payload["entries"]:
-        at = moment_text(one_line(entry["timestamp"]))
-        lines.append(f"{entry['version']}  {at}  {one_line(entry['operation'])}")
-        for name, delta in entry.get("contextDelta", {}).items():
-            lines += [INDENT * 2 + cut(text, page.width - 4) for text in _delta(name, delta)]
-    lines += ["", f"{format_count(len(payload['entries']), 'entry', 'entries')} shown."]
-    if payload.get("has_more"):
-        lines.append(f"More: {repeat_line(page.typed, offset=str(payload['next_offset']))}")
-    return lines
-
-
-def _delta(name: str, delta: Json) -> list[str]:
-    if isinstance(delta, list | tuple):
-        return [
-            f"{one_line(one.get('action', ''))} {one_line(one.get('id', ''))}: {facts_text(one.get('value'))}"
-            for one in delta
-        ]
-    return [f"{one_line(name)}: {facts_text(delta)}"]

@@ -123,10 +123,13 @@ def moment_text(text: str) -> str:
 INDENT = "  "
 _CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 _HIDDEN = frozenset({"_untrusted"})
+_OF_A_LIST = frozenset({"items", "count", "next_cursor", "has_more"})
+"""What a list says in words, or not at all."""
 _PROSE = frozenset({"goal", "project", "name", "title", "pendingTitle", "description", "what"})
 """Columns that may be cut; the others hold what people copy."""
 
 
+_LEAST_ROWS = 2
 _LEAST_COLUMNS = 2
 """What a table keeps on the narrowest page; the most important columns come first."""
 
@@ -159,7 +162,9 @@ def _list(payload: dict[str, Json], page: Page) -> list[str]:
     lines = item_table(items, page) if items else []
     if items and not lines:
         lines = [line for item in items for line in (*value_lines(item), "")][:-1]
-    return [*lines, *[""][: len(lines)], *describe_list(payload, page)]
+    told = describe_list(payload, page)
+    about = {name: value for name, value in payload.items() if name not in _OF_A_LIST and value}
+    return [*lines, *[""][: len(lines)], *told, *(value_lines(about, page.width) if items else [])]
 
 
 def item_table(items: Sequence[Json], page: Page) -> list[str]:
@@ -235,7 +240,7 @@ def value_lines(value: Json, page_width: int = 0) -> list[str]:
         case dict():
             return _object({key: inner for key, inner in value.items() if key not in _HIDDEN}, page_width)
         case list() | tuple():
-            return [line for inner in value for line in _item(inner, page_width)]
+            return _table(value, page_width) or [line for inner in value for line in _item(inner, page_width)]
         case _:
             return lines_of(format_cell(value, is_whole=True))
 
@@ -247,14 +252,29 @@ def _object(value: dict[str, Json], page_width: int) -> list[str]:
     for key, inner in value.items():
         name = one_line(key) + ":"
         if _is_short(inner):
-            is_size = key.endswith("bytes") and isinstance(inner, int) and not isinstance(inner, bool)
-            told = size_text(inner) if is_size else format_cell(inner)
+            told = _short_text(key, inner)
             first, *rest = wrap(told, room) if room > _NARROWEST and _is_prose(told) else [told]
             lines += [f"{pad(name, width + 1)} {first}", *(" " * (width + 2) + line for line in rest)]
         else:
             inside = page_width - len(INDENT) if page_width else 0
             lines += [name, *(INDENT + line for line in value_lines(inner, inside))]
     return lines
+
+
+def _table(items: Sequence[Json], page_width: int) -> list[str]:
+    """Objects without anything inside as rows; nothing when they are not alike or do not fit."""
+    if len(items) < _LEAST_ROWS or not all(isinstance(item, dict) and item for item in items):
+        return []
+    names = [name for name in items[0] if name not in _HIDDEN]
+    if any(
+        [name for name in item if name not in _HIDDEN] != names or not all(map(_is_short, item.values()))
+        for item in items
+    ):
+        return []
+    rows = [[heading(one_line(name)) for name in names]]
+    rows += [[_short_text(name, item[name]) for name in names] for item in items]
+    is_wide = page_width and least_width(rows, ()) > page_width
+    return [] if is_wide else format_table(rows)
 
 
 def _is_prose(text: str) -> bool:
@@ -266,6 +286,11 @@ def _item(value: Json, page_width: int) -> list[str]:
     inside = page_width - len(INDENT) if page_width else 0
     first, *rest = value_lines(value, inside) or [""]
     return [f"- {first}", *(INDENT + line for line in rest)]
+
+
+def _short_text(name: str, value: Json) -> str:
+    is_size = name.endswith("bytes") and isinstance(value, int) and not isinstance(value, bool)
+    return size_text(value) if is_size else format_cell(value)
 
 
 def _is_short(value: Json) -> bool:
@@ -288,19 +313,6 @@ def format_cell(value: Json, *, is_whole: bool = False) -> str:
             return "-"
         case _:
             return msgspec.json.encode(value).decode()
-
-
-def facts_text(value: Json) -> str:
-    """Nested facts on one line, without the punctuation of JSON: `key git_branch, value main`."""
-    match value:
-        case dict():
-            return ", ".join(
-                f"{one_line(name)} {facts_text(inner)}" for name, inner in value.items() if inner != ""
-            )
-        case list() | tuple():
-            return "; ".join(facts_text(inner) for inner in value) or "-"
-        case _:
-            return format_cell(value)
 
 
 def lines_of(text: str) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
-
 from handrail.contract.outcome import Json
 from handrail.contract.wording import format_count
 from handrail.surfaces.cli.rendering.text import (
@@ -117,70 +115,3 @@ def drawing_lines(payload: dict[str, Json], _: Page) -> list[str]:
     """The drawing as it is; a graph as data has no better look than its own."""
     drawing = payload["drawing"]
     return lines_of(drawing.rstrip("\n")) if isinstance(drawing, str) else value_lines(payload)
-
-
-def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """Whether every step can be reached and every way ends, then the size of what an agent reads."""
-    if "replay" in payload:
-        return _replay_lines(payload, page)
-    if "coverage" not in payload:
-        return value_lines(payload)
-    workflow_id, coverage = one_line(payload["workflow_id"]), payload["coverage"]
-    verdict = "has no problems" if payload["ok"] else "has problems"
-    reached = f"{coverage['reached']} of {coverage['total']} steps reached"
-    lines = [f"{workflow_id} {verdict}: {reached}."]
-    if "paths" in payload:
-        met = payload["paths"] - payload["completed"]
-        walked = f"{format_count(payload['paths'], 'way')} walked: {payload['completed']} to the end"
-        met_words = f", {met} until {'it' if met == 1 else 'they'} met an earlier one" if met else ""
-        lines.append(f"{walked}{met_words}.")
-    for problem in payload.get("problems", ()):
-        first, *rest = value_lines(problem) or [""]
-        lines += [f"- {first}", *(INDENT + line for line in rest)]
-    for name, heading in (("dead_steps", "Never reached"), ("untried", "Not tried")):
-        for step in payload.get(name, ()):
-            told = f"{heading}: {one_line(step['step_id'])}, {one_line(step['reason'])}."
-            lines += wrap(told, page.width)
-    if payload.get("unproven"):
-        lines += ["Not proven:", *(INDENT + line for line in value_lines(payload["unproven"]))]
-    if payload.get("truncated"):
-        lines.append("There are more ways than were walked; --max-paths and --max-starts walk more.")
-    modes = [["MODE", "STEPS REACHED"]]
-    modes += [
-        [mode, f"{one['reached']} of {one['total']}"] for mode, one in payload.get("by_mode", {}).items()
-    ]
-    lines += ["", *format_table(modes)] if len(modes) > 1 else []
-    prompts = [["STEP", "TOKENS OF ITS PROMPT"]]
-    prompts += [[one_line(one["step_id"]), str(one["tokens"])] for one in payload.get("prompts", [])]
-    return lines + (["", *format_table(prompts)] if len(prompts) > 1 else [])
-
-
-def _replay_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """The recorded way beside the one that the same reports take now."""
-    workflow_id, replay = one_line(payload["workflow_id"]), payload["replay"]
-    if replay["is_same"]:
-        places = format_count(len(replay["actual"]), "place")
-        return [f"{workflow_id}: the recorded run goes the same way, {places}."]
-    told = f"{workflow_id}: the recorded run goes another way, {one_line(replay['difference'])}."
-    lines = wrap(told, page.width)
-    pairs = zip_longest(replay["expected"], replay["actual"], fillvalue="-")
-    rows = [["RECORDED", "NOW"], *([one_line(was), one_line(now)] for was, now in pairs)]
-    return [*lines, "", *format_table(rows)]
-
-
-def schema_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What a file may hold at its top; the whole is for an editor."""
-    schema = payload["schema"]
-    required = schema.get("required", [])
-    rows = [
-        (one_line(name) + (" *" if name in required else ""), one_line(str(part.get("description", ""))))
-        for name, part in schema.get("properties", {}).items()
-    ]
-    return [
-        f"{one_line(schema.get('title', ''))}: {one_line(schema.get('description', ''))}",
-        "",
-        *format_aligned(rows, page.width),
-        "",
-        "* must be there.",
-        "The whole schema, for an editor: handrail workflow schema --format raw > workflow.schema.json",
-    ]

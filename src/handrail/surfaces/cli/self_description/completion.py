@@ -16,24 +16,21 @@ from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.self_description.shell_scripts.bash import bash_script
 from handrail.surfaces.cli.self_description.shell_scripts.fish import fish_script
-from handrail.surfaces.cli.self_description.shell_scripts.powershell import powershell_script
 from handrail.surfaces.cli.self_description.shell_scripts.words import Words, command_words
 from handrail.surfaces.cli.self_description.shell_scripts.zsh import zsh_script
 
-Shell: TypeAlias = Literal["bash", "zsh", "fish", "powershell"]
+Shell: TypeAlias = Literal["bash", "zsh", "fish"]
 SHELLS: tuple[Shell, ...] = get_args(Shell)
 
 _INSTALL = {
     "bash": "handrail completion --shell bash --format raw >> ~/.bash_completion",
     "zsh": 'handrail completion --shell zsh --format raw > "${fpath[1]}/_handrail"',
     "fish": "handrail completion --shell fish --format raw > ~/.config/fish/completions/handrail.fish",
-    "powershell": "handrail completion --shell powershell --format raw | Out-String | Invoke-Expression",
 }
 _SCRIPTS: dict[Shell, Callable[[Words], str]] = {
     "bash": bash_script,
     "zsh": zsh_script,
     "fish": fish_script,
-    "powershell": powershell_script,
 }
 
 

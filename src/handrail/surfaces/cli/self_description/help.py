@@ -4,56 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handrail.surfaces.cli.reading.parse import commands_under
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.parse import commands_under, views_of, words_of
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
 from handrail.surfaces.cli.rendering.text import USUAL_WIDTH, wrap
-from handrail.surfaces.cli.self_description import _catalog
+from handrail.surfaces.cli.self_description.command_tables import global_help, help_of
+from handrail.surfaces.cli.self_description.front_page import TOOL, front_page, lay_beside
 
-TOOL = "handrail"
 _MOST_ROOM = 34
 """What a long list of choices takes from the text beside it, at most."""
 
 
 def help_text(words: str, width: int = 0) -> str:
     """The help of a command, of a group, or of the tool; prose in lines of at most this width."""
-    entry = _catalog.COMMANDS.get(words)
     width = width or USUAL_WIDTH
-    return _command_text(entry, width) if entry is not None else _group_text(words, width)
+    if not words:
+        return front_page(width)
+    if words in _table.COMMANDS:
+        return _command_text(words_of(words), width)
+    return _group_text(words, width)
 
 
-def _command_text(entry: CommandHelp, width: int) -> str:
-    flags = [flag for flag in _catalog.GLOBALS if flag["name"] in entry["globals"]]
-    lines = [f"Usage: {entry['usage']}", "", *wrap(entry["summary"], width)]
-    lines += wrap(_effect(entry), width)
-    if entry["sort"]:
-        lines += wrap(f"Sorted by {entry['sort']}.", width)
-    lines += _section("Arguments", entry["params"], width) + _section("Global flags", flags, width)
-    lines += ["", "Examples:", *(f"  {example}" for example in entry["examples"])]
-    if entry["errors"]:
-        lines += ["", "Errors:", *wrap(", ".join(entry["errors"]), width, "  ")]
+def _command_text(words: str, width: int) -> str:
+    """One command; where it has several views, what each takes."""
+    entries = [help_of(row["path"]) for row in views_of(words)]
+    first = entries[0]
+    taken = [flag for flag in global_help() if any(flag["name"] in entry["globals"] for entry in entries)]
+    lines = [f"Usage: {first['usage']}", *(f"       {entry['usage']}" for entry in entries[1:])]
+    lines += ["", *wrap(first["summary"], width), *wrap(_effect(first), width)]
+    if first["sort"]:
+        lines += wrap(f"Sorted by {first['sort']}.", width)
+    params = {param["name"]: param for entry in reversed(entries) for param in entry["params"]}
+    lines += _section("Arguments", [*params.values()], width) + _section("Global flags", taken, width)
+    examples = [f"  {example}" for entry in entries for example in entry["examples"]]
+    lines += ["", "Examples:", *examples]
+    errors = dict.fromkeys(code for entry in entries for code in entry["errors"])
+    if errors:
+        lines += ["", "Errors:", *wrap(", ".join(errors), width, "  ")]
     return "\n".join(lines) + "\n"
 
 
 def _group_text(words: str, width: int) -> str:
     paths = commands_under(words)
     room = max(len(path) for path in paths)
-    named = " ".join(filter(None, (TOOL, words)))
     return "\n".join(
         [
-            f"Usage: {named} COMMAND [flags]",
+            f"Usage: {TOOL} {words} COMMAND [flags]",
             "",
-            "Commands:",
             *(
                 line
                 for path in paths
-                for line in _described(path, _catalog.COMMANDS[path]["summary"], room, width)
+                for line in lay_beside(path, _table.COMMANDS[path]["summary"], room, width)
             ),
-            *_section("Global flags", _catalog.GLOBALS, width),
             "",
-            "Examples:",
-            *(f"  {_catalog.COMMANDS[path]['examples'][0]}" for path in paths),
-            "",
-            f"`{TOOL} COMMAND --help` shows the flags of one command.",
+            f"`{TOOL} help {paths[0]}` shows the flags of one command, with examples.",
             "",
         ]
     )
@@ -85,17 +89,8 @@ def _section(title: str, described: Sequence[ParamHelp], width: int) -> list[str
     room = max((len(label) for label in labels if len(label) <= _MOST_ROOM), default=_MOST_ROOM)
     lines = ["", f"{title}:"]
     for label, one in zip(labels, described, strict=True):
-        lines += _described(label, _told(one), room, width)
+        lines += lay_beside(label, _told(one), room, width)
     return lines
-
-
-def _described(label: str, text: str, room: int, width: int) -> list[str]:
-    """A name with what it means beside it; below it, where the name is too long."""
-    lines = wrap(text, width - room - 4)
-    rest = [" " * (room + 4) + line.replace("\0", " ") for line in lines]
-    if len(label) > room:
-        return [f"  {label}", *rest]
-    return [f"  {label:<{room}}  {rest[0].lstrip()}", *rest[1:]]
 
 
 def _told(described: ParamHelp) -> str:

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail import __version__
 from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, KINDS
-from handrail.contract.conformance.cli_contract import EXITS
+from handrail.contract.conformance.cli_document import EXITS
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success
 from handrail.contract.suggest import find_nearest
@@ -17,12 +17,14 @@ from handrail.contract.wording import quote
 from handrail.program.doctor.program_checks import ReleaseReadiness, release_readiness
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.parse import words_of
 from handrail.surfaces.cli.reading.spelling import HELP
+from handrail.surfaces.cli.self_description.reference_data import cli_reference
 
 TOOL = "handrail"
 RISK_TIER = "T2"
 """As SECURITY.md states it."""
-CATALOGUE_NAME = "cli-reference.json"
 
 _Name = Annotated[str, Meta(min_length=1, max_length=128)]
 
@@ -42,6 +44,8 @@ class Selection(Answer, frozen=True, kw_only=True):
     value: str
     command_count: int
     schema_count: int
+    views: list[str] | UnsetType = UNSET
+    """The other views of the same command, each with a slice of its own."""
 
 
 class ReferenceFlag(Answer, frozen=True, kw_only=True):
@@ -182,7 +186,7 @@ def show_reference(rt: Runtime, request: ShowReference) -> Success:
             "At most one of --command, --domain and --schema can be asked for.",
             details={"usage": "handrail reference --command 'run start'"},
         )
-    catalogue = _catalogue(rt)
+    catalogue = cli_reference()
     head = {
         "tool": TOOL,
         "version": __version__,
@@ -199,16 +203,9 @@ def help_slice(rt: Runtime, words: str) -> Success:
     """What `--help --format json` says: the slice of a command or of a group, else the whole."""
     if not words:
         return show_reference(rt, ShowReference())
-    if any(one["path"] == words for one in _catalogue(rt)["commands"]):
+    if words in _table.COMMANDS:
         return show_reference(rt, ShowReference(command=words))
     return show_reference(rt, ShowReference(domain=words))
-
-
-def _catalogue(rt: Runtime) -> dict[str, Any]:
-    content = rt.installation().packed(CATALOGUE_NAME)
-    assert content is not None, "the catalogue is packed with the program; install it again"
-    found: dict[str, Any] = msgspec.json.decode(content)
-    return found
 
 
 def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
@@ -237,12 +234,15 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
     part = _schema_part(catalogue, wanted) if kind == "schema" else _part(catalogue, commands, wanted)
     if kind == "command":
         part = _briefly(part)
-    selection = {
+    selection: dict[str, Any] = {
         "kind": kind,
         "value": wanted,
         "command_count": len(part["commands"]),
         "schema_count": len(part["schemas"]),
     }
+    views = [path for path in known if path != wanted and words_of(path) == words_of(wanted)]
+    if kind == "command" and views:
+        selection["views"] = views
     return {"selection": selection, **part}
 
 

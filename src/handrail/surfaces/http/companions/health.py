@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeAlias
 from handrail.contract.catalogue import SERVER_DRAINING
 from handrail.contract.envelopes.cli import encode_document
 from handrail.contract.outcome import Failure, Json, Outcome, Success
-from handrail.runtime.upstreams import Upstreams
 from handrail.surfaces.http.calls import Asked, Served, perform_call
 from handrail.surfaces.http.exchange import JSON_TYPE, Response
 
@@ -61,7 +60,7 @@ class Health:
             if time.monotonic() >= self._until:
                 self._checks = _checks_of(self._perform())
                 self._until = time.monotonic() + KEPT_SECONDS
-            found = [*self._checks, *_describe_upstreams(self._served.runtime.upstreams())]
+            found = list(self._checks)
         fix = "Wait for the restart of the server." if is_draining else None
         return [*found, {"check": "server", "status": "fail" if is_draining else "pass", "fix": fix}]
 
@@ -83,20 +82,6 @@ def _checks_of(outcome: Outcome) -> list[dict[str, Json]]:
             return [{"check": "doctor", "status": "fail", "fix": failure.hint or failure.kind.hint}]
         case _:
             raise AssertionError("doctor answers with its checks")
-
-
-def _describe_upstreams(upstreams: Upstreams | None) -> list[dict[str, Json]]:
-    """The breaker of each upstream. An open one is a warning: only what asks it cannot be answered."""
-    return [
-        {
-            "check": f"upstream {state.name}",
-            "status": "pass" if state.condition == "closed" else "warn",
-            "fix": None
-            if state.condition == "closed"
-            else f"It does not answer, and is asked again in {-(-state.wait_ms // 1000)} s.",
-        }
-        for state in (() if upstreams is None else upstreams.states())
-    ]
 
 
 def _worst(checks: list[dict[str, Any]]) -> Status:

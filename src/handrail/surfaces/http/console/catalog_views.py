@@ -6,15 +6,15 @@ from handrail.contract.catalogue import E_NOT_FOUND, WORKFLOW_ID_RESERVED, WORKF
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.wording import quote
 from handrail.projections.html.elements import Html
-from handrail.projections.html.pages import workflow as parts
-from handrail.projections.html.pages.builtins import builtins_page
-from handrail.projections.html.pages.editor import editor, problems
+from handrail.projections.html.pages.catalog import workflow as parts
+from handrail.projections.html.pages.catalog.builtins import builtins_page
+from handrail.projections.html.pages.catalog.editor import editor, problems
+from handrail.projections.html.pages.catalog.workflows import workflows_page
 from handrail.projections.html.pages.gaps import gaps_page
 from handrail.projections.html.pages.moving import export_page, import_page
 from handrail.projections.html.pages.settings import session_preferences_page, settings_page
-from handrail.projections.html.pages.workflows import workflows_page
 from handrail.surfaces.http.limits import MOST_BUNDLE_BYTES
-from handrail.surfaces.http.view_parts import Call, Page, Query, View, payload
+from handrail.surfaces.http.view_parts import SETTLE, Call, Page, Query, View, is_served, payload
 
 ROWS = 100
 """Items of one view."""
@@ -29,7 +29,7 @@ def show_gaps(call: Call, _: tuple[str, ...], query: Query) -> View:
     """What is missing, over all sessions."""
     asked = _asked(query, "only", "severity", "workflow", "cursor")
     listed = payload(call, "session.gaps", {**asked, "limit": ROWS})
-    return View(title="Gaps", html=gaps_page(listed, query))
+    return View(title="Gaps", html=gaps_page(listed, query, can_settle=is_served(SETTLE)))
 
 
 def show_builtins(call: Call, _: tuple[str, ...], query: Query) -> View:
@@ -53,6 +53,9 @@ def show_workflow(call: Call, segments: tuple[str, ...], query: Query) -> View:
     """One part of one workflow."""
     (workflow_id,) = segments
     part = query.get("part", "")
+    if query.get("run") and not part:
+        pinned = _inspect(call, workflow_id, "pinned", run=query["run"])
+        return View(title=pinned["name"], html=parts.pinned_page(pinned))
     outcome = call("workflow.inspect", {"workflowId": workflow_id})
     if isinstance(outcome, Failure) and outcome.kind in _UNUSABLE:
         return View(title=workflow_id, html=_broken(call, workflow_id, part, outcome))

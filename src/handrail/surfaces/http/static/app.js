@@ -6,6 +6,7 @@ import { KEYS, listenToKeys } from "{{keyboard.js}}";
 import { follow } from "{{live.js}}";
 
 const STORED = "handrail.token";
+const COUNT_WAIT = 10000;
 const main = document.getElementById("main");
 const pill = document.getElementById("pill");
 const said = document.getElementById("said");
@@ -100,6 +101,7 @@ async function fetchView(path) {
     content: parse(await answer.text()),
     title: decodeURIComponent(answer.headers.get("X-Handrail-Title") || "Handrail"),
     cursor: answer.headers.get("X-Handrail-Cursor") || "",
+    needs: answer.headers.get("X-Handrail-Needs"),
   };
 }
 
@@ -120,7 +122,8 @@ async function show({ isBack = false, isFirst = false, then = null } = {}) {
     main.replaceChildren(view.content);
     shownAt = location.pathname + location.search + location.hash;
     if (by === token) spare = "";
-    document.title = `${view.title} · Handrail`;
+    named = view.title;
+    countNeeds(view.needs);
     feed.seen(view.cursor);
     arrive(isBack, isFirst);
     then?.();
@@ -141,6 +144,34 @@ function arrive(isBack, isFirst) {
   if (spot) spot.scrollIntoView();
   else window.scrollTo(0, (isBack && history.state?.scroll) || 0);
   if (!isFirst) main.querySelector("h1")?.focus({ preventScroll: true });
+}
+
+// What waits for a person: a count in the title of the window, and a mark in its icon
+
+const icon = document.getElementById("icon");
+const plainIcon = icon.getAttribute("href");
+let named = "";
+let waiting = 0;
+let countedAt = -COUNT_WAIT;
+
+async function countNeeds(told) {
+  showNeeds(told ?? waiting);
+  if (told !== null) return;
+  if (performance.now() - countedAt < COUNT_WAIT) return;
+  countedAt = performance.now();
+  try {
+    const found = await call("session.needs", { limit: 1 });
+    showNeeds(found.needs.length + found.needs_omitted);
+  } catch {
+    // the page itself says what is wrong
+  }
+}
+
+function showNeeds(count) {
+  waiting = Number(count);
+  document.title = `${waiting ? `(${waiting}) ` : ""}${named} · Handrail`;
+  const wanted = waiting ? icon.dataset.needs : plainIcon;
+  if (icon.getAttribute("href") !== wanted) icon.setAttribute("href", wanted);
 }
 
 // What somebody typed is theirs: nothing replaces it unasked
@@ -283,6 +314,7 @@ async function refresh(ids) {
     return;
   }
   if (mine !== serial || path !== here()) return;
+  countNeeds(view.needs);
   const known = new Set(keysOf(main));
   const added = keysOf(view.content).filter((key) => !known.has(key));
   const isKept = isWriting();
@@ -338,6 +370,7 @@ function dropPending() {
 const STATES = {
   live: ["live", "live"],
   paused: ["", "paused"],
+  behind: ["", "catching up"],
   connecting: ["", "connecting"],
   gone: ["gone", "server gone"],
   locked: ["", "locked"],
@@ -362,6 +395,15 @@ const FORMATS = {
   before: new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }),
 };
 
+const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60]];
+
+function ago(at, now) {
+  const seconds = Math.max(0, (now - at) / 1000);
+  const [unit, size] = UNITS.find(([, size]) => seconds >= size) || ["minute", 60];
+  return seconds < 60 ? "just now" : AGO.format(-Math.floor(seconds / size), unit);
+}
+
 function tidy(root) {
   const now = new Date();
   for (const one of root.querySelectorAll("time:not([data-as=written])")) {
@@ -370,7 +412,7 @@ function tidy(root) {
     one.title ||= `${one.dateTime.slice(0, 19).replace("T", " ")} UTC`;
     const format =
       one.dataset.as === "time" ? "time" : at.toDateString() === now.toDateString() ? "today" : at.getFullYear() === now.getFullYear() ? "thisYear" : "before";
-    const words = FORMATS[format].format(at);
+    const words = one.dataset.as === "ago" ? ago(at, now) : FORMATS[format].format(at);
     if (one.textContent !== words) one.textContent = words;
   }
 }

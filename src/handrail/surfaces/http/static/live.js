@@ -2,6 +2,7 @@
 
 const LONGEST_WAIT = 15000;
 const GATHER = 120;
+const LATE = 2000; // what is shown later than this is not live, and the page says so
 const SHARE = 15; // the wait after a look, in times of its length: a page asks for a sixteenth of the server
 
 export function follow({ open, onChange, onState, onLocked }) {
@@ -10,6 +11,8 @@ export function follow({ open, onChange, onState, onLocked }) {
   let attempt = 0;
   let timer = 0;
   let gathered = new Set();
+  let due = 0;
+  let isOpen = false;
 
   const flush = async () => {
     const ids = gathered;
@@ -19,12 +22,15 @@ export function follow({ open, onChange, onState, onLocked }) {
       await onChange(ids);
     } finally {
       const wait = Math.min(LONGEST_WAIT, Math.max(GATHER, SHARE * (performance.now() - began)));
+      due = performance.now() + wait;
       timer = setTimeout(() => (gathered.size ? flush() : (timer = 0)), wait);
+      if (isOpen) onState(gathered.size && wait > LATE ? "behind" : "live");
     }
   };
 
   const note = (id) => {
     gathered.add(id);
+    if (timer && isOpen && due - performance.now() > LATE) onState("behind");
     if (!timer) timer = setTimeout(flush, GATHER);
   };
 
@@ -70,12 +76,14 @@ export function follow({ open, onChange, onState, onLocked }) {
         if (!answer.ok) throw new Error(String(answer.status));
         if (attempt) note("*");
         attempt = 0;
+        isOpen = true;
         onState("live");
         await read(answer.body, mine);
       } catch {
         if (mine !== stream) return;
       }
       if (mine !== stream) return;
+      isOpen = false;
       attempt += 1;
       onState(attempt > 1 ? "gone" : "connecting");
       await new Promise((done) => setTimeout(done, Math.min(LONGEST_WAIT, 500 * 2 ** Math.min(attempt, 6))));
@@ -85,6 +93,7 @@ export function follow({ open, onChange, onState, onLocked }) {
   const stop = () => {
     const held = stream;
     stream = null;
+    isOpen = false;
     held?.abort();
     onState("paused");
   };

@@ -6,6 +6,7 @@ import msgspec
 
 from handrail.surfaces.cli.hook import EVENTS
 from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.parse import commands_under, label_of, views_of
 from handrail.surfaces.cli.reading.rows import Param
 
 FILE_KINDS = frozenset({"file", "document", "documents", "source", "sources"})
@@ -36,11 +37,12 @@ def command_words() -> Words:
     flags = {"": tuple(flag["flag"] for flag in _table.GLOBALS)}
     values = {("", flag["flag"]): _value(flag) for flag in _table.GLOBALS if flag["kind"] != "switch"}
     positions: dict[tuple[str, str], tuple[str, ...]] = {("hook", "0"): ("one", *EVENTS)}
-    for path, command in commands:
-        own = [param for param in command["params"] if param["flag"]]
-        flags[path] = (*sorted(param["flag"] for param in own), *command["globals"])
+    for path in commands_under(""):
+        params = {label_of(param): param for view in views_of(path) for param in view["params"]}
+        own = [param for param in params.values() if param["flag"]]
+        flags[path] = (*sorted(param["flag"] for param in own), *_table.COMMANDS[path]["globals"])
         values |= {(path, param["flag"]): _value(param) for param in own if param["kind"] != "switch"}
-        for param in command["params"]:
+        for param in params.values():
             if param["position"] and _value(param) != ("other",):
                 place = "*" if param["is_plural"] else str(param["position"] - 1)
                 positions[(path, place)] = _value(param)
@@ -51,7 +53,7 @@ def command_words() -> Words:
 
 def _after() -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {"": {}}
-    for path in sorted(_table.COMMANDS):
+    for path in sorted(commands_under("")):
         words = path.split(" ")
         for place, word in enumerate(words):
             found.setdefault(" ".join(words[:place]), {})[word] = None

@@ -1,0 +1,366 @@
+"""What a person is asked about the pending step, and what their answers are worth. Pure. Begin to read here.
+
+The problem: a confirmation, a choice of the user's, a value that only the user has and a write that waits
+looked like four things, each with rules of its own, so a yes to one report could count for another.
+
+The idea: all four are one `Ask`. It is named by the run, the step instance and the digest of what is shown:
+the report, the preview, the options or the question, not of how a door draws them. An answer names that
+digest. A yes counts for the report that it was given to and for no other; a no, an option and a
+value count on every branch of the run where the same is asked. What came in a bundle keeps its no; its yes is
+a claim.
+
+What waits is derived from the pending step, never from the kind of the newest node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, assert_never
+
+import msgspec
+
+from handrail.contract.ids import blob_ref
+from handrail.contract.json.canonical import digest
+from handrail.engine.events import Blocked, ConfirmationRecorded
+from handrail.engine.facts import (
+    KeptWork,
+    WorkDone,
+    add_loop_values,
+    collect_kept,
+    facts_at,
+    find_long_notes,
+    preferences_after,
+    update_kept,
+)
+from handrail.engine.history import (
+    Confirmation,
+    History,
+    Node,
+    context_at,
+    instance_of,
+    kept_in_instance,
+    list_answers,
+    path_to,
+)
+from handrail.engine.judge.actions import fill_params, find_preview
+from handrail.engine.judge.arrival import PersonsWord, SeenReport, ask_of, needs_confirmation
+from handrail.engine.judge.artifacts import Place, is_blank_answer, subject_of
+from handrail.engine.judge.assess import place_of
+from handrail.engine.judge.requirements import asked_kinds
+from handrail.engine.navigate import Running, leaf_at, step_key
+from handrail.engine.owners import is_same, saved_names
+from handrail.engine.reasons import AskKind, Blocker, WaitKind, wait_of
+from handrail.engine.standing import fill_values
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    InputSpec,
+    Leaf,
+    Option,
+    Step,
+    UserOnly,
+    UserOnlyReason,
+)
+from handrail.workflows.conditions import Facts
+
+DONE_ONLY: tuple[UserOnlyReason, ...] = ("needs_user_secret_or_token", "needs_user_account_access")
+"""What a person is asked to do, and never to tell: the log and its bundles would keep it."""
+_NO_SUBJECT = ""
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """One question to a person."""
+
+    kind: AskKind
+    leaf: Leaf
+    subject: str
+    """The digest of what is shown; empty: there is no report yet, and a yes confirms nothing."""
+    attempt: Node
+    """Whose report is shown; the pending node itself where none was blocked."""
+    is_waiting: bool = False
+    """The run stands until a person has answered, or an agent says what they answered."""
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        return self.leaf.options if isinstance(self.leaf, Choice) else ()
+
+    @property
+    def needed(self) -> UserOnly | None:
+        """Of a give: what only the user has."""
+        return self.leaf.user_only if self.kind == "give" and isinstance(self.leaf, Step) else None
+
+    @property
+    def takes_value(self) -> bool:
+        """Whether the person types a value; else they say that it is done."""
+        return self.needed is not None and self.needed.reason not in DONE_ONLY
+
+
+def find_ask(history: History, workflow: CompiledWorkflow, node: Node) -> Ask | None:
+    """What the pending step of a node asks a person for; None: nobody is asked."""
+    if not isinstance(node.state, Running):
+        return None
+    ask = ask_about(history, workflow, node)
+    return ask if ask.is_waiting else None
+
+
+def ask_about(history: History, workflow: CompiledWorkflow, node: Node) -> Ask:
+    """What a person who comes by is asked about the pending step, whether or not it waits for them."""
+    assert isinstance(node.state, Running), "only a pending step is asked about"
+    leaf = leaf_at(workflow, node.state)
+    attempt = _find_attempt(history, node)
+    facts = add_loop_values(workflow, node.state, facts_at(history, workflow, attempt.node_id))
+    kinds = {told.kind for blocker in _blockers(history, attempt) if (told := wait_of(blocker)) is not None}
+    kind = _choose_kind(history, workflow, attempt, leaf, facts, kinds)
+    return Ask(
+        kind=kind,
+        leaf=leaf,
+        subject=_digest_subject(history, workflow, attempt, kind),
+        attempt=attempt,
+        is_waiting=kind in kinds or _is_waiting(history, workflow, node, leaf, kind, facts),
+    )
+
+
+def _choose_kind(
+    history: History,
+    workflow: CompiledWorkflow,
+    attempt: Node,
+    leaf: Leaf,
+    facts: Facts,
+    kinds: set[WaitKind],
+) -> AskKind:
+    """A value that only the user has comes before the yes to a report that uses it."""
+    if not isinstance(leaf, Step) or leaf.user_only is None:
+        return ask_of(leaf)
+    if "give" in kinds or "confirm" in kinds:
+        return "give" if "give" in kinds else "confirm"
+    given = weigh_answers(history, workflow, attempt, "give")
+    is_answered = given.is_given or _is_in_force(leaf.user_only, facts)
+    return "confirm" if is_answered and needs_confirmation(workflow, leaf, facts) else "give"
+
+
+def _is_waiting(
+    history: History, workflow: CompiledWorkflow, node: Node, leaf: Leaf, kind: AskKind, facts: Facts
+) -> bool:
+    """Whether the mode in force stops for it before anybody attempts the step."""
+    autonomy = preferences_after(history, node.node_id).autonomy
+    if autonomy == "full_auto_never_stop":
+        return False
+    match kind:
+        case "choose":
+            return isinstance(leaf, Choice) and leaf.non_assumable is not None
+        case "give":
+            needed = leaf.user_only if isinstance(leaf, Step) else None
+            return needed is not None and not _is_in_force(needed, facts)
+        case "confirm" | "allow_write":
+            is_person = history.runs[node.run_id].confirmations == "person"
+            return (is_person or autonomy == "guided") and needs_confirmation(workflow, leaf, facts)
+
+
+def _is_in_force(needed: UserOnly, facts: Facts) -> bool:
+    return bool(needed.input) and not is_blank_answer(facts.values.get(needed.input))
+
+
+def _find_attempt(history: History, node: Node) -> Node:
+    """The blocked attempt whose report is at hand: this one, or the newest of the step instance."""
+    if node.kind == "blocked_attempt":
+        return node
+    kept = kept_in_instance(history, instance_of(history, node.node_id))
+    return next((held for held in reversed(kept) if held.kind == "blocked_attempt"), node)
+
+
+def blocked_at(history: History, node: Node) -> Blocked | None:
+    """Why the attempt that made a node was blocked."""
+    answers = history.advances.values()
+    found = (one.blocked for one in answers if one.to_node_id == node.node_id)
+    return next(found, None) if node.kind == "blocked_attempt" else None
+
+
+def _blockers(history: History, attempt: Node) -> Iterable[Blocker]:
+    blocked = blocked_at(history, attempt)
+    return () if blocked is None else blocked.every_blocker
+
+
+# What is shown, as a digest
+
+
+def _digest_subject(history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind) -> str:
+    """The digest of what a person is shown at a node."""
+    if kind == "confirm":
+        is_reported = node.kind == "blocked_attempt"
+        return digest_report(history, workflow, node) if is_reported else _NO_SUBJECT
+    return _digest_question(history, workflow, node, kind)
+
+
+def digest_report(
+    history: History,
+    workflow: CompiledWorkflow,
+    node: Node,
+    work: WorkDone | None = None,
+    kept: KeptWork | None = None,
+) -> str:
+    """The digest of the report that a call at a node makes, with what was brought before; without one, of
+    the report that waits there. Notes, artifacts and context count, whoever repeats them and where."""
+    assert isinstance(node.state, Running), "only a pending step is reported"
+    place = place_of(workflow, node.state, leaf_at(workflow, node.state))
+    brought = collect_brought(history, node, place) if kept is None else kept
+    sent = () if work is None else work.artifacts
+    artifacts = update_kept(brought, "", sent, partial(subject_of, place)).artifacts
+    notes = "" if work is None else work.notes
+    told = blob_ref(notes.encode()) if notes else find_long_notes(history, node)
+    context = _changed_context(history, node) | ({} if work is None else work.context)
+    before = context_at(history, instance_of(history, node.node_id).node_id)
+    return digest(
+        {
+            "notes": told or blob_ref(brought.notes.encode()),
+            "artifacts": sorted({digest(body) for body in artifacts}),
+            "context": {key: value for key, value in context.items() if not is_same(value, before.get(key))},
+        }
+    )
+
+
+def collect_brought(history: History, node: Node, place: Place, notes: str = "") -> KeptWork:
+    """What attempts and checkpoints brought for the step of a place; `notes` are the whole ones."""
+    needed = frozenset(name for name, how in place.workflow.capabilities.items() if how == "required")
+    return collect_kept(history, node, partial(subject_of, place), notes, asked_kinds(place), needed)
+
+
+def changed_context(history: History, node: Node) -> dict[str, Any]:
+    """What the reports of the pending step set so far, on the way to a node."""
+    before = context_at(history, instance_of(history, node.node_id).node_id)
+    changed = _changed_context(history, node)
+    return {key: value for key, value in changed.items() if not is_same(value, before.get(key))}
+
+
+def _changed_context(history: History, node: Node) -> dict[str, Any]:
+    instance = instance_of(history, node.node_id)
+    changed: dict[str, Any] = {}
+    for held in path_to(history, node.node_id):
+        if held.index > instance.index:
+            changed |= history.context.get(held.node_id, {})
+    return changed
+
+
+def _digest_question(history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind) -> str:
+    """The digest of options, of a question or of a preview, with the values that they are about."""
+    assert isinstance(node.state, Running), "only a pending step asks"
+    instance = instance_of(history, node.node_id)
+    facts = add_loop_values(workflow, node.state, facts_at(history, workflow, instance.node_id))
+    leaf = leaf_at(workflow, node.state)
+    about: dict[str, Any] = {"step": step_key(node.state), "kind": kind}
+    match leaf:
+        case Action():
+            preview = facts.values.get(find_preview(workflow, leaf))
+            about["write"] = fill_params(leaf, facts)[0] if preview is None else preview
+        case Choice():
+            about["question"] = fill_values(workflow, leaf.prompt, facts)
+            about["options"] = msgspec.to_builtins(leaf.options)
+            about["saved"] = {
+                name: facts.values[name] for name in saved_names(workflow) if name in facts.values
+            }
+        case Step():
+            about["needed"] = msgspec.to_builtins(leaf.user_only)
+    return digest(about)
+
+
+# What the answers are worth
+
+
+def weigh_answers(
+    history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind, subject: str | None = None
+) -> PersonsWord:
+    """What people said to this question at the pending step; `subject` is that of a report to be judged."""
+    if not history.confirmations:
+        return PersonsWord()
+    asked = _digest_subject(history, workflow, node, kind) if subject is None else subject
+    told = [
+        one
+        for one in _list_relevant(history, workflow, node, kind, asked)
+        if one.said.fact.asked in (None, kind)
+    ]
+    if not told:
+        return PersonsWord()
+    last = told[-1]
+    about = [one for one in told if one.subject == asked and asked and not one.is_elsewhere]
+    if about and about[-1].said.fact.answer == "confirmed":
+        fact = about[-1].said.fact
+        return PersonsWord(is_given=True, option_id=fact.option_id, value=fact.value, answered=about[-1].said)
+    if last.said.fact.answer == "declined":
+        return PersonsWord(is_declined=True, answered=last.said)
+    if last.is_elsewhere:
+        return PersonsWord(seen="elsewhere", answered=last.said)
+    seen: SeenReport = "another" if last.subject else "none"
+    return PersonsWord(seen=seen, answered=last.said)
+
+
+class _Told(msgspec.Struct, frozen=True, kw_only=True):
+    said: Confirmation
+    subject: str
+    is_elsewhere: bool
+    """It is a yes that came in a bundle: nobody gave it here."""
+
+
+def _list_relevant(
+    history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind, asked: str
+) -> list[_Told]:
+    """Answers at this step instance, and on other branches those that hold everywhere; oldest first."""
+    instance = instance_of(history, node.node_id)
+    own = {held.index for held in list_answers(history, instance)}
+    assert isinstance(node.state, Running), "only a pending step has answers"
+    key = step_key(node.state)
+    found: list[_Told] = []
+    for node_id, answers in history.confirmations.items():
+        at = history.nodes[node_id]
+        if at.run_id != node.run_id or not isinstance(at.state, Running) or step_key(at.state) != key:
+            continue
+        for said in answers:
+            subject = said.fact.subject
+            if said.fact.asked is None:  # an older log does not name it
+                subject = _digest_subject(history, workflow, at, kind)
+            is_yes = said.fact.answer == "confirmed"
+            holds_everywhere = not is_yes or kind in ("choose", "give")
+            if said.index in own or (holds_everywhere and asked and subject == asked):
+                imported = history.imported
+                is_elsewhere = is_yes and imported is not None and said.index < imported.index
+                found.append(_Told(said=said, subject=subject, is_elsewhere=is_elsewhere))
+    return sorted(found, key=lambda one: one.said.index)
+
+
+def read_value(spec: InputSpec | None, text: str) -> Any:
+    """What a person typed, as the value of an input; MISSING words stay text."""
+    if spec is None or spec.type in ("string", "any"):
+        return text
+    try:
+        return msgspec.json.decode(text.encode())
+    except msgspec.DecodeError:
+        return text
+
+
+def given_values(workflow: CompiledWorkflow, leaf: Leaf, word: PersonsWord) -> dict[str, Any]:
+    """The value that a person gave for the step, under the name of the input that waits for it."""
+    needed = leaf.user_only if isinstance(leaf, Step) else None
+    if needed is None or not needed.input or not word.is_given or not word.value:
+        return {}
+    return {needed.input: read_value(workflow.inputs.get(needed.input), word.value)}
+
+
+def may_ask(leaf: Leaf) -> bool:
+    """Whether a step can ask a person for something, in whatever mode."""
+    match leaf:
+        case Step():
+            return leaf.require_confirmation is not False or leaf.user_only is not None
+        case Choice():
+            return leaf.non_assumable is not None
+        case Action():
+            return leaf.is_guarded
+        case never:
+            assert_never(never)
+
+
+def describe_answer(fact: ConfirmationRecorded) -> str:
+    """An answer in a few words, with who gave it."""
+    said = fact.option_id or fact.value or ("yes" if fact.answer == "confirmed" else "no")
+    if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
+        said = "done"
+    return f"answered by {fact.who}: {said}"

@@ -1,0 +1,334 @@
+"""What a command line starts, where, and whose status its status is. Pure.
+
+The one reader of commands: receipts, claims and hooks ask it. `cd X && CMD` is CMD in X, and a shell that is
+given a script (`sh -c`) is that script. The status of a line with a pipe, `||`, `;`, `&`, `!` or a command
+substitution belongs to no program in it: `pytest | tee log` ends with 0 whatever the tests do.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from typing import assert_never
+
+import msgspec
+
+from handrail.engine.receipts import (
+    Counts,
+    Exited,
+    NotStarted,
+    RunOutcome,
+    Signalled,
+    StatusUnknown,
+    TimedOut,
+    describe_outcome,
+)
+
+_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
+_GIVEN = re.compile(r"-[A-Za-z]*c")
+"""The option of a shell with which it takes a script, alone or among others."""
+_HIDING = frozenset({"|", "||", "|&", ";", ";;", "&", "\n", "$(", "<(", ">(", "`", "!"})
+_EXPANDED = frozenset("$*?[]{}~\\!#")
+"""What a shell reads in a word, so that its text is not the word that the program gets."""
+_SETTING = frozenset({"cd", "export", "set", "source", ".", "true", "false", ":", "echo", "exit", "wait"})
+"""Programs of a line that are never the one that counts."""
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """A command line as it is read."""
+
+    words: tuple[str, ...]
+    """Of the one program that it starts; the line itself as one word where there is no such thing."""
+    line: str
+    """Without what changes the directory."""
+    directory: str = "."
+    """Where it starts, seen from where the line does."""
+    is_alone: bool = True
+    """Its status is that of what it starts."""
+    is_literal: bool = True
+    """The words are those that the program gets: no shell has to read them."""
+
+
+class _Token(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    start: int
+    is_sign: bool = False
+    is_literal: bool = True
+
+
+def read_command(line: str) -> Command:
+    """What a shell would do with the line."""
+    line = line.strip()
+    tokens = _read_tokens(line)
+    if tokens is None:
+        return Command(words=(line,), line=line, is_alone=False, is_literal=False)
+    directory = "."
+    while (entered := _find_entered(tokens)) is not None:
+        directory = posixpath.normpath(posixpath.join(directory, entered))
+        tokens = tokens[3:]
+    rest = line[tokens[0].start :] if tokens else ""
+    words = tuple(one.text for one in tokens if not one.is_sign)
+    is_alone = not any(one.is_sign and one.text in _HIDING for one in tokens)
+    is_literal = bool(words) and all(one.is_literal and not one.is_sign for one in tokens)
+    if not is_literal or "=" in words[0]:
+        is_given = any(_find_script(part) is not None for part in _split(tokens))
+        return Command(
+            words=(rest,),
+            line=rest,
+            directory=directory,
+            is_alone=is_alone and not is_given,
+            is_literal=False,
+        )
+    return _enter(_read_words(words, rest), directory)
+
+
+def read_words(argv: Sequence[str]) -> Command:
+    """The same of words that were given to a program; one word is a line."""
+    return read_command(argv[0]) if len(argv) == 1 else _read_words(tuple(argv), " ".join(argv))
+
+
+def _read_words(words: tuple[str, ...], line: str) -> Command:
+    at = _find_script(words)
+    if at is None:
+        return Command(words=words, line=line)
+    script = read_command(words[at])
+    if at + 1 < len(words) or not script.is_alone or _find_shell(words) > 0:
+        return Command(words=words, line=line, is_alone=script.is_alone)
+    return script if script.is_literal else Command(words=words, line=line, directory=script.directory)
+
+
+def _enter(command: Command, directory: str) -> Command:
+    joined = posixpath.normpath(posixpath.join(directory, command.directory))
+    return msgspec.structs.replace(command, directory=joined)
+
+
+def list_programs(line: str) -> list[tuple[str, ...]]:
+    """The words of each program in a line, as far as they can be read."""
+    tokens = _read_tokens(line.strip()) or []
+    found: list[tuple[str, ...]] = []
+    for words in _split(tokens):
+        at = _find_script(words)
+        found += [words] if at is None else list_programs(words[at])
+    return found
+
+
+def find_counting(line: str) -> tuple[str, ...]:
+    """The first program of a line that does more than prepare another; empty: none is found."""
+    return next((words for words in list_programs(line) if words[0] not in _SETTING), ())
+
+
+def split_command(line: str) -> tuple[str, ...]:
+    """The words of a command line, if a shell would start exactly one program with them; else the line."""
+    line = line.strip()
+    tokens = _read_tokens(line)
+    is_one = bool(tokens) and all(one.is_literal and not one.is_sign for one in tokens or ())
+    words = tuple(one.text for one in tokens or ())
+    return words if is_one and "=" not in words[0] else (line,)
+
+
+def _find_entered(tokens: Sequence[_Token]) -> str | None:
+    """The directory of a `cd X &&` at the beginning."""
+    if len(tokens) < 4 or tokens[0].text != "cd" or not (tokens[2].is_sign and tokens[2].text == "&&"):
+        return None
+    place = tokens[1]
+    is_plain = place.is_literal and not place.is_sign and not place.text.startswith("-")
+    return place.text if is_plain else None
+
+
+def _find_shell(words: Sequence[str]) -> int:
+    return next((at for at, word in enumerate(words) if posixpath.basename(word) in _SHELLS), -1)
+
+
+def _find_script(words: Sequence[str]) -> int | None:
+    """Where the script is that a shell among these words is given."""
+    if words and words[0] == "eval":
+        return 1 if len(words) > 1 else None
+    at = _find_shell(words)
+    options = range(at + 1, len(words)) if at >= 0 else ()
+    for place in options:
+        if not words[place].startswith("-"):
+            return None
+        if _GIVEN.fullmatch(words[place]):
+            return place + 1 if place + 1 < len(words) else None
+    return None
+
+
+def _split(tokens: Sequence[_Token]) -> list[tuple[str, ...]]:
+    """The words between the signs, without those that name a file to write to or to read."""
+    parts: list[list[str]] = [[]]
+    is_target = False
+    for one in tokens:
+        if one.is_sign and one.text[-1:] not in "<>":
+            parts.append([])
+        elif not one.is_sign and not is_target:
+            parts[-1].append(one.text)
+        is_target = one.is_sign and one.text[-1:] in "<>"
+    return [tuple(part) for part in parts if part]
+
+
+class _Reader:
+    """Reads a line character by character, as a shell does; what it does not know it keeps as it is."""
+
+    def __init__(self, line: str) -> None:
+        self._line = line
+        self._at = 0
+        self._word: str | None = None
+        self._start = 0
+        self._is_literal = True
+        self.tokens: list[_Token] = []
+
+    def read(self) -> bool:
+        """Whether every quotation ends."""
+        while self._at < len(self._line):
+            character = self._line[self._at]
+            if character == "'" or character == '"':
+                if not self._read_quoted(character):
+                    return False
+            elif character == "\\":
+                self._add(self._line[self._at + 1 : self._at + 2], is_literal=False)
+                self._at += 2
+            elif character == "#" and self._word is None:
+                end = self._line.find("\n", self._at)
+                self._at = len(self._line) if end < 0 else end
+            elif character == "\n" or not character.isspace():
+                self._read_plain(character)
+            else:
+                self._end()
+                self._at += 1
+        self._end()
+        return True
+
+    def _read_quoted(self, quote: str) -> bool:
+        end = self._line.find(quote, self._at + 1)
+        while quote == '"' and end > 0 and self._line[end - 1] == "\\":
+            end = self._line.find(quote, end + 1)
+        if end < 0:
+            return False
+        inner = self._line[self._at + 1 : end]
+        is_read = quote == '"' and any(sign in inner for sign in "$`\\")
+        self._add(inner, is_literal=not is_read)
+        if is_read and ("`" in inner or "$(" in inner):
+            self._mark("$(")
+        self._at = end + 1
+        return True
+
+    def _read_plain(self, character: str) -> None:
+        pair = self._line[self._at : self._at + 2]
+        if pair in ("$(", "<(", ">("):
+            self._sign(pair)
+        elif character == "`":
+            self._sign(character)
+        elif character in "<>" or pair == "&>":
+            self._read_redirection()
+        elif pair in ("&&", "||", "|&", ";;"):
+            self._sign(pair)
+        elif character in "|&;\n()" or (character == "!" and self._word is None and not pair[1:].strip()):
+            self._sign(character)
+        else:
+            self._add(character, is_literal=character not in _EXPANDED)
+            self._at += 1
+
+    def _read_redirection(self) -> None:
+        """As `>`, `2>`, `&>`, `>>`, `>&1`: the number before it is no word."""
+        if self._word is not None and self._word.isdigit():
+            self._word = None
+        self._end()
+        start = self._at
+        while self._at < len(self._line) and self._line[self._at] in "<>&|":
+            self._at += 1
+        self.tokens.append(_Token(text=">", start=start, is_sign=True))
+
+    def _sign(self, text: str) -> None:
+        self._end()
+        self.tokens.append(_Token(text=text, start=self._at, is_sign=True))
+        self._at += len(text)
+
+    def _mark(self, text: str) -> None:
+        """A command substitution in a word: nothing is known of what it prints."""
+        self.tokens.append(_Token(text=text, start=self._at, is_sign=True))
+
+    def _add(self, text: str, *, is_literal: bool) -> None:
+        if self._word is None:
+            self._word, self._start, self._is_literal = "", self._at, True
+        self._word += text
+        self._is_literal = self._is_literal and is_literal
+
+    def _end(self) -> None:
+        if self._word is not None:
+            self.tokens.append(_Token(text=self._word, start=self._start, is_literal=self._is_literal))
+        self._word = None
+
+
+def _read_tokens(line: str) -> list[_Token] | None:
+    """None where a quotation does not end."""
+    reader = _Reader(line)
+    return reader.tokens if reader.read() else None
+
+
+# Whether what it started ran anything
+
+_RUNNERS = frozenset({"pytest", "py.test", "unittest", "jest", "vitest", "mocha", "cargo", "go"})
+_FOUND_NONE = {"pytest": 5, "py.test": 5, "unittest": 5}
+"""The status with which a runner says that it found no test."""
+_ONLY_TELLING = frozenset(
+    {
+        "--collect-only",
+        "--co",
+        "--setup-plan",
+        "--listTests",
+        "--list-tests",
+        "--no-run",
+        "--help",
+        "--version",
+    }
+)
+"""Words with which a runner runs no test."""
+NOT_STARTED_BY_SHELL = (126, 127)
+
+
+def explain_not_run(argv: Sequence[str], outcome: RunOutcome, counts: Counts | None) -> str:
+    """Why nothing ran, so that it has neither passed nor failed; empty: something did, as far as is known."""
+    words = read_words(argv).words if len(argv) == 1 else tuple(argv)
+    runners = [name for name in map(posixpath.basename, words) if name in _RUNNERS]
+    match outcome:
+        case NotStarted():
+            return describe_outcome(outcome)
+        case Exited(status=status) if status in NOT_STARTED_BY_SHELL:
+            return f"a shell found no such program, or could not start it (exit {status})"
+        case Exited(status=status) if any(_FOUND_NONE.get(name) == status for name in runners):
+            return f"no test was found, or all were deselected (exit {status})"
+        case Exited() if runners and not _ONLY_TELLING.isdisjoint(words):
+            return "it was asked to tell, not to run"
+        case Exited() if counts is not None and not counts.passed + counts.failed + counts.errors:
+            return (
+                f"all {counts.skipped} tests were skipped" if counts.skipped else "its report counts no test"
+            )
+        case Exited() | Signalled() | TimedOut() | StatusUnknown():
+            return ""
+        case never:
+            assert_never(never)
+
+
+_FAILED_TESTS = {"pytest": 1, "py.test": 1}
+"""The status with which a runner says that tests failed; others are errors of its own, or of its call."""
+
+
+def has_tests_failed(argv: Sequence[str], outcome: RunOutcome, counts: Counts | None) -> bool:
+    """Whether it is a test that failed: no syntax error, missing file or wrong call, as far as is known."""
+    if not isinstance(outcome, Exited) or outcome.status == 0 or explain_not_run(argv, outcome, counts):
+        return False
+    if counts is not None:
+        return counts.failed > 0
+    words = read_words(argv).words if len(argv) == 1 else tuple(argv)
+    named = [_FAILED_TESTS[one] for one in map(posixpath.basename, words) if one in _FAILED_TESTS]
+    return not named or outcome.status in named
+
+
+def is_status_own(argv: Sequence[str], check: str = "") -> bool:
+    """Whether the status is that of the program that counts: of one program, or of what the project declares.
+
+    A line that was cut to be shown was read whole when it was recorded.
+    """
+    is_cut = len(argv) == 1 and argv[0].endswith("…")
+    return bool(check) or is_cut or not argv or read_words(argv).is_alone

@@ -1,0 +1,96 @@
+"""A test guards something if it failed before and passes now, because of the change. Pure.
+
+The proof is about what differs between the files then and now: where only tests differ, fewer tests ran or
+the runner was steered differently, it may be something else that made it pass.
+"""
+
+from __future__ import annotations
+
+from handrail.contract.wording import make_readable
+from handrail.engine.command_lines import has_tests_failed
+from handrail.engine.events import ReceiptRecorded
+from handrail.engine.judge.run_claims import (
+    RunResult,
+    Witnessed,
+    find_in_folders,
+    find_receipts,
+    judge_receipts,
+    list_paths,
+    name_folder,
+    suggest_command,
+    tell_imported,
+)
+from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, compare_counts
+
+
+def match_red_then_green(known: Witnessed, text: str) -> RunResult:
+    """A test guards something if it failed before and passes now."""
+    own = find_receipts(known, text) or _find_in_one_folder(known, text)
+    name, command = make_readable(text.strip()), suggest_command(known, text)
+    green = judge_receipts(known, own, 0, command, name)
+    if green.verdict in ("contradicted", "unknown"):
+        return green
+    red = [one for one in own if _has_failed(one) and one.tree_after != known.sighting.tree]
+    if red and red[-1].receipt_id in known.imported:
+        return tell_imported(red[-1], command)
+    if not red:
+        if own and not _tells_failures(known, own):
+            fact = f"{name} passes, and the client tells only of commands that do"
+            return RunResult(verdict="unknown", fact=fact, refs=green.refs)
+        fact = f"{name} passes, and no receipt of this run shows that it failed before"
+        fact = green.fact if green.verdict == "missing" else fact
+        command += " without the fix, then again with it,"
+        return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command)
+    if green.verdict != "holds":
+        return green
+    return _judge_difference(known, red[-1], green, name)
+
+
+def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, name: str) -> RunResult:
+    """Whether it is the change that made it pass: what differs between the files then and now says so."""
+    refs = (red.receipt_id, *green.refs)
+    last = next(one for one in known.receipts if one.receipt_id == green.refs[-1])
+    paths = sorted(known.sighting.since.get(red.tree_after, ()))
+    fewer = compare_counts(red.counts, last.counts)
+    trouble = ""
+    if red.steering != last.steering:
+        names = sorted({one for one, _ in {*red.steering.items()} ^ {*last.steering.items()}})
+        trouble = f"{name} failed and passes under different {', '.join(names)}"
+    elif fewer:
+        trouble = f"{name} failed before, and now {fewer.replace('at the start of the run', 'then')}"
+    elif paths and all(is_test_file(path) for path in paths):
+        trouble = f"{name} failed before and passes now, and only tests differ: {list_paths(paths)}"
+    if trouble:
+        return RunResult(verdict="unknown", fact=trouble, refs=refs)
+    differing = f"; what differs: {list_paths(paths)}" if paths else ""
+    fact = "failed before, passes now" + name_folder(red) + differing
+    return RunResult(verdict="holds", fact=fact, refs=refs)
+
+
+_TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "specs", "testdata"})
+
+
+def is_test_file(path: str) -> bool:
+    """Whether a file is a test by the conventions of its place and name."""
+    *folders, name = path.split("/")
+    stem = name.partition(".")[0]
+    is_named = stem.startswith("test_") or stem.endswith(("_test", "_spec")) or stem == "conftest"
+    return is_named or ".test." in name or ".spec." in name or not _TEST_FOLDERS.isdisjoint(folders)
+
+
+def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
+    """The receipts of a command that ran in one folder of the project alone; the fact then names it."""
+    own = tuple(one for one in find_in_folders(known, text) if one.directory not in (ELSEWHERE, NOT_TOLD))
+    return own if len({one.directory for one in own}) == 1 else ()
+
+
+def _has_failed(receipt: ReceiptRecorded) -> bool:
+    """Whether tests failed: what cannot be started, finds no test or breaks off before them shows nothing."""
+    return has_tests_failed(receipt.argv, receipt.outcome, receipt.counts)
+
+
+def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:
+    """Whether a failure would be known: some clients report only what succeeds."""
+    return any(one.by == "handrail" for one in own) or any(
+        not isinstance(one.outcome, Exited) or one.outcome.status != 0 for one in known.receipts
+    )

@@ -1,0 +1,360 @@
+"""Every message about a run, made from codes: why, what is wrong in detail, the fix, and the way on. Pure.
+
+The judge says what a reason waits for as names (`WaitsFor`); the log keeps that beside the `message` and the
+`suggestedFix` of EXEC, which are replayed as they were recorded. What is shown is made here, for its reader:
+an agent at the MCP server sees calls, a shell sees flags, and a person sees no part of the protocol.
+MCP text, command line, Console and reports only lay the parts out; none of them reads a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from handrail.engine.events import GapRecorded
+from handrail.engine.reasons import Blocker, Issue, Purpose, WaitsFor, wait_of
+
+Reader: TypeAlias = Literal["agent", "shell", "person"]
+"""Who reads: an agent with tools, a shell with commands, a person with neither."""
+
+
+class Verbs(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reader calls the parts of a call."""
+
+    artifacts: str
+    notes: str
+    context: str
+    call: str
+    again: str
+    read: str
+
+
+VERBS: Final[Mapping[Reader, Verbs]] = {
+    "agent": Verbs(
+        artifacts="output.artifacts",
+        notes="output.notesMarkdown",
+        context="the context",
+        call="the call in nextCall",
+        again="make the call in nextCall",
+        read="the stateToken",
+    ),
+    "shell": Verbs(
+        artifacts="--artifacts",
+        notes="--notes",
+        context="--context",
+        call="the command below",
+        again="run the command below",
+        read="the command for lost context",
+    ),
+    "person": Verbs(
+        artifacts="its report",
+        notes="its notes",
+        context="its report",
+        call="another report",
+        again="it reports again",
+        read="its link",
+    ),
+}
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """One reason as a reader sees it."""
+
+    code: str = ""
+    """Of EXEC, for programs."""
+    why: str
+    faults: tuple[str, ...] = ()
+    """What is wrong in detail, each with its place."""
+    fix: str = ""
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A blocker as a reply shows it; text in it may have been shortened or marked on the way."""
+
+    code: str
+    pointer: dict[str, Any]
+    message: str
+    suggested_fix: str = ""
+    waits_for: WaitsFor | None = None
+
+
+# For callers: agents and shells
+
+_FIXES: Final[Mapping[tuple[str, str], str]] = {
+    ("notes", "missing"): "Write {notes} so that every rule holds.",
+    ("notes", "invalid"): "Write {notes} so that every rule holds.",
+    ("output", "missing"): "Add it to {artifacts}.",
+    ("output", "invalid"): "Correct what is named.",
+    ("output", "not_asked"): "Correct what is named, or leave the artifact out.",
+    ("assessment", "missing"): "Judge each dimension and add the artifact: {levels}.",
+    ("assessment", "invalid"): "Give every dimension one of its levels: {levels}.",
+    ("assessment", "follow_up"): "{followup} Then assess again and {again}.",
+    ("check", "missing"): "Run {command} and {again} again.",
+    ("check", "invalid"): "Run {command} and {again} again.",
+    ("confirm", "missing"): "Ask the user to run `handrail run confirm` in a terminal, then {again} again.",
+    ("allow_write", "missing"): (
+        "Ask the user to run `handrail run confirm` in a terminal, then {again} again."
+    ),
+    ("confirm", "another_report"): (
+        "Leave the report as it was and {again}, or ask the user to run `handrail run confirm` for this one."
+    ),
+    ("confirm", "declined"): (
+        "Ask the user what to change, and change it; then {again}. If it is refused again, the user says yes "
+        "with `handrail run confirm` in a terminal first."
+    ),
+    ("allow_write", "declined"): (
+        "Ask the user what to change, and change it; then {again}. If it is refused again, the user says yes "
+        "with `handrail run confirm` in a terminal first."
+    ),
+    ("choose", "missing"): "Ask the user, then take the option that they choose.",
+    ("choose", "invalid"): "Take the option {option}.",
+    ("give", "missing"): "Ask the user, then send the answer in {artifacts}, like the example, and {again}.",
+    ("give", "invalid"): "Ask the user, then send the answer in {artifacts}, like the example, and {again}.",
+    ("capability", "unknown"): "Try it once and report available or unavailable, with provenance probe_step.",
+    ("capability", "unavailable"): (
+        "Ask the user to enable it. Then {again}, try it, and send what you see in the observation that its "
+        "reply frames."
+    ),
+}
+"""What to do about a reason; a name in braces is a verb of the reader or a value of the reason."""
+
+_HEADS: Final[Mapping[tuple[str, str], str]] = {
+    ("notes", "missing"): "The notes are not enough yet:",
+    ("notes", "invalid"): "The notes are not enough yet:",
+    ("output", "invalid"): "The artifact {artifact} does not fit and is stored only as refused:",
+    ("output", "not_asked"): "The artifact {artifact} does not fit and is stored only as refused:",
+}
+"""Where the faults of the report say the rest."""
+
+
+def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
+    """What a caller does about a reason; empty where only the recorded words know."""
+    form = _FIXES.get((waits.kind, waits.state), "")
+    words = msgspec.structs.asdict(VERBS[reader]) | waits.values
+    try:
+        return form.format_map(words)
+    except KeyError:  # a log of another version lacks a name
+        return ""
+
+
+def explain(told: Told, issues: Sequence[Issue], reader: Reader, title: str = "") -> Parts:
+    """One blocker as its reader sees it; `issues` are all faults of the report, `title` is of its step."""
+    waits = told.waits_for
+    if reader == "person":
+        return _explain_to_person(told, waits, issues, title)
+    if waits is None:
+        return Parts(code=told.code, why=told.message, fix=told.suggested_fix)
+    own = _own_faults(told, issues)
+    head = _HEADS.get((waits.kind, waits.state), "") if own else ""
+    return Parts(
+        code=told.code,
+        why=head.format_map(waits.values) if head else told.message,
+        faults=tuple(map(_spell_fault, own)) if head else (),
+        fix=told.suggested_fix if reader == "agent" else write_fix(waits, reader) or told.suggested_fix,
+    )
+
+
+def explain_all(
+    blockers: Iterable[Mapping[str, Any]], issues: Iterable[Mapping[str, Any]], reader: Reader
+) -> tuple[list[tuple[Told, Parts]], list[str]]:
+    """The blockers of a reply, and the faults that none of them tells; both as the reply shows them."""
+    held = [msgspec.convert(one, Issue) for one in issues]
+    told = [msgspec.convert(one, Told) for one in blockers]
+    parts = [explain(one, held, reader) for one in told]
+    made = list(zip(told, parts, strict=True))
+    telling = [one for one, part in made if part.faults or _is_one_fault(one)]
+    named = [issue for one in telling for issue in _own_faults(one, held)]
+    rest = [_spell_fault(issue) for issue in held if all(issue is not one for one in named)]
+    return made, rest
+
+
+def _is_one_fault(told: Told) -> bool:
+    """Whether the message of a blocker says all that is wrong: it is about one thing, not about a text."""
+    return told.waits_for is not None and told.waits_for.kind not in ("output", "notes", "assessment")
+
+
+def _own_faults(told: Told, issues: Iterable[Issue]) -> list[Issue]:
+    """The faults of a report that a blocker is about: of its contract, or of the notes."""
+    ref = told.pointer.get("contractRef", "")
+    return [issue for issue in issues if issue.contract_ref == ref and (ref or issue.pointer)]
+
+
+def _spell_fault(issue: Issue) -> str:
+    return f"{issue.pointer} {issue.message}".strip()
+
+
+def told_of(blocker: Blocker) -> Told:
+    """A recorded blocker; one of an older log says by its words what it waits for."""
+    told = msgspec.convert(msgspec.to_builtins(blocker), Told)
+    return msgspec.structs.replace(told, waits_for=wait_of(blocker))
+
+
+def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
+    """What every blocked reply says: what became of the report, and what changes that."""
+    verbs = VERBS[reader]
+    after = f"{verbs.call} is" if is_retryable else "nor is another one until that has changed"
+    said = f"Judged as sent: a repeat is not judged again, {after}."
+    return f"{said} Read the step again with {verbs.read}."
+
+
+# For callers: where the call of a warning leads
+
+PURPOSES: Final[Mapping[Purpose, str]] = {
+    "retry": "send it as the next attempt at this step",
+    "fork": "store it as a fork",
+    "checkpoint": "keep it as one more checkpoint",
+    "notes": "keep these notes too",
+    "go_on": "go on from there",
+    "preview": "make the preview again, read its step and acknowledge it",
+    "other_run": "go on with that run instead",
+}
+"""Why one would make the call of a warning, as the end of "To"."""
+
+
+def spell_purpose(warning: Mapping[str, Any]) -> str:
+    """Before the call of a warning: what it is for; empty where it has none, or says so itself."""
+    purpose = warning.get("purpose")
+    return "" if purpose is None else f"To {PURPOSES[purpose]}"
+
+
+# For people
+
+_WHY: Final[Mapping[tuple[str, str], str]] = {
+    ("confirm", "missing"): "{step} needs a person's yes, and nobody has confirmed what the agent reports.",
+    ("confirm", "another_report"): "A person confirmed {step}, and the agent has sent another report since.",
+    ("confirm", "declined"): "A person declined what the agent reports for {step}.",
+    ("allow_write", "missing"): "{step} writes files, and nobody has allowed that yet.",
+    ("allow_write", "declined"): "A person declined that {step} writes files.",
+    ("allow_write", "another_report"): "A person allowed {step}, and what it would write has changed since.",
+    ("choose", "missing"): "The choice in {step} belongs to a person, and nobody has answered.",
+    ("choose", "declined"): "A person took none of the options of {step}.",
+    ("choose", "invalid"): "For {step} the agent took another option than the person who answered.",
+    ("choose", "another_report"): "A person answered {step}, and its options have changed since.",
+    ("give", "missing"): "{step} needs something that only a person can give.",
+    ("give", "invalid"): "What the agent says that a person gave for {step} does not fit.",
+    ("give", "declined"): "A person did not give what {step} needs.",
+    ("notes", "missing"): "The agent left no notes on {step}.",
+    ("notes", "invalid"): "The agent's notes on {step} are not enough yet.",
+    ("output", "missing"): "The agent has not delivered what {step} asks for: {artifact}.",
+    ("output", "invalid"): "What the agent delivered for {step} is not right yet: {artifact}.",
+    (
+        "output",
+        "not_asked",
+    ): "For {step} the agent sent what nobody asked for, and it is not right: {artifact}.",
+    ("assessment", "missing"): "The agent has not judged {assessment}, which {step} asks for.",
+    ("assessment", "invalid"): "The agent's judgement of {assessment} in {step} is incomplete.",
+    ("assessment", "follow_up"): "{dimension} is {level} in {step}, and that needs a follow-up first.",
+    ("check", "missing"): "Nothing shows that `{command}` passed on the present files, as {step} asks.",
+    ("check", "invalid"): "`{command}` did not pass on the present files, and {step} needs that.",
+    ("context", "missing"): "What follows {step} needs the {type} {name}, and nobody has given it.",
+    ("capability", "unknown"): "Whether the agent has {capability} is not known, and the work needs it.",
+    ("capability", "unavailable"): "The work needs {capability}, and the agent does not have it.",
+    ("action", "missing"): "Handrail could not carry out {operation} in {step}: {because}",
+}
+_FIX: Final[Mapping[str, str]] = {
+    "confirm": "Read the report and answer yes or no.",
+    "allow_write": "Look at what would be written and answer yes or no.",
+    "choose": "Take one of the options.",
+    "give": "Give it to the agent in its chat. Never a password or a key: only say that it is done.",
+    "context": "Tell the agent in its chat what belongs there.",
+    "capability": "Enable it for the agent, then tell the agent to go on.",
+    "action": "The agent can try again; if it has stopped, tell it to go on.",
+}
+_AGENT_CORRECTS: Final = "The agent can correct this by itself; if it has stopped, tell it to go on."
+TELL_AGENT: Final = "Tell your agent what to change; it changes that and reports again."
+_NAMED: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_.-]+")
+
+
+def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issue], title: str) -> Parts:
+    step = f"the step “{title}”" if title else "a step"
+    if waits is None:
+        why = f"What the agent reports for {step} is not enough yet."
+        return Parts(code=told.code, why=why, fix=_AGENT_CORRECTS)
+    values = {name: in_words(value) if name in _SPELLED else value for name, value in waits.values.items()}
+    values |= {"step": step}
+    form = _WHY.get((waits.kind, waits.state)) or _WHY.get((waits.kind, "missing"), "")
+    try:
+        why = form.format_map(values)
+    except KeyError:  # a log of another version lacks a name
+        why = f"What the agent reports for {step} is not enough yet."
+    own = _own_faults(told, issues) if waits.kind in ("notes", "output", "assessment") else []
+    return Parts(
+        code=told.code,
+        why=why[:1].upper() + why[1:],
+        faults=tuple(_spell_fault_in_words(issue) for issue in own if issue.message),
+        fix=TELL_AGENT if waits.state == "declined" else _FIX.get(waits.kind, _AGENT_CORRECTS),
+    )
+
+
+_SPELLED: Final = frozenset({"artifact", "assessment", "dimension", "capability", "operation"})
+
+
+def in_words(name: str) -> str:
+    """An id as words: `wr.changed_files` → `changed files`."""
+    own = name.removeprefix("wr.")
+    return " ".join(_NAMED.sub(" ", own).split()).lower()
+
+
+def _spell_fault_in_words(issue: Issue) -> str:
+    """`/files/0/change` → `files, entry 1, change`."""
+    steps = [part for part in issue.pointer.split("/") if part]
+    where = [f"entry {int(part) + 1}" if part.isdigit() else in_words(part) for part in steps]
+    return f"{', '.join(where)}: {issue.message}" if where else issue.message
+
+
+def explain_gap(gap: GapRecorded, title: str = "") -> str:
+    """A gap in the words of a person: made from what it waits for, else as somebody summed it up."""
+    if gap.waits_for is None:
+        return gap.summary
+    told = Told(code="", pointer={}, message=gap.summary, waits_for=gap.waits_for)
+    return explain(told, (), "person", title).why
+
+
+def explain_to_person(blocker: Blocker, issues: Sequence[Issue], title: str) -> Parts:
+    """A recorded blocker, in the words of a person."""
+    return explain(told_of(blocker), issues, "person", title)
+
+
+def join_parts(parts: Parts) -> str:
+    """Why, with all that is wrong in detail, for a place of one paragraph."""
+    return " ".join((parts.why, *parts.faults))
+
+
+# The page of every message
+
+_SAMPLES: Final = {
+    "artifact": "wr.changed_files",
+    "assessment": "wr.risk",
+    "dimension": "blastRadius",
+    "level": "high",
+    "command": "handrail check run tests",
+    "name": "modules",
+    "type": "list",
+    "capability": "web_browsing",
+    "operation": "code.rename",
+    "because": "The files changed since the preview.",
+}
+
+
+class PersonMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that a person can get, with sample names in it."""
+
+    kind: str
+    state: str
+    parts: Parts
+
+
+def list_person_messages() -> list[PersonMessage]:
+    """Every message about a reason that a person can get, with sample names in it."""
+    fault = Issue(contract_ref="c", pointer="/files/0/why", message="It is missing.")
+    found = []
+    for kind, state in _WHY:
+        waits = msgspec.convert({"kind": kind, "state": state, "values": _SAMPLES}, WaitsFor)
+        told = Told(code="", pointer={"contractRef": "c"}, message="", waits_for=waits)
+        faults = [fault] if state in ("invalid", "not_asked") else []
+        parts = explain(told, faults, "person", "Make the change")
+        found.append(PersonMessage(kind=kind, state=state, parts=parts))
+    return found

@@ -1,0 +1,348 @@
+"""Whose word each value of a run is, and which word it may not be replaced by. Pure.
+
+The problem: a value in force looks the same whoever gave it, so an agent's context could undo what an action
+found, what an option set, or what a person decided.
+
+The idea: every value has an owner, and owners are ordered. A value is replaced by an owner of the same rank
+or a higher one. Deleting is replacing; the value that is already in force is no replacement.
+
+The log names the owner of each value that is not the agent's. Logs of older versions do not: there owners
+follow from the events, the option taken and the pinned workflow. `owners_at` is the only place that tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any, get_args
+
+import msgspec
+
+from handrail.contract.catalogue import VALIDATION_ERROR
+from handrail.contract.ids import NodeId
+from handrail.contract.json.canonical import canonical_bytes
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.wording import shorten
+from handrail.engine.events import RULES, ValueOwner
+from handrail.engine.history import History, Node, answer_about, path_to
+from handrail.engine.navigate import Running, State, find_loop, frames_of, leaf_at, leaves_of, offered_names
+from handrail.engine.reasons import InputProblem, shorten_message
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    Leaf,
+    Option,
+    Step,
+    derive_once,
+    loop_variables,
+)
+from handrail.workflows.conditions import nest_values
+
+_RANK: dict[ValueOwner, int] = {owner: rank for rank, owner in enumerate(get_args(ValueOwner))}
+
+_PLAIN_NAME = r"[A-Za-z_][A-Za-z0-9_-]{0,127}"
+"""A key of the context. Whatever could be read as a path is no name."""
+_BETWEEN_NAMES = r"[.\[\]/]+"
+_MOST_EXPECTED = 400
+"""Characters that say what is expected of one key."""
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """A value in force and whose it is; None: its owner deleted it."""
+
+    owner: ValueOwner = "agent"
+    value: Any
+    step_id: str = ""
+    """The action or the choice that it came from."""
+    option_id: str = ""
+
+
+# Whose value is in force
+
+
+def owners_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> dict[str, Held]:
+    """Everything that was ever set on the way to a node, with the owner of the value in force."""
+    taken = _find_taken(history)
+    held: dict[str, Held] = {}
+    for node in path_to(history, node_id):
+        leaf = _leaf_before(history, workflow, node)
+        option = _find_option(leaf, taken.get(node.node_id, ""))
+        for key, value in history.context.get(node.node_id, {}).items():
+            told, before = _tell_owner(history, node, leaf, option, key, value), held.get(key)
+            is_repeat = before is not None and is_same(before.value, value)
+            if before is None or not is_repeat or _RANK[told.owner] >= _RANK[before.owner]:
+                held[key] = told
+    return held
+
+
+def options_at(history: History, workflow: CompiledWorkflow, path: Iterable[Node]) -> dict[str, Any]:
+    """What the options set that led to these nodes, the last of each name."""
+    taken = _find_taken(history)
+    chosen: dict[str, Any] = {}
+    for node in path:
+        option_id = taken.get(node.node_id, "")
+        if option_id:
+            option = _find_option(_leaf_before(history, workflow, node), option_id)
+            chosen |= {} if option is None else option.sets
+    return chosen
+
+
+def _find_taken(history: History) -> dict[NodeId, str]:
+    """The ids of the options that were taken, by the node that each led to."""
+    answers = history.advances.values()
+    return {answer.to_node_id: answer.option_id for answer in answers if answer.option_id}
+
+
+def _find_option(leaf: Leaf | None, option_id: str) -> Option | None:
+    options = leaf.options if isinstance(leaf, Choice) else ()
+    return next((option for option in options if option.id == option_id), None)
+
+
+def _tell_owner(
+    history: History, node: Node, leaf: Leaf | None, option: Option | None, key: str, value: Any
+) -> Held:
+    """Who set a key at a node, where this leaf was reported and this option taken."""
+    if history.runs[node.run_id].rules >= RULES:
+        owner = history.owners.get(node.node_id, {}).get(key, "agent")
+        step_id = "" if owner == "agent" or leaf is None else leaf.id
+        return Held(owner=owner, value=value, step_id=step_id, option_id="" if option is None else option.id)
+    if isinstance(leaf, Action) and leaf.is_own and key == leaf.save_as:
+        return Held(owner="action", value=value, step_id=leaf.id)
+    if leaf is None or option is None or key not in option.sets:
+        return Held(value=value)
+    owner = "person" if _is_persons(history, node, option) else "agent_option"
+    return Held(owner=owner, value=value, step_id=leaf.id, option_id=option.id)
+
+
+def _is_persons(history: History, node: Node, option: Option) -> bool:
+    """Whether a person took the option that led to a node; what they said elsewhere takes nothing here."""
+    said, imported = answer_about(history, node), history.imported
+    if said is None or said.fact.option_id != option.id:
+        return False
+    return imported is None or not said.index < imported.index < node.index
+
+
+def _leaf_before(history: History, workflow: CompiledWorkflow, node: Node) -> Leaf | None:
+    """The step, choice or action that was pending before a node."""
+    state = None if node.parent is None else history.nodes[node.parent].state
+    return leaf_at(workflow, state) if isinstance(state, Running) else None
+
+
+def is_same(left: Any, right: Any) -> bool:
+    """Whether two JSON values are one: the same RFC 8785 bytes, so true is not 1."""
+    return left is right or canonical_bytes(left) == canonical_bytes(right)
+
+
+# Which keys of a context are refused
+
+
+def find_refused(
+    history: History,
+    workflow: CompiledWorkflow,
+    node: Node,
+    context: Mapping[str, Any],
+    option: Option | None = None,
+    *,
+    taken_by: ValueOwner = "agent_option",
+    given: Mapping[str, Any] | None = None,
+) -> list[InputProblem]:
+    """What a report at a node may not set, with whose value stands in the way.
+
+    `option` is the one that the report takes, `taken_by` who took it, and `given` what a person gave for the
+    step.
+    """
+    names = {*context, *(option.sets if option is not None else ())}
+    variables = _variables_at(workflow, node.state)
+    inside = derive_once(workflow, _given_inside)
+    is_asked = any(not is_plain_name(name) or name in inside for name in names)
+    held = owners_at(history, workflow, node.node_id) if is_asked else {}
+    held |= {key: Held(owner="person", value=value) for key, value in (given or {}).items()}
+    found = _find_misnamed(workflow, context, held, variables)
+    for key, value in context.items():
+        if not is_plain_name(key):
+            continue
+        if key in variables:
+            found.append(_refuse_variable(key, variables[key]))
+        elif option is not None and key in option.sets:
+            found += [] if is_same(value, option.sets[key]) else [_refuse_beside(key, option)]
+        else:
+            found += _refuse_weaker(workflow, key, value, held.get(key), "agent")
+    for key, value in option.sets.items() if option is not None else ():
+        found += _refuse_weaker(workflow, key, value, held.get(key), taken_by)
+    return found
+
+
+def find_refused_at_start(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> list[InputProblem]:
+    """What a start may not set: what is no name, and what only an action gives."""
+    found = _find_misnamed(workflow, context, {}, {})
+    for key, value in context.items():
+        found += _refuse_weaker(workflow, key, value, None, "agent") if is_plain_name(key) else []
+    return found
+
+
+def correct_names(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> dict[str, Any]:
+    """The context with an object for each key that is a path, without what nobody may send."""
+    plain = {key: value for key, value in context.items() if is_plain_name(key)}
+    paths = {_read_path(key): value for key, value in context.items() if key not in plain}
+    nested = nest_values(plain | {path: value for path, value in paths.items() if path})
+    return {key: value for key, value in nested.items() if key not in saved_names(workflow)}
+
+
+def refuse_context(problems: Sequence[InputProblem]) -> Fault:
+    """The error of a context that is not accepted: one row for each key."""
+    first, more = problems[0], len(problems) - 1
+    told = f" ({more} more in details.problems)" if more else ""
+    rows: list[Json] = [input_row(problem) for problem in problems]
+    message = f"context.{first.key}: {first.problem}{told}; nothing was stored."
+    return Fault(VALIDATION_ERROR, shorten_message(message), details={"problems": rows})
+
+
+def input_row(problem: InputProblem) -> dict[str, Json]:
+    return {
+        "param": f"context.{problem.key}",
+        "problem": problem.problem,
+        "expected": problem.expected[:_MOST_EXPECTED],
+    }
+
+
+def _refuse_weaker(
+    workflow: CompiledWorkflow, key: str, value: Any, held: Held | None, by: ValueOwner
+) -> list[InputProblem]:
+    """The refusal of a value that is weaker than the one in force, or that only an action gives."""
+    action_id = saved_names(workflow).get(key, "")
+    if held is not None and _RANK[by] < _RANK[held.owner] and not is_same(value, held.value):
+        return [_refuse_for(key, held, by)]
+    is_forged = by == "agent" and action_id and (held is None or held.owner == "agent")
+    return [_refuse_for(key, Held(owner="action", value=None, step_id=action_id), by)] if is_forged else []
+
+
+def _refuse_for(key: str, held: Held, by: ValueOwner) -> InputProblem:
+    shown = shorten(msgspec.json.encode(held.value).decode())
+    if held.owner == "action":
+        problem = f"is what the action {held.step_id} saves"
+        expected = "no value: Handrail sets it when it runs the action"
+    elif held.owner == "agent_option":
+        problem = f"was set to {shown} by the option {held.option_id} of {held.step_id}"
+        expected = f"no value: to change it, read the step {held.step_id} again and take another option"
+    elif held.owner == "person" and not held.option_id:
+        problem = f"was set to {shown} by a person"
+        expected = "no value: only a person changes what a person decided"
+    elif held.owner != "person":
+        problem, expected = f"was set to {shown} by the {held.owner}", "no value"
+    else:
+        problem = f"was set to {shown} when a person took the option {held.option_id} of {held.step_id}"
+        expected = "no value: only a person changes what a person decided"
+        if by == "agent_option":
+            expected = (
+                "an option that keeps it; or ask the user to run `handrail run confirm` in a terminal, and "
+                "then make the call of the option that they take"
+            )
+    return InputProblem(key=key, problem=shorten_message(problem), expected=expected)
+
+
+def _refuse_beside(key: str, option: Option) -> InputProblem:
+    return InputProblem(
+        key=key,
+        problem=f"the option {option.id} sets it, to another value",
+        expected="nothing here, or the token of the option that sets it so",
+    )
+
+
+def _refuse_variable(key: str, loop_id: str) -> InputProblem:
+    return InputProblem(
+        key=key,
+        problem=f"{key.partition('.')[0]} is a variable of the loop {loop_id}",
+        expected="no value: it is the item that this round works on",
+    )
+
+
+def _find_misnamed(
+    workflow: CompiledWorkflow,
+    context: Mapping[str, Any],
+    held: Mapping[str, Held],
+    variables: Mapping[str, str],
+) -> list[InputProblem]:
+    """The keys that are no plain names, each with what was probably meant."""
+    return [
+        _refuse_name(workflow, key, context, held, variables) for key in context if not is_plain_name(key)
+    ]
+
+
+def _refuse_name(
+    workflow: CompiledWorkflow,
+    key: str,
+    context: Mapping[str, Any],
+    held: Mapping[str, Held],
+    variables: Mapping[str, str],
+) -> InputProblem:
+    path = _read_path(key)
+    head = path.partition(".")[0]
+    owned = held.get(head)
+    if head in variables:
+        return _refuse_variable(key, variables[head])
+    if head in saved_names(workflow) and (owned is None or owned.owner == "agent"):
+        owned = Held(owner="action", value=None, step_id=saved_names(workflow)[head])
+    problem, expected = "is no plain name", "a letter or _, then letters, digits, _ and -; 128 at most"
+    if owned is not None and owned.owner != "agent":
+        refusal = _refuse_for(head, owned, "agent")
+        problem, expected = f"is no plain name, and {head} {refusal.problem}", refusal.expected
+    elif path:
+        before = {head: owned.value} if owned is not None and isinstance(owned.value, dict) else {}
+        meant = {head: correct_names(workflow, {**before, **context})[head]}
+        expected = f"the object itself: {msgspec.json.encode(meant).decode()}"
+    return InputProblem(key=key, problem=shorten_message(problem), expected=expected)
+
+
+def _read_path(key: str) -> str:
+    """The dotted name that a key was probably meant as; empty if it cannot be one."""
+    parts = [part for part in re.split(_BETWEEN_NAMES, key) if part]
+    return ".".join(parts) if len(parts) > 1 and all(map(is_plain_name, parts)) else ""
+
+
+def _variables_at(workflow: CompiledWorkflow, state: State) -> dict[str, str]:
+    """The variables of the loops around a position, with the loop that each belongs to."""
+    loops = [find_loop(workflow, frame.loop_id) for frame in frames_of(state)]
+    return {name: loop.id for loop in loops for name in loop_variables(loop)}
+
+
+# Who gives a value, where none is in force
+
+
+def fill_from_goal(workflow: CompiledWorkflow, context: Mapping[str, Any], goal: str) -> dict[str, Any]:
+    """The inputs that the goal of a start fills, because nothing else gives them."""
+    inputs = workflow.inputs.items() if goal else ()
+    return {name: goal for name, spec in inputs if spec.from_goal and name not in context}
+
+
+def describe_giver(workflow: CompiledWorkflow, name: str) -> str:
+    """Who alone can give a value, in words; empty if an agent may send it."""
+    head = name.partition(".")[0]
+    declared = workflow.inputs.get(head)
+    if head in saved_names(workflow):
+        return f"only the action {saved_names(workflow)[head]} gives {name}"
+    if head in offered_names(workflow) and (declared is None or declared.implicit):
+        return f"only an option that somebody takes gives {name}"
+    return ""
+
+
+def _given_inside(workflow: CompiledWorkflow) -> Set[str]:
+    """The values that somebody else than the agent's context may give."""
+    users = (leaf.user_only for leaf in leaves_of(workflow).values() if isinstance(leaf, Step))
+    asked = {needed.input for needed in users if needed is not None and needed.input}
+    return offered_names(workflow) | saved_names(workflow).keys() | asked
+
+
+def saved_names(workflow: CompiledWorkflow) -> dict[str, str]:
+    """What actions of ours save, each with its action."""
+    return derive_once(workflow, _list_saved)
+
+
+def _list_saved(workflow: CompiledWorkflow) -> dict[str, str]:
+    own = [leaf for leaf in leaves_of(workflow).values() if isinstance(leaf, Action) and leaf.is_own]
+    return {leaf.save_as: leaf.id for leaf in own if leaf.save_as}
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a value can be kept under this name."""
+    return re.fullmatch(_PLAIN_NAME, name, re.ASCII) is not None

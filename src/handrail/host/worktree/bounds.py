@@ -1,0 +1,84 @@
+"""What of a project nobody looks into: Handrail's home, what belongs to git, credentials, files of others.
+
+The one place that decides it. Whoever lists, reads, quotes, packs or writes files of a project asks here, so
+that no answer tells more about a private file than another one does. What is hidden is in no list, and is not
+even asked whether it is there; what is closed is listed and told as changed, and its content is read by
+nobody. A second name of a private file (a hard link) cannot be told from a file of the project.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from handrail.contract.credential_files import holds_credentials
+from handrail.host.private_files import find_homes, lies_in_home
+
+OWN_HOME = "the project is Handrail's own home, or lies in it"
+OF_ANOTHER_USER = "the project belongs to another user"
+HIDDEN = "nobody looks there: it belongs to git, or to Handrail itself"
+_CREDENTIALS = "it holds credentials, which are never read"
+_ANOTHERS = "it belongs to another user"
+
+
+class Bounds:
+    """Of one project; `root` is its directory without links."""
+
+    def __init__(self, project: str, home: str) -> None:
+        self.root = os.path.realpath(project)
+        homes = find_homes(home)
+        self._homes = tuple(os.fsencode(os.path.relpath(one, self.root)).lower() for one in homes)
+        self._homes = tuple(one for one in self._homes if not is_outside(one))
+        self.trouble = self._find_trouble(homes)
+        """Why nothing of this project is looked at; empty: it is."""
+
+    def _find_trouble(self, homes: Iterable[str]) -> str:
+        if lies_in_home(self.root, homes):
+            return OWN_HOME
+        try:
+            self._owners = frozenset({os.stat(self.root).st_uid, os.geteuid()})
+        except OSError:
+            self._owners = frozenset({os.geteuid()})
+        is_anothers = os.geteuid() != 0 and len(self._owners) > 1
+        return OF_ANOTHER_USER if is_anothers else ""
+
+    def is_hidden(self, path: bytes) -> bool:
+        """Whether a path below the project, its links resolved, is in no list, snapshot or answer."""
+        lowered = path.lower()
+        if b".git" in lowered and is_of_git(lowered):
+            return True
+        return any(lowered == one or lowered.startswith(one + b"/") for one in self._homes)
+
+    def is_hidden_place(self, place: str) -> bool:
+        """The same of an absolute path below the project."""
+        return self.is_hidden(os.fsencode(os.path.relpath(place, self.root)))
+
+    def keep_shown(self, paths: Iterable[bytes]) -> list[bytes]:
+        """Those that are not hidden."""
+        return [path for path in paths if not self.is_hidden(path)] if self._homes else list(paths)
+
+    def explain_closed(self, path: str, found: os.stat_result) -> str:
+        """Why the content of a file is not read, with its stat data; empty: it may be."""
+        if holds_credentials(path):
+            return _CREDENTIALS
+        return self.explain_anothers(found)
+
+    def explain_anothers(self, found: os.stat_result) -> str:
+        """Whether the file is neither the caller's nor of the project's owner, in words; empty: it is."""
+        return "" if found.st_uid in self._owners else _ANOTHERS
+
+
+def is_of_git(path: bytes) -> bool:
+    """Whether a folder of git is on the way."""
+    return any(name.lower() == b".git" for name in path.split(b"/"))
+
+
+def is_outside(path: bytes) -> bool:
+    return path in (b"..", b".") or path.startswith((b"../", b"/"))
+
+
+def is_plain(path: bytes) -> bool:
+    """Whether git's path leads to a file below the project, and to nothing of a repository."""
+    if b".git" in path.lower() and is_of_git(path):
+        return False
+    return bool(path) and not is_outside(path) and b"/../" not in path and path[-1:] != b"/"

@@ -1,0 +1,189 @@
+"""`session.settle_gap`: a person settles a gap, at a terminal or in the Console. No agent's tool does."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_HUMAN_REQUIRED, INVARIANT_VIOLATION, VALIDATION_ERROR
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.fence import flatten_text
+from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.contract.wording import quote
+from handrail.engine.decide import decide_settlement
+from handrail.engine.events import ConfirmationDoor, GapRecorded
+from handrail.engine.history import History, Node
+from handrail.operations.finding import find_session
+from handrail.operations.stored_sessions import open_stored_sessions
+from handrail.projections.run_graph import run_graph
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, read_session
+
+LONGEST_NOTE = 500
+_YES = ("y", "yes")
+
+
+class SettleGap(Input, frozen=True, kw_only=True):
+    """Which gap, and why it is settled."""
+
+    gap: Annotated[str, Meta(description="The id of the gap.", min_length=1, max_length=200)]
+    note: Annotated[str, Meta(description="Why it is settled.", min_length=1, max_length=LONGEST_NOTE)]
+    session: Annotated[str, Meta(description="Its session; else all are searched.")] | UnsetType = UNSET
+
+
+class SettledGap(Answer, frozen=True, kw_only=True):
+    """The settlement as it is recorded; `is_new` is false where the gap was settled before this call."""
+
+    session_id: str
+    run_id: str
+    gap_id: str
+    summary: str
+    """Of the gap."""
+    note: str
+    door: str
+    who: str
+    status: str
+    """Of the run, now."""
+    is_new: bool
+
+
+def settle_gap(rt: Runtime, request: SettleGap) -> SettledGap:
+    """Ask the person once, and record that the gap is settled.
+
+    Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, and VALIDATION_ERROR for a gap
+    that is not there.
+    """
+    session = _find(rt, request)
+    node, gap = _gap_in(session.history, request.gap)
+    settled = _settlement_of(session.history, request.gap)
+    if settled is not None:
+        return _describe(session.history, node, gap, settled, is_new=False)
+    note = request.note.strip()
+    door: ConfirmationDoor = "console" if rt.is_at_console else _ask(rt, gap, note)
+    told = GapRecorded(
+        gap_id="",
+        severity="info",
+        reason="settled_by_person",
+        summary=note,
+        resolves_gap_id=gap.gap_id,
+        door=door,
+        who=rt.workspace.account(),
+        node_id=node.node_id,
+    )
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=False) as (session, witness):
+            committed = _commit(rt, witness, session, told)
+        if committed is not None:
+            settled = _settlement_of(committed.history, gap.gap_id)
+            assert settled is not None, "it was recorded a moment ago"
+            return _describe(committed.history, node, gap, settled, is_new=True)
+    raise Fault(
+        INVARIANT_VIOLATION,
+        "The log kept changing during this call.",
+        details={"session_id": session.history.session_id},
+    )
+
+
+def _commit(rt: Runtime, witness: Witness, session: Session, told: GapRecorded) -> Session | None:
+    plan = decide_settlement(session.history, told)
+    return commit(rt, witness, session, lambda _: plan)
+
+
+def _find(rt: Runtime, request: SettleGap) -> Session:
+    """The session that has the gap."""
+    if request.session is not UNSET:
+        return find_session(rt, request.session)
+    with open_stored_sessions(rt) as sessions:
+        named = [one.session_id for one in sessions.stamps if sessions.facts(one.session_id).gap_count]
+    for session_id in named:
+        session = read_session(rt.log, session_id)
+        if session is not None and session.is_sound and _holds(session.history, request.gap):
+            return session
+    raise _unknown(request.gap)
+
+
+def _holds(history: History, gap_id: str) -> bool:
+    return any(gap.gap_id == gap_id for held in history.attached.values() for gap in held.gaps)
+
+
+def _gap_in(history: History, gap_id: str) -> tuple[Node, GapRecorded]:
+    for node_id, held in history.attached.items():
+        for gap in held.gaps:
+            if gap.gap_id == gap_id and not gap.resolves_gap_id:
+                return history.nodes[node_id], gap
+    raise _unknown(gap_id)
+
+
+def _settlement_of(history: History, gap_id: str) -> GapRecorded | None:
+    told = (gap for held in history.attached.values() for gap in held.gaps)
+    return next((gap for gap in told if gap.resolves_gap_id == gap_id), None)
+
+
+def _unknown(gap_id: str) -> Fault:
+    return Fault(
+        VALIDATION_ERROR,
+        f"There is no gap {quote(gap_id)} to settle.",
+        details={"problems": [{"param": "gap", "problem": "is not known", "expected": "the id of a gap"}]},
+        next_call=NextCall(operation="session.gaps", params={}),
+    )
+
+
+def _ask(rt: Runtime, gap: GapRecorded, note: str) -> ConfirmationDoor:
+    """A person says yes at the terminal itself: a line that an agent runs settles nothing."""
+    shown = flatten_text(rt.secrets.redact_text(gap.summary))
+    text = (
+        f"\nThe gap {gap.gap_id} ({gap.severity}): {shown}\nSettled because: {flatten_text(note)}\n\n"
+        "It is kept in the log of the session, with your account.\nSettle this gap? [y/n] "
+    )
+    with rt.interruptions.defer():
+        told = rt.terminal().ask(text, lambda: rt.interruptions.stop_reason() == "signal")
+    if told is not None and told.strip().lower() in _YES:
+        return "terminal"
+    command = f"handrail session settle {gap.gap_id} --note TEXT"
+    raise Fault(
+        E_HUMAN_REQUIRED,
+        "Nobody agreed at a terminal; nothing was recorded. A person must run this command themselves.",
+        details={"action": command, "resume": "handrail session needs"},
+        hint=f"Ask the user to run `{command}` in a terminal of their own.",
+    )
+
+
+def _describe(
+    history: History, node: Node, gap: GapRecorded, settled: GapRecorded, *, is_new: bool
+) -> SettledGap:
+    return SettledGap(
+        session_id=history.session_id,
+        run_id=node.run_id,
+        gap_id=gap.gap_id,
+        summary=gap.summary,
+        note=settled.summary,
+        door=settled.door or "",
+        who=settled.who,
+        status=run_graph(history, node.run_id).status,
+        is_new=is_new,
+    )
+
+
+OPERATION = Operation(
+    name="session.settle_gap",
+    effect="record",
+    summary="Settle a gap as a person, at a terminal or in the Console.",
+    input=SettleGap,
+    output=SettledGap,
+    perform=settle_gap,
+    shape=Shape(
+        levels={"minimal": ("gap_id", "status", "is_new"), "standard": None, "full": None},
+        id_field="gap_id",
+        select="top",
+        untrusted=("summary", "note"),
+    ),
+    errors=(
+        E_HUMAN_REQUIRED.code,
+        "SESSION_NOT_FOUND",
+        "SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)

@@ -1,0 +1,49 @@
+"""`workflow.convert`: the same workflow in another spelling. Printed; a file is written through the gate."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Success
+from handrail.operations.workflows.spelled_workflow import (
+    ERRORS,
+    SpelledWorkflow,
+    SpellingChoice,
+    WrittenWorkflow,
+    print_or_write,
+)
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_permission import DryRun
+from handrail.workflows.limits import Spelling
+
+
+class ConvertWorkflow(SpellingChoice, frozen=True, kw_only=True):
+    """Which workflow, and the spelling it gets."""
+
+    to: Annotated[Spelling, Meta(description="The spelling to write.")]
+
+
+def convert_workflow(rt: Runtime, request: ConvertWorkflow) -> DryRun | Success:
+    """The workflow in the other spelling: an equal model, so an equal hash.
+
+    Raises what `print_or_write` raises.
+    """
+    return print_or_write(rt, OPERATION, request, request.to)
+
+
+OPERATION = Operation(
+    name="workflow.convert",
+    effect="gated",
+    reads_without="out",
+    summary="Write a workflow in another spelling: Markdown, YAML or JSON.",
+    input=ConvertWorkflow,
+    output=SpelledWorkflow,
+    variants=(WrittenWorkflow,),
+    perform=convert_workflow,
+    shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
+    errors=ERRORS,
+)

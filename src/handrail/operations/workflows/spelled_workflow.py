@@ -1,0 +1,199 @@
+"""A workflow written anew in one of its spellings: printed, or put into a file through the gate."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_USAGE, VALIDATION_ERROR, WORKFLOW_INVALID
+from handrail.contract.ids import blob_ref
+from handrail.contract.outcome import Answer, Fault, Json, Notice, Success
+from handrail.contract.wording import quote
+from handrail.operations.workflow_catalog import find_workflow, load_catalog
+from handrail.operations.workflows.examine_workflows import MOST_PROBLEMS, WorkflowText, problem_rows
+from handrail.operations.workflows.save_workflow import describe_file_change, file_version, put_file
+from handrail.ports.workspace import FilePlace
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.write_permission import DryRun, GatedInput, Plan, dry_run_of, preview_or_write
+from handrail.workflows.limits import Spelling, spelling_of
+from handrail.workflows.reading.reader import read_workflow
+from handrail.workflows.spellings.decoded import Comment
+from handrail.workflows.spellings.spelling import decode_document, decode_spelled, write_document
+
+ERRORS = ("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND")
+"""What both operations can answer with, beside what follows from their inputs and the gate."""
+
+
+class SpellingChoice(GatedInput, frozen=True, kw_only=True):
+    """Which workflow, by its id or as the text of a file, and where the new text goes."""
+
+    workflow_id: (
+        Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)] | UnsetType
+    ) = UNSET
+    document: Annotated[WorkflowText, Meta(description="A file instead of an id.")] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+    out: (
+        Annotated[
+            str,
+            Meta(description="File to write; default: the text is printed.", min_length=1, max_length=4_096),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class SpelledWorkflow(Answer, frozen=True, kw_only=True):
+    """The whole text of the workflow in this spelling."""
+
+    workflow_id: str
+    spelling: Spelling
+    text: str
+
+
+class WrittenWorkflow(Answer, frozen=True, kw_only=True):
+    """The file as it is now; `is_written` is false where it had this content before."""
+
+    workflow_id: str
+    spelling: Spelling
+    path: str
+    digest: str
+    size_bytes: int
+    is_written: bool
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """A sound workflow as its author spelled it."""
+
+    workflow_id: str
+    content: bytes
+    spelling: Spelling
+    document: dict[str, Json]
+    comments: dict[str, Comment]
+
+
+def load_source(rt: Runtime, request: SpellingChoice) -> Source:
+    """The workflow that the caller means.
+
+    Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of its text.
+    """
+    if (request.workflow_id is UNSET) == (request.document is UNSET):
+        problem = {"param": "workflowId", "problem": "give either workflowId or document"}
+        message = "The call needs one workflow: an id, or the text of a file."
+        raise Fault(VALIDATION_ERROR, message, details={"problems": [problem]})
+    if request.document is not UNSET:
+        content = request.document.text.encode("utf-8", "surrogateescape")
+        return _source(content, spelling_of(request.document.source, content), request.document.source)
+    assert request.workflow_id is not UNSET, "one of both is given"
+    entry, _ = find_workflow(load_catalog(rt, project_of(rt, request.project)), request.workflow_id)
+    return _source(entry.content, entry.spelling, entry.source_ref)
+
+
+def _source(content: bytes, spelling: Spelling, named: str) -> Source:
+    reading = read_workflow(content, spelling)
+    document = decode_document(content, spelling)
+    if reading.workflow is None or not isinstance(document, dict):
+        errors = [problem for problem in reading.problems if problem.severity == "error"]
+        raise Fault(
+            WORKFLOW_INVALID,
+            f"{quote(named)} cannot be written anew, line {errors[0].line}: {errors[0].message}"[:1024],
+            details={"workflow_id": "", "problems": problem_rows(errors[:MOST_PROBLEMS])},
+            hint="Correct what details.problems lists, each at its line and column.",
+        )
+    comments = {} if spelling == "json" else decode_spelled(content, spelling).comments
+    return Source(
+        workflow_id=reading.workflow.id,
+        content=content,
+        spelling=spelling,
+        document=document,
+        comments=comments,
+    )
+
+
+def print_or_write(
+    rt: Runtime, called: Operation, request: SpellingChoice, spelling: Spelling
+) -> DryRun | Success:
+    """The text in this spelling, or the file with it.
+
+    Raises Fault E_USAGE, VALIDATION_ERROR, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, and what the gate raises.
+    """
+    source = load_source(rt, request)
+    text = write_document(source.document, spelling, source.comments)
+    told = read_workflow(text.encode(), spelling).workflow
+    assert told == read_workflow(source.content, source.spelling).workflow, "the text says the same workflow"
+    notices = _notices(source, spelling)
+    if request.out is UNSET:
+        if request.dry_run is True or request.confirm is not UNSET:
+            usage = "--out FILE --dry-run, then --out FILE --confirm TOKEN"
+            raise Fault(E_USAGE, "Without --out there is nothing to confirm.", details={"usage": usage})
+        answer = SpelledWorkflow(workflow_id=source.workflow_id, spelling=spelling, text=text)
+        return Success(data=msgspec.to_builtins(answer), notices=notices)
+    return _write(rt, called, request, source.workflow_id, spelling, text.encode(), notices)
+
+
+def _notices(source: Source, spelling: Spelling) -> tuple[Notice, ...]:
+    count = len(source.comments)
+    if spelling != "json" or not count:
+        return ()
+    told = "A comment is" if count == 1 else f"{count} comments are"
+    return (Notice(type="comments_dropped", message=f"{told} left out: JSON has none.", severity="warning"),)
+
+
+def _write(
+    rt: Runtime,
+    called: Operation,
+    request: SpellingChoice,
+    workflow_id: str,
+    spelling: Spelling,
+    content: bytes,
+    notices: tuple[Notice, ...],
+) -> DryRun | Success:
+    assert request.out is not UNSET, "asked for a file"
+    directory, name = _place(request.out, spelling)
+    project = project_of(rt, request.project)
+
+    def resolve() -> Plan[FilePlace]:
+        place = rt.authored.place(project, directory, name)
+        return Plan(
+            action="write a workflow file",
+            changes=describe_file_change(place, content),
+            targets=(place.path,),
+            versions={place.path: file_version(place.content)},
+            blast_radius="One file; no other file is changed.",
+            found=place,
+        )
+
+    def write(place: FilePlace) -> Success:
+        is_written = put_file(rt, place, content)
+        if is_written:
+            rt.commits.note(dry_run_of(called, request))
+        written = WrittenWorkflow(
+            workflow_id=workflow_id,
+            spelling=spelling,
+            path=place.path,
+            digest=blob_ref(content),
+            size_bytes=len(content),
+            is_written=is_written,
+        )
+        return Success(data=msgspec.to_builtins(written), notices=notices)
+
+    return preview_or_write(rt, called, request, workspace=project, resolve=resolve, write=write)
+
+
+def _place(out: str, spelling: Spelling) -> tuple[str, str]:
+    """Directory and name of the file.
+
+    Raises Fault VALIDATION_ERROR where the name is none of this spelling.
+    """
+    directory, slash, name = out.replace("\\", "/").rpartition("/")
+    if not name or "." not in name or spelling_of(name) != spelling:
+        problem = {"param": "out", "problem": f"is no name of a {spelling} file"}
+        raise Fault(
+            VALIDATION_ERROR,
+            f"{quote(out)} is no name for a workflow in {spelling}.",
+            details={"problems": [problem]},
+            hint=f"Name a file that ends in .{spelling}.",
+        )
+    return (directory or "/") if slash else ".", name

@@ -1,0 +1,384 @@
+"""Rows of `surfaces/cli/commands/` merged with the operation registry, for parser, help and reference.
+
+The parser reads what `tools/generate.py` wrote of it into `reading/_table.py`, because merging a command
+imports its operation.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+
+from handrail.contract.catalogue import (
+    BUDGET_EXCEEDED,
+    E_CONFIG,
+    E_CONFIRMATION_REQUIRED,
+    E_CONFLICT,
+    E_FORBIDDEN,
+    E_INTERRUPTED,
+    E_IO,
+    E_NOT_FOUND,
+    E_TIMEOUT,
+    E_USAGE,
+    E_VALIDATION,
+    EXPAND_UNKNOWN,
+    FIELD_CONFLICT,
+    FIELD_UNKNOWN,
+    FORMAT_CONFLICT,
+    INTERNAL_ERROR,
+    INVALID_TOKEN,
+    KEYRING_INVALID,
+    REQUEST_TOO_LARGE,
+    SESSION_NOT_HEALTHY,
+    STORE_HISTORY_LOST,
+    STORE_IO_ERROR,
+    STORE_PERMISSION_DENIED,
+    STORE_UNSUPPORTED_VERSION,
+    TOKEN_BAD_SIGNATURE,
+    TOKEN_EXPIRED,
+    TOKEN_INVALID_FORMAT,
+    TOKEN_SCOPE_MISMATCH,
+    TOKEN_SESSION_LOCKED,
+    TOKEN_UNKNOWN_NODE,
+    TOKEN_UNSUPPORTED_VERSION,
+    VALIDATION_ERROR,
+    VERSION_UNSUPPORTED,
+)
+from handrail.runtime.operation import Operation
+from handrail.surfaces.cli.call import operation_of
+from handrail.surfaces.cli.commands.all import ROWS
+from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
+from handrail.surfaces.cli.commands.row import GlobalFlag, Row, Spelling
+from handrail.surfaces.cli.reading.parse import mark_of, words_of
+from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Kind, Param, ParamHelp
+
+SHARED_ERRORS = (
+    E_USAGE.code,
+    E_VALIDATION.code,
+    VALIDATION_ERROR.code,
+    FORMAT_CONFLICT.code,
+    FIELD_CONFLICT.code,
+    FIELD_UNKNOWN.code,
+    EXPAND_UNKNOWN.code,
+    BUDGET_EXCEEDED.code,
+    VERSION_UNSUPPORTED.code,
+    REQUEST_TOO_LARGE.code,
+    E_NOT_FOUND.code,
+    E_FORBIDDEN.code,
+    E_CONFIG.code,
+    E_IO.code,
+    E_TIMEOUT.code,
+    E_INTERRUPTED.code,
+    INTERNAL_ERROR.code,
+)
+"""Codes that every operation can answer with on the command line: its line, a file that `--input` names, the
+settings of its output, a signal, a defect."""
+FLAG_ERRORS = {BUDGET_EXCEEDED.code: "--budget", EXPAND_UNKNOWN.code: "--expand"}
+"""Shared codes that only one flag brings."""
+STORE_ERRORS = (STORE_IO_ERROR.code, STORE_PERMISSION_DENIED.code)
+STORE_ROOMS = ("run.", "session.", "store.", "ledger.")
+STORE_READERS = frozenset(
+    {"workflow.inspect", "workflow.simulate", "preferences.show", "preferences.set", "check.run"}
+)
+"""Operations that read the store though they are about something else: a run to compare or to record, a
+session with preferences of its own."""
+KEY_ERRORS = (KEYRING_INVALID.code,)
+SIGNED_EFFECTS = ("gated", "dangerous")
+_CONFIRM_ERRORS = (E_CONFIRMATION_REQUIRED.code, E_CONFLICT.code)
+EFFECT_ERRORS = {"create": _CONFIRM_ERRORS, "gated": _CONFIRM_ERRORS, "dangerous": _CONFIRM_ERRORS}
+"""What an effect brings: the token of a dry run may be missing, or the world may have changed since."""
+_RUN_TOKEN_ERRORS = (
+    TOKEN_INVALID_FORMAT.code,
+    TOKEN_UNSUPPORTED_VERSION.code,
+    TOKEN_BAD_SIGNATURE.code,
+    TOKEN_UNKNOWN_NODE.code,
+    TOKEN_SESSION_LOCKED.code,
+    SESSION_NOT_HEALTHY.code,
+    STORE_HISTORY_LOST.code,
+    STORE_UNSUPPORTED_VERSION.code,
+)
+FIELD_ERRORS = {
+    "cursor": (INVALID_TOKEN.code, TOKEN_EXPIRED.code, TOKEN_SCOPE_MISMATCH.code),
+    "ackToken": _RUN_TOKEN_ERRORS,
+    "checkpointToken": _RUN_TOKEN_ERRORS,
+    "stateToken": _RUN_TOKEN_ERRORS,
+}
+"""What an input field brings, by its wire name: each is a token of ours, and can be wrong in these ways."""
+AUTHORISES = {
+    "create": "--request-id or --confirm",
+    "ack": "a token",
+    "gated": "--confirm",
+    "dangerous": "--dangerous and --confirm",
+}
+GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous", "continueOnError"})
+"""Input fields that global flags carry."""
+NO_LIMIT = 10**18 - 1
+
+
+_ROWS = {row.path: row for row in ROWS}
+
+
+def commands() -> dict[str, Command]:
+    """What the parser knows, by path."""
+    return {path: command_of(path) for path in _ROWS}
+
+
+def command_help() -> dict[str, CommandHelp]:
+    """What help and the reference page say, by path."""
+    return {path: help_of(path) for path in _ROWS}
+
+
+def examples_of(path: str) -> tuple[str, ...]:
+    """How a command is called; imports no operation."""
+    return _ROWS[path].examples
+
+
+def global_params() -> tuple[Param, ...]:
+    return tuple(
+        Param(
+            name=flag.flag.removeprefix("--"),
+            flag=flag.flag,
+            kind=flag.kind,
+            value=flag.value,
+            position=0,
+            required=False,
+            choices=flag.choices,
+            least=flag.least,
+            most=flag.most,
+            is_plural=False,
+        )
+        for flag in GLOBAL_FLAGS
+    )
+
+
+def global_help() -> tuple[ParamHelp, ...]:
+    return tuple(
+        ParamHelp(
+            name=flag.flag,
+            value=flag.value,
+            choices=flag.choices,
+            is_required=False,
+            environment=flag.environment,
+            text=flag.text,
+        )
+        for flag in GLOBAL_FLAGS
+    )
+
+
+def called_of(row: Row) -> Operation | None:
+    """The operation of a row; None for a command that is not one."""
+    return operation_of(row.operation) if row.operation else None
+
+
+@cache
+def command_of(path: str) -> Command:
+    """What the parser knows of one command."""
+    row = _ROWS[path]
+    called = called_of(row)
+    fields = _fields(called)
+    return Command(
+        path=row.path,
+        operation=row.operation,
+        tool="" if called is None else called.tool,
+        summary=row.summary or called.summary if called is not None else row.summary,
+        effect=_effect(row, called),
+        params=tuple(_param(spelling, fields) for spelling in _spellings(row, fields)),
+        globals=tuple(flag.flag for flag in GLOBAL_FLAGS if _applies(flag, row, called)),
+        takes_project="project" in fields,
+        raw=row.raw,
+        raw_when=row.raw_when,
+        columns=row.columns,
+        shown=row.shown,
+        seconds=row.seconds,
+        out=row.out,
+    )
+
+
+def help_of(path: str) -> CommandHelp:
+    """What help says about one command."""
+    row, command = _ROWS[path], command_of(path)
+    called = called_of(row)
+    fields = _fields(called)
+    texts = [spelling.text or _description(spelling, fields) for spelling in _spellings(row, fields)]
+    return CommandHelp(
+        path=row.path,
+        usage=_usage(command),
+        summary=command["summary"],
+        operation=row.operation,
+        effect=command["effect"],
+        authorised_by=AUTHORISES.get(command["effect"], ""),
+        sort="" if called is None else called.default_sort,
+        params=tuple(
+            ParamHelp(
+                name=param["flag"] or param["value"],
+                value=param["value"] if param["flag"] else "",
+                choices=param["choices"],
+                is_required=param["required"],
+                environment="",
+                text=text,
+            )
+            for param, text in zip(command["params"], texts, strict=True)
+        ),
+        globals=command["globals"],
+        examples=row.examples,
+        errors=row.errors if called is None else (*called.errors, *derive_errors(called, command)),
+    )
+
+
+def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
+    """What follows from its effect, its fields and its flags, so that no operation lists it."""
+    effect, flags = command["effect"], command["globals"]
+    brought = [code for field in _fields(called) for code in FIELD_ERRORS.get(field, ())]
+    permission = () if effect == "read" else (E_FORBIDDEN.code, E_CONFIG.code)
+    gated = (*EFFECT_ERRORS.get(effect, ()), *permission)
+    shared = [code for code in SHARED_ERRORS if code not in FLAG_ERRORS or FLAG_ERRORS[code] in flags]
+    kept = STORE_ERRORS if called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS else ()
+    has_tokens = called.item is not None and ("cursor" in _fields(called) or bool(called.tool))
+    acts_on_a_run = called.name.startswith("run.") and called.effect != "read"
+    is_signed = acts_on_a_run or has_tokens or called.effect in SIGNED_EFFECTS
+    keys = KEY_ERRORS if is_signed else ()
+    if called.name.startswith("self."):  # wrong settings and variables are told, never refused
+        shared.remove(E_CONFIG.code)
+    taken = (E_CONFLICT.code,) if "--out" in flags else ()  # there is a file of that name already
+    return tuple(dict.fromkeys((*brought, *gated, *taken, *kept, *keys, *shared)))
+
+
+def _effect(row: Row, called: Operation | None) -> str:
+    if called is not None:
+        is_whole = row.takes_rest or any(one.field == called.reads_without for one in row.spellings)
+        return called.effect if is_whole else "read"
+    return "server" if row.output == "protocol" else "scratch"
+
+
+def _applies(flag: GlobalFlag, row: Row, called: Operation | None) -> bool:
+    if flag.flag in row.also:
+        return True
+    match flag.on:
+        case "every":
+            return True
+        case "calls":
+            return row.output in ("document", "protocol")
+        case "answers":
+            return called is not None
+        case "queries":
+            return called is not None and called.effect == "read"
+        case "expansions":
+            return called is not None and bool(called.shape.on_demand)
+        case "writes":
+            return "dryRun" in _fields(called)
+        case "gated":
+            return "confirm" in _fields(called)
+        case "dangerous":
+            return "dangerous" in _fields(called)
+        case "batch":
+            return "continueOnError" in _fields(called)
+        case "stream":
+            return called is not None and called.stream is not None
+        case "exports":
+            return bool(row.out)
+
+
+def _fields(called: Operation | None) -> dict[str, Any]:
+    """The input's fields with their JSON Schemas, nested ones by dotted name; `required` is on each."""
+    return {} if called is None else _fields_of(called.name)
+
+
+@cache
+def _fields_of(name: str) -> dict[str, Any]:
+    (root,), parts = msgspec.json.schema_components([operation_of(name).input], ref_template="{name}")
+    return dict(_flattened(parts[root["$ref"]], parts, ""))
+
+
+def _flattened(schema: dict[str, Any], parts: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, field in schema["properties"].items():
+        is_required = name in schema.get("required", ()) and not prefix
+        found.append((prefix + name, {**field, "isRequired": is_required}))
+        refs = [
+            one["$ref"] for one in (field, *field.get("allOf", ()), *field.get("anyOf", ())) if "$ref" in one
+        ]
+        for ref in refs:
+            found += _flattened(parts[ref], parts, f"{prefix}{name}.")
+    return found
+
+
+def _spellings(row: Row, fields: dict[str, Any]) -> list[Spelling]:
+    """Those of the row, the flag that chooses its view, then every other field that one flag can carry."""
+    mark = mark_of(row.path)
+    is_own = not mark or any(spelling.flag == mark for spelling in row.spellings)
+    marks = (
+        []
+        if is_own
+        else [
+            Spelling(
+                field="", flag=mark, kind="switch", text=row.summary or operation_of(row.operation).summary
+            )
+        ]
+    )
+    if not row.takes_rest:
+        return [*row.spellings, *marks]
+    named = {spelling.field for spelling in row.spellings}
+    plain = [
+        Spelling(field=name)
+        for name, schema in fields.items()
+        if name not in named | GATE_FIELDS | {"project"} and "." not in name and _kind(schema) is not None
+    ]
+    return [*row.spellings, *marks, *plain]
+
+
+def _param(spelling: Spelling, fields: dict[str, Any]) -> Param:
+    schema = fields.get(spelling.field, {})
+    choices = spelling.choices or tuple(schema.get("enum") or schema.get("items", {}).get("enum", ()))
+    kind = spelling.kind or _kind(schema)
+    assert kind is not None, f"{spelling.field} needs a kind in its row"
+    flag = spelling.flag or ("" if spelling.position else "--" + _kebab(spelling.field))
+    return Param(
+        name=spelling.field,
+        flag=flag,
+        kind=kind,
+        value=""
+        if kind == "switch"
+        else spelling.value or "|".join(choices) or _kebab(spelling.field).upper(),
+        position=spelling.position,
+        required=spelling.is_required or bool(schema.get("isRequired")),
+        choices=choices,
+        least=schema.get("minimum", 0),
+        most=schema.get("maximum", spelling.most or NO_LIMIT) if kind == "int" else 0,
+        is_plural=kind in ("documents", "sources", "choices", "ids", "words"),
+    )
+
+
+def _kind(schema: dict[str, Any]) -> Kind | None:
+    """The kind of flag that a JSON Schema asks for; None for what only --input can carry."""
+    if "enum" in schema:
+        return "choice"
+    kinds = {"string": "text", "integer": "int", "boolean": "switch"}
+    return cast("Kind | None", kinds.get(str(schema.get("type"))))
+
+
+def _kebab(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", name.split(".")[-1]).lower()
+
+
+def _description(spelling: Spelling, fields: dict[str, Any]) -> str:
+    text: str = fields.get(spelling.field, {}).get("description", "")
+    assert text, f"{spelling.field} has no description"
+    return text
+
+
+_MOST_IN_USAGE = 12
+"""Nobody reads a line of more flags; they are listed below it anyway."""
+
+
+def _usage(command: Command) -> str:
+    words = ["handrail", words_of(command["path"])]
+    params = command["params"]
+    for param in params if len(params) <= _MOST_IN_USAGE else ():
+        flag = "" if param["position"] else param["flag"]
+        shown = " ".join(filter(None, (flag, param["value"]))) + ("…" if param["is_plural"] else "")
+        is_needed = param["required"] or param["flag"] == mark_of(command["path"]) != ""
+        words.append(shown if is_needed else f"[{shown}]")
+    return " ".join(words) + (" [flags]" if command["operation"] else "")

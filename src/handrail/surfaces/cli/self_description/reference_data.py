@@ -1,0 +1,308 @@
+"""What `handrail reference` says of commands, flags and output types, computed from rows and registry."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from handrail.contract.envelopes.cli import PLACE_KEYS
+from handrail.contract.ledger import LedgerDocument
+from handrail.contract.outcome import Payload
+from handrail.runtime.operation import AckVerdict, Operation
+from handrail.runtime.write_permission import DryRun
+from handrail.surfaces.cli.commands.all import ROWS
+from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
+from handrail.surfaces.cli.commands.row import Row
+from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Param
+from handrail.surfaces.cli.self_description import command_tables
+
+DEEPEST_FIELD = 3
+DEFAULT_MVI_TOKENS = {"answer": 1_200, "item": 120}
+_PLACE = {
+    "next_cursor": {"type": ["string", "null"]},
+    "offset": {"type": "integer", "minimum": 0},
+    "next_offset": {"type": "integer", "minimum": 1},
+    "has_more": {"type": "boolean"},
+}
+"""Where a page of a document's own rows stands."""
+assert set(_PLACE) == set(PLACE_KEYS), "every key of a page is described"
+_TYPES = {"switch": "boolean", "int": "integer", "object": "object", "array": "array", "input": "object"}
+_AUTHORISED_BY = {"create": "requestId or confirm", "gated": "confirm", "dangerous": "dangerous and confirm"}
+_APPLIES_TO = {
+    "every": "every command",
+    "calls": "commands that make calls, the server included",
+    "answers": "commands that answer with a document",
+    "queries": "commands that only read",
+    "expansions": "reads with parts that are left out unless asked for",
+    "writes": "commands that change something",
+    "gated": "commands that a preview can authorise",
+    "dangerous": "commands that destroy something",
+    "batch": "commands that take several targets",
+    "stream": "commands that can answer line by line",
+    "exports": "commands whose payload can go into a file",
+}
+"""In words; `global_flags` of each command says it exactly."""
+_BLAST_RADIUS = {
+    "record": "Appends one fact to one session; nothing is overwritten.",
+    "process": "Starts the named program with your rights, and appends one fact to one session.",
+    "create": "Adds something new; nothing is changed or overwritten.",
+    "ack": "Appends to one session; nothing is overwritten, and an older step can still be continued.",
+    "gated": "Changes exactly what the preview lists.",
+    "dangerous": "Removes what the preview lists; it cannot be undone.",
+    "update": "Replaces the installed program and its skill; sessions, keys and settings stay.",
+    "server": "Whatever its clients ask for, through the same gates.",
+    "scratch": "A scratch directory, which is removed again.",
+}
+
+
+def cli_reference() -> dict[str, Any]:
+    """Commands sorted by path, global flags, and the output types they name."""
+    schemas = _Schemas()
+    commands = [_command(row, command_tables.help_of(row.path), schemas) for row in ROWS]
+    return {
+        "global_flags": [_global_flag(flag.flag) for flag in GLOBAL_FLAGS],
+        "commands": sorted(commands, key=lambda one: one["path"]),
+        "schemas": dict(sorted(schemas.described.items())),
+        "json_schemas": dict(sorted(schemas.json_schemas.items())),
+        "definitions": dict(sorted(schemas.definitions.items())),
+    }
+
+
+_NAMES = "#/$defs/"
+_CAMEL = (LedgerDocument,)
+"""Documents of LAFS, which has its own way of writing keys."""
+
+
+class _Schemas:
+    """The output types seen so far, each under one label."""
+
+    def __init__(self) -> None:
+        self.described: dict[str, Any] = {}
+        self.json_schemas: dict[str, Any] = {}
+        self._sources: dict[str, Any] = {}
+        called = [one for one in map(command_tables.called_of, ROWS) if one is not None]
+        kinds = [AckVerdict, DryRun, *dict.fromkeys(kind for one in called for kind in _kinds_of(one))]
+        refs, self.definitions = msgspec.json.schema_components(kinds, ref_template=_NAMES + "{name}")
+        self._refs = dict(zip(kinds, refs, strict=True))
+        for one in called:
+            self._note_levels(one)
+
+    def label_of(self, called: Operation) -> str:
+        """The label of what an operation answers with."""
+        label = _snake(called.output.__name__)
+        source = (called.output, called.item)
+        assert self._sources.setdefault(label, source) == source, f"two output types are called {label}"
+        kinds = (called.output, *called.variants)
+        fields = list(dict.fromkeys(name for kind in kinds for name in self._fields_of(kind)))
+        untrusted = [_placed(called, name) for name in called.shape.untrusted]
+        refs = [self._refs[kind] for kind in kinds]
+        schema = refs[0] if len(refs) == 1 else {"anyOf": refs}
+        if called.item is not None:
+            schema = _page_schema(schema, self._refs[called.item])
+            rows = [f"items.{name}" for name in self._fields_of(called.item)]
+            fields = [*schema["properties"], *fields, *rows]
+        if called.shape.rows:
+            fields = [*fields, *(key for key in PLACE_KEYS if key not in fields)]
+            schema = {"type": "object", "allOf": [schema], "properties": _PLACE}
+        self._add(label, fields, untrusted, called.output, schema)
+        return label
+
+    def _note_levels(self, called: Operation) -> None:
+        """Only what every disclosure level shows is sure to be there."""
+        shown = [names for names in called.shape.levels.values() if names is not None]
+        select = called.shape.select
+        kind = called.item if select == "items" else called.output if select == "top" else None
+        if shown and kind is not None:
+            always = set.intersection(*({name.partition(".")[0] for name in names} for names in shown))
+            described = self.definitions[self._refs[kind]["$ref"].removeprefix(_NAMES)]
+            described["required"] = [name for name in described.get("required", ()) if name in always]
+
+    def plain(self, kind: type[Any]) -> str:
+        """The label of a type that several operations answer with."""
+        label = _snake(kind.__name__)
+        self._add(label, self._fields_of(kind), [], kind, self._refs[kind])
+        return label
+
+    def listed(self, label: str, fields: tuple[str, ...]) -> str:
+        """The label of what is written by something that is not one of our types."""
+        self.described[label] = _described(fields, [], "snake_case")
+        self.json_schemas[label] = {"type": "object", "properties": {name: {} for name in fields}}
+        return label
+
+    def _add(self, label: str, fields: list[str], untrusted: list[str], kind: type[Any], schema: Any) -> None:
+        is_camel = issubclass(kind, Payload) or kind in _CAMEL
+        style = "camelCase" if is_camel else "snake_case"
+        self.described[label] = _described(fields, untrusted, style)
+        self.json_schemas[label] = schema
+
+    def _fields_of(self, kind: type[Any]) -> list[str]:
+        """Every field by its dotted name, as `--fields` takes it, through lists and down to a sane depth."""
+        return list(dict.fromkeys(_names(self._refs[kind], self.definitions, "", 0)))
+
+
+def _kinds_of(called: Operation) -> tuple[type[Any], ...]:
+    """Every type that its answers are made of."""
+    return (called.output, *called.variants, *(() if called.item is None else (called.item,)))
+
+
+def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]:
+    command = command_tables.command_of(row.path)
+    called = command_tables.called_of(row)
+    effect = command["effect"]
+    is_previewed = "--dry-run" in command["globals"]
+    return {
+        "path": row.path,
+        "type": {"read": "read", "server": "server"}.get(effect, "write" if called is not None else "read"),
+        "effect": effect,
+        "operation": row.operation or None,
+        "tool": command["tool"] or None,
+        "description": helped["summary"],
+        "usage": helped["usage"],
+        "params": [
+            _param(param, one["text"]) for param, one in zip(command["params"], helped["params"], strict=True)
+        ],
+        "global_flags": list(command["globals"]),
+        "expand": [] if called is None else list(called.shape.on_demand),
+        "paging": _paging(command, called),
+        "default_sort": helped["sort"] or None,
+        "batch": _batch(command),
+        "dangerous": effect == "dangerous",
+        "requires_confirmation": effect in ("gated", "dangerous"),
+        "authorised_by": _find_token(command) if effect == "ack" else _AUTHORISED_BY.get(effect),
+        "blast_radius": row.blast_radius or _BLAST_RADIUS.get(effect),
+        "output": row.output,
+        "raw": bool(row.raw),
+        "stream": "--stream" in command["globals"],
+        "verdict": any(param["name"] == "reportOnly" for param in command["params"]),
+        "output_schema": schemas.listed(*row.schema) if called is None else schemas.label_of(called),
+        "dry_run_output_schema": _preview(schemas, called, effect) if is_previewed else None,
+        "mvi_budget": _mvi_budget(row, called),
+        "needs": list(row.needs),
+        "errors": list(helped["errors"]),
+        "examples": list(row.examples),
+        "deprecated": row.deprecated or None,
+    }
+
+
+def _find_token(command: Command) -> str:
+    return next(param["name"] for param in command["params"] if param["kind"] == "token")
+
+
+def _paging(command: Command, called: Operation | None) -> str:
+    """How its list goes on; a list with two ways says both, the usual one first.
+
+    What has no order of its own is no list: the texts inside a preview go on too, but are not its result.
+    """
+    if called is None or not called.default_sort:
+        return "none"
+    names = {param["name"] for param in command["params"]}
+    return " or ".join(way for way in ("offset", "cursor") if way in names) or "none"
+
+
+def _preview(schemas: _Schemas, called: Operation | None, effect: str) -> str:
+    """What a dry run answers with: a preview with its token, the verdict on a token at hand, or itself."""
+    if effect == "update" and called is not None:
+        return schemas.label_of(called)  # exempt from the gate: no token (CLI section 14)
+    return schemas.plain(AckVerdict if effect == "ack" else DryRun)
+
+
+def _param(param: Param, text: str) -> dict[str, Any]:
+    values = list(param["choices"])
+    is_bounded = param["kind"] == "int"
+    return {
+        "name": param["flag"].removeprefix("--") or param["name"],
+        "flag": param["flag"] or None,
+        "position": param["position"] or None,
+        "field": param["name"],
+        "type": _TYPES.get(param["kind"], "string"),
+        "kind": param["kind"],
+        "required": param["required"],
+        "multiple": param["is_plural"],
+        "values": values or None,
+        "minimum": param["least"] if is_bounded else None,
+        "maximum": param["most"] if is_bounded and param["most"] != command_tables.NO_LIMIT else None,
+        "sensitive": param["kind"] == "token",
+        "description": text,
+    }
+
+
+def _global_flag(name: str) -> dict[str, Any]:
+    flag = next(one for one in GLOBAL_FLAGS if one.flag == name)
+    return {
+        "name": name,
+        "type": _TYPES.get(flag.kind, "string"),
+        "values": list(flag.choices) or None,
+        "minimum": flag.least or None,
+        "maximum": flag.most or None,
+        "applies_to": _APPLIES_TO[flag.on],
+        "env": flag.environment or None,
+        "description": flag.text,
+    }
+
+
+def _batch(command: Command) -> dict[str, Any] | None:
+    """The plural parameter of a command that acts on several targets in one call."""
+    if "--continue-on-error" not in command["globals"]:
+        return None
+    plural = next((param for param in command["params"] if param["is_plural"]), None)
+    named = None if plural is None else plural["flag"] or plural["value"]
+    return {"param": named, "continue_on_error": command["effect"] != "dangerous"}
+
+
+def _mvi_budget(row: Row, called: Operation | None) -> dict[str, Any] | None:
+    """LAFS 9.1: what the minimal level may cost, so that a caller can plan for it."""
+    if called is None:
+        return None
+    per = "answer" if called.item is None else "item"
+    return {"level": "minimal", "per": per, "tokens": row.mvi_tokens or DEFAULT_MVI_TOKENS[per]}
+
+
+def _page_schema(wrapper: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
+    """A list as it is sent: the rows and where the page stands, beside what the wrapper says."""
+    paging = {
+        "items": {"type": "array", "items": item},
+        "count": {"type": "integer", "minimum": 0},
+        "next_cursor": {"type": ["string", "null"]},
+        "has_more": {"type": "boolean"},
+    }
+    return {"type": "object", "allOf": [wrapper], "properties": paging, "required": list(paging)}
+
+
+def _described(fields: Any, untrusted: list[str], style: str) -> dict[str, Any]:
+    return {
+        "shape": "object",
+        "fields": list(fields),
+        "untrusted_fields": untrusted,
+        "key_style": style,
+    }
+
+
+def _placed(called: Operation, name: str) -> str:
+    """A field of the shape as it is named from the top of the payload."""
+    select = called.shape.select
+    if select == "items":
+        return f"items.{name}"
+    return f"{select.removeprefix('entity:')}.{name}" if select.startswith("entity:") else name
+
+
+def _names(schema: dict[str, Any], parts: dict[str, Any], prefix: str, depth: int) -> list[str]:
+    if depth == DEEPEST_FIELD:
+        return []
+    found: list[str] = []
+    for part in (schema, *schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
+        if part is not schema:
+            found += _names(part, parts, prefix, depth)
+        elif "$ref" in part:
+            found += _names(parts[part["$ref"].removeprefix(_NAMES)], parts, prefix, depth)
+        elif part.get("type") == "array" and isinstance(part.get("items"), dict):
+            found += _names(part["items"], parts, prefix, depth)
+        for name, field in part.get("properties", {}).items() if part is schema else ():
+            found.append(prefix + name)
+            found += _names(field, parts, f"{prefix}{name}.", depth + 1)
+    return found
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

@@ -1,0 +1,74 @@
+"""What is read from a spelling: the document, where everything in it stands, and its comments. Pure.
+
+Which Markdown is a workflow at all is seen from its front matter without reading any YAML.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TypeAlias
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.workflows.problem import Problem
+
+Place: TypeAlias = tuple[int, int]
+"""Line and column, both from 1, the column in characters."""
+
+
+class Comment(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands beside a member or an item: lines before it, and a remark at the end of its line."""
+
+    before: tuple[str, ...] = ()
+    beside: str = ""
+
+
+class Decoded(msgspec.Struct, frozen=True, kw_only=True):
+    """There is no document if there are problems; their places are known."""
+
+    document: Json = None
+    values: dict[str, Place] = {}
+    """By pointer: where the value begins."""
+    keys: dict[str, Place] = {}
+    """By pointer: where the key begins, or the dash of an item."""
+    comments: dict[str, Comment] = {}
+    """By pointer; the empty pointer has what stands after everything else."""
+    problems: tuple[Problem, ...] = ()
+
+
+class Lines:
+    """Places in a text by offset."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0]
+        at = text.find("\n")
+        while at >= 0:
+            self._starts.append(at + 1)
+            at = text.find("\n", at + 1)
+
+    def place(self, offset: int) -> Place:
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+
+def report(place: Place, message: str, fix: str) -> Problem:
+    """Something that this spelling does not have."""
+    line, column = place
+    return Problem(code="unreadable", message=message, pointer="", fix=fix, line=line, column=column)
+
+
+RULE = "---"
+"""The line before and after the front matter."""
+_HAS_ID = re.compile(rb"^(?:id|\"id\"|'id')[ \t]*:", re.MULTILINE)
+_END = re.compile(rb"^---[ \t\r]*$", re.MULTILINE)
+
+
+def has_workflow_id(content: bytes) -> bool:
+    """Whether the front matter of a Markdown file has an `id`; other Markdown is no workflow."""
+    first, _, rest = content.partition(b"\n")
+    if first.rstrip() != RULE.encode():
+        return False
+    end = _END.search(rest)
+    return _HAS_ID.search(rest, 0, len(rest) if end is None else end.start()) is not None

@@ -1,0 +1,330 @@
+"""Workflows in Markdown: front matter, a heading for each step, and the fences `step` and `prompt`. Pure.
+
+Everything else is text, and reaches the agent as it stands.
+"""
+
+from __future__ import annotations
+
+import re
+
+from handrail.contract.json.places import join_pointer
+from handrail.contract.outcome import Json
+from handrail.contract.suggest import find_clearly_nearest, find_same_word
+from handrail.contract.wording import quote
+from handrail.workflows.limits import MAX_PROBLEMS, MAX_YAML_BYTES
+from handrail.workflows.spellings.decoded import RULE, Decoded, Place, report
+from handrail.workflows.spellings.markdown_text import (
+    BLOCKS,
+    FENCE,
+    HEADING,
+    Line,
+    Misplaced,
+    closing_of,
+    is_own_fence,
+    join_lines,
+    read_items,
+    read_named,
+    read_part,
+    split_title,
+    trim_blank,
+)
+from handrail.workflows.spellings.strict_yaml import decode_yaml
+
+_STEP_LEVEL = 2
+_UNKNOWN = "?"
+"""Stands for a block that was reported; its text is not read."""
+_TEXT_FIX = "Text that has headings of its own stands in a fence `prompt`."
+
+
+def decode_markdown(text: str) -> Decoded:
+    """The document of a Markdown workflow, or everything that is wrong with its form."""
+    lines = [Line(number, line) for number, line in enumerate(text.split("\n"), 1)]
+    end = next((at for at, line in enumerate(lines) if at and line.text.rstrip() == RULE), 0)
+    if lines[0].text.rstrip() != RULE or not end:
+        fix = "Begin with a line ---, then the keys of the workflow such as `id: project.my_check`, then ---."
+        return Decoded(problems=(report((1, 1), "The file has no front matter.", fix),))
+    front = decode_yaml(join_lines(lines[1:end]) + "\n", first_line=2)
+    reading = _Reading(front)
+    reading.read(lines[end + 1 :])
+    return reading.finish(end + 1)
+
+
+class _Part:
+    """A step, choice, action, call or loop while it is read."""
+
+    def __init__(self, level: int, pointer: str, place: Place) -> None:
+        self.level = level
+        self.pointer = pointer
+        self.place = place
+        self.document: dict[str, Json] = {}
+        self.has_fence = False
+        self.texts: dict[str, _Text] = {}
+        """By the key of the block; the empty key is the text before the first block."""
+        self.current = ""
+        self.body: list[_Part] = []
+
+    @property
+    def is_loop(self) -> bool:
+        return self.document.get("type") == "loop"
+
+
+class _Text:
+    """The text of a prompt or a block: plain lines, or one fence `prompt`."""
+
+    def __init__(self, place: Place) -> None:
+        self.heading = place
+        self.lines: list[Line] = []
+        self.fence: str | None = None
+        self.fence_line = 0
+
+
+class _Reading:
+    """A Markdown file while it is read."""
+
+    def __init__(self, front: Decoded) -> None:
+        self.problems = list(front.problems)
+        self.document: dict[str, Json] = dict(front.document) if isinstance(front.document, dict) else {}
+        self.values = {**front.values, "": (1, 1)}
+        self.keys = dict(front.keys)
+        self.comments = dict(front.comments)
+        self._yaml_left = MAX_YAML_BYTES
+        self._parts: list[_Part] = []
+        self._open: list[_Part] = []
+        if not front.problems and not isinstance(front.document, dict):
+            self._report((2, 1), "The front matter is no mapping.", "Write keys with their values.")
+        if "steps" in self.document:
+            place = front.keys["/steps"]
+            fix = "Write each step as a heading `## Title {#step_id}` with its text below it."
+            self._report(place, "Steps do not stand in the front matter.", fix)
+
+    def read(self, lines: list[Line]) -> None:
+        at = 0
+        while at < len(lines) and len(self.problems) < MAX_PROBLEMS:
+            line = lines[at]
+            words = line.text.rstrip("\r")
+            fence = FENCE.fullmatch(words)
+            if fence is not None:
+                at = self._fence(lines, at, fence)
+                continue
+            heading = HEADING.fullmatch(words)
+            if heading is not None:
+                self._heading(line.number, len(heading[1]), heading[2] or "", heading.start(2))
+            else:
+                self._text_line(Line(line.number, words))
+            at += 1
+
+    def _heading(self, number: int, level: int, words: str, column: int) -> None:
+        title, part_id = split_title(words)
+        place = (number, 1)
+        while self._open and self._open[-1].level >= level:
+            self._open.pop()
+        holder = self._open[-1] if self._open else None
+        wanted = _STEP_LEVEL if holder is None else holder.level + 1
+        if level != wanted:
+            message = f"A heading of level {level} cannot stand here."
+            self._report(place, message, f"Write {'#' * wanted}. {_TEXT_FIX}")
+            return
+        if holder is None or holder.is_loop:
+            self._part(holder, place, words, column)
+        elif part_id is not None:
+            message = f"{quote(part_id)} stands inside a step that is no loop."
+            fix = f"Write {'#' * holder.level} for a step, or `type: loop` in the fence `step` above it."
+            self._report(place, message, fix)
+        elif title not in BLOCKS:
+            near = find_same_word(title, BLOCKS) or find_clearly_nearest(title, BLOCKS)
+            known = ", ".join(BLOCKS)
+            fix = f"Did you mean {near}?" if near else f"Block headings are {known}. {_TEXT_FIX}"
+            self._report(place, f"{quote(title)} is no block of a prompt.", fix)
+            holder.current = _UNKNOWN
+        elif BLOCKS[title] in holder.texts:
+            self._report(place, f"{title} is there twice in this step.", "Put both together.")
+        else:
+            holder.current = BLOCKS[title]
+            holder.texts[holder.current] = _Text(place)
+
+    def _part(self, holder: _Part | None, place: Place, words: str, column: int) -> None:
+        title, part_id = split_title(words)
+        beside = self._parts if holder is None else holder.body
+        base = "/steps" if holder is None else f"{holder.pointer}/body"
+        if not beside:
+            self.values[base] = self.keys[base] = place
+        part = _Part(_level_below(holder), f"{base}/{len(beside)}", place)
+        self.values[part.pointer] = self.keys[part.pointer] = place
+        if part_id is not None:
+            part.document["id"] = part_id
+            self._mark(part.pointer, "id", (place[0], column + 1 + words.rindex("{#")))
+        if title:
+            part.document["title"] = title
+            self._mark(part.pointer, "title", (place[0], column + 1))
+        beside.append(part)
+        self._open.append(part)
+
+    def _mark(self, pointer: str, key: str, place: Place) -> None:
+        inner = join_pointer(pointer, key)
+        self.values[inner] = self.keys[inner] = place
+
+    def _fence(self, lines: list[Line], at: int, fence: re.Match[str]) -> int:
+        """Read a fence; where reading goes on."""
+        start = lines[at]
+        closing = closing_of(fence[2])
+        end = at + 1
+        while end < len(lines) and closing.fullmatch(lines[end].text.rstrip("\r")) is None:
+            end += 1
+        if end == len(lines):
+            self._report((start.number, 1), "This fence is not closed.", f"Close it with a line {fence[2]}.")
+            return end
+        if not is_own_fence(fence[3]):
+            for line in lines[at : end + 1]:
+                self._text_line(Line(line.number, line.text.rstrip("\r")))
+        elif fence[3] not in ("step", "prompt") or fence[1]:
+            meant = "step" if fence[3].lower().startswith("step") else "prompt"
+            fix = f"Write {fence[2]}{meant} at the beginning of the line, and nothing after it."
+            self._report((start.number, 1), f"{quote(start.text.strip())} is no fence of a workflow.", fix)
+        elif not self._open:
+            self._report(
+                (start.number, 1), "This fence belongs to no step.", "Put it below a step's heading."
+            )
+        elif fence[3] == "step":
+            self._step_fence(start.number, lines[at + 1 : end])
+        else:
+            self._prompt_fence(start.number, lines[at + 1 : end])
+        return end + 1
+
+    def _step_fence(self, number: int, lines: list[Line]) -> None:
+        part = self._open[-1]
+        if part.has_fence:
+            self._report((number, 1), "This is the second fence `step` of this step.", "Put both together.")
+            return
+        part.has_fence = True
+        content = join_lines(lines) + "\n"
+        self._yaml_left -= len(content.encode("utf-8", "surrogatepass"))
+        if self._yaml_left < 0:
+            fix = "Split the workflow, or move long texts into the documents that it refers to."
+            self._report((number, 1), f"More than {MAX_YAML_BYTES} bytes of YAML.", fix)
+            return
+        decoded = decode_yaml(content, first_line=number + 1)
+        self.problems += decoded.problems
+        for pointer, comment in decoded.comments.items():
+            self.comments[part.pointer + pointer] = comment
+        if decoded.problems or decoded.document is None:
+            return
+        if not isinstance(decoded.document, dict):
+            self._report((number, 1), "This fence `step` is no mapping.", "Write keys with their values.")
+            return
+        for key, value in decoded.document.items():
+            if key in part.document or key == "prompt":
+                fix = "Write the prompt as text." if key == "prompt" else "Write it in the heading only."
+                self._report(
+                    decoded.keys[join_pointer("", key)], f"{key} does not stand in a fence `step`.", fix
+                )
+            else:
+                part.document[key] = value
+        self.values.update({part.pointer + name: place for name, place in decoded.values.items() if name})
+        self.keys.update({part.pointer + name: place for name, place in decoded.keys.items()})
+
+    def _prompt_fence(self, number: int, lines: list[Line]) -> None:
+        held = self._text_of(number)
+        if held.fence is not None:
+            self._report((number, 1), "This is the second fence `prompt` in one place.", "Put both together.")
+            return
+        held.fence, held.fence_line = join_lines(lines), number
+
+    def _text_line(self, line: Line) -> None:
+        if self._open:
+            self._text_of(line.number).lines.append(line)
+        elif line.text.strip() and not self._parts:
+            fix = "Begin a step above it: `## Title {#step_id}`."
+            self._report((line.number, 1), "This text belongs to no step.", fix)
+            self._parts.append(_Part(_STEP_LEVEL, "/steps/0", (line.number, 1)))  # one report is enough
+
+    def _text_of(self, number: int) -> _Text:
+        part = self._open[-1]
+        return part.texts.setdefault(part.current, _Text((number, 1)))
+
+    def finish(self, last_line: int) -> Decoded:
+        self.document["steps"] = [self._finish_part(part) for part in self._parts]
+        self.values.setdefault("/steps", (last_line, 1))
+        if self.problems:
+            ordered = sorted(self.problems, key=lambda problem: (problem.line, problem.column))
+            return Decoded(problems=tuple(ordered))
+        return Decoded(document=self.document, values=self.values, keys=self.keys, comments=self.comments)
+
+    def _finish_part(self, part: _Part) -> Json:
+        is_call = part.document.get("type") == "template_call"
+        if not is_call and not part.document.keys() & {"id", "loopId"}:
+            fix = f"Write `{'#' * part.level} Title {{#step_id}}`. {_TEXT_FIX}"
+            self._report(part.place, "This heading has no id.", fix)
+        if part.body:
+            if "body" in part.document:
+                place = self.keys[f"{part.pointer}/body"]
+                self._report(place, "The body is there twice.", "Write it as deeper headings only.")
+            part.document["body"] = [self._finish_part(one) for one in part.body]
+        self._finish_texts(part)
+        return part.document
+
+    def _finish_texts(self, part: _Part) -> None:
+        texts = {key: held for key, held in part.texts.items() if key or _is_there(held)}
+        texts.pop(_UNKNOWN, None)
+        if not texts:
+            return
+        if "promptBlocks" in part.document:
+            place = self.keys[f"{part.pointer}/promptBlocks"]
+            self._report(place, "The prompt is there twice.", "Write it as text only, or in the fence only.")
+        elif list(texts) == [""]:
+            value, number = self._whole_text(texts[""])
+            part.document["prompt"] = value
+            self._mark(part.pointer, "prompt", (number, 1))
+        else:
+            pointer = f"{part.pointer}/promptBlocks"
+            self._mark(part.pointer, "promptBlocks", next(iter(texts.values())).heading)
+            part.document["promptBlocks"] = {
+                key or "goal": self._block(join_pointer(pointer, key or "goal"), key, held)
+                for key, held in texts.items()
+            }
+
+    def _block(self, pointer: str, key: str, held: _Text) -> Json:
+        self.keys[pointer] = held.heading
+        text, number = self._whole_text(held)
+        self.values[pointer] = (number, 1)
+        items = None if held.fence is not None else read_items(trim_blank(held.lines))
+        if isinstance(items, Misplaced):
+            self._report((items.number, 1), items.message, items.fix)
+            return text
+        if items is not None and key == "outputRequired":
+            named = read_named(items)
+            if isinstance(named, Misplaced):
+                self._report((named.number, 1), named.message, named.fix)
+                return text
+            for line, name, _ in named:
+                self._mark(pointer, name, (line, 1))
+            return {name: value for _, name, value in named}
+        if items is not None:
+            for at, item in enumerate(items):
+                self.values[f"{pointer}/{at}"] = self.keys[f"{pointer}/{at}"] = (item.number, 1)
+            return [item.value for item in items]
+        if key == "outputRequired":
+            self._report(held.heading, "Deliver has no list.", "Write `- name: what it must hold`.")
+        elif not text and held.fence is None:
+            self._report(held.heading, "This block has no text.", "Write it, or remove the heading.")
+        return text if held.fence is not None else read_part(text)
+
+    def _whole_text(self, held: _Text) -> tuple[str, int]:
+        """The text, and the line at which it begins."""
+        plain = trim_blank(held.lines)
+        if held.fence is None:
+            return join_lines(plain), plain[0].number if plain else held.heading[0]
+        if plain:
+            message = "This text stands beside a fence `prompt`."
+            self._report((plain[0].number, 1), message, "Put all of it into the fence, or none of it.")
+        return held.fence, held.fence_line + 1
+
+    def _report(self, place: Place, message: str, fix: str) -> None:
+        self.problems.append(report(place, message, fix))
+
+
+def _level_below(holder: _Part | None) -> int:
+    return _STEP_LEVEL if holder is None else holder.level + 1
+
+
+def _is_there(held: _Text) -> bool:
+    return held.fence is not None or any(line.text.strip() for line in held.lines)

@@ -1,0 +1,203 @@
+"""The text under a heading of a Markdown workflow: a prompt, or a prompt block with its items. Pure.
+
+Reading and writing stand side by side: what is written plainly is what reads back as the same value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from handrail.contract.outcome import Json
+
+BLOCKS = {
+    "Procedure": "procedure",
+    "Constraints": "constraints",
+    "Verify": "verify",
+    "Deliver": "outputRequired",
+}
+"""Block headings, and the keys of `promptBlocks` that they stand for."""
+HEADING = re.compile(r"(#+)(?:[ \t]+(.*?))?[ \t]*")
+_TITLE = re.compile(r"(?:(.*?)[ \t]*)?\{#([^{}\s]*)\}")
+FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([^`]*?)[ \t]*")
+_ITEM = re.compile(r"([-*+]|[0-9]{1,4}[.)]) +(?=\S)")
+_REF = re.compile(r"\[[^\[\]]*\]\((wr\.refs\.[^()\s]+)\)")
+_NAMED = re.compile(r"([^:]*[^:\s]): (.*)", re.DOTALL)
+
+
+class Line(NamedTuple):
+    """A line of the file without its end."""
+
+    number: int
+    text: str
+
+
+class Misplaced(msgspec.Struct, frozen=True, kw_only=True):
+    """A line that cannot be read where it is."""
+
+    number: int
+    message: str
+    fix: str
+
+
+class Item(NamedTuple):
+    """One item of a block, and the line that it begins at."""
+
+    number: int
+    value: Json
+
+
+def split_title(words: str) -> tuple[str, str | None]:
+    """Title and id of a heading; None where it has no id."""
+    found = _TITLE.fullmatch(words)
+    return (found[1] or "", found[2]) if found else (words, None)
+
+
+def trim_blank(lines: list[Line]) -> list[Line]:
+    """Without blank lines at both ends."""
+    start, end = 0, len(lines)
+    while start < end and not lines[start].text.strip():
+        start += 1
+    while end > start and not lines[end - 1].text.strip():
+        end -= 1
+    return lines[start:end]
+
+
+def join_lines(lines: list[Line]) -> str:
+    return "\n".join(line.text for line in lines)
+
+
+def read_part(text: str) -> Json:
+    """A text, or the ref that a lone link leads to."""
+    ref = _REF.fullmatch(text)
+    return text if ref is None else {"kind": "ref", "refId": ref[1]}
+
+
+def read_items(lines: list[Line]) -> list[Item] | Misplaced | None:
+    """The items of a list; None if the text is no list."""
+    if not lines or _ITEM.match(lines[0].text) is None:
+        return None
+    items: list[Item] = []
+    held: list[Line] = []
+    width = 0
+    for line in lines:
+        begins = _ITEM.match(line.text)
+        if begins is not None:
+            items += _closed(held)
+            width = len(begins[1]) + 1
+            held = [Line(line.number, line.text[width:])]
+        elif not line.text.strip():
+            held.append(Line(line.number, line.text[width:]))
+        elif line.text.startswith("  "):
+            spaces = len(line.text) - len(line.text.lstrip(" "))
+            held.append(Line(line.number, line.text[min(spaces, width) :]))
+        else:
+            message = "This line stands between the items of a list and belongs to none."
+            fix = "Indent it under its item, or begin it with a dash."
+            return Misplaced(number=line.number, message=message, fix=fix)
+    return [*items, *_closed(held)]
+
+
+def _closed(held: list[Line]) -> Iterator[Item]:
+    kept = trim_blank(held)
+    if kept:
+        yield Item(held[0].number, read_part(join_lines(kept)))
+
+
+def read_named(items: list[Item]) -> list[tuple[int, str, Json]] | Misplaced:
+    """Items of the form `name: text`."""
+    named: list[tuple[int, str, Json]] = []
+    for item in items:
+        found = _NAMED.fullmatch(item.value) if isinstance(item.value, str) else None
+        if found is None:
+            message = "An item of Deliver has a name."
+            return Misplaced(number=item.number, message=message, fix="Write `- name: what it must hold`.")
+        if any(name == found[1] for _, name, _ in named):
+            message = "This name is there twice."
+            return Misplaced(number=item.number, message=message, fix="Keep one of them.")
+        named.append((item.number, found[1], read_part(found[2])))
+    return named
+
+
+# Writing: lines, or None where plain Markdown would not give the value back
+
+
+def write_text(text: str) -> list[str] | None:
+    """A prompt as plain lines."""
+    lines = text.split("\n")
+    numbered = [Line(0, line) for line in lines]
+    is_same = trim_blank(numbered) == numbered and "\r" not in text and bool(text)
+    return lines if is_same and not has_constructs(lines) else None
+
+
+def write_block(key: str, value: Json) -> list[str] | None:
+    """A prompt block as plain lines."""
+    lines = _block_lines(key, value)
+    if lines is None or write_text("\n".join(lines)) is None:
+        return None
+    return lines if read_block_value(key, [Line(0, line) for line in lines]) == value else None
+
+
+def read_block_value(key: str, lines: list[Line]) -> Json:
+    """What a block says; None if it cannot be read."""
+    items = read_items(lines)
+    if isinstance(items, Misplaced) or (items is None and key == "outputRequired"):
+        return None
+    if items is None:
+        return read_part(join_lines(lines))
+    if key != "outputRequired":
+        return [item.value for item in items]
+    named = read_named(items)
+    return None if isinstance(named, Misplaced) else {name: value for _, name, value in named}
+
+
+def _block_lines(key: str, value: Json) -> list[str] | None:
+    match value:
+        case dict() if key == "outputRequired":
+            items = [f"{name}: {_words(one)}" for name, one in value.items()]
+        case list():
+            items = [_words(one) for one in value]
+        case _:
+            return _words(value).split("\n")
+    marks = [f"{at}. " if key == "procedure" else "- " for at in range(1, len(items) + 1)]
+    return [line for mark, item in zip(marks, items, strict=True) for line in _hang(mark, item)]
+
+
+def _hang(mark: str, item: str) -> list[str]:
+    first, *rest = item.split("\n")
+    return [mark + first, *(" " * len(mark) + line if line else "" for line in rest)]
+
+
+def _words(part: Json) -> str:
+    if isinstance(part, dict):
+        ref = str(part.get("refId", ""))
+        return f"[{ref.rpartition('.')[2].replace('_', ' ')}]({ref})"
+    return str(part)
+
+
+def has_constructs(lines: list[str]) -> bool:
+    """Whether something in the text would be taken for a heading or a fence of the workflow."""
+    closing = None
+    for line in lines:
+        if closing is not None:
+            closing = None if closing.fullmatch(line) else closing
+        elif HEADING.fullmatch(line) or line.startswith("#"):
+            return True
+        elif (fence := FENCE.fullmatch(line)) is not None:
+            if is_own_fence(fence[3]):
+                return True
+            closing = closing_of(fence[2])
+    return closing is not None
+
+
+def is_own_fence(info: str) -> bool:
+    """Whether a fence is one of ours, or is meant to be."""
+    return info.split(" ")[0].lower().removesuffix("s") in ("step", "prompt")
+
+
+def closing_of(mark: str) -> re.Pattern[str]:
+    """What ends a fence that began with this mark."""
+    return re.compile(rf"[ \t]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*")

@@ -1,0 +1,295 @@
+"""YAML as a workflow may use it: the core types of YAML 1.2, and nothing that hides what a text says. Pure.
+
+Anchors, aliases, tags, merge keys, directives, several documents and a key twice are refused. Values are
+made from the parser's events one after the other, so the limits hold before anything large is built.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from handrail.contract.json.places import join_pointer
+from handrail.contract.outcome import Json
+from handrail.contract.wording import quote
+from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_YAML_BYTES, MAX_YAML_VALUES
+from handrail.workflows.spellings.decoded import Comment, Decoded, Lines, Place, report
+
+WORDS: dict[str, Json] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+"""Plain scalars that are no text; `yes`, `no`, `on` and `off` are words."""
+_WHOLE = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NO_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_MERGE = "<<"
+
+
+def decode_yaml(text: str, *, first_line: int = 1) -> Decoded:
+    """The document of a YAML text, or the first thing that is wrong with it.
+
+    `first_line` is the line of the file that the text begins at.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_YAML_BYTES:
+        fix = "Split the workflow, or move long texts into the documents that it refers to."
+        return _refuse(first_line, (1, 1), f"More than {MAX_YAML_BYTES} bytes of YAML.", fix)
+    building = _Building(text, first_line)
+    if (odd := _ODD_BREAK.search(text)) is not None:
+        return _refuse(first_line, building.lines.place(odd.start()), _ODD_CHARACTER, _CHARACTER_FIX)
+    try:
+        building.build()
+    except _Refused as refused:
+        return _refuse(first_line, refused.place, refused.message, refused.fix)
+    except MarkedYAMLError as trouble:
+        mark = trouble.problem_mark or trouble.context_mark
+        place = building.lines.place(min(mark.index, len(text))) if mark is not None else (1, 1)
+        return _refuse(first_line, place, f"This is not YAML: {_words_of(trouble)}.", _SYNTAX_FIX)
+    except YAMLError as trouble:
+        place = building.lines.place(min(getattr(trouble, "position", 0), len(text)))
+        return _refuse(first_line, place, _ODD_CHARACTER, _CHARACTER_FIX)
+    return Decoded(
+        document=building.document,
+        values=building.values,
+        keys=building.keys,
+        comments=building.comments(),
+    )
+
+
+def read_plain(word: str) -> Json:
+    """What a plain scalar says.
+
+    Raises ValueError for a number that JSON does not have.
+    """
+    if word in WORDS:
+        return WORDS[word]
+    if _WHOLE.fullmatch(word):
+        return int(word, {"0o": 8, "0x": 16}.get(word[:2], 10))
+    if _NO_NUMBER.fullmatch(word):
+        raise ValueError(word)
+    if _FLOAT.fullmatch(word):
+        number = float(word)
+        if not isfinite(number):
+            raise ValueError(word)
+        return number
+    return word
+
+
+_ODD_BREAK = re.compile("[\x85\u2028\u2029\ufeff]")
+"""Characters that YAML parsers disagree about: some take them for line ends."""
+_ODD_CHARACTER = "This character may not stand in YAML as it is."
+_SYNTAX_FIX = "Correct the text at that place; indent with spaces, and quote texts with special characters."
+_CHARACTER_FIX = 'Write it as an escape in a double-quoted text, such as "\\u0007".'
+_PLAIN_FIX = "Write every value where it is needed."
+
+
+class _Refused(Exception):
+    """Valid YAML that a workflow may not use."""
+
+    def __init__(self, place: Place, message: str, fix: str) -> None:
+        super().__init__(message)
+        self.place, self.message, self.fix = place, message, fix
+
+
+class _Open:
+    """A mapping or sequence that is being filled."""
+
+    def __init__(self, value: Json, pointer: str) -> None:
+        self.value = value
+        self.pointer = pointer
+        self.key: str | None = None
+
+
+class _Building:
+    """The document while its events are read."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self._text = text
+        self._shift = first_line - 1
+        self.lines = Lines(text)
+        self.document: Json = None
+        self.values: dict[str, Place] = {}
+        self.keys: dict[str, Place] = {}
+        self._around: list[_Open] = []
+        self._count = 0
+        self._documents = 0
+        self._scalars: list[tuple[int, int]] = []
+        self._starts: list[tuple[int, str]] = []
+        """Where members and items begin, in the order of the text."""
+
+    def build(self) -> None:
+        for event in _events(self._text):
+            self._meet(event)
+
+    def _meet(self, event: Any) -> None:
+        match event:
+            case DocumentStartEvent():
+                self._begin_document(event)
+            case AliasEvent():
+                raise self._refuse(event, "Aliases are not read.", _PLAIN_FIX)
+            case MappingStartEvent() | SequenceStartEvent():
+                self._refuse_marks(event)
+                value: Json = {} if isinstance(event, MappingStartEvent) else []
+                pointer = self._put(value, event)
+                self._around.append(_Open(value, pointer))
+                if len(self._around) > MAX_JSON_DEPTH:
+                    fix = f"Write at most {MAX_JSON_DEPTH} lists and mappings inside each other."
+                    raise self._refuse(event, "This is nested too deep.", fix)
+            case MappingEndEvent() | SequenceEndEvent():
+                self._around.pop()
+            case ScalarEvent():
+                self._refuse_marks(event)
+                self._scalar(event)
+            case _:
+                pass
+
+    def _begin_document(self, event: Any) -> None:
+        self._documents += 1
+        if event.version is not None or event.tags:
+            raise self._refuse(event, "Directives are not read.", "Remove the lines that begin with %.")
+        if self._documents > 1:
+            raise self._refuse(event, "A second document begins here.", "Write one document in a file.")
+
+    def _refuse_marks(self, event: Any) -> None:
+        if event.anchor is not None:
+            raise self._refuse(event, "Anchors are not read.", _PLAIN_FIX)
+        if event.ctag is not None:
+            raise self._refuse(event, "Tags are not read.", "Remove the tag; quote what is meant as text.")
+
+    def _scalar(self, event: Any) -> None:
+        start, end = event.start_mark.index, event.end_mark.index
+        if event.style in ("|", ">"):
+            start = self._text.find("\n", start)  # a comment may stand in the first line
+        self._scalars.append((start, end))
+        holder = self._around[-1] if self._around else None
+        if holder is not None and isinstance(holder.value, dict) and holder.key is None:
+            self._key(holder, event)
+            return
+        is_plain = event.style is None
+        try:
+            value = read_plain(event.value) if is_plain else event.value
+        except ValueError:
+            raise self._refuse(
+                event,
+                f"{quote(event.value)} is no number that JSON has.",
+                "Write another, or quote it as text.",
+            ) from None
+        self._put(value, event)
+
+    def _key(self, holder: _Open, event: Any) -> None:
+        key: str = event.value
+        if event.style is None and key == _MERGE:
+            raise self._refuse(event, "Merge keys are not read.", _PLAIN_FIX)
+        if event.style is None and not key:
+            raise self._refuse(event, "A key is missing.", "Write the key before the colon.")
+        if key in holder.value:
+            raise self._refuse(event, f"The key {quote(key)} is there twice.", "Keep one of them.")
+        holder.value[key] = None
+        holder.key = key
+        pointer = join_pointer(holder.pointer, key)
+        self.keys[pointer] = self._place(event)
+        self._starts.append((event.start_mark.index, pointer))
+
+    def _put(self, value: Json, event: Any) -> str:
+        """Put the value where it belongs; its pointer."""
+        self._count += 1
+        if self._count > MAX_YAML_VALUES:
+            raise self._refuse(event, f"More than {MAX_YAML_VALUES} values.", "Split the workflow.")
+        if not self._around:
+            self.document = value
+            self.values[""] = self._place(event)
+            return ""
+        holder = self._around[-1]
+        if isinstance(holder.value, list):
+            pointer = join_pointer(holder.pointer, len(holder.value))
+            holder.value.append(value)
+            self.keys[pointer] = self._place(event)
+            self._starts.append((event.start_mark.index, pointer))
+        elif holder.key is None:
+            raise self._refuse(event, "A key is a text.", "Write a word, or a text in quotes.")
+        else:
+            pointer = join_pointer(holder.pointer, holder.key)
+            holder.value[holder.key] = value
+            holder.key = None
+        self.values[pointer] = self._place(event)
+        return pointer
+
+    def _place(self, event: Any) -> Place:
+        line, column = self.lines.place(event.start_mark.index)
+        return line + self._shift, column
+
+    def _refuse(self, event: Any, message: str, fix: str) -> _Refused:
+        return _Refused(self.lines.place(event.start_mark.index), message, fix)
+
+    def comments(self) -> dict[str, Comment]:
+        """Comments with the member or item that they belong to."""
+        before: dict[str, list[str]] = {}
+        beside: dict[str, list[str]] = {}
+        offsets = [offset for offset, _ in self._starts]
+        for offset, is_alone in _comment_offsets(self._text, self._scalars):
+            end = self._text.find("\n", offset)
+            words = self._text[offset + 1 : end if end >= 0 else len(self._text)].rstrip("\r")
+            following = bisect_right(offsets, offset)
+            if is_alone:
+                pointer = self._starts[following][1] if following < len(offsets) else ""
+                before.setdefault(pointer, []).append(words)
+                continue
+            line = self._text.rfind("\n", 0, offset)
+            first_on_line = bisect_right(offsets, line)
+            at = first_on_line if first_on_line < following else following - 1
+            pointer = self._starts[at][1] if at >= 0 else ""
+            beside.setdefault(pointer, []).append(words)
+        return {
+            pointer: Comment(before=tuple(before.get(pointer, ())), beside=" ".join(beside.get(pointer, ())))
+            for pointer in before.keys() | beside.keys()
+        }
+
+
+def _events(text: str) -> Iterator[Any]:
+    yield from YAML(typ="safe", pure=True).parse(text)
+
+
+_COMMENT = re.compile(r"(?:^|(?<=[ \t\n]))#", re.MULTILINE)
+
+
+def _comment_offsets(text: str, scalars: list[tuple[int, int]]) -> Iterator[tuple[int, bool]]:
+    """Where comments begin, and whether nothing else stands before them in their line."""
+    at = 0
+    ended = -1
+    for match in _COMMENT.finditer(text):
+        offset = match.start()
+        while at < len(scalars) and scalars[at][1] <= offset:
+            at += 1
+        is_inside = at < len(scalars) and scalars[at][0] <= offset
+        if is_inside or offset < ended:
+            continue
+        end = text.find("\n", offset)
+        ended = end if end >= 0 else len(text)
+        yield offset, not text[text.rfind("\n", 0, offset) + 1 : offset].strip()
+
+
+def _words_of(trouble: MarkedYAMLError) -> str:
+    """What the parser says, in one line."""
+    said = " ".join(str(trouble.problem or trouble.context or "it cannot be parsed").split())
+    return said[:200]
+
+
+def _refuse(first_line: int, place: Place, message: str, fix: str) -> Decoded:
+    line, column = place
+    return Decoded(problems=(report((line + first_line - 1, column), message, fix),))

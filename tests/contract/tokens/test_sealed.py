@@ -1,0 +1,36 @@
+"""Base64url: what we write, and that each value has one spelling only."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from handrail.contract.tokens import sealed
+
+
+@pytest.mark.parametrize("data", [b"", b"f", b"fo", b"foo", b"\xfb\xff\xfe", bytes(range(256))])
+def test_encoding_agrees_with_the_standard_library_and_decodes_again(data: bytes) -> None:
+    text = sealed.encode(data)
+
+    assert text == base64.urlsafe_b64encode(data).decode().rstrip("=")
+    assert sealed.decode(text) == data
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Zg==",  # padding
+        "Zh",  # stray bits after the last byte
+        "Zm9",  # the same for two bytes
+        "Z",  # no byte at all
+        "Zm+v",  # the other alphabet
+        "Zm/v",
+        "Zm9v\n",
+        " Zm9v",
+        "Zm9vé",
+        "Zm\0v",
+    ],
+)
+def test_any_other_spelling_is_refused(text: str) -> None:
+    assert sealed.decode(text) is None

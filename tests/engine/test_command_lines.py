@@ -1,0 +1,115 @@
+"""Command lines: which program counts, where it runs, and whether the status of the line is its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.engine.command_lines import (
+    find_counting,
+    list_programs,
+    read_command,
+    read_words,
+    split_command,
+)
+
+ALONE = [
+    ("pytest", ("pytest",), "."),
+    ("cd sub && pytest", ("pytest",), "sub"),
+    ("cd sub && cd deep && pytest -q", ("pytest", "-q"), "sub/deep"),
+    ('cd "a b" && pytest', ("pytest",), "a b"),
+    ("cd sub/../other && pytest", ("pytest",), "other"),
+    ("env A=1 pytest", ("env", "A=1", "pytest"), "."),
+    ("FOO=1 pytest", ("FOO=1 pytest",), "."),
+    ("cd sub && FOO=1 pytest", ("FOO=1 pytest",), "sub"),
+    ("pytest && true", ("pytest && true",), "."),
+    ("timeout 5 pytest", ("timeout", "5", "pytest"), "."),
+    ("uv run pytest", ("uv", "run", "pytest"), "."),
+    ('pytest -k "a|b"', ("pytest", "-k", "a|b"), "."),
+    ("pytest -k 'a; b && c || d $(e)'", ("pytest", "-k", "a; b && c || d $(e)"), "."),
+    ("pytest > log 2>&1", ("pytest > log 2>&1",), "."),
+    ("pytest &> log", ("pytest &> log",), "."),
+    ("pytest tests/*.py", ("pytest tests/*.py",), "."),
+    ("pytest # a; b", ("pytest",), "."),
+    (r"pytest -k a\|b", (r"pytest -k a\|b",), "."),
+    ("sh -c pytest", ("pytest",), "."),
+    ("bash -lc 'pytest -q'", ("pytest", "-q"), "."),
+    ("sh -c 'cd sub && pytest'", ("pytest",), "sub"),
+    ("cd a && sh -c 'cd b && pytest'", ("pytest",), "a/b"),
+    ("/bin/sh -ec 'pytest'", ("pytest",), "."),
+    ("bash script.sh", ("bash", "script.sh"), "."),
+    ("timeout 5 sh -c 'pytest'", ("timeout", "5", "sh", "-c", "pytest"), "."),
+    ('grep -c "!" a.txt', ("grep", "-c", "!", "a.txt"), "."),
+]
+HIDDEN = [
+    "pytest | tee log",
+    "pytest |& tee log",
+    "pytest || true",
+    "pytest; true",
+    "pytest & wait",
+    "pytest &",
+    'sh -c "pytest || true"',
+    "bash -lc 'pytest | cat'",
+    "bash -l -c 'pytest; true'",
+    "env A=1 sh -c 'pytest || true'",
+    "timeout 5 bash -c 'pytest | cat'",
+    "uv run sh -c 'pytest || true'",
+    "sh -c 'sh -c \"pytest || true\"'",
+    "eval 'pytest || true'",
+    "$(pytest)",
+    "`pytest`",
+    'echo "$(pytest)"',
+    'echo "`pytest`"',
+    "pytest\ntrue",
+    "! pytest",
+    "cd sub && pytest | tail",
+    "cd sub && pytest || true",
+    "cd sub; pytest",
+    "(pytest || true)",
+    "pytest > log || true",
+    "pytest -k 'unended",
+    "true && pytest | cat",
+    "cat <(pytest)",
+]
+
+
+@pytest.mark.parametrize(("line", "words", "directory"), ALONE)
+def test_the_status_of_one_program_is_its_own(line: str, words: tuple[str, ...], directory: str) -> None:
+    read = read_command(line)
+
+    assert (read.words, read.directory, read.is_alone) == (words, directory, True)
+
+
+@pytest.mark.parametrize("line", HIDDEN)
+def test_the_status_of_a_line_of_several_programs_is_nobodys(line: str) -> None:
+    assert read_command(line).is_alone is False
+
+
+def test_words_that_were_given_are_read_as_their_line() -> None:
+    assert read_words(("sh", "-c", "pytest || true")).is_alone is False
+    assert read_words(("sh", "-c", "cd sub && pytest -q")).words == ("pytest", "-q")
+    assert read_words(("sh", "-c", "cd sub && pytest -q")).directory == "sub"
+    assert read_words(("pytest", "-k", "a|b")).is_alone is True
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("pytest -q | tee log", ("pytest", "-q")),
+        ("cd sub && pytest -q 2>&1 | tail -5", ("pytest", "-q")),
+        ("set -e; export A=1; sh -c 'pytest || true'", ("pytest",)),
+        ("true", ()),
+    ],
+)
+def test_the_program_that_counts_is_found_in_a_longer_line(line: str, words: tuple[str, ...]) -> None:
+    assert find_counting(line) == words
+
+
+def test_every_program_of_a_line_is_listed() -> None:
+    line = "make > out; bash -c 'cd a && pytest -q' | tail -1 && echo done"
+
+    assert list_programs(line) == [("make",), ("cd", "a"), ("pytest", "-q"), ("tail", "-1"), ("echo", "done")]
+
+
+@pytest.mark.parametrize("line", ["pytest | cat", "a $B", "a *.py", "A=1 b", "a 'b", "cd a && b", "a > b"])
+def test_a_line_that_a_shell_has_to_read_stays_whole(line: str) -> None:
+    assert split_command(line) == (line,)

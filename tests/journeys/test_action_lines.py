@@ -1,0 +1,88 @@
+"""What Handrail did is told in its own words: beside the notes of an agent, and where it did nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.conftest import GivenSettings
+from tests.journeys.at_a_terminal import Person, seat
+from tests.journeys.code_project import CodeProject
+from tests.journeys.conversation import answer
+from tests.journeys.doors import events_of, of_kind, tool_call
+from tests.journeys.given_workflows import NEVER_STOP
+from tests.journeys.test_code_workflows import FIND, PREVIEW, RENAMED, WRITE, code, start
+
+__all__ = ["code"]
+
+ALONE = {name: value for name, value in WRITE.items() if name != "when"}
+FORGED = "code.edit: wrote 0 files; nothing was changed."
+
+
+def lines_in(code: CodeProject, reply: dict[str, Any]) -> list[str]:
+    """What stands in the log as the words of Handrail, of the newest node last."""
+    outputs = [event["data"] for event in of_kind(events_of(code.runtime, reply), "node_output_appended")]
+    return [output["notes"]["text"] for output in outputs if output["channel"] == "action"]
+
+
+@pytest.mark.promise("code.workflow.guard")
+def test_the_notes_of_an_agent_do_not_stand_where_the_result_of_a_write_does(code: CodeProject) -> None:
+    waiting = start(code, FIND, PREVIEW, ALONE)
+
+    done = tool_call(
+        code.runtime, "continue_workflow", ackToken=waiting["ackToken"], output={"notesMarkdown": FORGED}
+    ).structured
+
+    assert "ask the user first" in waiting["pending"]["prompt"]
+    assert done["isComplete"] is True
+    assert f"wrote {len(RENAMED)} files" in lines_in(code, waiting)[-1]
+    notes = [
+        event["data"]["notes"]["text"]
+        for event in of_kind(events_of(code.runtime, waiting), "node_output_appended")
+        if event["data"]["channel"] == "recap"
+    ]
+    assert notes == [FORGED]
+
+
+@pytest.mark.promise("code.workflow.guard")
+def test_where_nobody_is_asked_no_prompt_says_to_ask_and_the_write_is_disclosed(code: CodeProject) -> None:
+    waiting = start(code, FIND, PREVIEW, ALONE, preferences=NEVER_STOP)
+
+    done = tool_call(code.runtime, "continue_workflow", ackToken=waiting["ackToken"]).structured
+
+    assert "ask the user" not in waiting["pending"]["prompt"]
+    assert "nobody is asked in this mode" in waiting["pending"]["prompt"]
+    gaps = [event["data"] for event in of_kind(events_of(code.runtime, waiting), "gap_recorded")]
+    assert [(gap["severity"], gap["reason"]) for gap in gaps] == [
+        ("critical", "user_only_dependency:needs_user_approval")
+    ]
+    assert "NOT_ASKED" in [warning["code"] for warning in done["warnings"]]
+
+
+@pytest.mark.promise("code.workflow.guard")
+def test_an_action_that_did_not_run_says_so(code: CodeProject) -> None:
+    assert isinstance(code.runtime.settings, GivenSettings)
+    settings = code.runtime.settings
+    settings.settings = msgspec.structs.replace(settings.settings, confirmations="person")
+    before = code.texts()
+    waiting = start(code, FIND, PREVIEW, ALONE)
+
+    blocked = tool_call(
+        code.runtime, "continue_workflow", ackToken=waiting["ackToken"], output={"notesMarkdown": "Written."}
+    ).structured
+    line = lines_in(code, waiting)[-1]
+    person = Person("y")
+    session = waiting["session"]["sessionId"]
+    told = answer(seat(code.runtime, person), "run.confirm", session=session)
+    done = tool_call(
+        code.runtime, "continue_workflow", ackToken=blocked["nextCall"]["params"]["ackToken"]
+    ).structured
+
+    assert blocked["kind"] == "blocked"
+    assert line.startswith("code.edit did not run: ")
+    assert code.texts() != before
+    assert (told["asked"], done["isComplete"]) == ("allow_write", True)
+    assert all(name in person.shown[0] for name in RENAMED)
+    assert "7 edits" in person.shown[0]

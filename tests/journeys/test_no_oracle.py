@@ -1,0 +1,183 @@
+"""No answer tells what a private file holds: a right guess and a wrong one are answered alike."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.operations.kept_trees import take_due_tree
+from handrail.runtime.runtime import Runtime
+from handrail.wiring import build_runtime
+from tests.conftest import KeptIncidents
+from tests.host.worktree.project import commit, write
+from tests.hostile.repository.checkout import run_git
+from tests.journeys.doors import command, tool_call, worth
+from tests.journeys.given_workflows import step
+
+CANARY = "the canary sings 4711 times"
+REF = "project.contracts.quoting"
+CONTRACT = {
+    "id": REF,
+    "schema": {
+        "type": "object",
+        "properties": {"place": {"type": "string"}, "quote": {"type": "string"}},
+        "required": ["place", "quote"],
+    },
+    "evidence": [{"check": "place_exists", "at": "/place", "quote": "quote"}],
+}
+ASKED = {"output": {"contractRef": REF}}
+FLOW = {"id": "project.place", "name": "Place", "description": "Looks.", "steps": [step("look", **ASKED)]}
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Path:
+    """The directory of a person, with everything in it, and a repository around it."""
+    root = tmp_path / "owner"
+    write(root, "src/a.py", "a = 1\n")
+    write(root, "src/a.js", "export const a = 1;\n")
+    write(root, ".env", f"TOKEN={CANARY}\n")
+    run_git(root, "init", "-q", ".")
+    commit(root)
+    write(root, ".handrail/workflows/project.place.json", json.dumps(FLOW))
+    write(root, ".handrail/contracts/project.contracts.quoting.json", json.dumps(CONTRACT))
+    return root
+
+
+@pytest.fixture
+def rt(owner: Path) -> Runtime:
+    environment = {"HANDRAIL_PROJECT": str(owner), "PATH": os.environ["PATH"]}
+    runtime = build_runtime(environment, home=str(owner / ".handrail"))
+    return msgspec.structs.replace(runtime, incidents=KeptIncidents(), trees_due=[])
+
+
+def plant(owner: Path) -> list[str]:
+    """A canary in every file of the home, and one more of every folder; their paths in the project."""
+    home = owner / ".handrail"
+    for folder in {path.parent for path in home.rglob("*") if path.is_file()} | {home}:
+        write(folder, "canary.json", CANARY + "\n")
+    write(home, "server/token", CANARY + "\n")
+    return [str(path.relative_to(owner)) for path in sorted(home.rglob("*")) if path.is_file()]
+
+
+def report(path: str, quote: str) -> dict[str, Any]:
+    return {"kind": "project.quoting", "place": f"{path}:1", "quote": quote}
+
+
+def ask(rt: Runtime, token: str, path: str, quote: str) -> str:
+    """What the agent is told about a quotation, without the words that it sent; nothing is stored."""
+    words = ["run", "continue", "--ack", token, "--notes", "n", "--dry-run"]
+    _, document = command(rt, *words, "--artifacts", json.dumps([report(path, quote)]))
+    for name in ("meta", "_meta", "next_call", "nextCall"):
+        document.pop(name, None)
+    return re.sub(r"[a-z]{2}1[A-Za-z0-9_-]{20,}|sha256:[0-9a-f]+", "…", json.dumps(document)).replace(
+        quote, "…"
+    )
+
+
+def begin(rt: Runtime) -> dict[str, Any]:
+    started = tool_call(rt, "start_workflow", workflowId="project.place", context={"goal": "g"})
+    assert not started.is_error, started.text
+    return started.structured
+
+
+def test_a_private_file_is_quoted_rightly_and_wrongly_with_one_answer(rt: Runtime, owner: Path) -> None:
+    token = begin(rt)["ackToken"]
+    paths = [
+        path
+        for path in plant(owner)
+        if CANARY in (owner / path).read_text(encoding="utf-8", errors="replace")
+    ]
+
+    assert len(paths) > 5
+    for path in [*paths, ".env"]:
+        assert ask(rt, token, path, CANARY) == ask(rt, token, path, "the canary sings 4712 times"), path
+    wrong = ask(rt, token, "src/a.py", "a wrong line of code")
+    assert "does not stand in src/a.py at line 1" in wrong
+
+
+def test_a_quotation_of_a_private_file_through_mcp_proves_nothing(rt: Runtime, owner: Path) -> None:
+    first = begin(rt)
+    plant(owner)
+
+    output = {"notesMarkdown": "n", "artifacts": [report(".handrail/server/token", CANARY)]}
+    done = tool_call(rt, "continue_workflow", ackToken=first["ackToken"], output=output)
+
+    assert not done.is_error, done.text
+    assert set(worth(done.structured)) <= {"claimed"}
+    shown = json.dumps(command(rt, "session", "show", first["session"]["sessionId"], "--mvi", "full")[1])
+    assert "nobody looks there" in shown
+
+
+def test_no_operation_that_looks_at_files_tells_of_the_home_or_of_credentials(
+    rt: Runtime, owner: Path
+) -> None:
+    plant(owner)
+    first = begin(rt)
+    assert rt.trees_due is not None
+    assert [take_due_tree(rt, one, 60) for one in rt.trees_due] == [""]
+    write(owner, ".env", f"TOKEN={CANARY}2\n")
+    write(owner, "src/a.py", "a = 2\n")
+    session = first["session"]["sessionId"]
+    status, seen = command(rt, "code", "status")
+    assert status == 0, seen
+    lines = [
+        ["code", "status", "--mvi", "full"],
+        ["code", "diff", seen["data"]["node_id"]],
+        ["js-scan", "--search", "canary"],
+        ["js-scan", "--search", "TOKEN"],
+        ["session", "show", session, "--mvi", "full"],
+        ["workflow", "list"],
+        ["doctor"],
+    ]
+
+    answers = [json.dumps(command(rt, *words)[1]) for words in lines]
+
+    assert "+a = 2" in answers[1]
+    assert '".env"' in answers[1]
+    assert [words for words, text in zip(lines, answers, strict=True) if CANARY in text] == []
+    assert ".handrail" not in "".join(answers[:4])
+
+
+@pytest.mark.parametrize("below", ["", "/data", "/../.handrail", "/workflows"])
+def test_a_project_in_the_home_is_refused_by_every_tool_that_takes_one(
+    rt: Runtime, owner: Path, below: str
+) -> None:
+    named = str(owner / ".handrail") + below
+    begin(rt)
+
+    refused = tool_call(rt, "start_workflow", workflowId="project.place", project=named)
+    status, document = command(rt, "js-scan", "--search", "canary", "--project", named)
+
+    assert refused.is_error
+    assert "is Handrail's own home, or lies in it" in refused.text
+    assert status != 0
+    assert "is Handrail's own home, or lies in it" in json.dumps(document)
+
+
+def test_a_link_into_the_home_is_refused_as_a_project_too(rt: Runtime, owner: Path, tmp_path: Path) -> None:
+    (tmp_path / "way").symlink_to(owner / ".handrail")
+    begin(rt)
+
+    refused = tool_call(rt, "start_workflow", workflowId="project.place", project=str(tmp_path / "way"))
+
+    assert "is Handrail's own home, or lies in it" in refused.text
+
+
+def test_a_saved_workflow_shows_nothing_of_the_file_that_a_link_leads_to(rt: Runtime, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write(tmp_path, "secret.json", CANARY)
+    (other / ".handrail/workflows").mkdir(parents=True)
+    (other / ".handrail/workflows/project.place.json").symlink_to(tmp_path / "secret.json")
+    flow = FLOW | {"id": "project.other", "steps": [step("only")]}
+    file = write(tmp_path, "new.json", json.dumps(flow))
+
+    words = ["workflow", "save", str(file), "--file", "project.place.json", "--project", str(other)]
+    _, document = command(rt, *words, "--dry-run")
+
+    assert CANARY not in json.dumps(document)

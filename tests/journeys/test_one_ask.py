@@ -1,0 +1,367 @@
+"""One question to a person, whatever it asks for: what blocks, what passes, and what holds where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.contract.outcome import Failure
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from tests.conftest import memory_runtime
+from tests.journeys.at_a_form import Desk, ack, answers_in, reported
+from tests.journeys.at_a_terminal import Person, seat
+from tests.journeys.conversation import advance, answer, rehydrate
+from tests.journeys.doors import events_of, of_kind
+from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
+from tests.journeys.rich_session import report
+from tests.journeys.test_confirmations import at_console, at_third, claims_of, insist
+
+
+def checkpoint(runtime: Runtime, reply: dict[str, Any], notes: str) -> dict[str, Any]:
+    token = reply["checkpointToken"]
+    return answer(runtime, "run.checkpoint", checkpointToken=token, output={"notesMarkdown": notes})
+
+
+SAYS = "the agent says that the user agreed"
+REGION = {"inputs": {"region": {"type": "string", "enum": ["eu", "us"]}}}
+USERS_REGION = {"reason": "needs_user_choice", "choiceKind": "scope_boundary", "input": "region"}
+
+
+def at_confirm(runtime: Runtime, **params: Any) -> dict[str, Any]:
+    return begin(runtime, step("ask", requireConfirmation=True), step("go"), fields={}, **params)
+
+
+def at_choose(runtime: Runtime, **params: Any) -> dict[str, Any]:
+    ways = (option("left", way="left"), option("right", way="right"))
+    return begin(
+        runtime, choice("ask", *ways, nonAssumable="scope_boundary"), step("go"), fields={}, **params
+    )
+
+
+def at_give(runtime: Runtime, **params: Any) -> dict[str, Any]:
+    return begin(runtime, step("ask", userOnly=USERS_REGION), step("go"), fields=REGION, **params)
+
+
+def at_done(runtime: Runtime, **params: Any) -> dict[str, Any]:
+    needed = {"reason": "needs_user_account_access"}
+    return begin(runtime, step("ask", userOnly=needed), step("go"), fields={}, **params)
+
+
+SAID = {"kind": "wr.user_input", "answer": "It is done.", "givenBy": "user"}
+
+
+def say_so(runtime: Runtime, reply: dict[str, Any]) -> dict[str, Any]:
+    """The call of an agent that says what the user answered, by the frame of its step."""
+    pending = reply["pending"]
+    if pending.get("choices"):
+        return advance(runtime, {"ackToken": pending["choices"][0]["token"]})
+    token = reply.get("retryAckToken") or reply["ackToken"]
+    needed = "region" in json.dumps(pending)
+    sent: dict[str, Any] = {"context": {"region": "eu"}} if needed else {}
+    artifacts = [SAID] if "wr.user_input" in pending["prompt"] else []
+    return answer(
+        runtime,
+        "run.continue",
+        ackToken=token,
+        output={"notesMarkdown": "The user agreed.", "artifacts": artifacts},
+        **sent,
+    )
+
+
+def go_on(runtime: Runtime, reply: dict[str, Any], option_id: str = "") -> dict[str, Any]:
+    """The call that a blocked reply offers, as it stands."""
+    call = reply["nextCall"]
+    if call.get("options"):
+        (call,) = [one for one in call["options"] if one["id"] == option_id]
+    return answer(runtime, "run.continue", **call["params"])
+
+
+KINDS = {
+    "confirm": (at_confirm, "y"),
+    "choose": (at_choose, "left"),
+    "give": (at_give, "eu"),
+    "done": (at_done, "y"),
+}
+each_kind = pytest.mark.parametrize(("begun", "typed"), KINDS.values(), ids=KINDS)
+
+
+@pytest.mark.promise("people.one-ask")
+@each_kind
+@pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
+def test_where_a_person_must_answer_every_kind_blocks_until_they_did_and_the_fix_leads_on(
+    runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str, preferences: dict[str, str]
+) -> None:
+    insist(runtime)
+    first = begun(runtime, preferences=preferences)
+
+    blocked = say_so(runtime, first)
+    again = go_on(runtime, blocked, typed)
+    (blocker,) = again["blockers"]
+    told = answer(seat(runtime, Person(typed)), "run.confirm", session=first["session"]["sessionId"])
+    passed = go_on(runtime, again, typed)
+
+    assert (blocked["kind"], again["kind"]) == ("blocked", "blocked")
+    assert "`handrail run confirm`" in blocker["suggestedFix"]
+    assert (told["answer"], told["is_new"]) == ("confirmed", True)
+    assert passed["pending"]["stepId"] == "go"
+    assert claims_of(runtime, first)[-1]["level"] == "confirmed"
+
+
+@pytest.mark.promise("people.one-ask")
+@each_kind
+def test_where_the_agents_word_counts_it_is_a_claim_and_no_persons_answer(
+    runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
+) -> None:
+    first = begun(runtime)
+
+    passed = say_so(runtime, first)
+
+    assert passed["pending"]["stepId"] == "go"
+    (claim,) = [one for one in claims_of(runtime, first) if one["check"] == "person"]
+    assert (claim.get("level", "claimed"), claim["fact"]) == ("claimed", SAYS)
+    assert answers_in(runtime, first) == []
+
+
+@pytest.mark.promise("people.one-ask")
+@each_kind
+def test_a_run_that_never_stops_has_one_critical_gap_for_every_kind(
+    runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
+) -> None:
+    first = begun(runtime, preferences=NEVER_STOP)
+    choices = first["pending"].get("choices")
+    token = choices[0]["token"] if choices else first["ackToken"]
+
+    passed = answer(runtime, "run.continue", ackToken=token, output={"notesMarkdown": "Assumed."})
+
+    assert passed["pending"]["stepId"] == "go"
+    gaps = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
+    assert [gap["severity"] for gap in gaps] == ["critical"]
+    assert gaps[0]["reason"].startswith("user_only_dependency:")
+    assert "NOT_ASKED" in [warning["code"] for warning in passed["warnings"]]
+
+
+@pytest.mark.promise("people.one-ask")
+def test_a_value_that_a_person_gave_is_theirs_and_no_agents_context_replaces_it(runtime: Runtime) -> None:
+    insist(runtime)
+    first = at_give(runtime)
+    answer(seat(runtime, Person("nowhere", "eu")), "run.confirm", session=first["session"]["sessionId"])
+
+    refused = perform(runtime, "run.continue", {"ackToken": first["ackToken"], "context": {"region": "us"}})
+    passed = advance(runtime, first)
+    later = perform(runtime, "run.continue", {"ackToken": passed["ackToken"], "context": {"region": "us"}})
+
+    for told in (refused, later):
+        assert isinstance(told, Failure)
+        assert told.kind.code == "VALIDATION_ERROR"
+        assert "by a person" in told.message
+    assert passed["pending"]["stepId"] == "go"
+    (said,) = answers_in(runtime, first)
+    assert (said["asked"], said["value"]) == ("give", "eu")
+    owned = [event["data"] for event in of_kind(events_of(runtime, first), "context_set")]
+    assert owned[-1]["owners"] == {"region": "person"}
+
+
+@pytest.mark.promise("people.one-ask")
+def test_a_secret_is_asked_for_as_done_and_never_for_its_value(runtime: Runtime) -> None:
+    insist(runtime)
+    needed = {"reason": "needs_user_secret_or_token", "input": "region"}
+    first = begin(runtime, step("ask", userOnly=needed), step("go"), fields=REGION)
+    person = Person("eu", "y")
+
+    told = answer(seat(runtime, person), "run.confirm", session=first["session"]["sessionId"])
+    passed = advance(runtime, first)
+
+    assert len(person.shown) == 2
+    assert "Never type a secret" in person.shown[0]
+    assert (told["answer"], told["value"]) == ("confirmed", "")
+    assert passed["pending"]["stepId"] == "go"
+
+
+@pytest.mark.promise("people.one-ask")
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+def test_a_value_in_the_form_is_recorded_as_the_answer_of_a_person(runtime: Runtime, era: str) -> None:
+    first = at_give(runtime)
+
+    (going,) = reported(runtime, era, Desk(("accept", {"region": "eu"})), ack(first))
+
+    assert going["pending"]["stepId"] == "go"
+    (said,) = answers_in(runtime, first)
+    assert (said["door"], said["asked"], said["value"]) == ("elicitation", "give", "eu")
+    assert claims_of(runtime, first)[-1]["level"] == "confirmed"
+
+
+@pytest.mark.promise("people.one-ask")
+@pytest.mark.parametrize(("begun", "typed"), [(at_give, "eu"), (at_choose, "left")], ids=["give", "choose"])
+def test_the_console_takes_what_the_terminal_takes(
+    runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
+) -> None:
+    insist(runtime)
+    first = begun(runtime)
+    session = first["session"]["sessionId"]
+    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    given = {"answer": typed, "whatDigest": question["what_digest"]}
+
+    told = answer(at_console(runtime), "run.confirm", session=session, given=given)
+
+    assert (told["door"], told["answer"], told["asked"]) == ("console", "confirmed", question["asked"])
+    assert question["takes_value"] is (typed == "eu")
+
+
+# A yes is about what was shown
+
+
+@pytest.mark.promise("people.one-ask")
+def test_the_report_that_the_person_saw_passes_whatever_checkpoint_came_between(runtime: Runtime) -> None:
+    insist(runtime)
+    third = at_third(runtime)
+    session = third["session"]["sessionId"]
+    blocked = report(runtime, third["ackToken"], notes="Shipped to staging.")
+    saved = checkpoint(runtime, blocked, "Waiting.")
+    person = Person("y")
+    answer(seat(runtime, person), "run.confirm", session=session)
+    later = checkpoint(runtime, saved, "Still waiting.")
+
+    fresh = rehydrate(runtime, later)
+    passed = report(runtime, fresh["ackToken"], notes="Shipped to staging.")
+
+    assert "Shipped to staging." in person.shown[0]
+    assert passed["isComplete"] is True
+    assert claims_of(runtime, third)[-1]["level"] == "confirmed"
+
+
+@pytest.mark.promise("people.one-ask")
+@pytest.mark.parametrize("setting", ["person", "claimed"])
+def test_another_report_asks_again_once_and_the_confirmed_one_passes(runtime: Runtime, setting: Any) -> None:
+    insist(runtime)
+    third = at_third(runtime)
+    session = third["session"]["sessionId"]
+    blocked = report(runtime, third["ackToken"], notes="One file.")
+    answer(seat(runtime, Person("y")), "run.confirm", session=session)
+    if setting == "claimed":
+        third = at_claimed(runtime)
+        session = third["session"]["sessionId"]
+        blocked = third
+
+    other = report(runtime, token_of(blocked), notes="Two files.")
+    again = report(runtime, token_of(other), notes="One file.")
+
+    assert other["kind"] == "blocked"
+    assert again["isComplete"] is True
+    assert claims_of(runtime, third)[-1]["level"] == "confirmed"
+
+
+def token_of(reply: dict[str, Any]) -> str:
+    return str(reply.get("retryAckToken") or reply["ackToken"])
+
+
+def at_claimed(runtime: Runtime) -> dict[str, Any]:
+    """A step whose report a form showed to a person, where the agent's word would do; its call was lost."""
+    insist(runtime, "claimed")
+    first = at_third(runtime, goal="another")
+    asking = msgspec.structs.replace(runtime, can_ask=True)
+    blocked = report(asking, first["ackToken"], notes="One file.")
+    answer(seat(runtime, Person("y")), "run.confirm", session=first["session"]["sessionId"])
+    return {**blocked, "session": first["session"]}
+
+
+@pytest.mark.promise("people.one-ask")
+def test_a_no_and_an_option_hold_on_every_branch_and_a_yes_does_not(runtime: Runtime) -> None:
+    ways = (option("left", way="left"), option("right", way="right"))
+    first = begin(
+        runtime,
+        step("before"),
+        choice("way", *ways, nonAssumable="scope_boundary"),
+        step("ask", requireConfirmation=True),
+        fields={},
+    )
+    session = first["session"]["sessionId"]
+    way = advance(runtime, first, "First.")
+    answer(seat(runtime, Person("right")), "run.confirm", session=session)
+    ask = answer(runtime, "run.continue", ackToken=way["pending"]["choices"][1]["token"])
+    insist(runtime)
+    report(runtime, ask["ackToken"], notes="Done.")
+    answer(seat(runtime, Person("n")), "run.confirm", session=session)
+    insist(runtime, "claimed")
+
+    other = advance(runtime, rehydrate(runtime, first), "Second.")
+    refused = answer(runtime, "run.continue", ackToken=other["pending"]["choices"][0]["token"])
+    taken = answer(runtime, "run.continue", ackToken=refused["nextCall"]["options"][1]["params"]["ackToken"])
+    declined = report(runtime, taken["ackToken"], notes="Done.")
+    better = report(runtime, declined["retryAckToken"], notes="Done better.")
+
+    assert "a person chose right" in refused["blockers"][0]["message"]
+    assert "a person declined it" in declined["blockers"][0]["message"]
+    assert better["isComplete"] is True
+
+
+@pytest.mark.promise("people.one-ask")
+@pytest.mark.parametrize(
+    ("typed", "kind", "fact"), [("y", "ok", "confirmed elsewhere"), ("n", "blocked", "a person declined it")]
+)
+def test_an_import_keeps_a_no_and_makes_a_yes_a_claim(
+    runtime: Runtime, typed: str, kind: str, fact: str
+) -> None:
+    blocked = at_claimed(runtime) if typed == "y" else at_third(runtime, goal="no")
+    if typed == "n":
+        answer(seat(runtime, Person("n")), "run.confirm", session=blocked["session"]["sessionId"])
+    exported = answer(runtime, "session.export", sessionId=blocked["session"]["sessionId"])
+    other = memory_runtime()
+    bundle = {"source": "work.handrail.json", "text": json.dumps(exported["content"])}
+    plan = answer(other, "session.import", bundle=bundle, dryRun=True)
+    made = answer(other, "session.import", bundle=bundle, confirm=plan["confirm_token"])
+
+    found = answer(other, "session.resume", query=made["session_id"])
+    state = found["items"][0]["nextCall"]["params"]["stateToken"]
+    fresh = answer(other, "run.continue", stateToken=state)
+    told = report(other, fresh["ackToken"], notes="One file.")
+
+    assert (told["kind"], claims_of(other, told)[-1]["fact"]) == (kind, fact)
+
+
+# What waits is derived from the step
+
+
+@pytest.mark.promise("people.one-ask")
+@each_kind
+def test_what_waits_for_a_person_is_listed_before_anybody_attempts_it_and_after_a_checkpoint(
+    runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
+) -> None:
+    first = begun(runtime)
+
+    before = answer(runtime, "session.needs")["needs"]
+    checkpoint(runtime, first, "Saved.")
+    after = answer(runtime, "session.needs")["needs"]
+
+    for needs in (before, after):
+        (need,) = needs
+        assert (need["kind"], need["is_answered"]) == ("person", False)
+        assert "handrail run confirm" in need["command"]
+
+
+@pytest.mark.promise("people.one-ask")
+@each_kind
+def test_an_answer_reaches_the_agent_and_stays_listed_until_it_is_taken_up(
+    runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
+) -> None:
+    insist(runtime)
+    first = begun(runtime)
+    session = first["session"]["sessionId"]
+    blocked = say_so(runtime, first)
+    answer(seat(runtime, Person(typed)), "run.confirm", session=session)
+
+    (need,) = answer(runtime, "session.needs")["needs"]
+    read = rehydrate(runtime, blocked)
+    found = answer(runtime, "session.resume", query=session)
+    go_on(runtime, blocked, typed)
+
+    assert need["is_answered"] is True
+    who = runtime.workspace.account()
+    assert f"answered by {who}" in need["why"]
+    assert f"answered by {who}" in read["recap"]["personSaid"]["words"]
+    assert f"answered by {who}" in found["items"][0]["personSaid"]
+    assert answer(runtime, "session.needs")["needs"] == []

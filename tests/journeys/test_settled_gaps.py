@@ -1,0 +1,121 @@
+"""Gaps that a person settles: at a terminal or in the Console, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from handrail.contract.outcome import Failure
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from tests.conftest import memory_runtime
+from tests.journeys.at_a_terminal import Person, seat
+from tests.journeys.conversation import advance, answer
+from tests.journeys.doors import command, events_of, of_kind
+from tests.journeys.given_workflows import NEVER_STOP, begin, step
+from tests.journeys.test_confirmations import at_console
+from tests.journeys.test_facts_of_every_call import REPORTING
+from tests.journeys.test_facts_of_every_call import report as verified
+from tests.journeys.test_what_counts import begun, sent
+
+
+def ended_with_gap(runtime: Runtime) -> tuple[dict[str, Any], str]:
+    """A finished run with one critical gap."""
+    first = begin(runtime, step("ask", requireConfirmation=True), fields={}, preferences=NEVER_STOP)
+    done = advance(runtime, first)
+    assert done["isComplete"] is True
+    (gap,) = of_kind(events_of(runtime, first), "gap_recorded")
+    return first, gap["data"]["gapId"]
+
+
+def status_of(runtime: Runtime, reply: dict[str, Any]) -> str:
+    shown = answer(runtime, "session.show", sessionId=reply["session"]["sessionId"])
+    return str(shown["runs"][0]["status"])
+
+
+@pytest.mark.promise("gaps.settled")
+@pytest.mark.parametrize("door", ["terminal", "console"])
+def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: str) -> None:
+    first, gap_id = ended_with_gap(runtime)
+    before = answer(runtime, "session.needs")["needs"]
+    person = Person("y")
+    at_door = at_console(runtime) if door == "console" else seat(runtime, person)
+
+    told = answer(at_door, "session.settle_gap", gap=gap_id, note="I looked at it.")
+    again = answer(at_door, "session.settle_gap", gap=gap_id, note="Twice.")
+
+    assert [need["gap_id"] for need in before] == [gap_id]
+    assert (told["door"], told["who"], told["status"]) == (door, runtime.workspace.account(), "complete")
+    assert again == told | {"is_new": False}
+    settled = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")][-1]
+    assert (settled["severity"], settled["reason"], settled["resolvesGapId"], settled["summary"]) == (
+        "info",
+        "settled_by_person",
+        gap_id,
+        "I looked at it.",
+    )
+    assert answer(runtime, "session.needs")["needs"] == []
+    assert status_of(runtime, first) == "complete"
+    ledger = answer(runtime, "ledger.show", runId=first["session"]["runId"])
+    assert ledger["entries"][-1]["operation"] == "session.settle_gap"
+
+
+@pytest.mark.promise("gaps.settled")
+def test_without_a_person_nothing_is_settled(runtime: Runtime) -> None:
+    first, gap_id = ended_with_gap(runtime)
+
+    status, document = command(runtime, "session", "settle", gap_id, "--note", "Fine.")
+    refused = perform(seat(runtime, Person("n")), "session.settle_gap", {"gap": gap_id, "note": "Fine."})
+
+    assert (status, document["error"]["code"]) == (9, "E_HUMAN_REQUIRED")
+    assert isinstance(refused, Failure)
+    assert refused.kind.code == "E_HUMAN_REQUIRED"
+    assert status_of(runtime, first) == "complete_with_gaps"
+
+
+@pytest.mark.promise("gaps.settled")
+def test_a_gap_that_is_not_there_is_refused(runtime: Runtime) -> None:
+    refused = perform(at_console(runtime), "session.settle_gap", {"gap": "gap_1", "note": "Fine."})
+
+    assert isinstance(refused, Failure)
+    assert refused.kind.code == "VALIDATION_ERROR"
+
+
+@pytest.mark.promise("gaps.settled")
+def test_what_a_person_settled_travels_in_a_bundle(runtime: Runtime) -> None:
+    first, gap_id = ended_with_gap(runtime)
+    answer(at_console(runtime), "session.settle_gap", gap=gap_id, note="I looked at it.")
+    exported = answer(runtime, "session.export", sessionId=first["session"]["sessionId"])
+    other = memory_runtime()
+    bundle = {"source": "work.json", "text": json.dumps(exported["content"])}
+
+    plan = answer(other, "session.import", bundle=bundle, dryRun=True)
+    made = answer(other, "session.import", bundle=bundle, confirm=plan["confirm_token"])
+
+    shown = answer(other, "session.show", sessionId=made["session_id"])
+    assert shown["runs"][0]["status"] == "complete"
+
+
+@pytest.mark.promise("gaps.settled")
+def test_an_agents_sentence_settles_no_gap_that_evidence_opened(runtime: Runtime) -> None:
+    first = begun(runtime, step("check", **REPORTING))
+    done = sent(runtime, first["ackToken"], verified("failed"))
+    assert done["isComplete"] is True
+    (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
+    settling = {
+        "kind": "wr.gap",
+        "severity": "info",
+        "summary": "It is fine.",
+        "resolvesGapId": gap["gapId"],
+    }
+
+    refused = perform(
+        runtime,
+        "run.checkpoint",
+        {"checkpointToken": done["checkpointToken"], "output": {"artifacts": [settling]}},
+    )
+
+    assert isinstance(refused, Failure)
+    assert f"evidence opened {gap['gapId']}" in refused.message

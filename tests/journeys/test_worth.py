@@ -1,0 +1,111 @@
+"""No single number: what each claim of a run is worth, through which door, and what only the agent says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.contract.disclosure.estimate import estimate_tokens
+from handrail.engine.events import Claim
+from handrail.projections.evidence import ALL_CHECKED, PROOF, describe_level, is_proven, worth_of
+from tests.journeys.doors import command, worth
+from tests.journeys.given_workflows import step
+from tests.journeys.test_until_the_end import (
+    CHANGE,
+    RIGHT,
+    TESTS,
+    Site,
+    changed,
+    do_honest_change,
+    site,
+    verified,
+)
+from tests.journeys.test_what_counts import LOOP
+
+__all__ = ["site"]
+DECISION = {"kind": "wr.loop_control", "loopId": "fix", "decision": "stop", "reason": "Nothing is left."}
+
+
+def claims_of(site: Site, reply: dict[str, Any]) -> list[dict[str, Any]]:
+    _, shown = command(site.runtime, "session", "show", reply["session"]["sessionId"], "--mvi", "full")
+    found: list[dict[str, Any]] = shown["data"]["runs"][0]["claims"]
+    return found
+
+
+@pytest.mark.promise("evidence.worth")
+def test_an_honest_green_run_ends_with_everything_checked_and_says_on_which_files(site: Site) -> None:
+    site.begin()
+    do_honest_change(site)
+    done = site.send(verified())
+
+    assert worth(done) == {"ran": 1, "seen": 1, "exists": 1}
+    assert done["closing"].endswith(f"; {ALL_CHECKED}.")
+    rows = {one["text"]: one for one in claims_of(site, done)}
+    assert (rows[TESTS]["level"], rows[TESTS]["door"]) == ("ran", "handrail")
+    assert (rows["src/bill.py"]["level"], rows["src/bill.py"]["door"]) == ("seen", "handrail")
+    assert rows["src/bill.py"]["on"] == rows[TESTS]["on"] != ""
+
+
+@pytest.mark.promise("evidence.worth")
+def test_the_closing_line_names_five_things_of_the_agents_word_and_what_would_show_them(site: Site) -> None:
+    commands = [f"pytest -q {number} tests/test_of_a_long_name.py --no-header" for number in range(7)]
+    site.begin(step("change", **CHANGE))
+    site.write("src/bill.py", RIGHT)
+    body = changed("src/bill.py")
+    checks = [body["checks"][0] | {"command": line} for line in commands]
+
+    done = site.send(body | {"checks": checks})
+
+    assert worth(done) == {"seen": 1, "claimed": 7}
+    told = done["closing"].partition("only the agent's word: ")[2]
+    assert told.count("pytest -q") == 5
+    assert told.endswith(" (handrail check run would show it) and 2 more.")
+    spent = (estimate_tokens(done["closing"]) or 0) + (estimate_tokens(done["evidence"]) or 0)
+    assert spent <= 120 + 20  # twenty for what the line says without evidence
+
+
+@pytest.mark.promise("evidence.nothing-ran")
+def test_the_closing_line_tells_that_fewer_tests_ran_than_at_the_start(site: Site) -> None:
+    site.declare(tests={"command": ["cat", "said"], "report": {"path": "-", "format": "tap"}})
+    site.write("said", "1..2\nok 1\nok 2\n")
+    site.begin(step("change", **CHANGE))
+    site.run_declared("tests")
+    site.write("said", "1..1\nok 1\n")
+    site.run_declared("tests")
+
+    done = site.send(changed("said", check="tests"))
+
+    assert "; tests: 1 tests ran, 2 at the start of the run; " in done["closing"]
+
+
+@pytest.mark.promise("evidence.worth")
+def test_a_decision_that_steers_the_run_claims_nothing(site: Site) -> None:
+    site.begin(LOOP, step("tell"))
+    site.send(DECISION)
+
+    done = site.send()
+
+    assert not done.get("evidence")
+    assert claims_of(site, done) == []
+
+
+@pytest.mark.promise("evidence.worth")
+@pytest.mark.parametrize(
+    ("claim", "word"),
+    [
+        (Claim(pointer="/a", check="ran", level="ran", fact="exit 0"), "ran"),
+        (Claim(pointer="/a", check="changed_in_run", level="observed"), "seen"),
+        (Claim(pointer="/a", check="path_exists", level="observed"), "exists"),
+        (Claim(pointer="/a", check="place_exists", level="observed"), "exists"),
+        (Claim(pointer="/", check="person", level="confirmed"), "confirmed"),
+        (Claim(pointer="/a", check="ran", verdict="missing"), "claimed"),
+        (Claim(pointer="/a", check="place_exists", level="observed", verdict="unknown"), "claimed"),
+        (Claim(pointer="/a", check="ran", level="observed", verdict="contradicted"), "contradicted"),
+        (Claim(pointer="/a", check="ran", level="ran", verdict="stale"), "stale"),
+    ],
+)
+def test_a_claim_counts_once_under_the_word_that_it_is_worth(claim: Claim, word: str) -> None:
+    assert worth_of(claim) == word
+    assert is_proven({word: 1}) == (word in PROOF)
+    assert "verified" not in describe_level(claim)

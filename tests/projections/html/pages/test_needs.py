@@ -1,0 +1,212 @@
+"""The Console as a supervisor's tool: what waits has a door, silence is seen, and words are for people."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.contract.outcome import Json, Outcome
+from handrail.projections.html.elements import Html
+from handrail.projections.html.pages.forms import answer_form
+from handrail.projections.html.pages.needs import Card, need_card
+from handrail.projections.html.pages.parts import duration
+from handrail.projections.html.pages.timeline import timeline_page
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.http.views import render_view
+from tests.conftest import FixedClock
+from tests.journeys.conversation import advance, answer, start
+from tests.journeys.given_workflows import WITH_DECISION, begin, step
+from tests.journeys.rich_session import report, rich_session
+
+HOUR = 3_600
+QUESTION: dict[str, Any] = {
+    "session_id": "ses_1",
+    "run_id": "run_1",
+    "node_id": "nod_1",
+    "what_digest": "sha256:1",
+    "asked": "confirm",
+    "takes_value": False,
+    "options": [],
+    "answer": None,
+}
+
+
+def show(runtime: Runtime, path: str, **query: str) -> Html:
+    def call(operation: str, params: dict[str, Json]) -> Outcome:
+        return perform(runtime, operation, params)
+
+    return render_view(call, path, query).html
+
+
+def words_in(page: Html) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page.markup)).split())
+
+
+def ask_person(runtime: Runtime) -> dict[str, Any]:
+    """A run that waits for a person."""
+    steps = (step("build"), step("ship", requireConfirmation=True), step("tell"))
+    first = begin(runtime, *steps, fields={}, goal="Ship it")
+    return report(runtime, first["ackToken"], notes="**Built** and tested.")
+
+
+def test_a_waiting_run_is_answered_from_the_first_page(runtime: Runtime) -> None:
+    asked = ask_person(runtime)
+
+    page = show(runtime, "/sessions")
+
+    words = words_in(page)
+    assert "Do you confirm “Ship”?" in words
+    assert "command line" in words
+    assert "<strong>Built</strong> and tested." in page.markup  # what the agent reports, rendered
+    assert "Yes: the agent goes on" in words
+    assert "No: the step stays open" in words
+    assert re.findall(r'name="given.answer" value="(\w+)"', page.markup) == ["yes", "no"]
+    sent = json.loads(
+        unescape(re.findall(r'data-operation="run.confirm" data-input="([^"]*)"', page.markup)[0])
+    )
+    given = {**sent["given"], "answer": "yes"}
+    console = msgspec.structs.replace(runtime, is_at_console=True)
+    told = answer(console, "run.confirm", **{**sent, "given": given})
+    assert (told["session_id"], told["answer"]) == (asked["session"]["sessionId"], "confirmed")
+
+
+def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> None:
+    said = {"answer": "confirmed", "option_id": "", "door": "console", "who": "ada", "note": "Go.", "at": ""}
+    node = {"pending": {"person": said, "prompt": "Ship it."}, "notes": "Built.", "artifacts": []}
+    more = {"kind": "blocked_attempt", "claims": [], "evidence": {}, "evidence_caveat": ""}
+    row: dict[str, Any] = dict.fromkeys(
+        ("project", "branch", "workflow_name", "goal", "agent", "silence", "why"), "x"
+    )
+    row |= {"kind": "person", "session_id": "s", "run_id": "r", "node_id": "n", "since": "", "count": 1}
+    row |= {"title": "Ship", "reply": "Go on with it."}
+
+    card = need_card(Card(row=row, node={**node, **more}, question=QUESTION))
+
+    assert 'class="need person answered"' in card.markup
+    words = words_in(card)
+    assert "Recorded: confirmed by ada, in the Console Go." in words
+    assert "The agent sees it at its next call; copy this if it has stopped." in words
+    assert 'data-copy="Go on with it."' in card.markup
+
+
+@pytest.mark.parametrize(
+    ("told", "answers"),
+    [
+        ({}, ["yes", "no"]),
+        ({"asked": "allow_write"}, ["yes", "no"]),
+        ({"asked": "choose", "options": [{"id": "small", "label": "Small"}]}, ["small", "no"]),
+        ({"asked": "give", "takes_value": False}, ["yes", "no"]),
+        ({"asked": "give", "takes_value": True, "question": "What is the ticket?"}, []),
+    ],
+)
+def test_each_kind_of_ask_has_its_door(told: dict[str, Any], answers: list[str]) -> None:
+    form = answer_form({**QUESTION, **told})
+
+    assert re.findall(r'name="given.answer" value="(\w+)"', form.markup) == answers
+    if not answers:
+        assert "What is the ticket?" in words_in(form)
+        assert re.search(r'<input[^>]* name="given.answer"[^>]* required', form.markup)
+
+
+def test_silence_is_seen_after_an_hour_and_by_the_users_own_measure(runtime: Runtime) -> None:
+    working = start(runtime, goal="Working")["session"]["sessionId"]
+    waiting = ask_person(runtime)["session"]["sessionId"]
+    clock = runtime.clock
+    assert isinstance(clock, FixedClock)
+
+    def silences() -> dict[str, str]:
+        return {row["id"]: row["silence"] for row in answer(runtime, "session.list")["items"]}
+
+    assert silences() == {working: "", waiting: ""}
+    clock.seconds += HOUR
+    assert silences() == {working: "idle", waiting: "stalled"}
+    found = answer(runtime, "session.list", silence="stalled")["items"]
+    assert [row["id"] for row in found] == [waiting]
+    assert words_in(show(runtime, "/sessions", status="idle")).count("Working") == 1
+    assert "Ship it" not in words_in(show(runtime, "/sessions", status="idle"))
+    assert "stalled" in words_in(show(runtime, "/sessions"))
+
+
+def test_the_list_says_how_far_a_run_is_and_can_be_grouped(runtime: Runtime) -> None:
+    advance(runtime, start(runtime, goal="Half way"))
+
+    words = words_in(show(runtime, "/sessions", group="state"))
+
+    assert "1 of about 3 steps" in words
+    assert "in progress 1 session" in words
+
+
+def test_a_later_goal_does_not_rename_the_session(runtime: Runtime) -> None:
+    first = start(runtime, goal="The first thing")
+    session_id = first["session"]["sessionId"]
+    start(runtime, goal="Another thing", session=session_id)
+
+    assert answer(runtime, "session.list")["items"][0]["goal"] == "The first thing"
+    assert answer(runtime, "session.show", sessionId=session_id)["goal"] == "The first thing"
+    runs = answer(runtime, "run.graph", sessionId=session_id)["runs"]
+    assert [run["goal"] for run in runs] == ["The first thing", "Another thing"]
+
+
+def test_a_run_of_another_project_shows_the_text_that_it_follows(runtime: Runtime) -> None:
+    begun = begin(runtime, step("look", prompt="Look **twice**."), fields={})
+    graph = answer(runtime, "run.graph", sessionId=begun["session"]["sessionId"])
+    runtime.library.held.clear()  # type: ignore[attr-defined]  # the files of the other project
+
+    page = show(runtime, f"/workflows/{graph['workflow_id']}", run=graph["run_id"])
+
+    assert "Look <strong>twice</strong>." in page.markup
+
+
+def test_rounds_that_are_over_are_folded_and_the_one_of_now_is_open(runtime: Runtime) -> None:
+    loop = {"type": "loop", "loopId": "fix", "while": {"kind": "loop_control"}, "maxIterations": 5}
+    reply = begin(runtime, {**loop, "body": [step("try")]}, step("after"), fields={})
+    more = {"kind": "wr.loop_control", "decision": "continue"}
+    for _ in range(3):
+        reply = report(runtime, reply["ackToken"], more)
+    session_id = reply["session"]["sessionId"]
+
+    inside = show(runtime, f"/sessions/{session_id}").markup.partition("<summary>fix: 3 rounds</summary>")[2]
+
+    folded, _, following = inside.partition("</details>")
+    assert folded.count("data-node=") == 3
+    assert 'id="now"' in following
+
+
+def test_what_happened_reads_as_a_story_with_durations(runtime: Runtime) -> None:
+    reply = advance(runtime, start(runtime))
+    found = answer(runtime, "session.timeline", sessionId=reply["session"]["sessionId"])
+    assert [one["seconds"] for one in found["moments"]] == [None, 0]
+    found["moments"][1]["seconds"] = 3_700
+
+    words = words_in(timeline_page(found))
+
+    assert "The run started" in words
+    assert "The agent finished First after 1 h 1 min" in words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0, "0 s"), (59, "59 s"), (60, "1 min"), (90, "1 min 30 s"), (3_600, "1 h"), (180_000, "2 d 2 h")],
+)
+def test_a_duration_names_its_two_largest_units(seconds: int, told: str) -> None:
+    assert duration(seconds) == told
+
+
+def test_no_page_shows_a_pointer_a_step_path_or_a_digest(runtime: Runtime) -> None:
+    session_id = rich_session(runtime)["session"]["sessionId"]
+    begin(runtime, step("decide", **WITH_DECISION), fields={})
+    graph = answer(runtime, "run.graph", sessionId=session_id)
+    run = f"/sessions/{session_id}/runs/{graph['run_id']}"
+    paths = ["/sessions", run, f"/sessions/{session_id}/timeline", "/gaps"]
+
+    for path in (*paths, *(f"{run}/nodes/{node['id']}" for node in graph["nodes"])):
+        page = re.sub(r"<pre.*?</pre>|<code.*?</code>", "", show(runtime, path).markup, flags=re.DOTALL)
+        words = words_in(Html(markup=page))
+        found = re.search(r"sha256:|\w@\d+::|(?<![\w.])/\w+/\d+\b|\b(?:ak|st|ck)1[0-9a-z]{20,}", words)
+        assert found is None, (path, found)

@@ -1,0 +1,230 @@
+"""Markdown workflows: headings, front matter and two fences are the constructs, everything else is text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.workflows.spellings.decoded import has_workflow_id
+from handrail.workflows.spellings.markdown import decode_markdown
+
+FRONT = "---\nid: project.x\nname: X\n---\n"
+
+
+def steps_of(body: str) -> Any:
+    decoded = decode_markdown(FRONT + body)
+
+    assert decoded.problems == ()
+    return decoded.document["steps"]
+
+
+def check_steps(body: str, *expected: dict[str, Any]) -> None:
+    assert steps_of(body) == list(expected)
+
+
+def test_a_heading_is_a_step_and_its_text_is_the_prompt() -> None:
+    check_steps(
+        "\n## Look around {#look}\n\nRead it.\n\n- a\n- b  \n\n## Write {#write}\nDo it.\n\n\n",
+        {"id": "look", "title": "Look around", "prompt": "Read it.\n\n- a\n- b  "},
+        {"id": "write", "title": "Write", "prompt": "Do it."},
+    )
+
+
+def test_block_headings_make_prompt_blocks_and_the_text_before_them_is_the_goal() -> None:
+    check_steps(
+        "## T {#t}\nThe goal.\n### Procedure\n1. One\n   more of it\n\n   and more\n2. Two\n"
+        "### Constraints\n* [small steps](wr.refs.small_steps)\n- No.\n"
+        "### Deliver\n- notes: What: where.\n- artifact: [x](wr.refs.y)\n### Verify\nIt holds.\n",
+        {
+            "id": "t",
+            "title": "T",
+            "promptBlocks": {
+                "goal": "The goal.",
+                "procedure": ["One\nmore of it\n\nand more", "Two"],
+                "constraints": [{"kind": "ref", "refId": "wr.refs.small_steps"}, "No."],
+                "outputRequired": {
+                    "notes": "What: where.",
+                    "artifact": {"kind": "ref", "refId": "wr.refs.y"},
+                },
+                "verify": "It holds.",
+            },
+        },
+    )
+
+
+def test_a_step_fence_holds_what_is_no_prose_and_a_loop_has_deeper_headings() -> None:
+    check_steps(
+        "## Again {#again}\n```step\ntype: loop\ncount: 2\nmaxIterations: 2\n```\n"
+        "### In {#in}\nDo it.\n#### Verify\n- Done.\n"
+        "### Which {#which}\n~~~step\ntype: choice\n~~~\nChoose.\n"
+        "## After {#after}\nEnd.\n",
+        {
+            "id": "again",
+            "title": "Again",
+            "type": "loop",
+            "count": 2,
+            "maxIterations": 2,
+            "body": [
+                {"id": "in", "title": "In", "promptBlocks": {"goal": "Do it.", "verify": ["Done."]}},
+                {"id": "which", "title": "Which", "type": "choice", "prompt": "Choose."},
+            ],
+        },
+        {"id": "after", "title": "After", "prompt": "End."},
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "prompt"),
+    [
+        ("```prompt\n# Mine\n\n## Own {#own}\n```", "# Mine\n\n## Own {#own}"),
+        ("```prompt\n\n  x\n\n```", "\n  x\n"),
+        ("````prompt\n```step\nid: x\n```\n````", "```step\nid: x\n```"),
+        ("```prompt\n```", ""),
+        ("```prompt\na\r\nb\n```", "a\r\nb"),
+        ("```python\n# no heading\n## nor this {#x}\n```", "```python\n# no heading\n## nor this {#x}\n```"),
+        (
+            "Text\n---\n#tag and <!-- words -->\n  ## indented",
+            "Text\n---\n#tag and <!-- words -->\n  ## indented",
+        ),
+        ("a\r\n\r\nb\r\n", "a\n\nb"),
+        ("[x](wr.refs.y)", "[x](wr.refs.y)"),
+        ("\ttab\n    code", "\ttab\n    code"),
+        ("a\x0bb\x1cc\u2028d\u0085e", "a\x0bb\x1cc\u2028d\u0085e"),
+    ],
+)
+def test_everything_else_is_text_and_stays_as_it_is(body: str, prompt: str) -> None:
+    check_steps(f"## T {{#t}}\n{body}\n", {"id": "t", "title": "T", "prompt": prompt})
+
+
+def test_a_call_of_a_template_needs_no_id_and_a_loop_may_have_its_own() -> None:
+    check_steps(
+        "##\n```step\ntype: template_call\ntemplateId: wr.templates.x\n```\n"
+        "## {#a}\n```step\ntitle: ' A'\n```\nT\n",
+        {"type": "template_call", "templateId": "wr.templates.x"},
+        {"id": "a", "title": " A", "prompt": "T"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("# Page\n", (1, 1), "The file has no front matter."),
+        ("---\nid: x\n", (1, 1), "The file has no front matter."),
+        ("---\n- a\n---\n", (2, 1), "The front matter is no mapping."),
+        ("---\nid: *x\n---\n", (2, 5), "Aliases are not read."),
+        ("---\nid: x\nsteps: []\n---\n", (3, 1), "Steps do not stand in the front matter."),
+        (FRONT + "\nHello\n", (6, 1), "This text belongs to no step."),
+        (FRONT + "```step\na: 1\n```\n", (5, 1), "This fence belongs to no step."),
+        (FRONT + "# X\n", (5, 1), "A heading of level 1 cannot stand here."),
+        (FRONT + "### X {#x}\n", (5, 1), "A heading of level 3 cannot stand here."),
+        (FRONT + "## X {#x}\nT\n#### Y {#y}\n", (7, 1), "A heading of level 4 cannot stand here."),
+        (FRONT + "## X {#x}\nT\n### Y {#y}\n", (7, 1), '"y" stands inside a step that is no loop.'),
+        (FRONT + "## X {#x}\nT\n### Procedures\n", (7, 1), '"Procedures" is no block of a prompt.'),
+        (
+            FRONT + "## X {#x}\n### Verify\n- a\n### Verify\n- b\n",
+            (8, 1),
+            "Verify is there twice in this step.",
+        ),
+        (FRONT + "## X\nT\n", (5, 1), "This heading has no id."),
+        (FRONT + "## X {#x}\n```python\nT\n", (6, 1), "This fence is not closed."),
+        (
+            FRONT + "## X {#x}\n```step\nT: 1\n```\n```step\n```\nT\n",
+            (9, 1),
+            "This is the second fence `step` of this step.",
+        ),
+        (FRONT + "## X {#x}\n```step\n- 1\n```\nT\n", (6, 1), "This fence `step` is no mapping."),
+        (
+            FRONT + "## X {#x}\n```step\na: 1\nb: [\n```\nT\n",
+            (9, 1),
+            "This is not YAML: expected the node content, but found '<stream end>'.",
+        ),
+        (
+            FRONT + "## X {#x}\n```step\nwhen: a\n  id: b\n```\nT\n",
+            (8, 5),
+            "This is not YAML: mapping values are not allowed here.",
+        ),
+        (
+            FRONT + "## X {#x}\n```step\nwhen: a\nid: b\n```\nT\n",
+            (8, 1),
+            "id does not stand in a fence `step`.",
+        ),
+        (
+            FRONT + "## X {#x}\n```step\nprompt: a\n```\nT\n",
+            (7, 1),
+            "prompt does not stand in a fence `step`.",
+        ),
+        (FRONT + "## X {#x}\n```steps\na: 1\n```\nT\n", (6, 1), '"```steps" is no fence of a workflow.'),
+        (FRONT + "## X {#x}\n```Prompt\nT\n```\n", (6, 1), '"```Prompt" is no fence of a workflow.'),
+        (FRONT + "## X {#x}\n```step when\nT\n```\n", (6, 1), '"```step when" is no fence of a workflow.'),
+        (FRONT + "## X {#x}\nT\n```prompt\nU\n```\n", (6, 1), "This text stands beside a fence `prompt`."),
+        (
+            FRONT + "## X {#x}\n```prompt\nU\n```\n```prompt\nU\n```\n",
+            (9, 1),
+            "This is the second fence `prompt` in one place.",
+        ),
+        (
+            FRONT + "## X {#x}\n### Procedure\n1. a\nb\n",
+            (8, 1),
+            "This line stands between the items of a list and belongs to none.",
+        ),
+        (FRONT + "## X {#x}\n### Deliver\n- a\n", (7, 1), "An item of Deliver has a name."),
+        (FRONT + "## X {#x}\n### Deliver\n- a: b\n- a: c\n", (8, 1), "This name is there twice."),
+        (FRONT + "## X {#x}\n### Deliver\nWords\n", (6, 1), "Deliver has no list."),
+        (FRONT + "## X {#x}\n### Verify\n", (6, 1), "This block has no text."),
+        (
+            FRONT + "## X {#x}\n```step\npromptBlocks: {goal: a}\n```\nT\n",
+            (7, 1),
+            "The prompt is there twice.",
+        ),
+        (
+            FRONT + "## X {#x}\n```step\ntype: loop\nbody: [a]\n```\n### Y {#y}\nT\n",
+            (10, 1),
+            "The body is there twice.",
+        ),
+    ],
+)
+def test_what_is_no_construct_of_a_workflow_is_an_error_at_its_place(
+    text: str, place: tuple[int, int], message: str
+) -> None:
+    problem = decode_markdown(text).problems[0]
+
+    assert ((problem.line, problem.column), problem.message) == (place, message)
+    assert problem.fix
+
+
+def test_all_errors_of_the_form_are_reported_at_once() -> None:
+    text = FRONT + "## X\nT\n## Y {#y}\n### Foo\n```step\na: *b\n```\n"
+
+    assert [problem.line for problem in decode_markdown(text).problems] == [5, 8, 10]
+
+
+def test_everything_in_a_step_has_its_place() -> None:
+    decoded = decode_markdown(
+        FRONT + "\n## Title here {#x}\n```step\nwhen: is_it\n```\n\nGoal.\n\n### Procedure\n\n1. a\n2. b\n"
+    )
+
+    values, keys = decoded.values, decoded.keys
+    assert (values["/id"], values["/steps"], values["/steps/0"]) == ((2, 5), (6, 1), (6, 1))
+    assert (values["/steps/0/title"], values["/steps/0/id"]) == ((6, 4), (6, 15))
+    assert (keys["/steps/0/when"], values["/steps/0/when"]) == ((8, 1), (8, 7))
+    assert values["/steps/0/promptBlocks/goal"] == (11, 1)
+    assert keys["/steps/0/promptBlocks/procedure"] == (13, 1)
+    assert values["/steps/0/promptBlocks/procedure/1"] == (16, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"---\nid: x\n---\n", True),
+        (b"---\r\nname: x\r\n'id': y\r\n---\r\n", True),
+        (b"---\nname: x\n---\nid: y\n", False),
+        (b"---\nname: x\n  id: y\n---\n", False),
+        (b"id: x\n", False),
+        (b"---\nid: x\n", True),  # meant to be one; the missing end is its problem
+        (b"\xef\xbb\xbf---\nid: x\n---\n", False),
+        (b"", False),
+    ],
+)
+def test_markdown_is_a_workflow_if_its_front_matter_has_an_id(content: bytes, expected: bool) -> None:
+    assert has_workflow_id(content) is expected

@@ -1,0 +1,140 @@
+"""Real workflows in every spelling: the same model, the same hash, and problems at their place in each."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import pytest
+
+from handrail.host.workflow_library import list_bundled_files
+from handrail.operations.workflows.examine_workflows import WorkflowText, examine_texts
+from handrail.workflows.catalog import Catalog
+from handrail.workflows.compiling.compilation import Surroundings
+from handrail.workflows.compiling.compiler import compile_workflow
+from handrail.workflows.limits import Spelling
+from handrail.workflows.reading.reader import read_workflow
+from handrail.workflows.spellings.spelling import decode_document, write_document
+from tests.workflows.test_corpus import FILES
+
+SPELLINGS: tuple[Spelling, ...] = get_args(Spelling)
+BUNDLED = {file.source_ref: file.decoded for file in list_bundled_files()}
+SOURCES = BUNDLED | {path.name: path.read_bytes() for path in FILES}
+ROUTINES = tuple(
+    source
+    for name, content in BUNDLED.items()
+    if "routine" in name and (source := read_workflow(content).workflow) is not None
+)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_workflow_has_one_model_and_one_hash_in_every_spelling(name: str) -> None:
+    expected = read_workflow(SOURCES[name]).workflow
+    assert expected is not None
+    document = json.loads(SOURCES[name])
+
+    for spelling in SPELLINGS:
+        found = read_workflow(write_document(document, spelling, {}).encode(), spelling).workflow
+
+        assert found == expected, spelling
+        assert hash_of(found) == hash_of(expected), spelling
+
+
+def hash_of(workflow: Any) -> str | None:
+    pinned = compile_workflow(workflow, Surroundings(routines=ROUTINES)).pinned
+    return None if pinned is None else pinned.workflow_hash
+
+
+WRONG = {
+    "json": """{
+  "id": "project.x", "name": "X", "description": "For a test.",
+  "inputs": {"size": {"typ": "string"}},
+  "steps": [
+    {"id": "one", "title": "One", "when": "nowhere", "prompt": "Do {{it}}."},
+    {"id": "one", "title": "Two", "prompt": "Again."}
+  ]
+}
+""",
+    "yaml": """id: project.x
+name: X
+description: For a test.
+inputs:
+  size: {typ: string}
+steps:
+  - id: one
+    title: One
+    when: nowhere
+    prompt: Do {{it}}.
+  - id: one
+    title: Two
+    prompt: Again.
+""",
+    "md": """---
+id: project.x
+name: X
+description: For a test.
+inputs:
+  size: {typ: string}
+---
+
+## One {#one}
+
+```step
+when: nowhere
+```
+
+Do {{it}}.
+
+## Two {#one}
+
+Again.
+""",
+}
+PLACES = {
+    "json": [(3, 23, "unknown_key"), (5, 43, "unknown_id"), (6, 12, "duplicate_id")],
+    "yaml": [(5, 10, "unknown_key"), (9, 11, "unknown_id"), (11, 9, "duplicate_id")],
+    "md": [(6, 10, "unknown_key"), (12, 7, "unknown_id"), (17, 8, "duplicate_id")],
+}
+NAMES = {
+    "json": [(5, 43, "unknown_id"), (5, 64, "undeclared_name")],
+    "yaml": [(9, 11, "unknown_id"), (10, 13, "undeclared_name")],
+    "md": [(12, 7, "unknown_id"), (15, 1, "undeclared_name")],
+}
+
+
+def told(content: str, spelling: Spelling) -> list[tuple[int, int, str]]:
+    document = WorkflowText(source=f"x.{spelling}", text=content)
+    (examined,) = examine_texts(Catalog(entries=()), [document])
+    return [(one.line, one.column, one.code) for one in examined.problems if one.severity == "error"]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_what_is_wrong_is_told_at_its_place_in_the_authors_own_text(spelling: Spelling) -> None:
+    shape = WRONG[spelling]
+    names = shape.replace("typ", "type", 1).replace('"one", "title": "Two"', '"two", "title": "Two"')
+    names = names.replace("id: one\n    title: Two", "id: two\n    title: Two").replace(
+        "Two {#one}", "Two {#two}"
+    )
+
+    assert told(shape, spelling) == PLACES[spelling]
+    assert told(names, spelling) == NAMES[spelling]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [(b"\xef\xbb\xbf---\n", (1, 1)), (b"---\na: \xff\n", (2, 4)), (b"x" * 1_000_001, (1, 1))],
+)
+def test_what_is_no_text_is_told_at_its_place(
+    spelling: Spelling, content: bytes, place: tuple[int, int]
+) -> None:
+    (problem,) = read_workflow(content, spelling).problems
+
+    assert (problem.code, (problem.line, problem.column)) == ("unreadable", place)
+    assert problem.fix
+
+
+def test_the_packed_documents_are_what_the_markdown_says() -> None:
+    for file in list_bundled_files():
+        assert file.decoded, f"{file.source_ref} is packed; run python tools/generate.py"
+        assert json.loads(file.decoded) == decode_document(file.content, "md")

@@ -1,0 +1,147 @@
+"""YAML as a workflow may use it: 1.2 core types, one way to say a thing, and a place for every refusal."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from handrail.workflows.limits import MAX_YAML_BYTES
+from handrail.workflows.spellings.strict_yaml import decode_yaml
+
+
+def check_value(text: str, expected: Any) -> None:
+    decoded = decode_yaml(text)
+
+    assert decoded.problems == ()
+    assert decoded.document == expected
+
+
+@pytest.mark.parametrize("word", ["no", "yes", "on", "off", "y", "N", "2001-01-01", "1_000", "0b1", "12:30"])
+def test_a_word_that_older_yaml_reads_as_something_else_is_a_text(word: str) -> None:
+    check_value(f"a: {word}", {"a": word})
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        *(("null", None), ("~", None), ("", None), ("true", True), ("FALSE", False)),
+        *(("12", 12), ("-3", -3), ("+4", 4), ("012", 12), ("0o17", 15), ("0x1F", 31)),
+        *(("1.5", 1.5), (".5", 0.5), ("1.", 1.0), ("1e3", 1000.0), ('"12"', "12"), ("'true'", "true")),
+    ],
+)
+def test_plain_values_have_the_core_types(written: str, value: Any) -> None:
+    decoded = decode_yaml(f"a: {written}")
+
+    assert decoded.document == {"a": value}
+    assert type(decoded.document["a"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: b\r\nc: |\r\n  x\r\n  y\r\n", {"a": "b", "c": "x\ny\n"}),
+        ("a: |-\n  one\n   two\n\n  # three\n", {"a": "one\n two\n\n# three"}),
+        ("a: >-\n  one\n  two\n", {"a": "one two"}),
+        ("1: one\ntrue: two\nno: three\n", {"1": "one", "true": "two", "no": "three"}),
+        ('{"a": [1, {"b": null}]}', {"a": [1, {"b": None}]}),
+        ("---\na: 1\n...\n", {"a": 1}),
+        ("", None),
+    ],
+)
+def test_documents_are_read(text: str, expected: Any) -> None:
+    check_value(text, expected)
+
+
+LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        (LAUGHS, (1, 4), "Anchors are not read."),
+        ("a: 1\nb: *a\n", (2, 4), "Aliases are not read."),
+        ("a: !!python/object/apply:os.system [ls]\n", (1, 4), "Tags are not read."),
+        ("a: !!str 1\n", (1, 4), "Tags are not read."),
+        ("a: 1\n<<: {b: 1}\n", (2, 1), "Merge keys are not read."),
+        ("a:\n  b: 1\n  b: 2\n", (3, 3), 'The key "b" is there twice.'),
+        ("%YAML 1.1\n---\na: 1\n", (2, 1), "Directives are not read."),
+        ("%TAG ! tag:x,2000:\n---\na: 1\n", (2, 1), "Directives are not read."),
+        ("a: 1\n---\nb: 2\n", (2, 1), "A second document begins here."),
+        ("? [a]\n: b\n", (1, 3), "A key is a text."),
+        (": b\n", (1, 1), "A key is missing."),
+        ("a: .inf\n", (1, 4), '".inf" is no number that JSON has.'),
+        ("a: 1e999\n", (1, 4), '"1e999" is no number that JSON has.'),
+        ("a: x\x00y\n", (1, 5), "This character may not stand in YAML as it is."),
+        ("a: x\u0085y\n", (1, 5), "This character may not stand in YAML as it is."),
+        ("a: b\n\u2028c: d\n", (2, 1), "This character may not stand in YAML as it is."),
+        ("a:\n\tb: 1\n", (2, 1), "This is not YAML: found character '\\t' that cannot start any token."),
+        ("a: b: c\n", (1, 5), "This is not YAML: mapping values are not allowed here."),
+        ("a: [1, 2\n", (2, 1), "This is not YAML: expected ',' or ']', but got '<stream end>'."),
+        ("a: 'x\n", (2, 1), "This is not YAML: found unexpected end of stream."),
+        ("a: " + "[" * 70, (1, 67), "This is nested too deep."),
+    ],
+)
+def test_what_a_workflow_may_not_use_is_refused_at_its_place(
+    text: str, place: tuple[int, int], message: str
+) -> None:
+    (problem,) = decode_yaml(text).problems
+
+    assert ((problem.line, problem.column), problem.message) == (place, message)
+    assert problem.fix
+
+
+def test_a_part_of_a_file_has_the_lines_of_the_file() -> None:
+    assert decode_yaml("a:\n  b: 1\n", first_line=10).values["/a/b"] == (11, 6)
+    assert decode_yaml("a: *x\n", first_line=10).problems[0].line == 10
+
+
+def test_every_value_key_and_item_has_its_place() -> None:
+    decoded = decode_yaml("é: {b: ü, c: 1}\nlist:\n  - x\n  - y: 2\n")
+
+    assert decoded.values == {
+        "": (1, 1),
+        "/é": (1, 4),
+        "/é/b": (1, 8),
+        "/é/c": (1, 14),
+        "/list": (3, 3),
+        "/list/0": (3, 5),
+        "/list/1": (4, 5),
+        "/list/1/y": (4, 8),
+    }
+    assert (decoded.keys["/é/c"], decoded.keys["/list"], decoded.keys["/list/1/y"]) == (
+        (1, 11),
+        (2, 1),
+        (4, 5),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[" * 200_000, "{" * 200_000, "- " * 100_000, "? " * 100_000, "&a " * 60_000, "!" * 200_000),
+        *("a: " + "x" * 250_000, "a: " + "x y " * 60_000, "a: |\n" + "  x\n" * 60_000),
+        *("#\n" * 120_000 + "a: 1", " #" * 120_000, "\n" * 250_000 + "a: 1", "[" + "1," * 120_000),
+        "".join(f"{' ' * at}a:\n" for at in range(600)),
+    ],
+    ids=lambda text: text[:6],
+)
+def test_hostile_text_is_answered_in_bounded_time(text: str) -> None:
+    begun = time.process_time()
+
+    decode_yaml(text)
+
+    assert time.process_time() - begun < 20  # the parser alone takes up to two seconds on a slow machine
+
+
+def test_more_bytes_than_the_limit_are_refused_before_they_are_parsed() -> None:
+    (problem,) = decode_yaml("a: *" + "x" * MAX_YAML_BYTES).problems
+
+    assert problem.message == "More than 256000 bytes of YAML."
+
+
+def test_more_values_than_the_limit_are_refused() -> None:
+    (problem,) = decode_yaml("[" + "1," * 21_000 + "]").problems
+
+    assert (problem.message, problem.column) == ("More than 20000 values.", 40_000)
