@@ -52,6 +52,8 @@ class Agent:
         self.place = place
         self.mode = mode
         self.heard: list[Heard] = []
+        self.session_of: dict[str, str] = {}
+        """The session of every token that a reply gave: a refusal does not name it again."""
         self.pid = place / "server.pid"
 
     @asynccontextmanager
@@ -70,10 +72,12 @@ class Agent:
         assert not result.is_error, result.structured_content
         reply: dict[str, Any] = result.structured_content
         token = params.get("ackToken") or params.get("checkpointToken") or ""
-        if "session" in reply:
+        if "session" in reply or reply.get("kind") == "blocked":
+            session_id = reply["session"]["sessionId"] if "session" in reply else self.session_of[token]
+            self.session_of |= dict.fromkeys(tokens_of(reply), session_id)
             self.heard.append(
                 {
-                    "session": reply["session"]["sessionId"],
+                    "session": session_id,
                     "token": token,
                     "use": "checkpoint" if tool == "checkpoint_workflow" else "advance" if token else "read",
                     "notes": params.get("output", {}).get("notesMarkdown", ""),
@@ -120,6 +124,12 @@ class Agent:
         found = await self.call(client, "resume_session", {"query": session_id})
         following = found["items"][0]["nextCall"]
         return await self.call(client, following["tool"], following["params"])
+
+
+def tokens_of(reply: dict[str, Any]) -> list[str]:
+    """Everything in a reply that a next call can answer with."""
+    given = [reply[name] for name in ("ackToken", "retryAckToken", "checkpointToken") if reply.get(name)]
+    return given + [choice["token"] for choice in (reply["pending"] or {}).get("choices", ())]
 
 
 async def live_through(agent: Agent) -> dict[str, dict[str, Any]]:
