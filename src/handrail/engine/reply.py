@@ -343,7 +343,7 @@ def reply_at(
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
     example = recap.example if recap is not None else blocked.example if blocked is not None else None
     is_blocked = row.kind == "blocked" and blocked is not None
-    is_read = is_blocked and not (tells_all or is_arrival)
+    is_read = is_blocked and not is_arrival  # a repeat with other content leaves the prompt out too
     pending = _pending(standing, tokens, example, is_read=is_read)
     if blocked is not None:
         frame = make_retry_frame(standing.contracts, standing.frame, blocked)
@@ -369,7 +369,9 @@ def reply_at(
         evidence=evidence,
         closing=closing,
         recap=recap,
-        session=None if is_read else session_ref(session_id, standing.run, with_goal=tells_all),
+        session=session_ref(session_id, standing.run, with_goal=tells_all)
+        if tells_all or not is_read
+        else None,
         preferences=standing.preferences if tells_all else None,
         workflow=workflow,
         project=project,
