@@ -64,6 +64,13 @@ LEAVES: dict[str, Leaf] = {
             "WORKFLOW_NOT_FOUND": says("workflow graph wr.nope"),
         },
     ),
+    "workflow diff": Leaf(
+        line=words("workflow diff wr.small_change my_check.json"),
+        ways={
+            "WORKFLOW_INVALID": says("workflow diff wr.small_change broken.json"),
+            "WORKFLOW_NOT_FOUND": says("workflow diff wr.small_change wr.nope"),
+        },
+    ),
     "workflow simulate": Leaf(
         line=words("workflow simulate my_check.json"),
         further=(

@@ -179,6 +179,8 @@ def is_looked_into(folder: str) -> bool:
 # Workflow ids
 
 WorkflowKind: TypeAlias = Literal["workflow", "routine"]
+RESERVED_NAMESPACE = "wr."
+"""Ids of bundled workflows begin with it, and no others."""
 IdStatus: TypeAlias = Literal["namespaced", "legacy"]
 
 

@@ -75,6 +75,21 @@ WORKFLOW_ROWS = (
         ),
     ),
     Row(
+        path="workflow diff",
+        operation="workflow.diff",
+        spellings=(
+            Spelling(
+                field="documents",
+                position=1,
+                is_required=True,
+                kind="sources",
+                value="PATH|ID",
+                text="Two workflows, the older first: files or ids; `-` is stdin.",
+            ),
+        ),
+        examples=("handrail workflow diff wr.small_change my_check.json --compact",),
+    ),
+    Row(
         path="workflow simulate",
         operation="workflow.simulate",
         spellings=(

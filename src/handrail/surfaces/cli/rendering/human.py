@@ -15,6 +15,7 @@ _LOOKS: dict[str, Look] = {
     "workflow.list": workflows.list_lines,
     "workflow.inspect": workflows.workflow_lines,
     "workflow.graph": workflows.drawing_lines,
+    "workflow.diff": workflows.diff_lines,
     "run.continue": runs.verdict_lines,
     "run.checkpoint": runs.verdict_lines,
     "run.confirm": runs.confirmed_lines,

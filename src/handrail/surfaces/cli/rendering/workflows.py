@@ -52,6 +52,7 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
         ("Version", format_cell(workflow.get("version"))),
         ("Steps", format_cell(workflow.get("stepCount"))),
         ("From", one_line(workflow.get("sourceKind", ""))),
+        ("Extends", _base(workflow.get("base", {}))),
         ("Recommended", ", ".join(one_line(str(one)) for one in workflow.get("recommended", {}).values())),
         ("Hash", one_line(workflow.get("workflowHash", ""))),
     ]
@@ -66,6 +67,13 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
             lines.append(f"{INDENT}{omitted} left out; --part compiled has all.")
     start = f"handrail run start {workflow_id} --request-id KEY --human"
     return [*lines, "", *format_aligned([("Start it", start)])]
+
+
+def _base(base: dict[str, Json]) -> str:
+    """What an overlay extends, and what it leaves out of it."""
+    left = [f"{one_line(one['id'])} ({one_line(one['how'])})" for one in base.get("leftOut", ())]
+    told = f"; left out by the overlay: {', '.join(left)}" if left else ""
+    return f"{one_line(base['id'])}{told}" if base else ""
 
 
 def _inputs(inputs: Json, page: Page) -> list[str]:
@@ -115,3 +123,23 @@ def drawing_lines(payload: dict[str, Json], _: Page) -> list[str]:
     """The drawing as it is; a graph as data has no better look than its own."""
     drawing = payload["drawing"]
     return lines_of(drawing.rstrip("\n")) if isinstance(drawing, str) else value_lines(payload)
+
+
+def diff_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """One row per step that differs, then what differs beside the steps."""
+    names = [one_line(payload[side]["workflow_id"]) for side in ("before", "after")]
+    if payload["is_same"]:
+        return [f"{names[0]} and {names[1]} are the same workflow."]
+    rows = [
+        [
+            one_line(step["change"]),
+            one_line(step["step_id"]),
+            ", ".join(one_line(place["pointer"].lstrip("/")) for place in step.get("places", ())),
+        ]
+        for step in payload["steps"]
+    ]
+    lines = [f"From {names[0]} to {names[1]}:", "", *(format_table(rows) or ["No step differs."])]
+    if left := payload["step_count"] - len(rows):
+        lines.append(f"{format_count(left, 'more step')} left out.")
+    beside = [f"{one_line(one['action'])} {one_line(one['pointer'])}" for one in payload["elsewhere"]]
+    return [*lines, *(["", "Beside the steps:", *(INDENT + line for line in beside)] if beside else [])]
