@@ -30,7 +30,7 @@ LEAVES: dict[str, Leaf] = {
     "workflow list": Leaf(
         line=words("workflow list"),
         further=(
-            words("workflow list --query review --sources bundled,user --kind workflow --limit 1"),
+            words("workflow list --query review --source bundled --kind workflow --limit 1"),
             ("workflow", "list", "--limit", "1", "--cursor", "CURSOR"),
         ),
         ways=paged("workflow list"),

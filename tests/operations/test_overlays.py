@@ -74,7 +74,8 @@ def overlay(**more: Any) -> dict[str, Any]:
 def compiled(runtime: Runtime, **more: Any) -> dict[str, Any]:
     hold(runtime, base(), overlay(**more))
     shown = answered(runtime, "workflow.inspect", workflowId="team.review", part="compiled")["workflow"]
-    return plain(shown["compiled"])
+    found: dict[str, Any] = plain(shown["compiled"])
+    return found
 
 
 def plain(value: Any) -> Any:

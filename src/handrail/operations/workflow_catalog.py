@@ -15,7 +15,7 @@ from handrail.runtime.hub import input_problems
 from handrail.runtime.misplaced_token import offer_call
 from handrail.runtime.operation import OPERATION_NAMES, operation
 from handrail.runtime.runtime import Runtime, project_or_root
-from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog, claims_id
+from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog, claims_id, source_of
 from handrail.workflows.checking.flow import FlowFacts, check_flow
 from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiling.compilation import BaseCompilation, Compilation, Surroundings
@@ -97,7 +97,10 @@ def _near_ids(catalog: Catalog, workflow_id: str) -> list[str]:
 
 def read_entry(entry: CatalogEntry) -> Reading:
     """The file of an entry, read and checked."""
-    return read_checked(entry.content, entry.spelling, entry.decoded, entry.base)
+    reading = read_checked(entry.content, entry.spelling, entry.decoded, entry.base)
+    if not entry.own_id or reading.workflow is None:
+        return reading
+    return replace(reading, workflow=replace(reading.workflow, id=entry.id))
 
 
 def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
@@ -201,7 +204,8 @@ def problem_row(problem: Problem) -> dict[str, Any]:
 def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, ...]:
     """The routines a call may mean, bundled ones first.
 
-    Files from elsewhere keep their routines beside them under reserved ids: those serve their neighbours.
+    Files from elsewhere keep their routines beside them under ids of their own, reserved ones too: those
+    serve their neighbours, which call them as their files do.
     """
     held = [
         entry
@@ -209,8 +213,12 @@ def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, .
         if entry.kind == "routine" and (entry.is_usable or entry.source_kind == caller.source_kind)
     ]
     ordered = sorted(held, key=lambda entry: entry.source_kind != "bundled")
-    readings = [read_entry(entry).workflow for entry in ordered]
-    return tuple(source for source in readings if source is not None)
+    named = [(entry, read_entry(entry).workflow) for entry in ordered]
+    return tuple(
+        replace(source, id=entry.own_id) if entry.own_id and source_of(entry) == source_of(caller) else source
+        for entry, source in named
+        if source is not None
+    )
 
 
 def _invalid(entry: CatalogEntry) -> Fault:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from hashlib import sha256
 from typing import Literal, Protocol
 
@@ -21,6 +21,7 @@ from handrail.workflows.limits import (
     Spelling,
     WorkflowKind,
     id_status,
+    rename_namespace,
     spelling_of,
 )
 from handrail.workflows.problem import Problem, replace_value
@@ -49,11 +50,15 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One file of the library. A broken one is listed under its file name, never hidden."""
 
     id: str
+    own_id: str = ""
+    """Where its source is under other namespaces here: what its file says."""
     name: str
     description: str
     kind: WorkflowKind | Literal["contract"] = "workflow"
     source_kind: SourceKind
     source_ref: str
+    address: str = ""
+    """Of a repository: its path or its URL, as the user's settings have it."""
     content: bytes
     spelling: Spelling = "json"
     decoded: bytes = b""
@@ -117,6 +122,10 @@ class FoundFile(Protocol):
     def summary(self) -> bytes: ...
     @property
     def decoded(self) -> bytes: ...
+    @property
+    def namespaces(self) -> Mapping[str, str]: ...
+    @property
+    def address(self) -> str: ...
 
 
 def build_catalog(files: Iterable[FoundFile]) -> Catalog:
@@ -127,11 +136,11 @@ def build_catalog(files: Iterable[FoundFile]) -> Catalog:
     twins: dict[tuple[str, str], list[CatalogEntry]] = {}
     for entry in read:
         if entry.is_usable:
-            twins.setdefault((_source_of(entry), entry.id), []).append(entry)
+            twins.setdefault((source_of(entry), entry.id), []).append(entry)
     entries: list[CatalogEntry] = []
     taken: dict[str, str] = {}
     for one in read:
-        beside = [twin for twin in twins.get((_source_of(one), one.id), ()) if twin is not one]
+        beside = [twin for twin in twins.get((source_of(one), one.id), ()) if twin is not one]
         entry = _named(one, taken, beside)
         if entry.is_usable:
             taken[entry.id] = f"{entry.source_kind} {entry.source_ref}"
@@ -201,12 +210,14 @@ def _entry(file: FoundFile) -> CatalogEntry:
     )
     name = file.source_ref.rsplit("/", 1)[-1]
     return CatalogEntry(
-        id=summary.id or name,
+        id=rename_namespace(summary.id, file.namespaces) if summary.id else name,
+        own_id=summary.id if file.namespaces else "",
         name=summary.name or name,
         description=summary.description,
         kind=summary.kind,
         source_kind=file.source_kind,
         source_ref=file.source_ref,
+        address=file.address,
         content=file.content,
         spelling=spelling,
         decoded=file.decoded,
@@ -291,10 +302,14 @@ def _trouble(file: FoundFile) -> Summary:
     return Summary(problems=(problem,))
 
 
-def _source_of(entry: CatalogEntry) -> str:
+def source_of(entry: CatalogEntry | BrokenContract) -> str:
     """Which source an entry is of: a repository and a plugin are each their own."""
-    name = entry.source_ref.partition("/")[0] if entry.source_kind in ("git", "plugin") else ""
-    return f"{entry.source_kind} {name}"
+    return f"{entry.source_kind} {name_source(entry)}".rstrip()
+
+
+def name_source(entry: CatalogEntry | BrokenContract) -> str:
+    """The name of a repository or plugin; empty for a source of which there is one."""
+    return entry.source_ref.partition("/")[0] if entry.source_kind in ("git", "plugin") else ""
 
 
 def _named(entry: CatalogEntry, taken: dict[str, str], twins: list[CatalogEntry]) -> CatalogEntry:

@@ -95,7 +95,7 @@ def test_the_first_broken_file_may_end_the_check_and_the_rest_is_named(
 
 
 def test_the_bundled_set_has_nothing_wrong(tool: Tool) -> None:
-    rows = tool.data("workflow", "list", "--sources", "bundled", "--limit", "500")["items"]
+    rows = tool.data("workflow", "list", "--source", "bundled", "--limit", "500")["items"]
 
     data = tool.data("workflow", "validate", *(row["id"] for row in rows))
 
@@ -184,7 +184,7 @@ def test_raw_json_is_a_document_of_its_own(runtime: Runtime, folder: Path) -> No
 
 
 def test_the_svg_of_every_bundled_workflow_is_well_formed(tool: Tool) -> None:
-    for row in tool.data("workflow", "list", "--sources", "bundled", "--limit", "500")["items"][:4]:
+    for row in tool.data("workflow", "list", "--source", "bundled", "--limit", "500")["items"][:4]:
         ran = tool.run("workflow", "graph", row["id"], "--as", "svg", "--format", "raw")
 
         assert ElementTree.fromstring(ran.out).tag.endswith("svg")
@@ -233,14 +233,6 @@ def test_raw_does_not_go_with_a_file_that_gets_the_text(runtime: Runtime) -> Non
     assert b"raw does not go with --out" in flag.err
     assert whole.status == 0
     assert strict_json(whole.out)["data"]["preview"]["action"] == "write a workflow file"
-
-
-def test_sources_take_commas_and_repeats(runtime: Runtime) -> None:
-    joined = run_here(runtime, ["workflow", "list", "--sources", "project,user"])
-    repeated = run_here(runtime, ["workflow", "list", "--sources", "project", "--sources", "user,user"])
-
-    assert checked_document(joined)["data"] == checked_document(repeated)["data"]
-    assert checked_document(joined)["data"]["scope"] == "workflows of the sources project, user"
 
 
 def test_the_gate_from_the_bare_call_to_the_second_use(fresh_tool: Tool) -> None:
