@@ -284,8 +284,8 @@ def test_a_changed_base_is_told_and_no_running_run_follows_it(runtime: Runtime) 
     )
 
     codes = [warning["code"] for warning in again.get("warnings", [])]
-    assert "WORKFLOW_BASE_CHANGED" not in codes
-    (told,) = [one for one in started["warnings"] if one["code"] == "WORKFLOW_BASE_CHANGED"]
+    assert "WORKFLOW_SOURCE_DIFFERS" not in codes
+    (told,) = [one for one in started["warnings"] if one["code"] == "WORKFLOW_SOURCE_DIFFERS"]
     assert "(end changed, more added)" in told["message"]
     (problem,) = report["items"][0]["problems"]
     assert (problem["code"], problem["severity"], problem["pointer"]) == (

@@ -11,8 +11,8 @@ from handrail.contract.wording import quote
 from handrail.engine.facts import Place, is_same_place, run_place
 from handrail.engine.history import History, Run, closing_of
 from handrail.engine.reply import ReplyWarning, ToolCall
-from handrail.operations.changed_base import explain_changed_base
 from handrail.operations.handles import mint_state_token
+from handrail.operations.overlay_drift import explain_changed_base
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.runtime import Runtime
@@ -35,7 +35,7 @@ def list_recorded_warnings(run: Run, workflow: CompiledWorkflow) -> tuple[ReplyW
 def warn_of_changed_base(rt: Runtime, workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
     """Only the first reply says it: a run that began keeps the base that it began with."""
     told = explain_changed_base(rt, workflow)
-    return (ReplyWarning(code="WORKFLOW_BASE_CHANGED", message=told),) if told else ()
+    return (ReplyWarning(code="WORKFLOW_SOURCE_DIFFERS", message=told),) if told else ()
 
 
 def is_first_here(reader: EventReader, source_kind: SourceKind, workflow_hash: WorkflowHash) -> bool:

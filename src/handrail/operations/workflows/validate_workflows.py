@@ -11,7 +11,7 @@ from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.wording import quote
-from handrail.operations.changed_base import explain_changed_base
+from handrail.operations.overlay_drift import explain_changed_base
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.operations.workflows.examine_workflows import (
     Examined,

@@ -31,11 +31,11 @@ from handrail.workflows.compiling.condition_table import ConditionTable, to_plai
 from handrail.workflows.compiling.expand_templates import expand_templates
 from handrail.workflows.compiling.feature_texts import collect_feature_texts
 from handrail.workflows.compiling.implicit_inputs import find_first_steps, find_implicit_inputs
+from handrail.workflows.compiling.overlay_guards import describe_base
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.overlays.guards import describe_base
 
 
 def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None = None) -> Compilation:

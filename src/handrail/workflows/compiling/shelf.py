@@ -13,13 +13,13 @@ from handrail.contract.outcome import Fault, Json
 from handrail.workflows.builtins.registry import all_contracts, all_refs, find_contract, find_ref
 from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
+from handrail.workflows.compiling.tighten_contracts import tighten
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations, make_example
 from handrail.workflows.contracts.evidence_rules import read_evidence
 from handrail.workflows.contracts.schema_subset import Trouble
 from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION_CHARACTERS
 from handrail.workflows.model import RefPart, SourceWorkflow
-from handrail.workflows.overlays.tighten import tighten
 from handrail.workflows.places import add_places, suggest_repair
 from handrail.workflows.problem import NO_EDIT, Problem, add_value, remove_value, rename_key, replace_value
 from handrail.workflows.reading.findings import guess_name, guess_surely, quote_name

@@ -13,10 +13,10 @@ from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, Spelling
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.overlays.compose import compose
 from handrail.workflows.places import add_places, locate_depth, suggest_repair
 from handrail.workflows.problem import NO_EDIT, Problem, drop_edits
 from handrail.workflows.reading.build import Origin, build_workflow
+from handrail.workflows.reading.compose_overlay import compose
 from handrail.workflows.reading.findings import Findings
 from handrail.workflows.reading.grammar import ROOT
 from handrail.workflows.reading.meaning import check_size

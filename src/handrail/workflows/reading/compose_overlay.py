@@ -123,7 +123,10 @@ class _Composing:
     def _replace(self, node: _Node, parts: Object, pointer: str) -> None:
         for key, value in parts.items():
             place = f"{pointer}/{key}"
-            if not _takes(node, key):
+            if key in _BLOCKS and "prompt" in parts:
+                message = f"prompt is the whole prompt, so {key} beside it says nothing."
+                self._found.report("bad_value", place, message, "Keep one of them.")
+            elif not _takes(node, key):
                 self._refuse_part(node, key, place)
             elif key in _BLOCKS:
                 node.value["promptBlocks"] = {**node.value["promptBlocks"], key: value}

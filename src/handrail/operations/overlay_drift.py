@@ -15,7 +15,7 @@ from handrail.projections.workflow_diff import StepDifference, list_step_differe
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
 
-MOST_STEPS = 10
+_MOST_STEPS = 10
 """That are named."""
 
 
@@ -33,7 +33,7 @@ def explain_changed_base(rt: Runtime, workflow: CompiledWorkflow) -> str:
         return ""
     found = _of_base(last.workflow, workflow)
     differing = [f"{one.step_id} {one.change}" for one in found]
-    listed = ", ".join(differing[:MOST_STEPS]) + (" and others" if len(differing) > MOST_STEPS else "")
+    listed = ", ".join(differing[:_MOST_STEPS]) + (" and others" if len(differing) > _MOST_STEPS else "")
     return (
         f"{workflow.base.id} changed since this overlay last ran ({listed or 'beside its steps'}). See all: "
         f"handrail workflow inspect {workflow.id} --part diff --run {last.run_id}"
