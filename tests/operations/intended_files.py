@@ -157,7 +157,7 @@ OVERLAY: dict[str, Any] = {
     "id": "team.intended",
     "inputs": {"size": {"default": "large"}},
     "recommended": {"autonomy": "guided"},
-    "contracts": {"wr.contracts.plan": {"evidence": [{"check": "person"}]}},
+    "contracts": {"wr.contracts.plan": {"required": ["/slices/*/files"]}},
     "steps": {
         "plan": {"append": "Read the rules first."},
         "check": {"replace": {"procedure": ["Read it twice."]}},

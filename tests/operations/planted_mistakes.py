@@ -256,9 +256,7 @@ OVERLAYS = (
     unsure(instead("unknown_id", "/extends", "project.intendd", base="overlay")),
     unsure(instead("bad_value", "/inputs/size/default", "Large", base="overlay")),
     instead("bad_value", "/recommended/autonomy", "Guided", base="overlay"),
-    unsure(
-        instead("bad_value", "/steps/check/replace/prompts", "x", base="overlay")._replace(code="unknown_key")
-    ),
+    misspelt("/steps/check/replace", "procedure", "procedur", base="overlay"),
     unsure(
         instead("bad_value", "/steps/plan/replace", {"goal": "x"}, '"goal"', base="overlay")._replace(
             pointer="/steps/plan/replace/goal"

@@ -79,7 +79,8 @@ def list_step_differences(before: CompiledWorkflow, after: CompiledWorkflow) -> 
 def _flat_parts(parts: tuple[Part, ...], loop: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     for part in parts:
         plain: dict[str, Any] = msgspec.to_builtins(part)
-        plain.pop("body", None)
+        for key in ("body", "provenance"):  # where a step came from is not what it does
+            plain.pop(key, None)
         yield part.id, plain | ({"loop": loop} if loop else {})
         if isinstance(part, Loop):
             yield from _flat_parts(part.body, part.id)

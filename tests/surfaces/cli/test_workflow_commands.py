@@ -214,6 +214,17 @@ def test_a_recorded_run_is_printed_raw_and_replayed_from_a_file(
 
     assert strict_json(case.out)["workflowId"] == "wr.small_change"
     assert data["replay"]["is_same"] is True
+    told = tool.run(
+        "workflow", "simulate", "wr.small_change", "--replay", str(tmp_path / "case.json"), "--human"
+    )
+    assert told.out.decode() == "wr.small_change: the recorded run goes the same way.\n"
+
+
+def test_people_read_what_became_of_the_ways(runtime: Runtime) -> None:
+    walked = run_here(runtime, ["workflow", "simulate", "project.three_steps", "--human"]).out.decode()
+
+    assert walked.startswith("project.three_steps has no problems: 3 of 3 steps reached.\n")
+    assert "ways walked" in walked
 
 
 def test_raw_of_a_simulation_is_offered_for_a_record_only(runtime: Runtime) -> None:

@@ -16,6 +16,7 @@ _LOOKS: dict[str, Look] = {
     "workflow.inspect": workflows.workflow_lines,
     "workflow.graph": workflows.drawing_lines,
     "workflow.diff": workflows.diff_lines,
+    "workflow.simulate": workflows.simulation_lines,
     "run.continue": runs.verdict_lines,
     "run.checkpoint": runs.verdict_lines,
     "run.confirm": runs.confirmed_lines,

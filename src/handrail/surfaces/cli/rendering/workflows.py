@@ -143,3 +143,33 @@ def diff_lines(payload: dict[str, Json], _: Page) -> list[str]:
         lines.append(f"{format_count(left, 'more step')} left out.")
     beside = [f"{one_line(one['action'])} {one_line(one['pointer'])}" for one in payload["elsewhere"]]
     return [*lines, *(["", "Beside the steps:", *(INDENT + line for line in beside)] if beside else [])]
+
+
+def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """Whether every step can be reached and every way ends, and what became of the ways."""
+    workflow_id = one_line(payload["workflow_id"])
+    if "replay" in payload:
+        replay = payload["replay"]
+        told = "the same way" if replay["is_same"] else f"another way, {one_line(replay['difference'])}"
+        return wrap(f"{workflow_id}: the recorded run goes {told}.", page.width)
+    coverage, met = payload["coverage"], payload["paths"] - payload["completed"]
+    verdict = "has no problems" if payload["ok"] else "has problems"
+    lines = [f"{workflow_id} {verdict}: {coverage['reached']} of {coverage['total']} steps reached."]
+    walked = f"{format_count(payload['paths'], 'way')} walked, {payload['completed']} to the end"
+    met_words = f"; {met} met a place where another way had been, and went on as that one did" if met else ""
+    lines += wrap(f"{walked}{met_words}.", page.width)
+    for loop in payload["loops"]:
+        rounds = ", ".join(map(str, loop["iterations"]))
+        told = (
+            f"The loop {one_line(loop['loop_id'])} ended after {rounds} rounds: {', '.join(loop['reasons'])}."
+        )
+        lines += wrap(told, page.width)
+    lines += [f"- {one_line(one['step_id'])}: {one_line(one['message'])}" for one in payload["problems"]]
+    for name, heading in (("dead_steps", "Never reached"), ("untried", "Not tried, which says nothing")):
+        lines += [
+            f"{heading}: {one_line(one['step_id'])}, {one_line(one['reason'])}" for one in payload[name]
+        ]
+    if payload["truncated"]:
+        lines.append("There are more ways than were walked; --max-paths and --max-starts walk more.")
+    rows = [[one_line(one["step_id"]), str(one["tokens"])] for one in payload["prompts"]]
+    return [*lines, "", *format_table([["STEP", "TOKENS OF ITS PROMPT"], *rows])]
