@@ -30,7 +30,7 @@ LEAVES: dict[str, Leaf] = {
     "workflow list": Leaf(
         line=words("workflow list"),
         further=(
-            words("workflow list --query review --sources bundled,user --kind workflow --limit 1"),
+            words("workflow list --query review --source bundled --kind workflow --limit 1"),
             ("workflow", "list", "--limit", "1", "--cursor", "CURSOR"),
         ),
         ways=paged("workflow list"),
@@ -62,6 +62,13 @@ LEAVES: dict[str, Leaf] = {
         ways={
             "WORKFLOW_INVALID": says("workflow graph broken.json"),
             "WORKFLOW_NOT_FOUND": says("workflow graph wr.nope"),
+        },
+    ),
+    "workflow diff": Leaf(
+        line=words("workflow diff wr.small_change my_check.json"),
+        ways={
+            "WORKFLOW_INVALID": says("workflow diff wr.small_change broken.json"),
+            "WORKFLOW_NOT_FOUND": says("workflow diff wr.small_change wr.nope"),
         },
     ),
     "workflow simulate": Leaf(

@@ -46,6 +46,10 @@ class WorkflowFile(msgspec.Struct, frozen=True, kw_only=True):
     """What the language room said about this content earlier; empty when nothing is remembered."""
     decoded: bytes = b""
     """The document of this content as JSON, where it came with the file; empty where it is read from it."""
+    namespaces: dict[str, str] = {}
+    """How the user who configured the source calls its namespaces, such as wr. to workrail."""
+    address: str = ""
+    """Of a repository: its path or its URL, as the user's settings have it, without credentials."""
 
 
 class WorkflowLibrary(Protocol):
