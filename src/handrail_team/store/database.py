@@ -20,11 +20,11 @@ from handrail_team.store.migrations import NEWEST, migrate, version_of
 
 _T = TypeVar("_T")
 
-PATIENCE_S: Final = 10.0
+PATIENCE_S: Final = 5.0
 """How long one question may stay without its answer; a lock that is waited for adds to it."""
 LONG_PATIENCE_S: Final = 600.0
 """The same for what reads or removes very much."""
-CONNECT_S: Final = 5
+CONNECT_S: Final = 4
 _MOST_CONNECTIONS: Final = 32
 """Of one process; a hold and a reading beside it take one each."""
 _MOST_IDLE: Final = 8
@@ -46,8 +46,11 @@ class Link(psycopg.Connection[tuple[Any, ...]]):
 class Database:
     """One database, for all threads of this process. Touches nothing before it is asked."""
 
-    def __init__(self, address: str, *, most: int = _MOST_CONNECTIONS) -> None:
+    def __init__(
+        self, address: str, *, most: int = _MOST_CONNECTIONS, patience_s: float = PATIENCE_S
+    ) -> None:
         self._address = address
+        self.patience_s = patience_s
         self._guard = threading.Lock()
         self._idle: list[Link] = []
         self._free = threading.BoundedSemaphore(most)
@@ -63,7 +66,7 @@ class Database:
 
         Raises Fault STORE_UNAVAILABLE.
         """
-        if not self._free.acquire(timeout=PATIENCE_S):
+        if not self._free.acquire(timeout=self.patience_s):
             raise _unavailable("busy", "All connections of this process are in use.")
         link: Link | None = None
         try:
@@ -72,6 +75,7 @@ class Database:
             with self._guard:
                 kept = link = self._idle.pop() if self._idle else None
             link = link or self._connect()
+            link.patience_s = self.patience_s
             return link, kept is None
         finally:
             if link is None:
@@ -80,7 +84,6 @@ class Database:
     def give(self, link: Link) -> None:
         """Keep it for the next call, unless it is broken or in the middle of something."""
         try:
-            link.patience_s = PATIENCE_S
             if not link.closed and link.info.transaction_status == pq.TransactionStatus.IDLE:
                 with self._guard:
                     if len(self._idle) < _MOST_IDLE:
@@ -91,16 +94,16 @@ class Database:
             self._free.release()
 
     def fetch(
-        self, asked: LiteralString, values: Sequence[object] = (), patience_s: float = PATIENCE_S
+        self, asked: LiteralString, values: Sequence[object] = (), patience_s: float = 0
     ) -> list[tuple[Any, ...]]:
-        """Every row that a reading gives; none while there are no tables."""
+        """Every row that a reading gives, with more patience where it asks for it; none without tables."""
 
         def read(link: Link) -> list[tuple[Any, ...]]:
             return link.execute(asked, values, binary=True).fetchall() if self._has_tables(link) else []
 
         return self._run(read, patience_s)
 
-    def write(self, work: Callable[[Link], _T], patience_s: float = PATIENCE_S) -> _T:
+    def write(self, work: Callable[[Link], _T], patience_s: float = 0) -> _T:
         """Do what may be repeated, once more if a kept connection was dead; makes the tables first."""
 
         def make_and_work(link: Link) -> _T:
@@ -125,7 +128,7 @@ class Database:
     def _run(self, work: Callable[[Link], _T], patience_s: float) -> _T:
         for _ in range(2):
             link, is_new = self.take()
-            link.patience_s = patience_s
+            link.patience_s = max(patience_s, self.patience_s)
             try:
                 with translate_errors():
                     try:

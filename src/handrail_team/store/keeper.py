@@ -59,7 +59,7 @@ _BLOBS = (
 )
 _COMMITS = (
     "SELECT e.commit_first, max(e.event_index),"
-    " (SELECT array_agg(p.ref ORDER BY p.ref) FROM handrail.session_blobs p"
+    " (SELECT array_agg(p.ref ORDER BY p.place) FROM handrail.session_blobs p"
     "  WHERE p.session_id = %s AND p.commit_first = e.commit_first)"
     " FROM handrail.events e WHERE e.session_id = %s GROUP BY e.commit_first ORDER BY e.commit_first"
 )

@@ -57,7 +57,6 @@ from handrail.ports.log import (
     SessionStamp,
 )
 from handrail_team.store.database import (
-    PATIENCE_S,
     Database,
     Link,
     fault_of,
@@ -95,7 +94,10 @@ _BLOBS = (
     " ON CONFLICT (workspace, ref) DO UPDATE SET touched = excluded.touched"
     " WHERE handrail.blobs.touched < excluded.touched - interval '10 minutes'"
 )
-_PINS = "INSERT INTO handrail.session_blobs SELECT %s::text, %s::bigint, unnest(%s::text[])"
+_PINS = (
+    "INSERT INTO handrail.session_blobs (session_id, commit_first, place, ref)"
+    " SELECT %s::text, %s::bigint, place, ref FROM unnest(%s::text[]) WITH ORDINALITY AS named(ref, place)"
+)
 _ADD = (
     "INSERT INTO handrail.events (session_id, event_index, commit_first, dedupe_key, body, digest)"
     " SELECT %s::text, i, %s::bigint, k, b, d"
@@ -183,7 +185,7 @@ class TeamHold:
 
     def _lock_on(self, link: Link, known: int | None) -> None:
         self._database.make(link)
-        link.patience_s = PATIENCE_S + self._wait_ms / 1000
+        link.patience_s = self._database.patience_s + self._wait_ms / 1000
         tail: psycopg.Cursor[tuple[Any, ...]] | None = None
         with link.pipeline():
             link.execute("BEGIN")
@@ -264,7 +266,7 @@ class TeamHold:
                     contents = {blob.ref: blob.content for blob in blobs}
                     refs = sorted(contents)  # in one order everywhere: two commits cannot wait for each other
                     link.execute(_BLOBS, (refs, [contents[ref] for ref in refs]))
-                    link.execute(_PINS, (self._session_id, first, refs))
+                    link.execute(_PINS, (self._session_id, first, list(contents)))
                 link.execute(
                     _ADD,
                     (

@@ -27,8 +27,8 @@ MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
         " workspace text NOT NULL DEFAULT '', ref text NOT NULL, content bytea NOT NULL,"
         " touched timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (workspace, ref))",
         "CREATE TABLE handrail.session_blobs ("
-        " session_id text NOT NULL, commit_first bigint NOT NULL, ref text NOT NULL,"
-        " PRIMARY KEY (session_id, commit_first, ref))",
+        " session_id text NOT NULL, commit_first bigint NOT NULL, place bigint NOT NULL, ref text NOT NULL,"
+        " PRIMARY KEY (session_id, commit_first, place))",
         "CREATE TABLE handrail.keyring (name text PRIMARY KEY, content bytea NOT NULL)",
     ),
     (  # 2: what stands beside it
