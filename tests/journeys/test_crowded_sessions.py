@@ -38,9 +38,7 @@ class Crowded:
     ) -> AbstractContextManager[SessionHold]:
         self.waits.append(wait_ms)
         if not self._left:
-            held: AbstractContextManager[SessionHold] = self._log.hold_existing(
-                session_id, wait_ms, known
-            )
+            held: AbstractContextManager[SessionHold] = self._log.hold_existing(session_id, wait_ms, known)
             return held
         self._left -= 1
         self._between()

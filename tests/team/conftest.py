@@ -1,4 +1,4 @@
-"""Fixtures: a PostgreSQL server, and an empty database in it."""
+"""A database of its own for a test that changes tables, cuts connections or kills processes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.team.postgres import fresh_database, running_server
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    with running_server() as address:
-        yield address
+from tests.team.postgres import fresh_database
 
 
 @pytest.fixture

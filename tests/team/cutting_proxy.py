@@ -31,8 +31,8 @@ class CuttingProxy:
 
     @property
     def address(self) -> str:
-        known = {name: value for name, value in self._server.items() if name not in ("host", "port")}
-        return conninfo.make_conninfo(**known, host="127.0.0.1", port=self.port)
+        known = {name: str(value) for name, value in self._server.items()}
+        return conninfo.make_conninfo(**known | {"host": "127.0.0.1", "port": str(self.port)})
 
     def cut_next(self, how: Cut) -> None:
         self._cut = how

@@ -1,7 +1,7 @@
 """A real PostgreSQL for the tests: the one that HANDRAIL_TEST_POSTGRES names, or one from a wheel.
 
-The server is shared by the workers of a run, lives in a folder of its own, and is stopped by the last one.
-Every test gets a database of its own, because the store always uses the schema `handrail`.
+Each worker of a run has a server in a folder of its own. The store always uses the schema `handrail`, so a
+test has a database of its own, or finds the one that it shares with others empty.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 from psycopg import conninfo, sql
+
+from handrail_team.store.database import Database, Link
+from handrail_team.store.log import TeamLog
 
 
 @contextmanager
@@ -59,3 +62,33 @@ def fresh_database(server: str) -> Iterator[str]:
             yield conninfo.make_conninfo(server, dbname=name)
         finally:
             link.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def open_fresh_database(server: str) -> Iterator[Database]:
+    """The same, with its tables, as the store uses it."""
+    with fresh_database(server) as address:
+        held = Database(address)
+        held.write(lambda link: None)
+        yield held
+        held.close()
+
+
+class CountedLog(TeamLog):
+    """The store that also says how many plans it committed, as the one in memory does."""
+
+    @property
+    def commits(self) -> int:
+        asked = "SELECT count(*) FROM (SELECT DISTINCT session_id, commit_first FROM handrail.events) AS made"
+        return int(self.database.fetch(asked)[0][0])
+
+
+def empty_log(held: Database) -> TeamLog:
+    """A log that knows nothing, in tables without rows."""
+
+    def empty(link: Link) -> None:
+        for table in ("events", "sessions", "blobs", "session_blobs", "search", "keyring", "audit"):
+            link.execute(sql.SQL("DELETE FROM handrail.{}").format(sql.Identifier(table)))
+
+    held.write(empty)
+    return CountedLog(held)
