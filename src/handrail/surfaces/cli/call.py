@@ -154,11 +154,15 @@ class ShieldedLog:
     def get_blob(self, ref: BlobRef) -> bytes:
         return self._log.get_blob(ref)
 
-    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return _ShieldedScope(self._log.hold(session_id, wait_ms), self._process)
+    def hold(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
+        return _ShieldedScope(self._log.hold(session_id, wait_ms, known), self._process)
 
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return _ShieldedScope(self._log.hold_existing(session_id, wait_ms), self._process)
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
+        return _ShieldedScope(self._log.hold_existing(session_id, wait_ms, known), self._process)
 
 
 class ShieldedFiles:
