@@ -37,8 +37,12 @@ COMMANDS = tuple(path for path in _table.COMMANDS if path not in PROCESSES)
 TOOLS = offered_tools(start_session=True)
 REFUSING = "http://127.0.0.1:9/simple"
 """An index where nobody listens."""
-LINES = {"doctor": ("doctor", "--offline"), "update": ("update", "--check")}
-"""Where the line of the leaf asks an index or would do more than look."""
+LINES = {
+    "doctor": ("doctor", "--offline"),
+    "update": ("update", "--check"),
+    "check approve": ("check", "approve", "--withdraw"),
+}
+"""Where the line of the leaf asks an index or a person, or would do more than look."""
 A_MINUTE = 60
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "inspect_workflow": {"workflowId": "project.three_steps"},

@@ -62,7 +62,7 @@ class Project:
         environment = {"HANDRAIL_PROJECT": str(self.place), "PATH": "/usr/bin:/bin"}
         runtime = memory_runtime()
         worktree = LocalWorktree(str(place / "home"), environment)
-        programs = LocalCheckPrograms(str(place / "home"), environment, runtime.secrets)
+        programs = LocalCheckPrograms(environment, runtime.secrets)
         self.runtime: Runtime = msgspec.structs.replace(
             runtime,
             library=needed_by(workflow_id),

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.known_checks import LocalKnownChecks
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace
 from handrail.host.worktree.local_worktree import LocalWorktree
@@ -50,13 +51,14 @@ class Site:
         environment = {"HANDRAIL_PROJECT": str(self.root), "PATH": os.environ["PATH"]}
         runtime = memory_runtime()
         worktree = LocalWorktree(str(self.home), environment)
-        programs = LocalCheckPrograms(str(self.home), environment, runtime.secrets)
+        programs = LocalCheckPrograms(environment, runtime.secrets)
         self.runtime: Runtime = msgspec.structs.replace(
             runtime,
             workspace=LocalWorkspace(environment),
             settings=LocalSettings(str(self.home), {}),
             worktree=lambda: worktree,
             check_programs=lambda: programs,
+            known_checks=lambda: LocalKnownChecks(str(self.home)),
             trees_due=[],
         )
         self.reply: Reply = {}

@@ -1,8 +1,7 @@
-"""`ports.CheckPrograms` on this machine: processes, report files, and which checks were run before."""
+"""`ports.CheckPrograms` on this machine: processes and report files."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import select
 import signal
@@ -16,12 +15,7 @@ from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets, cut_minted_tokens, find_credentials, is_secret_name
 from handrail.contract.wording import quote
-from handrail.host.private_files import (
-    ensure_private_directory,
-    leads_outside,
-    open_regular_file,
-    replace_private,
-)
+from handrail.host.private_files import leads_outside, open_regular_file
 from handrail.host.programs import find_program
 from handrail.ports.checks import STEERING, ProgramCall, ProgramEnd, ReportFile
 
@@ -30,21 +24,17 @@ OWN_SECRETS = frozenset({"AI_NATIVE_CLI_SECRET"})
 GRACE_SECONDS = 3.0
 """What a program has to end by itself after it is asked to."""
 MOST_REPORT_BYTES = 8 * 1024 * 1024
-MOST_REMEMBERED = 500
 
 _SHELL = "/bin/sh"
 _GUARDING = 'read -r told || kill -s KILL -- "-$1"'
 _LOOK_SECONDS = 0.05
 _CHUNK_BYTES = 65_536
-_REMEMBERED = ("data", "cache", "checks-run")
-_NAME_BYTES = 64
 
 
 class LocalCheckPrograms:
     """Programs with the environment of the caller."""
 
-    def __init__(self, home: str, environment: Mapping[str, str], secrets: Secrets) -> None:
-        self._home = home
+    def __init__(self, environment: Mapping[str, str], secrets: Secrets) -> None:
         self._environment = environment
         self._secrets = secrets
         self._running = 0
@@ -160,22 +150,6 @@ class LocalCheckPrograms:
         if len(content) > MOST_REPORT_BYTES:
             return ReportFile(trouble=f"the report has more than {MOST_REPORT_BYTES} bytes")
         return ReportFile(content=content)
-
-    def is_first_use(self, project: str, name: str, argv_digest: str) -> bool:
-        told = "\0".join((os.path.realpath(project), name, argv_digest))
-        mark = hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()
-        path = os.path.join(self._home, *_REMEMBERED)
-        try:
-            with open(path, "rb", opener=open_regular_file) as file:
-                known = file.read(MOST_REMEMBERED * (_NAME_BYTES + 1)).decode("ascii", "replace").split()
-        except OSError:
-            known = []
-        if mark in known:
-            return False
-        with suppress(OSError):  # then it is told again next time
-            ensure_private_directory(os.path.dirname(path))
-            replace_private(path, "".join(f"{one}\n" for one in [*known, mark][-MOST_REMEMBERED:]).encode())
-        return True
 
     def _find(self, call: ProgramCall) -> tuple[str, str]:
         """The file to start, or why there is none."""

@@ -185,6 +185,7 @@ MODULES = {
     "run.compare": "handrail.operations.runs.compare_nodes",
     "check.run": "handrail.operations.checks.run_check",
     "check.list": "handrail.operations.checks.list_checks",
+    "check.approve": "handrail.operations.checks.approve_check",
     "code.status": "handrail.operations.code.show_status",
     "code.diff": "handrail.operations.code.show_diff",
     "code.restore": "handrail.operations.code.restore_code",

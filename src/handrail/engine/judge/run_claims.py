@@ -34,6 +34,7 @@ from handrail.engine.receipts import (
     PinnedCheck,
     ReceiptSource,
     StatusUnknown,
+    TimedOut,
     compare_counts,
     describe_outcome,
     digest_argv,
@@ -216,7 +217,7 @@ def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any
             return _tell_unknown_folder(own[0], command)
         if own[0].receipt_id in known.imported:
             return tell_imported(own[0], command)
-        is_run = not explain_not_run(own[0].argv, own[0].outcome, own[0].counts)
+        is_run = not explain_unfinished(known, own[0])
         if (
             expected and is_run and _has_ended(own[0], expected)
         ):  # a failure that is shown on purpose may be older
@@ -383,6 +384,17 @@ def names_check(known: Witnessed, text: str) -> bool:
     return any(one.argv_digest in digests for one in known.checks)
 
 
+def find_named_check(checks: Sequence[PinnedCheck], command: str) -> str:
+    """The check that a suggested command runs, by its name or by its words; empty: another program."""
+    words = split_command(command)[len(_OWN_CHECK) :]
+    argv = words[words.index("--") + 1 :] if "--" in words else ()
+    is_here = "--directory" not in words
+    for one in checks:
+        if words[:1] == (one.name,) or (is_here and argv and digest_argv(argv) == one.argv_digest):
+            return one.name
+    return ""
+
+
 def write_line(receipt: ReceiptRecorded) -> str:
     """The command of a receipt as a line for a shell, as far as readers may see it."""
     return receipt.argv[0] if receipt.by == "client_hook" else shlex.join(receipt.argv)
@@ -449,10 +461,11 @@ def judge_receipts(
         fact = "it ran, and nobody told how it ended" if is_own else _NOT_ITS_OWN
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     ended = describe_outcome(newest.outcome)
-    nothing = explain_not_run(newest.argv, newest.outcome, newest.counts)
+    nothing = explain_unfinished(known, newest)
     if nothing:
         fact = f"{name}: {nothing}, so it has neither passed nor failed"
         fix = f"Run one that has tests, or report that it ended with {ended}, and make the call in nextCall."
+        fix = "" if isinstance(newest.outcome, TimedOut) else fix
         verdict: EvidenceVerdict = "unknown" if expected else "missing"
         return RunResult(verdict=verdict, fact=fact, refs=refs, command=command, fix=fix)
     is_older = bool(tree and newest.tree_after and not current)
@@ -477,6 +490,15 @@ def judge_receipts(
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     fact = ended + _name_unlooked(known) + _name_others(newest, current) + _name_fewer(own, newest)
     return RunResult(verdict="holds", fact=fact, refs=refs, command=command)
+
+
+def explain_unfinished(known: Witnessed, receipt: ReceiptRecorded) -> str:
+    """Why it has neither passed nor failed: nothing ran, or it was ended before the time that it has."""
+    ended = receipt.outcome
+    limits = [one.timeout_seconds for one in known.checks if one.argv_digest == receipt.argv_digest]
+    if isinstance(ended, TimedOut) and any(ended.seconds < limit for limit in limits):
+        return f"it was ended after {ended.seconds} s, and may take longer"
+    return explain_not_run(receipt.argv, ended, receipt.counts)
 
 
 _DOORS: dict[ReceiptSource, int] = {"handrail": 2, "companion": 1, "client_hook": 0}

@@ -35,7 +35,23 @@ CHECK_ROWS = (
     Row(
         path="check list",
         operation="check.list",
-        columns=("name", "line", "timeoutSeconds", "description"),
+        columns=("name", "line", "timeoutSeconds", "isApproved", "description"),
         examples=("handrail check list --compact",),
+    ),
+    Row(
+        path="check approve",
+        operation="check.approve",
+        spellings=(
+            Spelling(
+                field="name",
+                position=1,
+                kind="id",
+                value="NAME",
+                text="A check of the project; else every one that it declares.",
+            ),
+            Spelling(field="withdraw", text="Take the approval back; asks nobody."),
+        ),
+        takes_rest=False,
+        examples=("handrail check approve tests --withdraw --compact",),
     ),
 )
