@@ -44,7 +44,6 @@ from handrail.engine.receipts import (
 MOST_PATHS_NAMED = 5
 _OWN_CHECK = ("handrail", "check", "run")
 _SHELLS = ("sh", "bash")
-_NAME_THE_COMMAND = "Name the command line alone, as it ran, and make the call in nextCall again."
 MOST_PATHS_SINCE = 200
 """Paths that changed since a command ran."""
 
@@ -243,8 +242,7 @@ def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
         if longer is not None:
             fact = f"it ran within a longer line, whose status is not its own: {_show_argv(longer)}"
             return RunResult(verdict="unknown", fact=fact, refs=(longer.receipt_id,), command=command)
-        result = judge_receipts(known, (), None, command, name)
-        return msgspec.structs.replace(result, fix=_NAME_THE_COMMAND) if _is_sentence(text) else result
+        return judge_receipts(known, (), None, command, name)
     if not told:
         return _tell_unknown_folder(found[-1], command)
     tree = known.sighting.tree
@@ -266,13 +264,6 @@ def _find_in_longer_line(known: Witnessed, text: str) -> ReceiptRecorded | None:
     words = read_command(_read_line(text)).words
     held = (one for one in reversed(known.receipts) if words in list_programs(write_line(one)))
     return next(held, None)
-
-
-def _is_sentence(text: str) -> bool:
-    """Whether words stand around a command, as in "ran the tests (pytest -q)": no shell would take them."""
-    line = text.strip()
-    is_one = split_command(line) == (line,) and " (" in line
-    return is_one and not any(character in line for character in "|&;<>$`{}=")
 
 
 def _tell_unknown_folder(receipt: ReceiptRecorded, command: str) -> RunResult:
@@ -382,6 +373,12 @@ def names_check(known: Witnessed, text: str) -> bool:
     """Whether a command line is that of a check which the run is pinned to."""
     digests = {digest for digest, _ in _find_asked(known, text)}
     return any(one.argv_digest in digests for one in known.checks)
+
+
+def was_seen(known: Witnessed, text: str) -> bool:
+    """Whether a command ran in this run, in whichever folder or line, as far as is known."""
+    is_own = any(_has_words(known, text, one) for one in known.receipts)
+    return is_own or _find_in_longer_line(known, text) is not None
 
 
 def find_named_check(checks: Sequence[PinnedCheck], command: str) -> str:
