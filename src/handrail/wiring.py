@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms, KnownChecks
     from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
+    from handrail.ports.receipts import CommittedFiles, ReceiptKeys
     from handrail.ports.server import HttpClient, ServerPlace
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
@@ -76,6 +77,8 @@ def build_runtime(
         installation=lambda: _installation(place, environment),
         check_programs=lambda: _check_programs(environment, known),
         known_checks=lambda: _known_checks(place),
+        receipt_keys=lambda: _receipt_keys(place, known),
+        committed=lambda: _committed(place, environment),
         mcp_processes=lambda: cast(McpProcesses, processes),
         terminal=_terminal,
         http_client=_http_client,
@@ -205,6 +208,18 @@ def _check_programs(environment: Mapping[str, str], known: Secrets) -> CheckProg
     from handrail.host.check_programs import LocalCheckPrograms
 
     return LocalCheckPrograms(environment, known)
+
+
+def _receipt_keys(place: str, known: Secrets) -> ReceiptKeys:
+    from handrail.host.receipt_keys import LocalReceiptKeys
+
+    return LocalReceiptKeys(place, SystemRandomness(), known)
+
+
+def _committed(place: str, environment: Mapping[str, str]) -> CommittedFiles:
+    from handrail.host.worktree.committed_files import LocalCommittedFiles
+
+    return LocalCommittedFiles(place, environment)
 
 
 def _known_checks(place: str) -> KnownChecks:

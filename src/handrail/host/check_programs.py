@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import select
 import signal
@@ -10,6 +11,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
+
+import msgspec
 
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.outcome import Fault
@@ -24,6 +27,8 @@ OWN_SECRETS = frozenset({"AI_NATIVE_CLI_SECRET"})
 GRACE_SECONDS = 3.0
 """What a program has to end by itself after it is asked to."""
 MOST_REPORT_BYTES = 8 * 1024 * 1024
+MOST_PROGRAM_BYTES = 64 * 1024 * 1024
+"""A larger program has no digest in its receipt: reading it would delay every check."""
 
 _SHELL = "/bin/sh"
 _GUARDING = 'read -r told || kill -s KILL -- "-$1"'
@@ -77,6 +82,7 @@ class LocalCheckPrograms:
         hidden = {*OWN_SECRETS, *call.without}
         given = {name: value for name, value in self._environment.items() if name not in hidden}
         steering = {name: given[name] for name in STEERING if given.get(name)}
+        resolved, digest = self._show(program), _digest(program)
         try:
             child = subprocess.Popen(  # noqa: S603 - what the caller asked for, word by word, never a shell
                 [program, *call.argv[1:]],
@@ -98,15 +104,19 @@ class LocalCheckPrograms:
         finally:
             self._running = 0
             _dismiss(guard)
-        duration_ms = int((time.monotonic() - started) * 1000)
+        told = ProgramEnd(
+            duration_ms=int((time.monotonic() - started) * 1000),
+            steering=steering,
+            program=resolved,
+            program_digest=digest,
+        )
         if ended_by == "deadline":
-            return ProgramEnd(is_timed_out=True, duration_ms=duration_ms, steering=steering)
+            return msgspec.structs.replace(told, is_timed_out=True)
         if ended_by == "signal":
-            return ProgramEnd(signal="SIGINT", is_interrupted=True, duration_ms=duration_ms)
+            return msgspec.structs.replace(told, signal="SIGINT", is_interrupted=True)
         if child.returncode < 0:
-            name = _signal_name(-child.returncode)
-            return ProgramEnd(signal=name, duration_ms=duration_ms, steering=steering)
-        return ProgramEnd(status=child.returncode, duration_ms=duration_ms, steering=steering)
+            return msgspec.structs.replace(told, signal=_signal_name(-child.returncode))
+        return msgspec.structs.replace(told, status=child.returncode)
 
     def find_trouble(self, project: str, argv: Sequence[str]) -> str:
         return self._find(ProgramCall(argv=tuple(argv), directory=project, project=project, seconds=0))[1]
@@ -151,6 +161,11 @@ class LocalCheckPrograms:
             return ReportFile(trouble=f"the report has more than {MOST_REPORT_BYTES} bytes")
         return ReportFile(content=content)
 
+    def _show(self, program: str) -> str:
+        home = self._environment.get("HOME", "")
+        is_below = len(home) > 1 and program.startswith(home.rstrip(os.sep) + os.sep)
+        return f"~{program[len(home.rstrip(os.sep)) :]}" if is_below else program
+
     def _find(self, call: ProgramCall) -> tuple[str, str]:
         """The file to start, or why there is none."""
         word = call.argv[0]
@@ -162,6 +177,17 @@ class LocalCheckPrograms:
             return "", f"{quote(word)} leads out of the project; give its absolute path if it is meant"
         found = find_program(path, self._environment)
         return found, "" if found else f"{quote(word)} is not a program in the project"
+
+
+def _digest(program: str) -> str:
+    """Of the file that is started: which one it was can be told later."""
+    try:
+        with open(program, "rb", opener=open_regular_file) as file:
+            if os.fstat(file.fileno()).st_size > MOST_PROGRAM_BYTES:
+                return ""
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    except OSError:
+        return ""
 
 
 def _working_directory() -> str:

@@ -42,6 +42,10 @@ class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: int = 0
     steering: dict[str, str] = {}
     """Those of `STEERING` that it got."""
+    program: str = ""
+    """The file that was started, with `~` for the user's home."""
+    program_digest: str = ""
+    """Of its bytes; empty: it is too large, or cannot be read."""
 
 
 class ReportFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -90,7 +90,7 @@ def run_command(
         if lines:
             rt.progress.say("".join(f"{line}\n" for line in lines))
 
-    report_path = _find_report_file(command)
+    report_path = find_report_file(command)
     report_before = programs.look_at_report(project, report_path) if report_path else ""
     kept = bytearray()
     before = _take_tree(rt, project)
@@ -114,7 +114,7 @@ def run_command(
         duration = None if ended.status is None else ended.duration_ms
         rt.known_checks().keep_run(project, command.digest, duration)
     after = _take_tree(rt, project)
-    counts, uncounted = _count(programs, command, project, report_before, ended, bytes(kept))
+    counts, uncounted = count_report(programs, command, project, report_before, ended, bytes(kept))
     notices = _after(command, uncounted)
     meanwhile = _name_changes(rt, project, before, after, report_path)
     if meanwhile:
@@ -132,7 +132,7 @@ def run_command(
         argv=redact_argv(command.argv, rt.secrets),
         argv_digest=digest_argv(command.argv),
         directory=_inside(project, command.directory),
-        outcome=_tell_end(ended, command.seconds),
+        outcome=tell_end(ended, command.seconds),
         duration_ms=ended.duration_ms,
         output_digest=printed.digest,
         output_bytes=printed.size,
@@ -144,11 +144,13 @@ def run_command(
         counts=counts,
         uncounted=uncounted,
         steering={name: _show_value(rt, value) for name, value in ended.steering.items()},
+        program=strip_escapes(_show_value(rt, ended.program)),
+        program_digest=ended.program_digest,
     )
     return RanCommand(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted, tree=after)
 
 
-def _find_report_file(command: Command) -> str:
+def find_report_file(command: Command) -> str:
     """Where it writes its report; empty: nowhere, or it prints it."""
     return "" if command.report is None or command.report.path == PRINTED else command.report.path
 
@@ -189,7 +191,7 @@ def _inside(project: str, directory: str) -> str:
     return strip_escapes(os.path.relpath(directory, os.path.realpath(project)))
 
 
-def _tell_end(ended: ProgramEnd, seconds: int) -> RunOutcome:
+def tell_end(ended: ProgramEnd, seconds: int) -> RunOutcome:
     if ended.trouble:
         return NotStarted(reason=ended.trouble)
     if ended.is_timed_out:
@@ -200,7 +202,7 @@ def _tell_end(ended: ProgramEnd, seconds: int) -> RunOutcome:
     return Exited(status=ended.status)
 
 
-def _count(
+def count_report(
     programs: CheckPrograms, command: Command, project: str, before: str, ended: ProgramEnd, printed: bytes
 ) -> tuple[Counts | None, str]:
     """What the declared report counts, or why it counts nothing."""

@@ -1,8 +1,12 @@
-"""The rows of `handrail check …`."""
+"""The rows of `handrail check …` and `handrail receipt …`."""
 
 from __future__ import annotations
 
 from handrail.surfaces.cli.commands.row import STATE, Row, Spelling
+
+RECEIPT = Spelling(
+    field="receipt", position=1, kind="document", value="FILE", text="The receipt; `-` is stdin."
+)
 
 CHECK_ROWS = (
     Row(
@@ -53,5 +57,45 @@ CHECK_ROWS = (
         ),
         takes_rest=False,
         examples=("handrail check approve tests --withdraw --compact",),
+    ),
+    Row(
+        path="check replay",
+        operation="check.replay",
+        spellings=(RECEIPT,),
+        examples=("handrail check replay receipt.json --compact",),
+    ),
+)
+
+RECEIPT_ROWS = (
+    Row(
+        path="receipt export",
+        operation="receipt.export",
+        spellings=(
+            Spelling(field="session", kind="id", value="ID"),
+            Spelling(field="commit", kind="id", value="REF"),
+        ),
+        raw="content",
+        out="content",
+        examples=(
+            "handrail receipt export --session SESSION_ID --out receipt.json --compact",
+            "handrail receipt export --session SESSION_ID --as markdown --format raw",
+        ),
+    ),
+    Row(
+        path="receipt verify",
+        operation="receipt.verify",
+        spellings=(
+            RECEIPT,
+            Spelling(field="commit", kind="id", value="REF"),
+            Spelling(field="key", value="PUB"),
+        ),
+        examples=("handrail receipt verify receipt.json --commit HEAD --compact",),
+    ),
+    Row(
+        path="receipt key",
+        operation="receipt.key",
+        spellings=(Spelling(field="trust", value="PUB"),),
+        blast_radius="The keys of receipts in the home: which one signs, and whose are trusted.",
+        examples=("handrail receipt key --compact",),
     ),
 )
