@@ -75,6 +75,7 @@ from handrail.engine.judge.assess import (
     ShownState,
     Verdict,
     answer_report,
+    assess,
     assess_progress,
     find_way,
     place_of,
@@ -343,6 +344,23 @@ def plan_attempt_look(
     if standing is None:
         return wanted
     return replace(wanted, files=(*wanted.files, *standing.named), wants_tree=True)
+
+
+def find_due_checks(history: History, node: Node, gathered: Gathered) -> tuple[str, ...]:
+    """The declared checks that a report needs and that did not run on the present files, by name."""
+    if gathered.sighting is None or not isinstance(node.state, Running):
+        return ()
+    from handrail.engine.judge.run_claims import find_named_check  # noqa: PLC0415 - few runs pin a check
+
+    workflow, work = gathered.workflow, gathered.work
+    place = place_of(workflow, node.state, leaf_at(workflow, node.state))
+    kept = collect_brought(history, node, place, gathered.kept_notes)
+    known = _witness(history, workflow, node, PersonsWord(), gathered.sighting)
+    verdict = assess(place, Facts(), work.notes, work.artifacts, kept.artifacts, known)
+    waited = [one.waits_for for one in verdict.reasons]
+    commands = [str(one.values["command"]) for one in waited if (one.kind, one.state) == ("check", "missing")]
+    checks = history.runs[node.run_id].checks
+    return tuple(dict.fromkeys(filter(None, (find_named_check(checks, one) for one in commands))))
 
 
 def decide_checkpoint(

@@ -299,9 +299,6 @@ class ShieldedPrograms:
     def read_report(self, project: str, path: str, before: str) -> ReportFile:
         return self._programs.read_report(project, path, before)
 
-    def is_first_use(self, project: str, name: str, argv_digest: str) -> bool:
-        return self._programs.is_first_use(project, name, argv_digest)
-
 
 class _ShieldedScope(AbstractContextManager[SessionHold]):
     def __init__(self, scope: AbstractContextManager[SessionHold], process: Process) -> None:
