@@ -18,6 +18,7 @@ from handrail.runtime.runtime import Runtime, project_or_root
 from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog
 from handrail.workflows.checking.flow import FlowFacts, check_flow
 from handrail.workflows.checking.whole_file import read_checked
+from handrail.workflows.compiling.children import list_named
 from handrail.workflows.compiling.compilation import Compilation, Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.compiling.expand_templates import calls_routine
@@ -111,7 +112,8 @@ def read_entry(entry: CatalogEntry) -> Reading:
 
 def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
     """The workflow compiled among its neighbours, its problems with line and column."""
-    needs_routines = calls_routine(source.steps)
+    handed = _find_handed(catalog, source)
+    needs_routines = any(calls_routine(one.steps) for one in (source, *handed.values()))
     surroundings = Surroundings(
         contracts=catalog.contracts,
         broken_contracts={
@@ -119,6 +121,7 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
             for one in reversed(catalog.broken_contracts)
         },
         routines=_routines(catalog, entry) if needs_routines else (),
+        workflows=handed,
     )
     compilation = compile_workflow(source, surroundings)
     if compilation.pinned is not None:
@@ -126,6 +129,21 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
     if not compilation.problems:
         return compilation
     return replace(compilation, problems=add_places(entry.content, compilation.problems, entry.spelling))
+
+
+def _find_handed(catalog: Catalog, source: SourceWorkflow) -> dict[str, SourceWorkflow]:
+    """The workflows that its steps hand out, and those that these hand out."""
+    found: dict[str, SourceWorkflow] = {}
+    waiting = list(list_named(source.steps))
+    entries = {entry.id: entry for entry in catalog.entries if entry.is_usable} if waiting else {}
+    while waiting:
+        name = waiting.pop()
+        entry = entries.get(name)
+        read = None if entry is None or name in found else read_entry(entry).workflow
+        if read is not None:
+            found[name] = read
+            waiting += list_named(read.steps)
+    return found
 
 
 def _with_flow(source: SourceWorkflow, compilation: Compilation) -> Compilation:
@@ -138,6 +156,10 @@ def _with_flow(source: SourceWorkflow, compilation: Compilation) -> Compilation:
         refused_values=_refused_values,
     )
     found = check_flow(source, compilation.pinned.workflow, given)
+    for child, made in compilation.inline:
+        if made.pinned is not None:
+            inside = _with_flow(child, made)
+            found = (*found, *(one for one in inside.problems if one not in compilation.problems))
     is_sound = all(problem.severity != "error" for problem in found)
     return replace(
         compilation,
