@@ -31,6 +31,7 @@ from handrail.contract.tokens.workflow import (
     Claims,
     StateClaims,
     TokenKind,
+    WorkClaims,
     choice_attempt,
     clean,
     kind_of,
@@ -52,6 +53,8 @@ def _claims(body: str, tag: str, attempt: str, option: int, kind: TokenKind) -> 
     match kind:
         case "state":
             return StateClaims(session_id=session_id, node_tag=tag)
+        case "work":
+            return WorkClaims(session_id=session_id, node_tag=tag)
         case "ack":
             return AckClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
         case "checkpoint":
