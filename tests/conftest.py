@@ -26,6 +26,7 @@ from handrail.ports.workspace import DesiredSettings, FilePlace, SettingProblem,
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
 from handrail.store_proof.scratch import find_memory_directory
+from handrail.wiring import registry
 from tests import quick_set
 from tests.conformance.forked import ForkServer
 from tests.readings import share_readings
@@ -343,6 +344,7 @@ def memory_runtime() -> Runtime:
         confirmed=KeptClaims(),
         authored=KeptFiles(),
         settings=GivenSettings(),
+        registry=registry(),
         audit=KeptAudit(),
         installation=lambda: installation,
         mcp_processes=lambda: processes,

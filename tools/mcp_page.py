@@ -6,8 +6,8 @@ from handrail.contract.catalogue import E_TIMEOUT
 from handrail.engine.standing import INTENTS
 from handrail.surfaces.mcp.ask import MOST_ENUM
 from handrail.surfaces.mcp.calls_in_progress import CALL_SECONDS
+from handrail.surfaces.mcp.code.instructions import TOOL_SET as CODE_SET
 from handrail.surfaces.mcp.messages import (
-    CODE_SET,
     FRAME_BYTES,
     INSTRUCTIONS,
     LISTING_LIFETIME_MS,

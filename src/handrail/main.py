@@ -155,8 +155,9 @@ def _help_text(words: str, width: int) -> str:
 
         return front_page(width)
     from handrail.surfaces.cli.self_description.help import help_text
+    from handrail.wiring import registry
 
-    return help_text(words, width)
+    return help_text(registry(), words, width)
 
 
 def _help_document(runtime: "Callable[[], Runtime]", words: str) -> "Success":
@@ -214,8 +215,9 @@ def _load_the_rest() -> None:
 
 def _input_problems(parsed: "Parsed") -> "Sequence[Problem]":
     from handrail.surfaces.cli.call import input_problems
+    from handrail.wiring import registry
 
-    return input_problems(parsed)
+    return input_problems(registry(), parsed)
 
 
 def _notices(operation: str) -> "Sequence[Notice]":
@@ -309,14 +311,16 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
 
     from handrail.runtime.permission import Caller, announce_process, write_server_start_line
     from handrail.surfaces.mcp.calls_in_progress import ServerParts
-    from handrail.surfaces.mcp.messages import TOOL_SETS, WORKFLOW_SET
+    from handrail.surfaces.mcp.messages import WORKFLOW_SET
     from handrail.surfaces.mcp.stdio import serve_stdio
-    from handrail.wiring import build_runtime, give_back_memory, home_directory
+    from handrail.wiring import build_runtime, give_back_memory, home_directory, registry
 
     project = parsed.options.get("project")
     environment = {**os.environ, "HANDRAIL_PROJECT": str(project)} if project else os.environ
     options: dict[str, Any] = {param["name"]: value for param, value in parsed.values}
-    tool_set = options["tool_set"] = TOOL_SETS[options.pop("set", WORKFLOW_SET.name)]
+    named = options.pop("set", WORKFLOW_SET.name)
+    tool_set = WORKFLOW_SET if named == WORKFLOW_SET.name else registry().tool_set(named)
+    options["tool_set"] = tool_set
     if "mvi" in parsed.options:
         options["mvi"] = parsed.options["mvi"]
     runtime = build_runtime(environment, secrets=secrets)

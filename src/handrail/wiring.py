@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from handrail.contract.outcome import Notice
@@ -18,6 +19,7 @@ from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.ports.log import EventLog
 from handrail.ports.process import ConfirmedTokens, Incidents, McpProcesses, Observer, Terminal
 from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
+from handrail.runtime.operation import CORE, Registry
 from handrail.runtime.runtime import NO_OBSERVER, Runtime
 
 if TYPE_CHECKING:
@@ -28,6 +30,16 @@ if TYPE_CHECKING:
     from handrail.ports.server import HttpClient, ServerPlace
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
+
+
+NEIGHBOURS = ("handrail_code",)
+"""The packages that may stand beside the core; what is installed of them joins the registry."""
+
+
+@cache
+def registry() -> Registry:
+    """Everything that this installation can be asked for."""
+    return Registry(CORE, NEIGHBOURS)
 
 
 def home_directory(environment: Mapping[str, str]) -> str:
@@ -62,6 +74,7 @@ def build_runtime(
         confirmed=cast(ConfirmedTokens, _Late(lambda: _confirmed(place))),
         authored=cast(AuthoredFiles, _Late(lambda: _authored(place))),
         settings=LocalSettings(place, environment),
+        registry=registry(),
         keeper=lambda: _keeper(place),
         proof=lambda: _proof(place),
         index=lambda: _index(place),

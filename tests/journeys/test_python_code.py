@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from handrail.surfaces.mcp.calls import answer_call
-from handrail.surfaces.mcp.code.tool_set import code_tools
+from handrail.surfaces.mcp.code.tool_set import tools
 from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.surfaces.cli.here import run_here
@@ -52,7 +52,7 @@ def test_total(monkeypatch):
     "src/total.js": "export function total() { return 1 }\n",
 }
 
-TOOLS = code_tools()
+TOOLS = tools()
 
 
 @pytest.fixture

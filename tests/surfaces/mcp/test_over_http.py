@@ -12,7 +12,8 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
-from handrail.surfaces.mcp.messages import CODE_SET, WORKFLOW_SET
+from handrail.surfaces.mcp.code.instructions import TOOL_SET as CODE_SET
+from handrail.surfaces.mcp.messages import WORKFLOW_SET
 from handrail.surfaces.mcp.over_http import HttpAnswer, HttpDoor
 from tests.surfaces.mcp.library_server import stateless_http
 

@@ -17,7 +17,7 @@ from handrail.contract.disclosure.fields import Ask, Budget, Level, parse_budget
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.wording import quote
-from handrail.runtime.operation import OPERATION_NAMES, Operation, operation
+from handrail.runtime.operation import Operation, Registry
 from handrail.surfaces.http.calls import (
     LAFS_TYPE,
     Asked,
@@ -54,14 +54,9 @@ def methods_of(called: Operation) -> tuple[str, ...]:
     return ("GET", "HEAD", "POST") if called.effect == "read" else ("POST",)
 
 
-def served_operations() -> tuple[Operation, ...]:
-    """Every operation of the registry. Those that the command line keeps to itself are refused by name."""
-    return tuple(operation(name) for name in OPERATION_NAMES)
-
-
-def offered_operations() -> tuple[Operation, ...]:
-    """Those that a caller over HTTP can perform."""
-    return tuple(called for called in served_operations() if not why_not_served(called))
+def offered_operations(registry: Registry) -> tuple[Operation, ...]:
+    """Those that a caller over HTTP can perform; the others are refused by name."""
+    return tuple(called for called in registry.operations() if not why_not_served(called))
 
 
 def most_body_bytes(called: Operation) -> int:

@@ -17,7 +17,7 @@ from handrail.contract.outcome import Failure, Json, Notice, Outcome
 from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
-from handrail.surfaces.http.api import PREFIX, answer_request, methods_of, most_body_bytes, served_operations
+from handrail.surfaces.http.api import PREFIX, answer_request, methods_of, most_body_bytes
 from handrail.surfaces.http.calls import Asked, Served, perform_call, run_guarded
 from handrail.surfaces.http.companions.agent_card import (
     A2A,
@@ -179,7 +179,7 @@ class App:
                 handler=self._operations,
             )
         )
-        for called in served_operations():
+        for called in self._served.runtime.registry.operations():
             handler = partial(self._operation, called)
             routes.append(Route(pattern=PREFIX + called.name, methods=methods_of(called), handler=handler))
         return routes
@@ -207,12 +207,14 @@ class App:
 
     async def _discovery(self, request: HttpRequest) -> Response:
         more = () if self._parts.build_a2a is None else SUCCESSION
-        return answer_published(publish_service(_address(request)), request, more)
+        return answer_published(
+            publish_service(self._served.runtime.registry, _address(request)), request, more
+        )
 
     async def _card(self, request: HttpRequest) -> Response:
         if self._parts.build_a2a is None:
             return problem(NOT_INSTALLED, request.id)
-        return answer_published(publish_card(_address(request)), request)
+        return answer_published(publish_card(self._served.runtime.registry, _address(request)), request)
 
     async def _call_a2a(self, request: HttpRequest) -> Response:
         build = self._parts.build_a2a
@@ -234,7 +236,7 @@ class App:
         return await self._in_thread(lambda: answer_ledger(self._served, request))
 
     async def _operations(self, _: HttpRequest) -> Response:
-        published = await self._in_thread(publish_operations)
+        published = await self._in_thread(lambda: publish_operations(self._served.runtime.registry))
         return Response(headers=((b"content-type", JSON_TYPE),), body=published.body)
 
     async def _operation(self, called: Operation, request: HttpRequest) -> Response:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import TypeAlias
 
 import msgspec
@@ -11,7 +10,7 @@ import msgspec
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success
 from handrail.projections.html.elements import Html
-from handrail.surfaces.http.api import served_operations
+from handrail.runtime.operation import MODULES
 
 Call: TypeAlias = Callable[[str, dict[str, Json]], Outcome]
 """Runs an operation of the registry as `/api/{operation}` does."""
@@ -36,10 +35,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     show: Callable[[Call, tuple[str, ...], Query], View]
 
 
-@cache
 def is_served(operation: str) -> bool:
     """Whether this server has the operation: a page has no door that does not open."""
-    return any(served.name == operation for served in served_operations())
+    return operation in MODULES
 
 
 def payload(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json]:

@@ -62,7 +62,7 @@ def perform_for_agent(served: Served, request_id: str, operation: str, given: di
     """Perform the operation. Never raises: trouble is a state and an envelope too."""
     named = operation[:LONGEST_ID]
     plain = Asked(operation=named, params={}, dialect="lafs", request_id=request_id, door=_DOOR)
-    called = next((one for one in offered_operations() if one.name == operation), None)
+    called = next((one for one in offered_operations(served.runtime.registry) if one.name == operation), None)
     if called is None:
         unknown = Failure(
             kind=E_NOT_FOUND,

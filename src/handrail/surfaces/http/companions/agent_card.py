@@ -13,6 +13,7 @@ from handrail import __version__
 from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.envelopes.lafs import SCHEMA_URI
 from handrail.contract.outcome import Failure, Json
+from handrail.runtime.operation import Registry
 from handrail.surfaces.http.api import offered_operations
 from handrail.surfaces.http.calls import LAFS_TYPE, Served
 from handrail.surfaces.http.companions.lafs import DESCRIPTION, Published, publish
@@ -54,11 +55,11 @@ BuildA2a: TypeAlias = Callable[[Served, InThread], A2aCalls]
 
 
 @cache
-def publish_card(address: str) -> Published:
-    return publish(describe_agent(address))
+def publish_card(registry: Registry, address: str) -> Published:
+    return publish(describe_agent(registry, address))
 
 
-def describe_agent(address: str) -> dict[str, Json]:
+def describe_agent(registry: Registry, address: str) -> dict[str, Json]:
     """The card. A2A 1.0 and LAFS name some things differently; a reader ignores what it does not know."""
     url = address + A2A
     return {
@@ -105,6 +106,6 @@ def describe_agent(address: str) -> dict[str, Json]:
                 "description": called.summary,
                 "tags": [called.name.partition(".")[0], called.effect],
             }
-            for called in offered_operations()
+            for called in offered_operations(registry)
         ],
     }

@@ -14,7 +14,7 @@ from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.envelopes.lafs import VERSION
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Failure, Fault, Json
-from handrail.runtime.operation import Operation, operation
+from handrail.runtime.operation import Operation, Registry, operation
 from handrail.surfaces.http.api import PREFIX, methods_of, offered_operations, read_ask, read_query
 from handrail.surfaces.http.calls import Asked, Served, answer_call, answer_refused, run_guarded
 from handrail.surfaces.http.exchange import JSON_TYPE, Headers, HttpRequest, Response, parameters
@@ -91,10 +91,10 @@ def _read_lafs_names(given: Sequence[tuple[str, str]]) -> dict[str, Json]:
 # Discovery
 
 
-def describe_service(address: str) -> dict[str, Json]:
+def describe_service(registry: Registry, address: str) -> dict[str, Json]:
     """The discovery document: what this server can do, and nothing about who uses it."""
     groups: dict[str, list[Operation]] = {}
-    for called in offered_operations():
+    for called in offered_operations(registry):
         groups.setdefault(called.name.partition(".")[0], []).append(called)
     return {
         "$schema": _DISCOVERY_SCHEMA,
@@ -126,12 +126,12 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def publish_service(address: str) -> Published:
-    return publish(describe_service(address))
+def publish_service(registry: Registry, address: str) -> Published:
+    return publish(describe_service(registry, address))
 
 
 @cache
-def publish_operations() -> Published:
+def publish_operations(registry: Registry) -> Published:
     """Every operation that a caller over HTTP can perform, with how it is asked for."""
     rows = [
         {
@@ -142,7 +142,7 @@ def publish_operations() -> Published:
             "summary": called.summary,
             "input": msgspec.json.schema(called.input),
         }
-        for called in offered_operations()
+        for called in offered_operations(registry)
     ]
     return publish({"operations": rows})
 

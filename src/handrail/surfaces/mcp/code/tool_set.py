@@ -11,8 +11,11 @@ from typing import Any
 
 import msgspec
 
-from handrail.runtime.operation import operation
-from handrail.surfaces.mcp.tools import Tool, annotations_of, input_schema
+from handrail.operations.code.tools.edit_code import OPERATION as EDIT
+from handrail.operations.code.tools.scan_code import OPERATION as SCAN
+from handrail.runtime.operation import Operation
+from handrail.surfaces.mcp.code.answer_text import code_text, name_tools, respell_failure, spell_code_call
+from handrail.surfaces.mcp.tools import Tool, Wording, annotations_of, input_schema
 
 
 class CodeTool(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,24 +100,28 @@ CODE_TOOLS = (
 
 ADDED = {"aiMode": True}
 """Answers of these tools always have tokens."""
+_OPERATIONS: dict[str, Operation] = {one.name: one for one in (SCAN, EDIT)}
 _UNREAD = frozenset({"description", "minimum", "maximum", "minItems", "maxItems"})
 _OUTPUT = {"type": "object", "properties": {"status": {"type": "string"}}}
 """What every answer of the set has; open, and nothing is required, for the structured copies of errors."""
 
 
+_WORDING = Wording(refuse=respell_failure, tell=name_tools, text=code_text, spell_call=spell_code_call)
+
+
 @cache
-def code_tools() -> dict[str, Tool]:
+def tools() -> dict[str, Tool]:
     """Every tool of the set by its name, in listing order."""
     return {row.name: _tool(row) for row in CODE_TOOLS}
 
 
 def code_tool_definitions() -> list[dict[str, Any]]:
     """What `tools/list` answers, as plain data."""
-    return [tool.definition for tool in code_tools().values()]
+    return [tool.definition for tool in tools().values()]
 
 
 def _tool(row: CodeTool) -> Tool:
-    called = operation(row.operation)
+    called = _OPERATIONS[row.operation]
     schema = input_schema(called.input, tuple(row.fields), {})
     described = {
         name: {**({"description": row.fields[name]} if row.fields[name] else {}), **_slim(held)}
@@ -127,7 +134,7 @@ def _tool(row: CodeTool) -> Tool:
         "outputSchema": _OUTPUT,
         "annotations": annotations_of(called.effect, is_overwriting=called.effect != "read"),
     }
-    return Tool(name=row.name, operation=row.operation, definition=definition, adds=ADDED)
+    return Tool(name=row.name, operation=row.operation, definition=definition, adds=ADDED, wording=_WORDING)
 
 
 def _slim(schema: Any) -> Any:
