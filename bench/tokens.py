@@ -26,11 +26,11 @@ from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.disclosure.fields import Level
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.calls import answer_call
-from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, tools
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
 from handrail.workflows.builtins import registry
+from handrail_code.mcp.tool_set import code_tool_definitions, tools
 from tests.filled_in import in_own_words, make_named_files
 
 DEFINITIONS_BOUND = 1_800

@@ -25,8 +25,8 @@ from handrail.ports.program import ClientServer, Handshake, InstalledSkill, Plac
 from handrail.ports.workspace import DesiredSettings, FilePlace, SettingProblem, Settings, WorkflowFile
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
-from handrail.store_proof.scratch import find_memory_directory
 from handrail.wiring import registry
+from handrail_proof.scratch import find_memory_directory
 from tests import quick_set
 from tests.conformance.forked import ForkServer
 from tests.readings import share_readings
@@ -325,6 +325,9 @@ THREE_STEPS = b"""{
     {"id": "third", "title": "Third", "prompt": "Do the third thing.", "requireConfirmation": true}
   ]
 }"""
+
+
+pytest.register_assert_rewrite("handrail_proof.log_promises")
 
 
 def memory_runtime() -> Runtime:

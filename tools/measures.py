@@ -31,13 +31,13 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(125_700, 121_981),
+    "lines of source": Budget(126_300, 121_981),
     "lines of handrail": Budget(97_900, 92_000),
     "lines of handrail_serve": Budget(9_000, 9_000),
-    "lines of handrail_code": Budget(17_093, 15_000),
-    "lines of handrail_proof": Budget(2_500, 2_500),
-    "source files of handrail": Budget(413, 340),
-    "lines of tests": Budget(122_400, 105_000),
+    "lines of handrail_code": Budget(17_448, 15_000),
+    "lines of handrail_proof": Budget(3_200, 3_200),
+    "source files of handrail": Budget(414, 340),
+    "lines of tests": Budget(121_830, 105_000),
     "modules loaded by `run continue`": Budget(87, 75),
     "files reached from `run continue`": Budget(51, 45),
     "lines reached from `run continue`": Budget(17_450, 12_000),
@@ -47,8 +47,6 @@ BUDGETS = {
 """Every figure that is held. Whoever has to raise one takes as much away somewhere else instead."""
 NEIGHBOURS = {
     "handrail_serve": ("handrail.surfaces.http", "handrail.host.server", "handrail.projections.html"),
-    "handrail_code": ("handrail.code_tools", "handrail.operations.code"),
-    "handrail_proof": ("handrail.store_proof",),
 }
 """What stands beside the core, and the rooms that it still has inside: a move changes no figure."""
 DIALECT_DOOR = ("handrail.workflows.dialect", "handrail.workflows.reading")
@@ -61,7 +59,7 @@ sys.argv = ["handrail", *sys.argv[1:]]
 try:
     main()
 finally:
-    ours = [module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "handrail"]
+    ours = [module.__file__ for name, module in sys.modules.items() if name.startswith("handrail")]
     print(sum(os.path.getsize(path) > 0 for path in ours if path), file=sys.stderr)
 """
 

@@ -15,9 +15,9 @@ from handrail.engine.events import Event, Fact
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
-from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, tools
 from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema, tool_definitions
 from handrail.wiring import registry
+from handrail_code.mcp.tool_set import code_tool_definitions, tools
 from tools.page_parts import page, table, type_text
 
 _EFFECTS = {

@@ -54,21 +54,6 @@ def console(script: str = "", *added: str) -> "NoReturn":
     os._exit(status)
 
 
-def js_scan() -> "NoReturn":
-    """The console script `js-scan`: that command on JavaScript, with the bare document of CONT."""
-    console("js-scan", "--languages", "javascript")
-
-
-def js_edit() -> "NoReturn":
-    """The console script `js-edit`: that command on JavaScript, with the bare document of CONT."""
-    console("js-edit", "--languages", "javascript")
-
-
-def js_tools() -> "NoReturn":
-    """The console script `js-tools`: that command with the bare document of CONT."""
-    console("js-tools")
-
-
 def main(script: str = "", *added: str) -> int:
     """Answer one command line; a script stands for words of its command. Returns the exit status."""
     _require_utf8()

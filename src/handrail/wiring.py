@@ -19,7 +19,7 @@ from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.ports.log import EventLog
 from handrail.ports.process import ConfirmedTokens, Incidents, McpProcesses, Observer, Terminal
 from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
-from handrail.runtime.operation import CORE, Registry
+from handrail.runtime.operation import CORE, NEIGHBOURS, Registry
 from handrail.runtime.runtime import NO_OBSERVER, Runtime
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from handrail.ports.server import HttpClient, ServerPlace
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
-
-
-NEIGHBOURS = ("handrail_code",)
-"""The packages that may stand beside the core; what is installed of them joins the registry."""
 
 
 @cache
@@ -281,6 +277,5 @@ def _facts(place: str) -> FactStore:
 
 
 def _proof(place: str) -> StoreProof:
-    from handrail.store_proof.selftest import ScratchProof
-
-    return ScratchProof(place)
+    proof: StoreProof = registry().adapter("proof")(place)
+    return proof

@@ -7,11 +7,11 @@ from handrail.runtime.operation import Part
 PART = Part(
     package="handrail_code",
     operations={
-        "code.scan": "handrail.operations.code.tools.scan_code",
-        "code.edit": "handrail.operations.code.tools.edit_code",
-        "code.workflow": "handrail.operations.runs.run_file",
+        "code.scan": "handrail_code.operations.scan_code",
+        "code.edit": "handrail_code.operations.edit_code",
+        "code.workflow": "handrail_code.operations.run_file",
     },
     commands="handrail_code.commands",
-    tool_sets={"code": "handrail.surfaces.mcp.code.instructions"},
-    adapters={"actions": "handrail.operations.code.tools.actions:CodeAction"},
+    tool_sets={"code": "handrail_code.mcp.instructions"},
+    adapters={"actions": "handrail_code.operations.actions:CodeAction"},
 )

@@ -12,13 +12,13 @@ import pytest
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.fence import flatten_text
 from handrail.contract.tokens.continuation import NextAction
-from handrail.operations.code.tools.continuing import TokenDesk
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.calls import answer_call
-from handrail.surfaces.mcp.code.instructions import TOOL_SET as CODE_SET
-from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, tools
 from handrail.surfaces.mcp.messages import METHOD_NOT_FOUND
 from handrail.surfaces.mcp.results import Rendered
+from handrail_code.mcp.instructions import TOOL_SET as CODE_SET
+from handrail_code.mcp.tool_set import code_tool_definitions, tools
+from handrail_code.operations.continuing import TokenDesk
 from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.surfaces.mcp.conversations import enveloped, opening, request

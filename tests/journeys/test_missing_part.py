@@ -44,6 +44,7 @@ def run_without(package: str, home: Path, *line: str) -> subprocess.CompletedPro
         ("handrail_code", ("code", "rename", "greet", "--to", "welcome")),
         ("handrail_code", ("js-scan", "--search", "greet")),
         ("handrail_code", ("mcp", "--set", "code")),
+        ("handrail_proof", ("store", "selftest", "--quick")),
     ],
 )
 def test_a_command_of_a_missing_part_answers_with_the_line_that_installs_it(

@@ -17,10 +17,10 @@ from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import words_of
 from handrail.surfaces.cli.self_description import command_tables
-from handrail.surfaces.mcp.code.tool_set import tools
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import registry
 from handrail.workflows.editor_schema import workflow_json_schema
+from handrail_code.mcp.tool_set import tools
 from tests.house.markdown import links
 from tests.house.tree import ROOT
 from tools.generate import generated_files, main, stale_files, write_files

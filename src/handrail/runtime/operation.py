@@ -206,7 +206,6 @@ MODULES = {
     "keys.rotate": "handrail.operations.store.rotate_keys",
     "store.verify": "handrail.operations.store.verify_store",
     "store.du": "handrail.operations.store.measure_store",
-    "store.selftest": "handrail.operations.store.selftest_store",
     "session.events": "handrail.operations.sessions.list_events",
     "store.gc": "handrail.operations.store.collect_garbage",
     "store.copy": "handrail.operations.store.copy_store",
@@ -240,6 +239,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 CORE = Part(package="handrail", operations=MODULES, commands="handrail.surfaces.cli.commands.all")
+NEIGHBOURS = ("handrail_code", "handrail_proof")
+"""The packages of this distribution that may stand beside the core."""
 
 
 class Registry:

@@ -10,8 +10,8 @@ import pytest
 
 from handrail.contract.outcome import Failure, NextCall
 from handrail.surfaces.mcp.arguments import MOST_FLAWS, SYNONYMS, Accepted, read_arguments
-from handrail.surfaces.mcp.code.tool_set import tools
 from handrail.surfaces.mcp.tools import Tool, fields_of, offered_tools
+from handrail_code.mcp.tool_set import tools
 
 TOOLS = offered_tools()
 
