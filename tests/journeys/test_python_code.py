@@ -252,7 +252,8 @@ def test_a_token_about_python_works_in_every_command_and_a_refusal_names_the_rig
 
 def test_the_scripts_name_their_language() -> None:
     """What the two console scripts add to their line, told by the program itself."""
-    script = "import handrail.main as m, handrail_code.scripts as s; m.main = lambda *words: print(*words) or 0; s.{}()"
+    told = "m.main = lambda *words: print(*words) or 0"
+    script = "import handrail.main as m, handrail_code.scripts as s; " + told + "; s.{}()"
     for name, added in (("js_scan", "js-scan"), ("js_edit", "js-edit")):
         ran = subprocess.run(
             [sys.executable, "-c", script.format(name)],
