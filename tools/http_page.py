@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NoReturn
 
 from handrail.contract.catalogue import KINDS
-from handrail.surfaces.http.api import PREFIX, methods_of, why_not_served
-from handrail.surfaces.http.app import App, Parts
-from handrail.surfaces.http.calls import LAFS_TYPE
-from handrail.surfaces.http.companions.agent_card import A2A, PROTOCOL_VERSION
-from handrail.surfaces.http.guard import ALWAYS, loopback_identity
-from handrail.surfaces.http.serving import DEFAULT_PORT
 from handrail.wiring import build_runtime, registry
+from handrail_serve.api import PREFIX, methods_of, why_not_served
+from handrail_serve.app import App, Parts
+from handrail_serve.calls import LAFS_TYPE
+from handrail_serve.companions.agent_card import A2A, PROTOCOL_VERSION
+from handrail_serve.guard import ALWAYS, loopback_identity
+from handrail_serve.serving import DEFAULT_PORT
 from tools.page_parts import page, table
 
 _INTRO = f"""Every address that `handrail serve` answers, who may ask, and what comes back.

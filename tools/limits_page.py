@@ -428,10 +428,10 @@ CONSOLE: Rows = (
     ("operations.sessions.search_sessions", "MOST_OF_ONE", "Hits in one session."),
     ("operations.sessions.search_sessions", "SNIPPET_CHARACTERS", "Characters around a hit."),
     ("operations.sessions.show_timeline", "MOST_ENTRIES", "Moments that `session show --timeline` can show."),
-    ("projections.html.pages.run_rail", "MOST_SHOWN", "Nodes in one view of a run in the Console."),
-    ("projections.html.pages.run_rail", "MOST_DRAWN", "Nodes in its map."),
-    ("projections.html.pages.run_rail", "DEEPEST", "Forks inside forks that it opens."),
-    ("projections.html.pages.compare", "MOST_WORDS", "Words of notes whose differences it marks."),
+    ("handrail_serve.pages.run_rail", "MOST_SHOWN", "Nodes in one view of a run in the Console."),
+    ("handrail_serve.pages.run_rail", "MOST_DRAWN", "Nodes in its map."),
+    ("handrail_serve.pages.run_rail", "DEEPEST", "Forks inside forks that it opens."),
+    ("handrail_serve.pages.compare", "MOST_WORDS", "Words of notes whose differences it marks."),
 )
 
 CHAPTERS = {
@@ -451,14 +451,14 @@ CHAPTERS = {
 
 INSIDE = {
     "host.workspace": ("MOST_PROJECTS",),
-    "projections.html.pages.forms": ("LONGEST_NOTE", "LONGEST_VALUE"),
-    "projections.html.pages.catalog.workflow": ("SHOWN_CHARACTERS",),
-    "projections.html.pages.claims": ("MOST_CLAIMS",),
-    "projections.html.pages.needs": ("MOST_REPORT",),
-    "projections.html.pages.node": ("MOST_JSON",),
-    "projections.html.pages.run_rail": ("MOST_OPEN",),
-    "projections.html.pages.parts": ("LONGEST_TITLE", "LONGEST_CRUMB", "LONGEST_NAME"),
-    "projections.html.pages.timeline": ("MOST_LANES",),
+    "handrail_serve.pages.forms": ("LONGEST_NOTE", "LONGEST_VALUE"),
+    "handrail_serve.pages.catalog.workflow": ("SHOWN_CHARACTERS",),
+    "handrail_serve.pages.claims": ("MOST_CLAIMS",),
+    "handrail_serve.pages.needs": ("MOST_REPORT",),
+    "handrail_serve.pages.node": ("MOST_JSON",),
+    "handrail_serve.pages.run_rail": ("MOST_OPEN",),
+    "handrail_serve.pages.parts": ("LONGEST_TITLE", "LONGEST_CRUMB", "LONGEST_NAME"),
+    "handrail_serve.pages.timeline": ("MOST_LANES",),
     "handrail_code.edit.moving.entries": ("MAX_TARGETS",),
     "handrail_code.languages.javascript.layout": ("MAX_NODES",),
     "handrail_code.scan.ripple": ("MOST_UNSURE_POINTS",),

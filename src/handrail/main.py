@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.reading.parse import Parsed, Problem
     from handrail.surfaces.cli.run import CommandParts
-    from handrail.surfaces.http.app import AnswerMcp
-    from handrail.surfaces.http.calls import Served
-    from handrail.surfaces.http.companions.agent_card import A2aCalls, InThread
     from handrail.surfaces.mcp.adapter import Adapter
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
@@ -338,64 +335,18 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
 
 
 def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
-    """`serve` and `console`. The MCP door is made here and handed over, so that no surface knows another."""
-    from importlib.util import find_spec
-
-    from msgspec.structs import replace
-
-    from handrail.surfaces.http.command import ServeOptions, run_server
-    from handrail.wiring import (
-        build_observer,
-        build_runtime,
-        home_directory,
-        notices,
-        server_place,
-        session_marks,
-    )
+    """`serve` and `console`, which a part beside the core brings."""
+    from handrail.wiring import registry
 
     assert parsed.command is not None, "only a command is served"
     project = parsed.options.get("project")
     environment = {**os.environ, "HANDRAIL_PROJECT": str(project)} if project else os.environ
-    path = parsed.command["path"]
-    given: dict[str, Any] = {param["name"]: value for param, value in parsed.values}
-    opens = bool(given.pop("open", False)) or path == "console"
-    options = ServeOptions(command=path, opens_browser=opens, store=home_directory(environment), **given)
-    mvi: Any = parsed.options.get("mvi", "standard")
-
-    def build_mcp(runtime: "Runtime") -> "AnswerMcp":
-        from handrail.runtime.permission import announce_process
-        from handrail.surfaces.mcp.adapter import Adapter
-        from handrail.surfaces.mcp.over_http import HttpDoor
-
-        adapter = Adapter(runtime, mvi=mvi)
-        announce_process(runtime, "http", tuple(adapter.tools))
-        return HttpDoor(adapter).answer
-
-    def build_a2a(served: "Served", in_thread: "InThread") -> "A2aCalls":
-        from handrail.surfaces.http.companions.a2a_calls import Calls
-
-        return Calls(served, in_thread)
-
-    observer = build_observer(environment, _tell)
-    runtime = replace(build_runtime(environment, secrets=secrets), observer=observer)
-    try:
-        return run_server(
-            options,
-            server_place(environment),
-            runtime=runtime,
-            build_mcp=build_mcp,
-            notices=lambda operation: notices(environment, operation),
-            take_tree=_take_tree_for_server,
-            marks=session_marks(environment),
-            build_a2a=build_a2a if find_spec("a2a") else None,
-        )
-    finally:
-        runtime.mcp_processes().withdraw()
-        observer.close()
-
-
-def _tell(line: str) -> None:
-    os.write(2, line.encode("ascii", "backslashreplace") + b"\n")
+    given = {param["name"]: value for param, value in parsed.values}
+    mvi = parsed.options.get("mvi", "standard")
+    serve: Callable[..., int] = registry().adapter("serve")
+    return serve(
+        parsed.command["path"], given, environment, secrets, mvi=mvi, take_tree=_take_tree_for_server
+    )
 
 
 def _demo(parsed: "Parsed") -> int:

@@ -17,17 +17,17 @@ from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.ports.log import EventLog
-from handrail.ports.process import ConfirmedTokens, Incidents, McpProcesses, Observer, Terminal
+from handrail.ports.process import ConfirmedTokens, Incidents, McpProcesses, Terminal
 from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
 from handrail.runtime.operation import CORE, NEIGHBOURS, Registry
-from handrail.runtime.runtime import NO_OBSERVER, Runtime
+from handrail.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
     from handrail.event_log.files.log import FileLog
     from handrail.ports.checks import CheckPrograms
     from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
-    from handrail.ports.server import HttpClient, ServerPlace
+    from handrail.ports.server import HttpClient
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
 
@@ -105,34 +105,6 @@ def session_marks(environment: Mapping[str, str]) -> Callable[[], Mapping[str, s
     from handrail.event_log.files.marks import SessionMarks
 
     return SessionMarks(os.path.join(home_directory(environment), "data")).read
-
-
-def build_observer(environment: Mapping[str, str], tell: Callable[[str], None]) -> Observer:
-    """What the standard `OTEL_` variables ask for; by default nobody watches, and nothing is loaded."""
-    named = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER")
-    ends = ("OTEL_EXPORTER_OTLP_ENDPOINT", *(f"OTEL_EXPORTER_OTLP_{what}_ENDPOINT" for what in _SIGNALS))
-    is_asked = any(environment.get(name) == "otlp" for name in named) or any(map(environment.get, ends))
-    if not is_asked or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        return NO_OBSERVER
-    try:
-        from handrail.host.server.telemetry import export_telemetry
-
-        return export_telemetry(environment)
-    except ImportError:
-        tell("handrail: OTEL_ variables ask for telemetry; install handrail[otel], or unset them.")
-    except ValueError as trouble:
-        tell(f"handrail: there is no telemetry, because an OTEL_ variable does not fit: {trouble}")
-    return NO_OBSERVER
-
-
-_SIGNALS = ("TRACES", "METRICS")
-
-
-def server_place(environment: Mapping[str, str]) -> ServerPlace:
-    """Where the HTTP server of this home is known."""
-    from handrail.host.server.server_files import ServerFiles
-
-    return ServerFiles(home_directory(environment), SystemRandomness(), environment)
 
 
 def give_back_memory() -> None:

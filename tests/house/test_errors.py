@@ -28,7 +28,7 @@ BROAD = frozenset({"Exception", "BaseException"})
 CATCH_ALL_PLACES = (
     "src/handrail/surfaces/cli/",
     "src/handrail/surfaces/mcp/",
-    "src/handrail/surfaces/http/",
+    "src/handrail_serve/",
     "src/handrail/runtime/hub.py",
     "src/handrail/host/workflow_sources/plugins.py",
     "src/handrail/main.py",
@@ -167,7 +167,7 @@ def test_a_second_catch_all_in_one_surface_is_reported() -> None:
     text = "try:\n    pass\nexcept Exception:\n    pass\n"
     first = plant("src/handrail/surfaces/cli/process.py", text)
     second = plant("src/handrail/surfaces/cli/rendering/render.py", text)
-    elsewhere = plant("src/handrail/surfaces/mcp/over_http.py", text)
+    elsewhere = plant("src/handrail_serve/mcp_door.py", text)
 
     problems = broad_excepts([first, second, elsewhere])
 

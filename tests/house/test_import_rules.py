@@ -19,6 +19,7 @@ DOWN = "Rooms only look down"
 CORE = "The core knows no neighbour"
 BESIDE = "No neighbour knows another"
 CODE = "Inside the code tools"
+SERVER = "Inside the server"
 APART = "No surface knows another, no adapter knows another"
 PURE = "The core touches nothing outside"
 LIGHT = "Below the servers everything is synchronous and light"
@@ -69,6 +70,21 @@ BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
         {"../handrail_proof/neighbour.py": "import handrail_code.scan.ids\n"},
         BESIDE,
         "handrail_proof.neighbour -> handrail_code.scan.ids",
+    ),
+    "a room of the server that nobody declared": (
+        {"../handrail_serve/lobby/__init__.py": "", "../handrail_serve/lobby/desk.py": "x = 1\n"},
+        SERVER,
+        "- handrail_serve.lobby",
+    ),
+    "a page that knows the app": (
+        {"../handrail_serve/pages/upward.py": "import handrail_serve.app\n"},
+        SERVER,
+        "handrail_serve.pages.upward -> handrail_serve.app",
+    ),
+    "the core importing the server, late": (
+        {"program/neighbour.py": "def serve():\n    import handrail_serve.app\n"},
+        CORE,
+        "handrail.program.neighbour -> handrail_serve.app",
     ),
     "an event loop in a neighbour": (
         {"../handrail_proof/loop.py": "import asyncio\n"},

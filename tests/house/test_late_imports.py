@@ -48,6 +48,7 @@ ALLOWED = {
     "src/handrail/surfaces/cli/reading/parse.py": "most command lines carry no JSON",
     "src/handrail/projections/html/elements.py": "the Markdown parser is dear, and only reports show notes",
     "src/handrail/surfaces/cli/call.py": "a command line pays for one operation, few for fields or files",
+    "src/handrail_serve/start.py": "few servers are watched, and an extra brings A2A",
     "src/handrail/workflows/spellings/spelling.py": "most files are JSON, and YAML is slow to load",
     "src/handrail/workflows/contracts/check.py": "jsonschema_rs is needed only where an artifact is checked",
     "src/handrail/workflows/contracts/patterns.py": "jsonschema_rs is needed only where a pattern is matched",

@@ -21,11 +21,11 @@ UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/
 Sigstore; nothing else speaks to a network."""
 SERVERS = {
     "src/handrail/host/server/http_client.py": ("http", "ssl", "urllib"),
-    "src/handrail/host/server/telemetry.py": ("opentelemetry",),
-    "src/handrail/surfaces/http/serving.py": ("socket", "uvicorn"),
-    "src/handrail/surfaces/http/app.py": ("urllib",),
-    "src/handrail/surfaces/http/companions/a2a_calls.py": ("starlette",),
-    "src/handrail/surfaces/http/exchange.py": ("urllib",),
+    "src/handrail_serve/host/telemetry.py": ("opentelemetry",),
+    "src/handrail_serve/serving.py": ("socket", "uvicorn"),
+    "src/handrail_serve/app.py": ("urllib",),
+    "src/handrail_serve/companions/a2a_calls.py": ("starlette",),
+    "src/handrail_serve/exchange.py": ("urllib",),
 }
 """`lafs check --url` asks the server that its caller names; telemetry goes to the collector that the user
 names, where its extra is installed; `serve` listens on loopback, and nowhere else;

@@ -17,7 +17,7 @@ ALLOWED = frozenset(
         *("__future__", "base64", "binascii", "bisect", "collections", "difflib", "enum", "functools"),
         *("hashlib", "heapq", "hmac", "itertools", "json", "math", "operator", "re", "string", "struct"),
         *("textwrap", "typing", "unicodedata", "zlib"),
-        *("handrail", "handrail_code", "msgspec"),
+        *("handrail", "handrail_code", "handrail_serve", "msgspec"),
     }
 )
 ALLOWED_IN = {

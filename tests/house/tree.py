@@ -18,6 +18,7 @@ PACKAGE = "src/handrail/"
 PURE_ROOMS = (
     *(f"src/handrail/{room}/" for room in ("contract", "workflows", "engine", "projections")),
     *(f"src/handrail_code/{room}/" for room in ("edit", "scan", "languages", "facts")),
+    "src/handrail_serve/pages/",
 )
 
 

@@ -45,6 +45,7 @@ def run_without(package: str, home: Path, *line: str) -> subprocess.CompletedPro
         ("handrail_code", ("js-scan", "--search", "greet")),
         ("handrail_code", ("mcp", "--set", "code")),
         ("handrail_proof", ("store", "selftest", "--quick")),
+        ("handrail_serve", ("serve", "--port", "0")),
     ],
 )
 def test_a_command_of_a_missing_part_answers_with_the_line_that_installs_it(
@@ -62,11 +63,13 @@ def test_a_command_of_a_missing_part_answers_with_the_line_that_installs_it(
 def test_it_is_listed_and_its_help_says_what_is_missing(tmp_path: Path) -> None:
     listed = run_without("handrail_code", tmp_path, "help", "code")
     helped = run_without("handrail_code", tmp_path, "code", "search", "--help")
+    served = run_without("handrail_serve", tmp_path, "serve", "--help")
 
     assert "code search" in listed.stdout
     assert "code status" in listed.stdout
     assert (helped.returncode, "handrail_code" in helped.stdout) == (0, True)
     assert "pip install" in helped.stdout
+    assert "The command serve comes with handrail_serve" in served.stdout
 
 
 def test_everything_else_works_without_it(tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 CORE = Part(package="handrail", operations=MODULES, commands="handrail.surfaces.cli.commands.all")
-NEIGHBOURS = ("handrail_code", "handrail_proof")
+NEIGHBOURS = ("handrail_code", "handrail_proof", "handrail_serve")
 """The packages of this distribution that may stand beside the core."""
 
 
@@ -288,7 +288,7 @@ class Registry:
 
     def adapter(self, port: str) -> Any:
         """What stands behind a port. Raises Fault E_CONFIG where no installed part brings it."""
-        part = self._find(lambda one: one.adapters, port, f"What stands behind {port}")
+        part = self._find(lambda one: one.adapters, port, f"What {port} needs")
         module, _, made = part.adapters[port].partition(":")
         return getattr(_load(part, module), made)
 
@@ -302,8 +302,13 @@ class Registry:
         for part in self.parts:
             if name in table(part):
                 return part
+        raise self.refuse_missing(what)
+
+    def refuse_missing(self, what: str) -> Fault:
+        """The refusal of what only a part that is not installed can bring."""
         missing = [package for package, part in self._neighbours.items() if part is None]
-        raise _refuse(f"{what} comes with {' or '.join(missing)}", self._core.requirement)
+        assert missing, f"{what} is in the table of no part"
+        return _refuse(f"{what} comes with {' or '.join(missing)}", self._core.requirement)
 
 
 def _load_part(package: str) -> Part | None:

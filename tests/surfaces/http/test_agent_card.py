@@ -11,12 +11,12 @@ import rfc8785
 
 from handrail.contract.conformance.check import check
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.app import App
-from handrail.surfaces.http.calls import Served
-from handrail.surfaces.http.companions.agent_calls import perform_for_agent, read_call
-from handrail.surfaces.http.companions.agent_card import InThread
-from handrail.surfaces.http.exchange import HttpRequest, Response
 from handrail.wiring import registry
+from handrail_serve.app import App
+from handrail_serve.calls import Served
+from handrail_serve.companions.agent_calls import perform_for_agent, read_call
+from handrail_serve.companions.agent_card import InThread
+from handrail_serve.exchange import HttpRequest, Response
 from tests.journeys.given_workflows import WITH_DECISION, begin, step
 from tests.surfaces.http.client import HOST, ask, make_app
 from tests.surfaces.http.test_lafs import NOT_SERVED

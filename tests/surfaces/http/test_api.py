@@ -13,9 +13,9 @@ from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.app import App
-from handrail.surfaces.http.limits import MOST_BODY_BYTES, MOST_URL_BYTES, Bounds
 from handrail.wiring import registry
+from handrail_serve.app import App
+from handrail_serve.limits import MOST_BODY_BYTES, MOST_URL_BYTES, Bounds
 from tests.surfaces.http.client import CONSOLE_TOKEN, LAFS, Answered, ask, make_app
 
 START = {"workflowId": "project.three_steps", "goal": "Look.", "requestId": "one"}

@@ -15,9 +15,9 @@ from urllib.parse import quote, urlencode
 import msgspec
 import pytest
 
-from handrail.surfaces.http.api import offered_operations
-from handrail.surfaces.http.views import PAGES
 from handrail.wiring import registry
+from handrail_serve.api import offered_operations
+from handrail_serve.views import PAGES
 from tests.surfaces.http.client import TOKEN, Answered, make_app
 from tests.surfaces.http.filled_calls import Work, begin_work, text_fields
 from tests.surfaces.http.whole_server import Asking, WholeServer, api, digest_of, fetch, rpc, tool

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from handrail.surfaces.http.api import offered_operations
 from handrail.wiring import registry
+from handrail_serve.api import offered_operations
 from tests.surfaces.http.client import LAFS
 from tests.surfaces.http.filled_calls import Work, begin_work
 from tests.surfaces.http.test_every_route import pages

@@ -11,8 +11,8 @@ import rfc8785
 from handrail.contract.conformance.check import check
 from handrail.contract.conformance.rules import DocumentKind
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.app import App
 from handrail.wiring import registry
+from handrail_serve.app import App
 from tests.surfaces.http.client import HOST, LAFS, ask, make_app
 
 NOT_SERVED = {"check.run", "clients.setup", "program.update", "store.selftest"}

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from handrail.contract.tokens.workflow import mint, purpose_key, verify
-from handrail.surfaces.http.api import offered_operations
 from handrail.wiring import registry
+from handrail_serve.api import offered_operations
 from tests.surfaces.http.client import Answered
 from tests.surfaces.http.filled_calls import Work, begin_work
 from tests.surfaces.http.whole_server import Asking, WholeServer, api, fetch, tool

@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 from handrail.projections.html.elements import Html
-from handrail.projections.html.pages.forms import answer_form, close_form
-from handrail.projections.html.pages.gaps import gaps_page
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.views import render_view
 from handrail.wiring import registry
+from handrail_serve.pages.forms import answer_form, close_form
+from handrail_serve.pages.gaps import gaps_page
+from handrail_serve.views import render_view
 from tests.conftest import THREE_STEPS, GivenFiles, memory_runtime
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.given_workflows import begin, choice, option, step

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handrail.contract.outcome import Fault
 from handrail.runtime.operation import Registry
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import commands_under, views_of, words_of
@@ -51,12 +50,10 @@ def _command_text(registry: Registry, words: str, width: int) -> str:
 
 def _missing_text(registry: Registry, command: Command, width: int) -> str:
     """A command of a part that is not installed."""
-    try:
-        registry.operation(command["operation"])
-    except Fault as missing:
-        lines = [*wrap(command["summary"], width), *wrap(missing.message, width), missing.hint]
-        return "\n".join([f"Usage: {TOOL} {words_of(command['path'])} [flags]", "", *lines, ""])
-    raise AssertionError("a part that is installed has rows for its operations")
+    words = words_of(command["path"])
+    missing = registry.refuse_missing(f"The command {words}")
+    lines = [*wrap(command["summary"], width), *wrap(missing.message, width), missing.hint]
+    return "\n".join([f"Usage: {TOOL} {words} [flags]", "", *lines, ""])
 
 
 def _group_text(words: str, width: int) -> str:
