@@ -31,13 +31,14 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(126_359, 121_981),
-    "lines of handrail": Budget(97_900, 92_000),
+    "lines of source": Budget(133_339, 121_981),
+    "lines of handrail": Budget(103_113, 92_000),
     "lines of handrail_serve": Budget(9_000, 9_000),
-    "lines of handrail_code": Budget(17_448, 15_000),
+    "lines of handrail_code": Budget(17_449, 15_000),
     "lines of handrail_proof": Budget(3_200, 3_200),
-    "source files of handrail": Budget(417, 340),
-    "lines of tests": Budget(121_830, 105_000),
+    "lines of handrail_team": Budget(1_433, 9_000),
+    "source files of handrail": Budget(445, 340),
+    "lines of tests": Budget(124_347, 105_000),
     "modules loaded by `run continue`": Budget(87, 75),
     "files reached from `run continue`": Budget(51, 45),
     "lines reached from `run continue`": Budget(17_450, 12_000),

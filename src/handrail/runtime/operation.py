@@ -175,6 +175,7 @@ MODULES = {
     "workflow.builtins": "handrail.operations.workflows.list_builtins",
     "workflow.schema": "handrail.operations.workflows.show_schema",
     "workflow.new": "handrail.operations.workflows.new_workflow",
+    "workflow.diff": "handrail.operations.workflows.diff_workflows",
     "workflow.convert": "handrail.operations.workflows.convert_workflow",
     "workflow.fmt": "handrail.operations.workflows.fmt_workflow",
     "workflow.save": "handrail.operations.workflows.save_workflow",
@@ -188,6 +189,11 @@ MODULES = {
     "run.compare": "handrail.operations.runs.compare_nodes",
     "check.run": "handrail.operations.checks.run_check",
     "check.list": "handrail.operations.checks.list_checks",
+    "check.approve": "handrail.operations.checks.approve_check",
+    "check.replay": "handrail.operations.checks.replay_checks",
+    "receipt.export": "handrail.operations.receipts.export_receipt",
+    "receipt.verify": "handrail.operations.receipts.verify_receipt",
+    "receipt.key": "handrail.operations.receipts.show_key",
     "code.status": "handrail.operations.code.show_status",
     "code.diff": "handrail.operations.code.show_diff",
     "code.restore": "handrail.operations.code.restore_code",
@@ -239,7 +245,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 CORE = Part(package="handrail", operations=MODULES, commands="handrail.surfaces.cli.commands.all")
-NEIGHBOURS = ("handrail_code", "handrail_proof", "handrail_serve")
+NEIGHBOURS = ("handrail_code", "handrail_proof", "handrail_serve", "handrail_team")
 """The packages of this distribution that may stand beside the core."""
 
 
@@ -327,8 +333,10 @@ def _load(part: Part, module: str) -> Any:
     """A module of a part. Raises Fault E_CONFIG where a library that it needs is not installed."""
     try:
         return importlib.import_module(module)
-    except ModuleNotFoundError as missing:
-        raise _refuse(f"{part.package} needs {missing.name}", part.requirement) from missing
+    except ImportError as missing:
+        if (missing.name or "").startswith("handrail"):  # a defect of ours, and nothing to install
+            raise
+        raise _refuse(f"{part.package} needs {missing.name or missing}", part.requirement) from missing
 
 
 def _refuse(what: str, requirement: str) -> Fault:
