@@ -16,6 +16,7 @@ from handrail.contract.disclosure.fields import MARKS, PAGING_KEYS
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.rendering.text import width_of
 from handrail.surfaces.cli.self_description import command_tables
+from handrail.wiring import registry
 from tests.conformance.calls import Called, code_of, way_to
 from tests.conformance.leaf_forms import Way
 from tests.conformance.leaves import LEAVES, NO_DOCUMENT
@@ -298,7 +299,7 @@ def test_an_acknowledgement_may_be_repeated(called: Called) -> None:
 
 EXAMPLES = [
     (path, example)
-    for path, entry in command_tables.command_help().items()
+    for path, entry in command_tables.command_help(registry()).items()
     for example in entry["examples"]
     if path not in ("mcp", "serve", "console", "demo", *NEEDS_A_PERSON)
 ]

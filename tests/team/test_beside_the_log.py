@@ -20,6 +20,7 @@ from handrail.host.clock import SystemRandomness
 from handrail.host.keyring import FileKeyring
 from handrail.ports.process import AuditLine
 from handrail.ports.store import CopyWay, Entry, SessionIndex, StoreCheck
+from handrail_proof.log_promises import A, B, C, append, blob, code_of, in_threads, keys, load, plan
 from handrail_team.store.audit import TeamAudit
 from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
 from handrail_team.store.database import Database
@@ -27,7 +28,6 @@ from handrail_team.store.keeper import TeamKeeper
 from handrail_team.store.keys import TeamKeys
 from handrail_team.store.log import TeamLog
 from handrail_team.store.session_index import TeamSessionIndex
-from tests.event_log.conformance import A, B, C, append, blob, code_of, in_threads, keys, load, plan
 
 LINE = AuditLine(
     at="2027-01-15T08:00:00.000Z",

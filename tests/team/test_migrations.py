@@ -6,16 +6,16 @@ import psycopg
 import pytest
 
 from handrail.contract.outcome import Fault
+from handrail_proof.log_promises import A, append, blob, code_of, in_threads, keys, plan
 from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
 from handrail_team.store.migrations import MIGRATIONS, NEWEST, migrate, version_of
-from tests.event_log.conformance import A, append, blob, code_of, in_threads, keys, plan
 
 TABLES = {
     *("schema_versions", "sessions", "events", "blobs", "session_blobs", "keyring"),
     *("confirmed_tokens", "audit", "search"),
 }
-FIRST = "be46c31aa7a909ca91d3dc6bd04932636c749ac9143e53f9cda5113cb980aed7"  # tests/event_log/conformance.py
+FIRST = "be46c31aa7a909ca91d3dc6bd04932636c749ac9143e53f9cda5113cb980aed7"
 
 
 def tables(link: psycopg.Connection) -> set[str]:

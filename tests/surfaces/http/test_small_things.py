@@ -9,8 +9,8 @@ import pytest
 from handrail.projections.html.elements import notes_html
 from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.app import App
-from handrail.surfaces.http.limits import Bounds
+from handrail_serve.app import App
+from handrail_serve.limits import Bounds
 from tests.surfaces.http.client import BEARER, HOST, JSON, LAFS, ask, asked, make_app
 
 
