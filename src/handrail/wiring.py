@@ -31,9 +31,10 @@ from handrail.runtime.runtime import NO_OBSERVER, Runtime
 
 if TYPE_CHECKING:
     from handrail.event_log.files.log import FileLog
-    from handrail.ports.checks import CheckPrograms
+    from handrail.ports.checks import CheckPrograms, KnownChecks
     from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
+    from handrail.ports.receipts import CommittedFiles, ReceiptKeys
     from handrail.ports.server import HttpClient, ServerPlace
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
@@ -84,7 +85,10 @@ def build_runtime(
         provenance=lambda: _provenance(environment),
         clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
-        check_programs=lambda: _check_programs(place, environment, known),
+        check_programs=lambda: _check_programs(environment, known),
+        known_checks=lambda: _known_checks(place),
+        receipt_keys=lambda: _receipt_keys(place, known),
+        committed=lambda: _committed(place, environment),
         mcp_processes=lambda: cast(McpProcesses, processes),
         terminal=_terminal,
         http_client=_http_client,
@@ -288,10 +292,28 @@ def _clients(place: str, environment: Mapping[str, str]) -> ClientFiles:
     return LocalClientFiles(place, environment)
 
 
-def _check_programs(place: str, environment: Mapping[str, str], known: Secrets) -> CheckPrograms:
+def _check_programs(environment: Mapping[str, str], known: Secrets) -> CheckPrograms:
     from handrail.host.check_programs import LocalCheckPrograms
 
-    return LocalCheckPrograms(place, environment, known)
+    return LocalCheckPrograms(environment, known)
+
+
+def _receipt_keys(place: str, known: Secrets) -> ReceiptKeys:
+    from handrail.host.receipt_keys import LocalReceiptKeys
+
+    return LocalReceiptKeys(place, SystemRandomness(), known)
+
+
+def _committed(place: str, environment: Mapping[str, str]) -> CommittedFiles:
+    from handrail.host.worktree.committed_files import LocalCommittedFiles
+
+    return LocalCommittedFiles(place, environment)
+
+
+def _known_checks(place: str) -> KnownChecks:
+    from handrail.host.known_checks import LocalKnownChecks
+
+    return LocalKnownChecks(place)
 
 
 def _mcp_processes(place: str) -> McpProcesses:

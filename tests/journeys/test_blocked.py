@@ -156,8 +156,10 @@ def test_a_blocked_reply_is_replayed_byte_for_byte_and_writes_nothing(runtime: R
     report(runtime, blocked["retryAckToken"], A_DECISION)
     before = commits_of(runtime)
     again = [answer(runtime, "run.continue", **call) for _ in range(3)]
+    other = answer(runtime, "run.continue", **call | {"output": {"notesMarkdown": "thought again"}})
 
     assert again == [blocked] * 3
+    assert other["pending"] == blocked["pending"]
     assert commits_of(runtime) == before
 
 

@@ -36,6 +36,7 @@ from handrail.program.update.package_index import version_key
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
 from handrail.runtime.sessions import read_session
+from handrail.workflows.catalog import source_of
 
 # What agents have of Handrail: the skill, the registration in their clients, the protocol
 
@@ -223,18 +224,21 @@ def _check_sessions(given: CheckInput, facts: dict[str, Json]) -> tuple[str, Fin
 
 def check_workflow_library(given: CheckInput) -> Finding:
     catalog = load_catalog(given.rt, given.project)
-    broken = [one.id for one in catalog.entries if not one.is_usable or list_errors_in_use(catalog, one)]
+    unusable = [one for one in catalog.entries if not one.is_usable or list_errors_in_use(catalog, one)]
+    broken = [one.id for one in unusable]
+    by_source = Counter(map(source_of, unusable)) + Counter(map(source_of, catalog.broken_contracts))
     contracts = sorted(one.source_ref for one in catalog.broken_contracts)
     facts: dict[str, Json] = {
         "workflows": len(catalog.entries),
         "broken": sorted(broken)[:20],
         "broken_contracts": contracts[:20],
-        "sources": sorted({entry.source_kind for entry in catalog.entries}),
+        "sources": sorted({source_of(entry) for entry in catalog.entries}),
     }
     if broken or contracts:
         total = len(broken) + len(contracts)
         fix = "handrail workflow list --fields items.id,items.problems --compact"
-        return report_warning(f"{total} workflow files or sources cannot be used.", fix, **facts)
+        where = ", ".join(f"{count} of {name}" for name, count in sorted(by_source.items()))
+        return report_warning(f"{total} workflow files or sources cannot be used: {where}.", fix, **facts)
     return report_pass(f"All {len(catalog.entries)} workflows can be used.", **facts)
 
 

@@ -172,8 +172,8 @@ class ShieldedFiles:
         self._files = files
         self._process = process
 
-    def place(self, project: str, directory: str, name: str) -> FilePlace:
-        return self._files.place(project, directory, name)
+    def place(self, project: str, directory: str, name: str, param: str) -> FilePlace:
+        return self._files.place(project, directory, name, param)
 
     def create(self, path: str, content: bytes) -> bool:
         with self._process.shielded():
@@ -298,9 +298,6 @@ class ShieldedPrograms:
 
     def read_report(self, project: str, path: str, before: str) -> ReportFile:
         return self._programs.read_report(project, path, before)
-
-    def is_first_use(self, project: str, name: str, argv_digest: str) -> bool:
-        return self._programs.is_first_use(project, name, argv_digest)
 
 
 class _ShieldedScope(AbstractContextManager[SessionHold]):
