@@ -73,6 +73,7 @@ from handrail.engine.judge.arrival import (
     PersonsWord,
     ask_of,
     assess_arrival,
+    list_dropped_items,
     list_unasked_gaps,
 )
 from handrail.engine.judge.artifacts import KnownGaps, Place
@@ -322,6 +323,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         disclosed=(
             *unasked,
             *way.gaps,
+            *list_dropped_items(workflow, node.state, held, facts),
             *settled,
             *(joined.gaps if joined is not None else ()),
             *name_evidence_gaps((*verdict.disclosed, *ending)),
