@@ -162,6 +162,7 @@ def _team_store(local: Runtime, place: str, environment: Mapping[str, str]) -> T
         local.randomness,
         local.keys,
         local.secrets,
+        local.audit,
         has_own_keys=bool(environment.get("AI_NATIVE_CLI_SECRET")),
     )
 

@@ -6,6 +6,7 @@ from tests.conformance import damage
 from tests.conformance.code_leaves import CODE_LEAVES, RUN_FILE, leaves_under_code
 from tests.conformance.console_leaves import CONSOLE_LEAVES
 from tests.conformance.leaf_forms import (
+    AWAY,
     BAD_ACK,
     NOWHERE,
     Leaf,
@@ -48,6 +49,7 @@ LEAVES: dict[str, Leaf] = {
             "STORE_CORRUPT": wrong(damage.changed_blobs, DIFF),
             "STORE_IO_ERROR": says(DIFF, plant="disk error"),
             "STORE_PERMISSION_DENIED": says(DIFF, plant="disk denied"),
+            "STORE_UNAVAILABLE": says(DIFF, environment=AWAY),
         },
     ),
     "workflow validate": Leaf(
@@ -87,6 +89,7 @@ LEAVES: dict[str, Leaf] = {
             "WORK_LIMIT_EXCEEDED": says("workflow simulate many_values.json"),
             "SESSION_NOT_FOUND": says("workflow simulate --record run_000000000000"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_notes, "workflow simulate --record SESSION_ID"),
+            "STORE_UNAVAILABLE": says("workflow simulate --record SESSION_ID", environment=AWAY),
             "STORE_IO_ERROR": says("workflow simulate --record SESSION_ID", plant="disk error"),
             "STORE_PERMISSION_DENIED": says("workflow simulate --record SESSION_ID", plant="disk denied"),
         },

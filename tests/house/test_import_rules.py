@@ -24,6 +24,7 @@ APART = "No surface knows another, no adapter knows another"
 PURE = "The core touches nothing outside"
 LIGHT = "Below the servers everything is synchronous and light"
 ACYCLIC = "No cycles"
+TEAM = "The core does not know the store of teams"
 
 BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
     "a clock in the engine": (
@@ -125,6 +126,16 @@ BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
         {"runtime/loop.py": "import asyncio\n"},
         LIGHT,
         "handrail.runtime.loop -> asyncio",
+    ),
+    "the runtime naming the store of teams": (
+        {"runtime/team.py": "import handrail_team.store.log\n"},
+        TEAM,
+        "handrail.runtime.team -> handrail_team.store.log",
+    ),
+    "the driver of the database in an operation": (
+        {"operations/driver.py": "import psycopg\n"},
+        TEAM,
+        "handrail.operations.driver -> psycopg",
     ),
     "a cycle of two files": (
         {

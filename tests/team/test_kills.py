@@ -45,8 +45,8 @@ def die_at(stage: int) -> None:
 
         return call
 
-    Link.execute = counted(Link.execute)  # type: ignore[method-assign]
-    Link.wait = counted(Link.wait)  # type: ignore[method-assign]
+    for name in ("execute", "wait"):
+        setattr(Link, name, counted(getattr(Link, name)))
 
 
 def in_child(work: Callable[[], None]) -> int:

@@ -117,7 +117,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 class EventReader(Protocol):
     """What rehydrate and every read get; it cannot append, because it has no such method.
 
-    Raises Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED or STORE_UNSUPPORTED_VERSION.
+    Raises Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED, STORE_UNAVAILABLE or STORE_UNSUPPORTED_VERSION.
     """
 
     def load(self, session_id: SessionId) -> Loaded | None:

@@ -36,6 +36,7 @@ from handrail.contract.catalogue import (
     STORE_HISTORY_LOST,
     STORE_IO_ERROR,
     STORE_PERMISSION_DENIED,
+    STORE_UNAVAILABLE,
     STORE_UNSUPPORTED_VERSION,
     TOKEN_BAD_SIGNATURE,
     TOKEN_EXPIRED,
@@ -78,6 +79,8 @@ settings of its output, a signal, a defect."""
 FLAG_ERRORS = {BUDGET_EXCEEDED.code: "--budget", EXPAND_UNKNOWN.code: "--expand"}
 """Shared codes that only one flag brings."""
 STORE_ERRORS = (STORE_IO_ERROR.code, STORE_PERMISSION_DENIED.code)
+ON_SCRATCH_DISK = "store.selftest"
+"""Uses a disk and never the store of the user, so no database can be away."""
 STORE_ROOMS = ("run.", "session.", "store.", "ledger.")
 STORE_READERS = frozenset(
     {"workflow.inspect", "workflow.simulate", "preferences.show", "preferences.set", "check.run"}
@@ -232,7 +235,9 @@ def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
     permission = () if effect == "read" else (E_FORBIDDEN.code, E_CONFIG.code)
     gated = (*EFFECT_ERRORS.get(effect, ()), *permission)
     shared = [code for code in SHARED_ERRORS if code not in FLAG_ERRORS or FLAG_ERRORS[code] in flags]
-    kept = STORE_ERRORS if called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS else ()
+    uses_store = called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS
+    kept = STORE_ERRORS if uses_store else ()
+    away = (STORE_UNAVAILABLE.code,) if uses_store and called.name != ON_SCRATCH_DISK else ()
     has_tokens = called.item is not None and ("cursor" in _fields(called) or bool(called.tool))
     acts_on_a_run = called.name.startswith("run.") and called.effect != "read"
     is_signed = acts_on_a_run or has_tokens or called.effect in SIGNED_EFFECTS
@@ -240,7 +245,7 @@ def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
     if called.name.startswith("self."):  # wrong settings and variables are told, never refused
         shared.remove(E_CONFIG.code)
     taken = (E_CONFLICT.code,) if "--out" in flags else ()  # there is a file of that name already
-    return tuple(dict.fromkeys((*brought, *gated, *taken, *kept, *keys, *shared)))
+    return tuple(dict.fromkeys((*brought, *gated, *taken, *kept, *away, *keys, *shared)))
 
 
 def _effect(row: Row, called: Operation | None) -> str:
