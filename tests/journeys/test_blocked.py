@@ -153,8 +153,10 @@ def test_a_blocked_reply_is_replayed_byte_for_byte_and_writes_nothing(runtime: R
     assert isinstance(runtime.log, MemoryLog)
     before = runtime.log.commits
     again = [answer(runtime, "run.continue", **call) for _ in range(3)]
+    other = answer(runtime, "run.continue", **call | {"output": {"notesMarkdown": "thought again"}})
 
     assert again == [blocked] * 3
+    assert other["pending"] == blocked["pending"]
     assert runtime.log.commits == before
 
 

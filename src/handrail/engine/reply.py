@@ -344,7 +344,7 @@ def reply_at(
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
     example = recap.example if recap is not None else blocked.example if blocked is not None else None
     is_blocked = row.kind == "blocked" and blocked is not None
-    is_read = is_blocked and not (tells_all or is_arrival)
+    is_read = is_blocked and not is_arrival  # a repeat with other content leaves the prompt out too
     pending = _pending(standing, tokens, example, is_read=is_read)
     if blocked is not None:
         frame = make_retry_frame(standing.contracts, standing.frame, blocked)

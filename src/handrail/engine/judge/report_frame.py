@@ -78,12 +78,8 @@ def find_misfits(gate: Gate, judgement: Judgement) -> list[tuple[str, str]]:
     for name, level in judgement.dimensions.items():
         levels = gate.dimensions.get(name)
         if levels is None:
-            issues.append(
-                (
-                    f"/dimensions/{shorten_message(name, 60)}",
-                    f"{shorten_message(name, 60)} is not a dimension",
-                )
-            )
+            short = shorten_message(name, 60)
+            issues.append((f"/dimensions/{short}", f"{short} is not a dimension"))
         elif levels and level not in levels:
             said = f"{name} cannot be {shorten_message(level, 60)}; levels: {', '.join(levels)}"
             issues.append((f"/dimensions/{name}", said))
