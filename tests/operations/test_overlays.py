@@ -156,7 +156,7 @@ def test_an_empty_slot_is_nothing(runtime: Runtime) -> None:
         base("house.plain", steps=[plain[0], {**plain[1], "when": "is_deep"}, loop, *plain[3:]]),
     )
 
-    shown = answered(runtime, "workflow.diff", documents=["house.plain", "house.review"])
+    shown = answered(runtime, "workflow.diff", workflows=["house.plain", "house.review"])
 
     assert shown["steps"] == []
     assert [one["pointer"] for one in shown["elsewhere"]] == ["/id"]
@@ -303,7 +303,7 @@ def test_a_changed_base_is_told_and_no_running_run_follows_it(runtime: Runtime) 
 def test_two_workflows_are_compared_step_by_step(runtime: Runtime) -> None:
     hold(runtime, base(), overlay(steps={"read": {"append": "Gently."}, "end": {"skip": True}}))
 
-    shown = answered(runtime, "workflow.diff", documents=["house.review", "team.review"])
+    shown = answered(runtime, "workflow.diff", workflows=["house.review", "team.review"])
 
     assert [(one["step_id"], one["change"]) for one in shown["steps"] if one["change"] != "changed"] == [
         ("end", "removed")
@@ -311,7 +311,7 @@ def test_two_workflows_are_compared_step_by_step(runtime: Runtime) -> None:
     (read,) = [one for one in shown["steps"] if one["step_id"] == "read"]
     assert "/prompt" in [one["pointer"] for one in read["places"]]
     assert not shown["is_same"]
-    same = answered(runtime, "workflow.diff", documents=["house.review", text(base(), "b.json")])
+    same = answered(runtime, "workflow.diff", workflows=["house.review", text(base(), "b.json")])
     assert (same["is_same"], same["steps"], same["elsewhere"]) == (True, [], [])
 
 
