@@ -249,15 +249,28 @@ def test_what_an_overlay_gets_wrong_is_told_at_its_own_line(
     assert fix in problem["fix"]
 
 
-@pytest.mark.parametrize("step_id", ["prove", "ask"])
-@pytest.mark.parametrize("change", [{"skip": True}, {"replace": {"prompt": "Do less and say so."}}])
+LESS = {"replace": {"prompt": "Do less and say so."}}
+ACT = {"type": "action", "id": "act", "title": "Act", "operation": "workflow.list"}
+
+
+@pytest.mark.parametrize(
+    ("step_id", "change"),
+    [
+        ("prove", {"skip": True}),
+        ("prove", LESS),
+        ("ask", {"skip": True}),
+        ("ask", LESS),
+        ("act", {"skip": True}),
+    ],
+)
 def test_what_has_to_be_proven_or_asked_is_kept_in_bundled_ones_and_named_elsewhere(
     runtime: Runtime, step_id: str, change: dict[str, Any]
 ) -> None:
-    hold(runtime, base(), overlay(steps={step_id: change}))
+    steps = [*base()["steps"], ACT]
+    hold(runtime, base(steps=steps), overlay(steps={step_id: change}))
     named = answered(runtime, "workflow.inspect", workflowId="team.review")["workflow"]["base"]["leftOut"]
     reply = answered(runtime, "run.start", workflowId="team.review", context={"depth": "deep"})
-    hold(runtime, base("wr.review"), overlay(steps={step_id: change}, extends="wr.review"))
+    hold(runtime, base("wr.review", steps=steps), overlay(steps={step_id: change}, extends="wr.review"))
     failure = refused(runtime, "workflow.validate", workflowIds=["team.review"])
 
     how = next(iter(change))
