@@ -31,7 +31,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.workflows.catalog import Catalog, build_catalog
-from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
+from handrail.workflows.compiled import Choice, CompiledWorkflow, Delegate, Step
 from tests.conftest import GivenFiles, memory_runtime
 from tests.filled_in import filled_in, in_own_words
 from tests.operations.intended_files import FOREIGN, INTENDED, OVERLAY
@@ -220,6 +220,8 @@ def _run(runtime: Runtime, workflow: CompiledWorkflow, started: Success) -> str:
                 "notesMarkdown": made.notes,
                 "artifacts": [in_own_words(filled_in(artifact)) for artifact in made.artifacts],
             }
+        elif isinstance(leaf, Delegate):
+            return "handed out"
         else:
             params["output"] = {"notesMarkdown": "Ran it."}
             params["context"] = {leaf.save_as: ["result"]} if leaf.save_as else {}

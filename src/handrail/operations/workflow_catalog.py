@@ -18,6 +18,7 @@ from handrail.runtime.runtime import Runtime, project_or_root
 from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog, claims_id, source_of
 from handrail.workflows.checking.flow import FlowFacts, check_flow
 from handrail.workflows.checking.whole_file import read_checked
+from handrail.workflows.compiling.children import list_named
 from handrail.workflows.compiling.compilation import BaseCompilation, Compilation, Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.compiling.expand_templates import calls_routine
@@ -108,7 +109,8 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
     base = _compile_base(catalog, entry)
     if isinstance(base, Problem):
         return Compilation(pinned=None, problems=add_places(entry.content, [base], entry.spelling))
-    needs_routines = calls_routine(source.steps)
+    handed = _find_handed(catalog, source)
+    needs_routines = any(calls_routine(one.steps) for one in (source, *handed.values()))
     surroundings = Surroundings(
         base=base,
         contracts=catalog.contracts,
@@ -117,6 +119,7 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
             for one in reversed(catalog.broken_contracts)
         },
         routines=_routines(catalog, entry) if needs_routines else (),
+        workflows=handed,
     )
     compilation = compile_workflow(source, surroundings)
     if compilation.pinned is not None:
@@ -142,6 +145,21 @@ def _compile_base(catalog: Catalog, entry: CatalogEntry) -> BaseCompilation | Pr
     return BaseCompilation(pinned=compilation.pinned, pointers=compilation.pointers)
 
 
+def _find_handed(catalog: Catalog, source: SourceWorkflow) -> dict[str, SourceWorkflow]:
+    """The workflows that its steps hand out, and those that these hand out."""
+    found: dict[str, SourceWorkflow] = {}
+    waiting = list(list_named(source.steps))
+    entries = {entry.id: entry for entry in catalog.entries if entry.is_usable} if waiting else {}
+    while waiting:
+        name = waiting.pop()
+        entry = entries.get(name)
+        read = None if entry is None or name in found else read_entry(entry).workflow
+        if read is not None:
+            found[name] = read
+            waiting += list_named(read.steps)
+    return found
+
+
 def _with_flow(source: SourceWorkflow, compilation: Compilation) -> Compilation:
     """What compiles is also held against what a run would meet."""
     assert compilation.pinned is not None, "only what compiles has a way through it"
@@ -152,6 +170,10 @@ def _with_flow(source: SourceWorkflow, compilation: Compilation) -> Compilation:
         refused_values=_refused_values,
     )
     found = check_flow(source, compilation.pinned.workflow, given)
+    for child, made in compilation.inline:
+        if made.pinned is not None:
+            inside = _with_flow(child, made)
+            found = (*found, *(one for one in inside.problems if one not in compilation.problems))
     is_sound = all(problem.severity != "error" for problem in found)
     return replace(
         compilation,

@@ -169,7 +169,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     verify_updates: bool = False
     trusted_root: str = ""
     checks: tuple[DeclaredCheck, ...] = ()
-    """Of the project, sorted by name."""
+    """Of the project, in the order of its file."""
     snapshots: Literal["git", "always", "off"] = "git"
     """Of which projects contents of files are kept with the nodes of a run."""
     looking: Literal["git", "always", "off"] = "git"

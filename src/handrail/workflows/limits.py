@@ -28,6 +28,16 @@ MAX_INPUTS = 50
 MAX_CONDITIONS = 200
 MIN_OPTIONS = 2
 MAX_OPTIONS = 32
+MAX_CHILDREN = 16
+"""Of one step that hands out work."""
+MAX_RUN_CHILDREN = 64
+"""That all steps of one run hand out together."""
+MAX_CHILD_DEPTH = 3
+"""Levels below a run."""
+MAX_CHILD_TRIES = 3
+"""Times that a child which was closed is handed out again."""
+MAX_BRIEF_TOKENS = 60
+"""Of what is handed to a helper with its token."""
 MOST_ACTIONS = 25
 """Actions that one call runs; the reply then shows the next one, and its ack goes on."""
 

@@ -129,6 +129,36 @@ class SourceAction(Authored, frozen=True, kw_only=True):
     pointer: str
 
 
+class SourceChild(Authored, frozen=True, kw_only=True):
+    """Work that is handed out: a workflow by its id, or steps that are written here."""
+
+    id: str
+    workflow: str = ""
+    title: str = ""
+    steps: tuple[SourcePart, ...] = ()
+    inputs: dict[str, Any] = {}
+    brief: str = ""
+    when: When | None = None
+    pointer: str
+
+
+class SourceDelegate(Authored, frozen=True, kw_only=True):
+    """A step that hands out work and waits for it."""
+
+    id: str
+    title: str
+    children: tuple[SourceChild, ...]
+    """With `for_each` exactly one, which is handed out once for each item."""
+    for_each: str = ""
+    item: str = ""
+    at_least: int = 0
+    """How many must be done; 0: all."""
+    collect: str = ""
+    non_assumable: ChoiceKind | None = None
+    when: When | None = None
+    pointer: str
+
+
 class SourceTemplateCall(Authored, frozen=True, kw_only=True):
     """Steps that a builtin template stands for. `id` and `title` may be empty."""
 
@@ -175,7 +205,9 @@ class SourceLoop(Authored, frozen=True, kw_only=True):
     pointer: str
 
 
-SourcePart: TypeAlias = SourceStep | SourceChoice | SourceAction | SourceTemplateCall | SourceLoop
+SourcePart: TypeAlias = (
+    SourceStep | SourceChoice | SourceAction | SourceDelegate | SourceTemplateCall | SourceLoop
+)
 
 
 class SourceFeature(Authored, frozen=True, kw_only=True):

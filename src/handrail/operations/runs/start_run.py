@@ -41,7 +41,7 @@ from handrail.engine.facts import (
     encode_project,
     place_of,
 )
-from handrail.engine.history import Recorded
+from handrail.engine.history import Recorded, node_at
 from handrail.engine.judge.artifacts import check_start_context, correct_context
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.owners import (
@@ -55,7 +55,7 @@ from handrail.engine.reasons import InputProblem
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import find_requested
-from handrail.operations.handles import require_place
+from handrail.operations.handles import refuse_handed_out, require_place
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.runs.continue_run import run_following_actions
 from handrail.operations.runs.start_warnings import (
@@ -326,6 +326,9 @@ def _existing(rt: Runtime, asked: str) -> Session:
         )
     if claims is not None:
         require_place(session.history, claims)
+        node = node_at(session.history, claims.node_tag)
+        if node is not None:
+            refuse_handed_out(session.history.runs[node.run_id])
     return session
 
 
@@ -349,7 +352,7 @@ def _begin(
         confirmations_from=settings.confirmations_from,
     )
     _check_lists(facts, session, asked)
-    blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
+    blobs = [Blob(ref=BlobRef(one.workflow_hash), content=one.content) for one in (pinned, *pinned.children)]
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
             if is_checked and current.history.head != found.session.history.head:
@@ -358,7 +361,7 @@ def _begin(
             recorded = _started(session, run_id)
             if recorded is not None:
                 return session, recorded
-            committed = commit(rt, witness, current, partial(decide_start, current.history, facts), [blob])
+            committed = commit(rt, witness, current, partial(decide_start, current.history, facts), blobs)
         if committed is not None:
             recorded = _started(committed, run_id)
             assert recorded is not None, "a committed start is in the history"
@@ -397,6 +400,7 @@ def _facts(
         is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
         tags=entry.tags[:MOST_TAGS],
         agent=shorten(rt.client),
+        handed={one.workflow_hash: one.workflow for one in pinned.children},
     )
 
 

@@ -28,6 +28,7 @@ from handrail.workflows.compiled import (
     Choice,
     CompiledBase,
     CompiledWorkflow,
+    Delegate,
     Loop,
     Pinned,
     Recommended,
@@ -364,6 +365,15 @@ def _outline(part: CompiledPart) -> StepOutline:
         case Action():
             return StepOutline(
                 id=part.id, require_confirmation=False, title=part.title, type="action", when=part.when
+            )
+        case Delegate():
+            return StepOutline(
+                id=part.id,
+                require_confirmation=False,
+                title=part.title,
+                type="delegate",
+                when=part.when,
+                options=[child.id for child in part.children],
             )
         case never:
             assert_never(never)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from handrail.contract.ids import BlobRef, NodeId
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
@@ -53,7 +54,6 @@ from handrail.projections.run_graph import (
     capabilities_at,
     closing_at,
     current_artifacts,
-    open_gaps,
     run_graphs,
     status_at,
 )

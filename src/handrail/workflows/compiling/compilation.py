@@ -8,7 +8,15 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.workflows.compiled import Contract, Pinned, Provenance
-from handrail.workflows.model import SourceAction, SourceChoice, SourceLoop, SourceStep, SourceWorkflow, When
+from handrail.workflows.model import (
+    SourceAction,
+    SourceChoice,
+    SourceDelegate,
+    SourceLoop,
+    SourceStep,
+    SourceWorkflow,
+    When,
+)
 from handrail.workflows.problem import Problem
 
 # Parts between source and compiled: every step in its final place, with its origin
@@ -17,9 +25,9 @@ from handrail.workflows.problem import Problem
 
 
 class PlacedLeaf(msgspec.Struct, frozen=True, kw_only=True):
-    """A step, choice or action."""
+    """A step, a choice, an action, or a step that hands out work."""
 
-    part: SourceStep | SourceChoice | SourceAction
+    part: SourceStep | SourceChoice | SourceAction | SourceDelegate
     whens: tuple[When, ...] = ()
     """All must hold: those of the calls it was expanded from, outermost first, and its own."""
     provenance: Provenance = Provenance()
@@ -103,6 +111,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     routines: tuple[SourceWorkflow, ...] = ()
     """Routines that `wr.templates.routine.<name>` stands for; of two with one name the first counts,
     and one with open names comes last."""
+    workflows: dict[str, SourceWorkflow] = {}
+    """What a step may hand out, by id."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,5 +132,7 @@ class Compilation(msgspec.Struct, frozen=True, kw_only=True):
     pinned: Pinned | None
     problems: tuple[Problem, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    inline: tuple[tuple[SourceWorkflow, Compilation], ...] = ()
+    """Children that are written inside the workflow."""
     pointers: dict[str, str] = {}
     """Id of each compiled step and loop to its place in the author's file."""

@@ -12,6 +12,7 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Fault
 from handrail.workflows.compiled import (
     COMPILED_VERSION,
+    WITH_CHILDREN,
     WITH_EVIDENCE,
     CompiledWorkflow,
     Pinned,
@@ -19,6 +20,7 @@ from handrail.workflows.compiled import (
     names_checks,
 )
 from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
+from handrail.workflows.compiling.children import ChildCompiler, check_count, hands_out
 from handrail.workflows.compiling.compilation import (
     Compilation,
     Placed,
@@ -38,18 +40,31 @@ from handrail.workflows.contracts.heavy_parts import find_heavy_parts
 from handrail.workflows.model import SourceWorkflow
 
 
-def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None = None) -> Compilation:
-    """Expand, resolve, render and freeze. Total: every trouble is a problem, all of them at once."""
+def compile_workflow(
+    source: SourceWorkflow, surroundings: Surroundings | None = None, above: tuple[str, ...] = ()
+) -> Compilation:
+    """Expand, resolve, render and freeze. Total: every trouble is a problem, all of them at once.
+
+    `above` are the workflows that hand this one out, the outermost first.
+    """
     around = Surroundings() if surroundings is None else surroundings
     trail = Trail(has_open_names=source.has_open_names)
     expanded = expand_templates(source, around, trail)
     source = expanded.source
     parts = add_probes(source, name_origins(source, expanded.parts), trail)
     pointers = {part.id: pointer_of(part) for part in walk(parts)}
+    children = ChildCompiler(
+        source,
+        around.workflows,
+        trail,
+        above,
+        lambda child: compile_workflow(child, around, (*above, source.id)),
+    )
+    check_count(source, trail)
     try:
-        workflow = _compiled(source, around, parts, trail)
+        workflow = _compiled(source, around, parts, trail, children)
         _report_heavy(source, workflow, pointers, trail)
-        pinned = None if trail.has_errors else _freeze(workflow)
+        pinned = None if trail.has_errors else _freeze(workflow, tuple(children.pins.values()))
     except Fault as fault:  # RFC 8785 takes I-JSON only: 2^53 + 1 in a default, a schema or a condition
         fix = fault.hint or "Write a value that every JSON reader keeps."
         trail.report("bad_value", "", fault.message, fix)
@@ -58,12 +73,17 @@ def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None =
         pinned=pinned,
         problems=tuple(trail.problems),
         decisions=tuple(trail.decisions),
+        inline=tuple(children.inline),
         pointers=pointers,
     )
 
 
 def _compiled(
-    source: SourceWorkflow, around: Surroundings, parts: tuple[Placed, ...], trail: Trail
+    source: SourceWorkflow,
+    around: Surroundings,
+    parts: tuple[Placed, ...],
+    trail: Trail,
+    children: ChildCompiler,
 ) -> CompiledWorkflow:
     table = ConditionTable(source.conditions, trail)
     shelf = Shelf(around, source, trail)
@@ -75,6 +95,7 @@ def _compiled(
         features=collect_feature_texts(source, trail),
         deciders=loop_deciders(parts, table, trail),
         first=find_first_steps(parts, table),
+        children=children,
     )
     steps = assemble(assembly, parts)
     conditions = table.sorted()
@@ -87,8 +108,9 @@ def _compiled(
     if source.overlay is not None and around.base is not None:
         base = describe_base(source.overlay, around.base, trail)
     looks = any(contract.evidence for contract in contracts.values()) or names_checks(steps)
+    plain = WITH_EVIDENCE if looks else COMPILED_VERSION
     return CompiledWorkflow(
-        v=WITH_EVIDENCE if looks else COMPILED_VERSION,
+        v=WITH_CHILDREN if hands_out(steps) else plain,
         id=WorkflowId(source.id),
         kind=source.kind,
         name=source.name,
@@ -117,9 +139,12 @@ def _report_heavy(
         trail.report("too_large", here, found.message, found.fix)
 
 
-def _freeze(workflow: CompiledWorkflow) -> Pinned:
+def _freeze(workflow: CompiledWorkflow, children: tuple[Pinned, ...]) -> Pinned:
     content = canonical_bytes(to_plain_json(workflow))
     # What a run gets later is decoded from these bytes, so the first step sees exactly that, too.
     return Pinned(
-        workflow=decode_compiled(content), content=content, workflow_hash=WorkflowHash(blob_ref(content))
+        workflow=decode_compiled(content),
+        content=content,
+        workflow_hash=WorkflowHash(blob_ref(content)),
+        children=children,
     )

@@ -10,6 +10,7 @@ from handrail.workflows.compiled import (
     Choice,
     CompiledBase,
     CompiledWorkflow,
+    Delegate,
     Leaf,
     LeftOut,
     Loop,
@@ -58,6 +59,8 @@ def _guard_of(leaf: Leaf, workflow: CompiledWorkflow) -> str:
             return "asks a person" if leaf.non_assumable else ""
         case Action():
             return "is an action"
+        case Delegate():
+            return "hands out work"
         case never:
             assert_never(never)
 

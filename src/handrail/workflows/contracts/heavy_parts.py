@@ -19,6 +19,7 @@ from handrail.workflows.compiled import (
     CompiledWorkflow,
     ContainsRule,
     Count,
+    Delegate,
     ForEach,
     LengthRule,
     Loop,
@@ -123,6 +124,8 @@ def _conditions_read(parts: tuple[Part, ...]) -> Iterator[str]:
                 yield from (fragment.when for fragment in fragments)
                 if isinstance(confirmed, str):
                     yield confirmed
+            case Delegate(children=children):
+                yield from (child.when for child in children)
             case Choice() | Action():
                 pass
             case never:
