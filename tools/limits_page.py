@@ -500,6 +500,7 @@ INSIDE = {
     "contract.json.trouble": ("DEEPEST",),
     "contract.ledger": ("MAX_ENTRIES",),
     "host.known_checks": ("MOST_REMEMBERED",),
+    "operations.checks.approved_runs": ("SPARED_MS",),
     "program.setup.first_checks": ("MOST_BYTES",),
     "contract.disclosure.newest": ("FENCE_BYTES",),
     "contract.disclosure.fields": ("LONGEST_NAME",),
