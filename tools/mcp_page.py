@@ -63,6 +63,7 @@ def _replies() -> str:
 
 
 _CALLS = {
+    "child": "continue, with the work token of the first open child",
     "ack": "continue, with the ackToken",
     "retry": "continue, with the retryAckToken",
     "read": "continue, with the stateToken: reading is all that is possible",

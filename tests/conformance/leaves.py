@@ -32,7 +32,7 @@ LEAVES: dict[str, Leaf] = {
     "workflow list": Leaf(
         line=words("workflow list"),
         further=(
-            words("workflow list --query review --sources bundled,user --kind workflow --limit 1"),
+            words("workflow list --query review --source bundled --kind workflow --limit 1"),
             ("workflow", "list", "--limit", "1", "--cursor", "CURSOR"),
         ),
         ways=paged("workflow list"),
@@ -64,6 +64,13 @@ LEAVES: dict[str, Leaf] = {
         ways={
             "WORKFLOW_INVALID": says("workflow graph broken.json"),
             "WORKFLOW_NOT_FOUND": says("workflow graph wr.nope"),
+        },
+    ),
+    "workflow diff": Leaf(
+        line=words("workflow diff wr.small_change my_check.json"),
+        ways={
+            "WORKFLOW_INVALID": says("workflow diff wr.small_change broken.json"),
+            "WORKFLOW_NOT_FOUND": says("workflow diff wr.small_change wr.nope"),
         },
     ),
     "workflow simulate": Leaf(
@@ -111,7 +118,7 @@ LEAVES: dict[str, Leaf] = {
     ),
     "workflow new": Leaf(
         line=words("workflow new project.my_new"),
-        further=(words("workflow new project.other --to drafts --template loop --dry-run"),),
+        further=(words("workflow new project.other --to drafts --template loop --as md --dry-run"),),
         ways={
             "WORKFLOW_ID_LEGACY": says("workflow new case --dry-run"),
             "WORKFLOW_ID_RESERVED": says("workflow new wr.case --dry-run"),
@@ -366,6 +373,7 @@ LEAVES: dict[str, Leaf] = {
             words("session list --workflow wr.small_change --status in_progress --limit 500"),
             ("session", "list", "--limit", "1", "--cursor", "CURSOR"),
             words("session list --needs"),
+            words("session list --branch main --project-name project --silence idle"),
             words("session list --since 2020-01-01T00:00:00Z --until 2999-01-01T00:00:00Z --query change"),
         ),
         ways=paged("session list"),

@@ -10,8 +10,9 @@ import pytest
 from handrail.contract.ids import NodeId
 from handrail.engine.events import Blocked, GapRecorded, PreferencesDelta
 from handrail.engine.history import Node
+from handrail.engine.progress import RecapEntry
 from handrail.engine.reasons import Blocker, BlockerCode, WorkflowStep
-from handrail.engine.reply import Recap, RecapEntry, Reply, ReplyWarning, Tokens, reply_at
+from handrail.engine.reply import Recap, Reply, ReplyWarning, Tokens, reply_at
 from handrail.engine.standing import standing_at
 from handrail.workflows.compiled import Choice, Option, Recommended
 from tests.engine.written_log import WrittenLog, compiled, step, workflow_of
@@ -113,7 +114,7 @@ def test_the_key_order_is_that_of_the_contract() -> None:
     ]  # fmt: skip
     assert list(msgspec.to_builtins(blocked)) == [
         "kind", "pending", "isComplete", "nextIntent", "nextCall", "blockers", "retryable", "judged",
-        "example", "warnings", "progress", "recap", "session", "preferences", "stateToken", "retryAckToken",
+        "example", "warnings", "recap", "preferences", "stateToken", "retryAckToken",
         "checkpointToken",
     ]  # fmt: skip
 

@@ -78,6 +78,25 @@ FILES: dict[str, tuple[dict[str, Any], str]] = {
         nested_loops(6, 1_000),
         "The loop level1 may pass 3002000 places without coming to a step; the limit is 100000",
     ),
+    "many loops side by side whose steps are never due": (
+        {
+            "type": "loop",
+            "loopId": "all",
+            "count": 1,
+            "maxIterations": 1,
+            "body": [
+                {
+                    "type": "loop",
+                    "loopId": f"l{place}",
+                    "count": 1_000,
+                    "maxIterations": 1_000,
+                    "body": [step(f"s{place}", when=equals("mood", "never"))],
+                }
+                for place in range(150)
+            ],
+        },
+        "The loop l33 may pass 102034 places without coming to a step; the limit is 100000",
+    ),
     "a condition of three hundred comparisons": (
         step("a", when=MANY),
         "has 300 comparisons; the limit is 200",
@@ -246,6 +265,7 @@ def test_what_a_bundle_brings_is_checked_like_a_file(
     assert words in document["error"]["message"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("budgets.run-stays-readable")
 def test_a_way_that_is_too_long_is_named_and_the_run_can_be_read_closed_and_exported(
     runtime: Runtime,
@@ -364,6 +384,7 @@ def test_a_simulation_with_too_many_values_to_try_says_so(runtime: Runtime) -> N
     assert "places and values to try" in document["error"]["message"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("budgets.simulation")
 def test_a_simulation_that_walks_too_far_is_cut_and_says_so(runtime: Runtime) -> None:
     inner = [step(f"s{number}", when=equals("mood", f"{number}")) for number in range(60)]

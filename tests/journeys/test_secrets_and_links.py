@@ -70,7 +70,7 @@ def kept(place: Path, *folders: str) -> str:
 @pytest.mark.promise("programs.addresses-without-login")
 def test_the_login_of_a_source_an_index_or_a_proxy_is_told_nowhere(place: Path, rt: Runtime) -> None:
     listed = tool_call(rt, "list_workflows", sources=["git"])
-    printed = command(rt, "workflow", "list", "--sources", "git", "--mvi", "full")
+    printed = command(rt, "workflow", "list", "--source", "git", "--mvi", "full")
     judged = command(rt, "doctor", "--checks", "workflow_library,settings,update")
     checked = command(rt, "update", "--check")
 
@@ -144,8 +144,8 @@ def test_a_traceback_keeps_no_login_and_no_token(
 
 def led_out(rt: Runtime) -> list[str]:
     """The links that are told to lead out; no door tells what lies behind them."""
-    listed = tool_call(rt, "list_workflows", sources=["project", "user"])
-    printed = command(rt, "workflow", "list", "--sources", "project,user", "--mvi", "full")
+    listed = tool_call(rt, "list_workflows")
+    printed = command(rt, "workflow", "list", "--mvi", "full", "--limit", "500")
     assert "another file" not in listed.text + json.dumps(listed.structured) + json.dumps(printed)
     messages = [
         problem["message"] for item in printed["data"]["items"] for problem in item.get("problems", ())

@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
-from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
-from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
+from tests.journeys.conversation import (
+    advance,
+    answer,
+    commits_of,
+    refusal,
+    rehydrate,
+    start,
+)
 from tests.journeys.given_workflows import (
     A_DECISION,
     NEVER_STOP,
@@ -80,15 +86,14 @@ def test_a_later_change_of_an_input_is_checked_too_and_nothing_is_stored(runtime
     first = start(
         runtime, workflowId=give(runtime, step("do"), **SIZES), context={"size": "Small", "files": []}
     )
-    assert isinstance(runtime.log, MemoryLog)
-    before = runtime.log.commits
+    before = commits_of(runtime)
 
     failure = refusal(
         runtime, "run.continue", ackToken=first["ackToken"], context={"size": None, "depth": 1.5}
     )
 
     assert {problem["param"] for problem in failure.details["problems"]} == {"context.size", "context.depth"}
-    assert runtime.log.commits == before
+    assert commits_of(runtime) == before
 
 
 @pytest.mark.promise("conditions.branch")

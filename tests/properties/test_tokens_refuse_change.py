@@ -31,6 +31,7 @@ from handrail.contract.tokens.workflow import (
     Claims,
     StateClaims,
     TokenKind,
+    WorkClaims,
     choice_attempt,
     clean,
     kind_of,
@@ -52,6 +53,8 @@ def _claims(body: str, tag: str, attempt: str, option: int, kind: TokenKind) -> 
     match kind:
         case "state":
             return StateClaims(session_id=session_id, node_tag=tag)
+        case "work":
+            return WorkClaims(session_id=session_id, node_tag=tag)
         case "ack":
             return AckClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
         case "checkpoint":
@@ -98,6 +101,7 @@ def test_every_token_reads_back_as_itself_and_only_under_its_key(
     assert verify([other], token) is None or key == other
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_single_edit_of_every_kind_is_put_right_to_the_identical_token(kind: TokenKind) -> None:
     """Every character in every place of a state and an ack token.

@@ -320,6 +320,12 @@ TOKEN_WORKFLOW_HASH_MISMATCH = Kind(
     hint="Resume the session to get current tokens.",
     details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
+STEP_WAITS = Kind(
+    code="STEP_WAITS", native="E_CONFLICT", exit_status=6, http_status=409,
+    lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context",
+    hint="Do the work of a child with the call offered here, or hand it out; then read the step again.",
+    details=("step_id", "children"),
+)
 TOKEN_SESSION_LOCKED = Kind(
     code="TOKEN_SESSION_LOCKED", native="E_TIMEOUT", exit_status=8, http_status=503,
     is_retryable=True, wait_ms=1000,

@@ -36,6 +36,7 @@ from handrail.engine.events import (
     EvidenceRecorded,
     GapRecorded,
     NodeKind,
+    Parent,
     Preferences,
     Project,
     ReceiptRecorded,
@@ -126,6 +127,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[PinnedCheck, ...] = ()
     confirmations: Confirmations = "claimed"
     rules: int = 1
+    parent: Parent | None = None
+    pins: tuple[WorkflowHash, ...] = ()
     agent: str = ""
 
 

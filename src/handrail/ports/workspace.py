@@ -46,6 +46,10 @@ class WorkflowFile(msgspec.Struct, frozen=True, kw_only=True):
     """What the language room said about this content earlier; empty when nothing is remembered."""
     decoded: bytes = b""
     """The document of this content as JSON, where it came with the file; empty where it is read from it."""
+    namespaces: dict[str, str] = {}
+    """How the user who configured the source calls its namespaces, such as wr. to workrail."""
+    address: str = ""
+    """Of a repository: its path or its URL, as the user's settings have it, without credentials."""
 
 
 class WorkflowLibrary(Protocol):
@@ -99,10 +103,11 @@ class ProjectPlaces(Protocol):
 class AuthoredFiles(Protocol):
     """Files that people keep with their project. Handrail writes one on request, over nothing unseen."""
 
-    def place(self, project: str, directory: str, name: str) -> FilePlace:
+    def place(self, project: str, directory: str, name: str, param: str) -> FilePlace:
         """Where `name` would go: into `directory`, or into the project's own workflows when that is empty.
 
-        Raises Fault E_VALIDATION when that is no directory, or when the project's own leads out of it.
+        A relative directory is one of the project. Raises Fault E_VALIDATION, which names the parameter, when
+        that is no directory, or when the project's own leads out of it.
         """
 
     def create(self, path: str, content: bytes) -> bool:

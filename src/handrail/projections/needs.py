@@ -8,12 +8,13 @@ from typing import assert_never
 import msgspec
 
 from handrail.engine.ask import ask_about, blocked_at, describe_answer, weigh_answers
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.history import History
 from handrail.engine.messages import TELL_AGENT, explain_gap, explain_to_person
 from handrail.engine.navigate import Running
 from handrail.engine.reasons import AskKind, wait_of
 from handrail.projections.overview import Graphs, Need
-from handrail.projections.run_graph import RunGraph, open_gaps
+from handrail.projections.run_graph import RunGraph
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_NEEDS = 20

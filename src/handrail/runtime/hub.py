@@ -215,6 +215,10 @@ def perform_operation(
 
     def work() -> Outcome:
         nonlocal settings
+        if any(isinstance(value, str) and "wk1" in value.lower() for value in params.values()):
+            from handrail.runtime.misplaced_token import refuse_work_token
+
+            refuse_work_token(called.name, params)
         request, settings = _admit(own, called, params, caller, ask, declared)
         success = _as_success(called, called.perform(own, request))
         outcome = _disclose_success(

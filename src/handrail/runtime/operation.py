@@ -172,6 +172,7 @@ MODULES = {
     "workflow.builtins": "handrail.operations.workflows.list_builtins",
     "workflow.schema": "handrail.operations.workflows.show_schema",
     "workflow.new": "handrail.operations.workflows.new_workflow",
+    "workflow.diff": "handrail.operations.workflows.diff_workflows",
     "workflow.convert": "handrail.operations.workflows.convert_workflow",
     "workflow.fmt": "handrail.operations.workflows.fmt_workflow",
     "workflow.save": "handrail.operations.workflows.save_workflow",

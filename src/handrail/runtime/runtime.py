@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.receipts import CommittedFiles, ReceiptKeys
     from handrail.ports.server import HttpClient
-    from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
+    from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Tree, TreeLook, Worktree
 
 
@@ -318,6 +318,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof
+    database: Callable[[], DatabaseFacts] | None = None
+    """Where the store is a database: how it answers; None: it is in files of the home."""
     index: Callable[[], SessionIndex | None] = no_index
     """Of the sessions, for lists and searches; None: they are read from the log."""
     worktree: Callable[[], Worktree] = no_worktree

@@ -20,7 +20,9 @@ from handrail.workflows.conditions import Condition, ConditionId
 COMPILED_VERSION = 1
 WITH_EVIDENCE = 2
 """Of a workflow whose contracts say what can be checked: a program that does not look refuses it."""
-VERSIONS = (COMPILED_VERSION, WITH_EVIDENCE)
+WITH_CHILDREN = 3
+"""Of a workflow that hands out work: a program that does not wait for it refuses it."""
+VERSIONS = (COMPILED_VERSION, WITH_EVIDENCE, WITH_CHILDREN)
 OWN_OPERATIONS = frozenset({"code.scan", "code.edit"})
 """The operations that an action has run by Handrail itself; no other ever is, and none is a program."""
 
@@ -36,7 +38,8 @@ TYPE_WORDS = {
     "any": "anything",
 }
 """What a sentence calls a value of each type."""
-ProvenanceKind: TypeAlias = Literal["authored", "template", "feature", "capability_probe"]
+ProvenanceKind: TypeAlias = Literal["authored", "template", "feature", "capability_probe", "base", "overlay"]
+"""`base` and `overlay` only where a workflow extends another."""
 UserOnlyReason: TypeAlias = Literal[
     "needs_user_secret_or_token",
     "needs_user_account_access",
@@ -63,7 +66,7 @@ class Provenance(Compiled, frozen=True, kw_only=True):
 
     kind: ProvenanceKind = "authored"
     origin: str = ""
-    """Template, feature or capability id; empty for authored steps."""
+    """Template, feature, capability or workflow id; empty for authored steps."""
 
 
 class InputSpec(Compiled, frozen=True, kw_only=True):
@@ -213,15 +216,7 @@ class Choice(
     provenance: Provenance = Provenance()
 
 
-class Action(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="kind",
-    tag="action",
-):
+class Action(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="action"):
     """An operation that Handrail runs itself if it is a code tool, and asks of the agent if it is not."""
 
     id: str
@@ -241,6 +236,35 @@ class Action(
     def is_guarded(self) -> bool:
         """Whether Handrail writes files when it runs it."""
         return self.is_own and self.params.get("fix", False) is not False
+
+
+class Child(Compiled, frozen=True, kw_only=True):
+    """Work that is handed out, pinned like the workflow that hands it out."""
+
+    id: str
+    workflow_id: WorkflowId
+    workflow_hash: WorkflowHash
+    inputs: dict[str, Any] = {}  # a text may name values of the run that hands it out
+    brief: str = ""
+    when: ConditionId = ""
+
+
+class Delegate(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="delegate"):
+    """Runs that are opened on arrival; the step is done when enough of them are."""
+
+    id: str
+    title: str
+    children: tuple[Child, ...]
+    for_each: str = ""
+    item: str = ""
+    """With a list: its only child is handed out once for each item, which is this input of it."""
+    at_least: int = 0
+    """How many must be done; 0: all."""
+    collect: str = ""  # the value that gets what the children delivered
+    non_assumable: ChoiceKind | None = None
+    """Why an agent must not decide what becomes of a child that was closed."""
+    when: ConditionId = ""
+    provenance: Provenance = Provenance()
 
 
 class While(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="while", rename="camel"):
@@ -308,8 +332,8 @@ class Loop(
     provenance: Provenance = Provenance()
 
 
-Leaf: TypeAlias = Step | Choice | Action
-Part: TypeAlias = Step | Choice | Action | Loop
+Leaf: TypeAlias = Step | Choice | Action | Delegate
+Part: TypeAlias = Step | Choice | Action | Delegate | Loop
 
 
 Demand: TypeAlias = Literal["required", "where_possible", "shown"]
@@ -464,6 +488,22 @@ class Recommended(Compiled, frozen=True, kw_only=True):
     risk_policy: RiskPolicy | None = None
 
 
+class LeftOut(Compiled, frozen=True, kw_only=True):
+    """A step of the base with proof, a question or an action that the overlay skips or gives another text."""
+
+    id: str
+    title: str
+    how: Literal["skip", "replace"]
+
+
+class CompiledBase(Compiled, frozen=True, kw_only=True):
+    """What an overlay was compiled on."""
+
+    id: WorkflowId
+    hash: WorkflowHash
+    left_out: tuple[LeftOut, ...] = ()
+
+
 class CompiledWorkflow(Compiled, frozen=True, kw_only=True, dict=True):
     """A compiled workflow. What follows from it alone is kept with it (`derive_once`)."""
 
@@ -481,6 +521,8 @@ class CompiledWorkflow(Compiled, frozen=True, kw_only=True, dict=True):
     functions: dict[str, str] = {}
     references: tuple[Reference, ...] = ()
     steps: tuple[Part, ...]
+    base: CompiledBase | None = None
+    """Only of a workflow that extends another."""
 
 
 class Pinned(msgspec.Struct, frozen=True, kw_only=True):
@@ -489,6 +531,8 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     workflow: CompiledWorkflow
     content: bytes
     workflow_hash: WorkflowHash
+    children: "tuple[Pinned, ...]" = ()
+    """Every workflow that its steps hand out, those of its children included, each once."""
 
 
 _DECODER = msgspec.json.Decoder(CompiledWorkflow)
@@ -538,13 +582,13 @@ def derive_once(workflow: CompiledWorkflow, derive: Callable[[CompiledWorkflow],
 
 
 def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
-    """What a choice sets and what an action saves."""
+    """What a choice sets, what an action saves and what children deliver."""
     for part in parts:
         match part:
             case Choice(options=options):
                 for option in options:
                     yield from option.sets
-            case Action(save_as=name):
+            case Action(save_as=name) | Delegate(collect=name):
                 yield name
             case Loop(body=body):
                 yield from names_set_inside(body)

@@ -19,9 +19,12 @@ from handrail.engine.history import Confirmation
 from handrail.engine.navigate import (
     ExitedLoop,
     Move,
+    Running,
     TraceEntry,
     find_loop,
+    leaf_at,
     list_passed,
+    loop_values,
 )
 from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import (
@@ -38,6 +41,7 @@ from handrail.workflows.compiled import (
     Choice,
     CompiledWorkflow,
     Count,
+    Delegate,
     ForEach,
     Leaf,
     Loop,
@@ -57,6 +61,7 @@ from handrail.workflows.conditions import (
     named_value,
     nest_values,
 )
+from handrail.workflows.limits import MAX_CHILDREN
 from handrail.workflows.prompt_sections import (
     ASK_BEFORE_WRITE,
     ASK_FOR_FILES,
@@ -294,7 +299,7 @@ def ask_of(leaf: Leaf) -> AskKind:
             return "confirm"
         case Action():
             return "allow_write"
-        case Choice():
+        case Choice() | Delegate():
             return "choose"
         case never:
             assert_never(never)
@@ -500,7 +505,32 @@ def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arri
         )
         for cut in list_cut_loops(workflow, move.trace, facts)
     ]
-    return Arrival(reasons=find_missing_lists(workflow, move), gaps=tuple(cut_short))
+    reasons = (*find_missing_lists(workflow, move), *_judge_handouts(workflow, move, facts))
+    return Arrival(reasons=reasons, gaps=tuple(cut_short))
+
+
+def _judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:
+    """What stands in the way of handing out: no list, or more items than a step may hand out."""
+    state = move.state
+    leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
+    if not isinstance(leaf, Delegate) or not isinstance(state, Running) or not leaf.for_each:
+        return ()
+    items = named_value(loop_values(workflow, state.loops, facts.values), leaf.for_each)
+    if not isinstance(items, list):
+        return (_miss_list(workflow, leaf.id, leaf.for_each),)
+    if len(items) <= MAX_CHILDREN:
+        return ()
+    waits = WaitsFor(kind="context", state="invalid", values={"name": leaf.for_each, "type": "list"})
+    message = f"{leaf.id} hands out one piece of work for each item of {leaf.for_each}: {len(items)} items."
+    return (
+        Reason(
+            name="contract_violation:invalid_required_output",
+            pointer=ContextKey(key=leaf.for_each),
+            waits_for=waits,
+            message=shorten_message(message),
+            fix=f"Send a list of at most {MAX_CHILDREN} items in the context: put several into one.",
+        ),
+    )
 
 
 def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:

@@ -97,7 +97,16 @@ from handrail.engine.reasons import (
     consequence,
     shorten_message,
 )
-from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Option, Step, UserOnly
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    Delegate,
+    Leaf,
+    Option,
+    Step,
+    UserOnly,
+)
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
@@ -382,7 +391,7 @@ def answer_report(
         verdict = msgspec.structs.replace(verdict, claims=(*verdict.claims, *said.claims))
     outcome = consequence(reasons, autonomy)
     match leaf:
-        case Step() | Action():
+        case Step() | Action() | Delegate():
             return Answer(verdict=verdict, outcome=outcome, context=context)
         case Choice():
             assert option is not None, "a choice step is answered with the token of an option"
@@ -439,7 +448,7 @@ def _judge_word(
         case Action() if leaf.is_guarded:
             told, due_write = weigh_confirmation(workflow, leaf, autonomy, facts, facts, shown.word)
             parts.append(_Weighed(claims=_some(told), due=_some(due_write)))
-        case Choice() | Action():
+        case Choice() | Action() | Delegate():
             pass
         case never:
             assert_never(never)

@@ -30,6 +30,7 @@ from handrail.engine.history import Confirmation, History
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.artifacts import check_context_change, describe_input
 from handrail.engine.navigate import Running, step_key
+from handrail.operations.handles import refuse_handed_out
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.asked_person import show_to_person
@@ -143,6 +144,8 @@ def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuest
     pending = find_pending_step(
         rt, request.state_token, request.session, project_of(rt, request.project), request.run
     )
+    if pending.by_token:
+        refuse_handed_out(pending.run)
     require_healthy(pending.session)
     history = pending.session.history
     workflow = load_pinned_workflow(rt.log, pending.run.workflow_hash)

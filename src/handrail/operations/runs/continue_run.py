@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
-from handrail.contract.catalogue import E_USAGE
+from handrail.contract.catalogue import E_USAGE, STEP_WAITS
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.tokens.workflow import ChoiceClaims
 from handrail.engine.decide import decide_advance
@@ -87,7 +87,14 @@ def advance(
         from handrail.operations.handles import predict_outcome
 
         return predict_outcome(rt, claims, "advance", gather_report, decide_advance)
-    answer = answer_attempt(rt, claims, "advance", gather_report, decide_advance)
+    try:
+        answer = answer_attempt(rt, claims, "advance", gather_report, decide_advance)
+    except Fault as fault:
+        if fault.kind is not STEP_WAITS:
+            raise
+        from handrail.operations.runs.waiting_step import tell_children
+
+        raise tell_children(rt, claims, fault) from None
     session, recorded, prepared = answer.session, answer.recorded, answer.prepared
     if prepared is not None and prepared.project is not None:
         leave_tree(rt, claims.session_id, recorded.to_node_id, prepared.project, "advance", prepared.tree)
@@ -187,6 +194,7 @@ OPERATION = Operation(
         "CONTEXT_BUDGET_EXCEEDED",
         "WORK_LIMIT_EXCEEDED",
         "TOKEN_SCOPE_MISMATCH",
+        "STEP_WAITS",
         "STORE_CORRUPT",
     ),
 )

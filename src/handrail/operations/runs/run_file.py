@@ -27,6 +27,7 @@ from handrail.engine.history import History, Node, context_at
 from handrail.engine.judge.actions import find_preview_node
 from handrail.engine.messages import spell_purpose
 from handrail.engine.navigate import leaves_of, own_action_at
+from handrail.engine.standing import standing_at
 from handrail.operations.code.tools.code_answers import OfferedAction
 from handrail.operations.code.tools.continuing import Resumed, TokenDesk, require_fix
 from handrail.operations.handles import (
@@ -284,9 +285,9 @@ class _Telling:
         earlier = find_preview_node(history, workflow, node)
         if earlier is None:
             return []
-        leaf = own_action_at(workflow, earlier.state)
+        standing = standing_at(history, workflow, earlier, "rehydrate")
         keys, randomness = self._rt.keys, self._rt.randomness
-        fresh = mint_fresh_tokens(keys, randomness, history.session_id, earlier, leaf)
+        fresh = mint_fresh_tokens(keys, randomness, history.session_id, standing)
         again = NextAction(id="again", label="Make the preview again")
         return [_Way(action=again, token=fresh.ack, actions=actions)]
 

@@ -15,6 +15,7 @@ from handrail.contract.disclosure.newest import take_newest, take_newest_rows
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
+from handrail.engine.children.tips import gaps_at, open_gaps
 from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.facts import preferences_at, told_at
 from handrail.engine.history import (
@@ -62,9 +63,7 @@ from handrail.projections.run_graph import (
     current_artifacts,
     divergences_at,
     draw_run,
-    gaps_at,
     loop_exits_at,
-    open_gaps,
     run_graphs,
 )
 from handrail.projections.timeline import TimelineEntry, timeline

@@ -35,8 +35,8 @@ from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
-from handrail.workflows.catalog import RESERVED_NAMESPACE, Catalog
-from handrail.workflows.limits import Spelling, spelling_of
+from handrail.workflows.catalog import Catalog
+from handrail.workflows.limits import RESERVED_NAMESPACE, Spelling, spelling_of
 from handrail.workflows.problem import Problem
 
 ABSENT = "absent"
@@ -100,7 +100,7 @@ def save_workflow(rt: Runtime, request: SaveWorkflow) -> DryRun | Success:
     _require_fitting_name(file, spelling)
 
     def resolve() -> Plan[FilePlace]:
-        place = rt.authored.place(project, "", file)
+        place = rt.authored.place(project, "", file, "file")
         return _plan(load_catalog(rt, project), request, examined.workflow_id, file, place, content)
 
     def write(place: FilePlace) -> SavedWorkflow:

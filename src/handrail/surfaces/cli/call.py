@@ -154,11 +154,15 @@ class ShieldedLog:
     def get_blob(self, ref: BlobRef) -> bytes:
         return self._log.get_blob(ref)
 
-    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return _ShieldedScope(self._log.hold(session_id, wait_ms), self._process)
+    def hold(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
+        return _ShieldedScope(self._log.hold(session_id, wait_ms, known), self._process)
 
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return _ShieldedScope(self._log.hold_existing(session_id, wait_ms), self._process)
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
+        return _ShieldedScope(self._log.hold_existing(session_id, wait_ms, known), self._process)
 
 
 class ShieldedFiles:
@@ -168,8 +172,8 @@ class ShieldedFiles:
         self._files = files
         self._process = process
 
-    def place(self, project: str, directory: str, name: str) -> FilePlace:
-        return self._files.place(project, directory, name)
+    def place(self, project: str, directory: str, name: str, param: str) -> FilePlace:
+        return self._files.place(project, directory, name, param)
 
     def create(self, path: str, content: bytes) -> bool:
         with self._process.shielded():
