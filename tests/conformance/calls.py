@@ -51,7 +51,7 @@ class Called:
         self.path = path
         self.declared = declared
         self.leaf: Leaf = LEAVES[path]
-        self.tool: ForkedTool = seeded.copy(folder)
+        self.tool: ForkedTool = seeded.copy(folder, self.leaf.project)
         self.names = {**seeded.names, "HOME": self.tool.home}
 
     @property

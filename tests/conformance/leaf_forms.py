@@ -39,6 +39,8 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
     page: tuple[str, ...] = ()
     """The line whose pages have cursors, where it is another one."""
     plant: str = ""
+    project: str = ""
+    """The folder beside the project that it is called for, where that must be another one."""
     dangerous: tuple[str, ...] = ()
 
 

@@ -255,32 +255,36 @@ LEAVES: dict[str, Leaf] = {
     ),
     "check list": Leaf(line=words("check list")),
     "check replay": Leaf(
-        line=words("check replay receipt.json --project ../repository"),
-        ways={"RECEIPT_REFUSED": says("check replay bundle.json --project ../repository")},
+        project="repository",
+        line=words("check replay receipt.json"),
+        ways={"RECEIPT_REFUSED": says("check replay bundle.json")},
     ),
     "receipt export": Leaf(
-        line=words("receipt export --session SESSION_ID --project ../repository"),
-        further=(
-            words("receipt export --session SESSION_ID --commit HEAD --as markdown --project ../repository"),
-        ),
+        project="repository",
+        line=words("receipt export --session SESSION_ID"),
+        further=(words("receipt export --session SESSION_ID --commit HEAD --as markdown"),),
         ways={
-            "CONTEXT_MISSING": says("receipt export --project ../repository"),
-            "SESSION_NOT_FOUND": says(f"receipt export --session {NOWHERE} --project ../repository"),
+            "CONTEXT_MISSING": says("receipt export"),
+            "SESSION_NOT_FOUND": says(f"receipt export --session {NOWHERE}"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+            "KEYRING_INVALID": wrong(damage.receipt_keys),
+            "E_CONFLICT": says("receipt export --session SESSION_ID --out receipt.json"),
         },
     ),
     "receipt verify": Leaf(
-        line=words("receipt verify receipt.json --commit HEAD --project ../repository"),
+        project="repository",
+        line=words("receipt verify receipt.json --commit HEAD"),
         ways={
-            "RECEIPT_REFUSED": says(
-                f"receipt verify receipt.json --commit HEAD --key {OTHER_KEY} --project ../repository"
-            ),
+            "KEYRING_INVALID": wrong(damage.receipt_keys),
+            "RECEIPT_REFUSED": says(f"receipt verify receipt.json --commit HEAD --key {OTHER_KEY}"),
         },
     ),
     "receipt key": Leaf(
+        project="repository",
         line=words("receipt key"),
         further=(words(f"receipt key --trust {OTHER_KEY}"), words("receipt key --rotate")),
+        ways={"KEYRING_INVALID": wrong(damage.receipt_keys)},
     ),
     "code status": Leaf(
         line=words("code status --session SESSION_ID"),

@@ -171,7 +171,7 @@ def global_lines(called: Called) -> list[list[str]]:
         "--progress": ["--progress"],
         "--input": ["--input", "{}"],
         "--timeout": ["--timeout", "60"],
-        "--project": ["--project", called.tool.project],
+        "--project": ["--project", called.tool.environment["HANDRAIL_PROJECT"]],
         "--schema-version": ["--schema-version", "1"],
     }
     alone = {
@@ -309,7 +309,7 @@ EXAMPLES = [
 @pytest.mark.parametrize(("path", "example"), EXAMPLES)
 def test_an_example_runs(seeded: Seeded, tmp_path: Path, path: str, example: str) -> None:
     """Words in capitals stand for what the caller brings along; a confirm token comes from a dry run."""
-    tool = seeded.copy(tmp_path)
+    tool = seeded.copy(tmp_path, LEAVES[path].project if path in LEAVES else "")
     plant = LEAVES[path].plant if path in LEAVES else ""
     answer = Path(tool.project, "answer.json").read_bytes()
     work = Path(tool.project, "work.handrail.json")
