@@ -55,6 +55,7 @@ from handrail.engine.navigate import (
     EvaluatedCondition,
     Running,
     SelectedStep,
+    count_following,
     deciding_loop,
     find_loop,
     leaf_at,
@@ -72,17 +73,21 @@ from handrail.workflows.compiled import (
     ForEach,
     Fragment,
     Leaf,
-    Loop,
-    Part,
     Reference,
     Step,
     Until,
     While,
     derive_once,
 )
-from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, LoopControl, holds, named_value
+from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, holds, named_value
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
-from handrail.workflows.prompt_sections import ASK_BEFORE_WRITE, name_loop
+from handrail.workflows.prompt_sections import (
+    ASK_BEFORE_WRITE,
+    RULES_OF_REPORTS,
+    leave_out_rules,
+    list_report_rules,
+    name_loop,
+)
 
 MOST_CHECKS_SHOWN = 4
 
@@ -131,9 +136,6 @@ INTENTS: dict[Situation, Row] = {
 
 
 # Progress: the steps that are done, and the least number there will be
-#
-# A step with a condition, a loop that may not be entered and every round after the first count for nothing
-# until they happen.
 
 
 class Progress(Payload, frozen=True, kw_only=True):
@@ -151,48 +153,8 @@ def progress_at(workflow: CompiledWorkflow, node: Node) -> Progress:
     done = node.steps_done
     if not isinstance(node.state, Running):
         return Progress(done=done, at_least=done)
-    following = derive_once(workflow, _count_following)[node.state.step_id]
+    following = derive_once(workflow, count_following)[node.state.step_id]
     return Progress(done=done, at_least=done + 1 + following)
-
-
-def _count_following(workflow: CompiledWorkflow) -> dict[str, int]:
-    """The steps that surely follow each leaf; of the loops it stands in, those of their round."""
-    found: dict[str, int] = {}
-
-    def count(parts: tuple[Part, ...], following: int) -> None:
-        for part in reversed(parts):
-            if isinstance(part, Loop):
-                count(part.body, following)
-            else:
-                found[part.id] = following
-            following += _surely(workflow, (part,))
-
-    count(workflow.steps, 0)
-    return found
-
-
-def _surely(workflow: CompiledWorkflow, parts: tuple[Part, ...]) -> int:
-    total = 0
-    for part in parts:
-        if part.when:
-            continue
-        total += (
-            _surely(workflow, part.body) * _count_sure_rounds(workflow, part) if isinstance(part, Loop) else 1
-        )
-    return total
-
-
-def _count_sure_rounds(workflow: CompiledWorkflow, loop: Loop) -> int:
-    """The rounds that a loop surely makes."""
-    match loop.repeat:
-        case Count(count=count):
-            return min(count, loop.max_iterations)
-        case While(condition=condition):
-            return 1 if isinstance(workflow.conditions[condition], LoopControl) else 0
-        case Until():
-            return 1
-        case ForEach():
-            return 0
 
 
 # The prompt of a step
@@ -229,9 +191,10 @@ def prompt_at(
     text = phrase_for_mode(render_step(workflow, leaf, facts), leaf, view.autonomy)
     if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
         text = name_loop(text, deciding_loop(workflow, node.state.loops))
+    shown = text if view.occasion == "rehydrate" else _leave_out_told(history, workflow, node, text)
     parts = [
         _render_rounds(workflow, node.state, facts),
-        text,
+        shown,
         _render_way_to_values(history, node, text),
         _render_note_rules(leaf),
         _render_checks(workflow, leaf, history.runs[node.run_id].checks),
@@ -430,13 +393,25 @@ def _functions_before(history: History, workflow: CompiledWorkflow, node: Node) 
     """The functions that steps before this one refer to, in their order, each once."""
     if not workflow.functions:
         return ()
+    steps = _steps_before(history, workflow, node)
+    return tuple(dict.fromkeys(name for step in steps for name in step.functions))
+
+
+def _steps_before(history: History, workflow: CompiledWorkflow, node: Node) -> list[Step]:
     states = (earlier.state for earlier in path_to(history, node.node_id))
     visited = dict.fromkeys(
         state.step_id for state in states if isinstance(state, Running) and state != node.state
     )
     known = leaves_of(workflow)
-    leaves = [known[step_id] for step_id in visited]
-    return tuple(dict.fromkeys(name for leaf in leaves if isinstance(leaf, Step) for name in leaf.functions))
+    return [leaf for step_id in visited if isinstance(leaf := known[step_id], Step)]
+
+
+def _leave_out_told(history: History, workflow: CompiledWorkflow, node: Node, text: str) -> str:
+    """The text without the rules of reports that an earlier step of the same path told."""
+    if not any(start in text for start in RULES_OF_REPORTS):
+        return text
+    steps = _steps_before(history, workflow, node)
+    return leave_out_rules(text, frozenset().union(*(list_report_rules(step.prompt) for step in steps)))
 
 
 def _is_first_step(history: History, node: Node) -> bool:
