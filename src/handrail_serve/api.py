@@ -12,10 +12,11 @@ from typing import Any, cast, get_args
 import msgspec
 from msgspec.inspect import IntType, Metadata, Type, UnionType, type_info
 
-from handrail.contract.catalogue import E_VALIDATION, FEATURE_DISABLED, VALIDATION_ERROR
+from handrail.contract.catalogue import E_NOT_FOUND, E_VALIDATION, FEATURE_DISABLED, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Ask, Budget, Level, parse_budget, parse_fields
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Fault, Json
+from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation, Registry
 from handrail_serve.calls import (
@@ -33,6 +34,10 @@ from handrail_serve.limits import MOST_BODY_BYTES, MOST_BUNDLE_BYTES, refuse_mem
 PREFIX = "/api/"
 _WHOLE_NUMBER = re.compile("-?[0-9]{1,18}")
 """A number outside its bounds is refused as one."""
+_NO_QUALITY = re.compile(rb"q\s*=\s*0(?:\.0{0,3})?")
+"""How a caller says that it does not take a media type (RFC 9110, 12.4.2)."""
+_BUDGET = "_budget."
+_SPELLED = {"maxTokens": "tokens", "maxBytes": "bytes", "maxItems": "items"}
 _LEVELS = get_args(Level)
 _WITH_LONG_BODY = frozenset({"session.import"})
 _NOT_OVER_HTTP = {
@@ -40,6 +45,20 @@ _NOT_OVER_HTTP = {
     "update": "A running server does not replace its own program.",
 }
 """The effects that only the command line has, and why."""
+
+
+def refuse_unknown(path: str, names: Sequence[str]) -> Failure:
+    """The answer at an address that nothing has; below `/api` with the operations that it may mean."""
+    message = "There is nothing at this address."
+    if not path.startswith(PREFIX):
+        return Failure(kind=E_NOT_FOUND, message=message)
+    near = find_nearest(path.removeprefix(PREFIX), names)
+    return Failure(
+        kind=E_NOT_FOUND,
+        message=f"{message} No operation has this name.",
+        details={"did_you_mean": [PREFIX + name for name in near]} if near else {},
+        hint="GET /api lists every operation with its address.",
+    )
 
 
 def why_not_served(called: Operation) -> str:
@@ -133,8 +152,11 @@ def _take_asking(params: dict[str, Json]) -> list[tuple[str, Json]]:
 
 def dialect_of(request: HttpRequest) -> Dialect:
     """LAFS where the caller names its media type; ours otherwise."""
-    accepted = [part.partition(b";")[0].strip().lower() for part in request.header(b"accept").split(b",")]
-    return "lafs" if LAFS_TYPE in accepted else "native"
+    for part in request.header(b"accept").lower().split(b","):
+        media, *more = (piece.strip() for piece in part.split(b";"))
+        if media == LAFS_TYPE:
+            return "native" if any(map(_NO_QUALITY.fullmatch, more)) else "lafs"
+    return "native"
 
 
 def read_ask(given: Sequence[tuple[str, Json]]) -> Ask:
@@ -144,7 +166,7 @@ def read_ask(given: Sequence[tuple[str, Json]]) -> Ask:
     """
     ask = Ask()
     seen: set[str] = set()
-    for name, value in given:
+    for name, value in _join_budget(given):
         if name in seen:
             raise _refuse_parameter(name, "is given twice")
         seen.add(name)
@@ -164,6 +186,21 @@ def read_ask(given: Sequence[tuple[str, Json]]) -> Ask:
     return ask
 
 
+def _join_budget(given: Sequence[tuple[str, Json]]) -> list[tuple[str, Json]]:
+    """A query has each member of a budget by itself, as in `_budget.maxTokens=500`."""
+    rest: list[tuple[str, Json]] = []
+    budget: dict[str, Json] = {}
+    for name, value in given:
+        if not name.startswith(_BUDGET):
+            rest.append((name, value))
+        elif name.removeprefix(_BUDGET) in budget:
+            raise _refuse_parameter(name, "is given twice")
+        else:
+            is_number = isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value)
+            budget[name.removeprefix(_BUDGET)] = int(cast(str, value)) if is_number else value
+    return [*rest, ("_budget", budget)] if budget else rest
+
+
 def _read_names(name: str, value: Json) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return parse_fields(",".join(value), name)
@@ -176,12 +213,11 @@ def _read_budget(value: Json) -> Budget:
     """`tokens=N,bytes=N,items=N`, or the object of LAFS 9.5.1."""
     if isinstance(value, str):
         return parse_budget(value)
-    spelled = {"maxTokens": "tokens", "maxBytes": "bytes", "maxItems": "items"}
-    if not isinstance(value, dict) or not value or not set(value) <= set(spelled):
+    if not isinstance(value, dict) or not value or not set(value) <= set(_SPELLED):
         raise _refuse_parameter("_budget", "has maxTokens, maxBytes or maxItems")
     if not all(type(amount) is int for amount in value.values()):
         raise _refuse_parameter("_budget", "has whole numbers")
-    return parse_budget(",".join(f"{spelled[name]}={amount}" for name, amount in value.items()))
+    return parse_budget(",".join(f"{_SPELLED[name]}={amount}" for name, amount in value.items()))
 
 
 def read_query(called: Operation, given: Sequence[tuple[str, str]]) -> dict[str, Json]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,13 @@ from handrail.contract.outcome import Failure, Json, Notice, Outcome
 from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
-from handrail_serve.api import PREFIX, answer_request, methods_of, most_body_bytes
+from handrail_serve.api import (
+    PREFIX,
+    answer_request,
+    methods_of,
+    most_body_bytes,
+    refuse_unknown,
+)
 from handrail_serve.calls import Asked, Served, perform_call, run_guarded
 from handrail_serve.companions.agent_card import (
     A2A,
@@ -308,7 +315,9 @@ class App:
                 return
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request_id = "req_" + self._parts.runtime.randomness.bytes(10).hex()
+        own_id = [value for name, value in scope["headers"] if name == b"x-request-id"]
+        made_id = "req_" + self._parts.runtime.randomness.bytes(10).hex()
+        request_id = own_id[0].decode() if own_id and _REQUEST_ID.fullmatch(own_id[0]) else made_id
         started = time.monotonic()
         statuses: list[int] = []
 
@@ -358,7 +367,7 @@ class App:
         if refusal is not None:
             return refusal
         if route is None:
-            return Failure(kind=E_NOT_FOUND, message="There is nothing at this address.")
+            return refuse_unknown(scope["path"], self._served.runtime.registry.names)
         url = scope.get("raw_path", b"") + b"?" + scope["query_string"]
         if (too_large := refuse_size(url, list(headers))) is not None:
             return too_large
@@ -404,6 +413,8 @@ class App:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
+"""What of an `X-Request-Id` is taken over; anything else gets an id of ours."""
 _TOO_LATE = Failure(
     kind=E_TIMEOUT,
     message="The request took too long; whether it changed something is not known.",

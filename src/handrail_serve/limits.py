@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from handrail.contract.catalogue import REQUEST_TOO_LARGE
+from handrail.contract.catalogue import REQUEST_TOO_LARGE, STATUS_BY_PART
 from handrail.contract.outcome import Failure, Fault, Json
 
 MOST_BODY_BYTES = 4 * 1024 * 1024
@@ -40,8 +40,9 @@ def refuse_size(url: bytes, headers: list[tuple[bytes, bytes]]) -> Failure | Non
 
 def too_large(what: str, measured: int, limit: int) -> Failure:
     message = f"The {what} of this request may have {limit} bytes, and has {measured} or more."
+    status = STATUS_BY_PART.get(what, REQUEST_TOO_LARGE.http_status)
     return Failure(
-        kind=REQUEST_TOO_LARGE,
+        kind=msgspec.structs.replace(REQUEST_TOO_LARGE, http_status=status),
         message=message,
         details={"what": what, "measured": measured, "limit": limit},
     )

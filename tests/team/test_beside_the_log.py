@@ -20,8 +20,8 @@ from handrail.host.clock import SystemRandomness
 from handrail.host.keyring import FileKeyring
 from handrail.ports.process import AuditLine
 from handrail.ports.store import CopyWay, Entry, SessionIndex, StoreCheck
-from handrail_proof.log_promises import A, B, C, append, blob, code_of, in_threads, keys, load, plan
 from handrail.runtime.runtime import NO_AUDIT
+from handrail_proof.log_promises import A, B, C, append, blob, code_of, in_threads, keys, load, plan
 from handrail_team.store.audit import TeamAudit
 from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
 from handrail_team.store.database import Database

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail_proof.log_promises import A, append, blob, code_of, in_threads, keys, plan
 from handrail.ports.log import Appended
+from handrail_proof.log_promises import A, append, blob, code_of, in_threads, keys, plan
 from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
 from handrail_team.store.migrations import MIGRATIONS, NEWEST, migrate, version_of

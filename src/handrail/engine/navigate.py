@@ -561,3 +561,47 @@ def find_loop(workflow: CompiledWorkflow, loop_id: str) -> Loop:
     loop = parts[place]
     assert isinstance(loop, Loop), "a frame names a loop"
     return loop
+
+
+def count_following(workflow: CompiledWorkflow) -> dict[str, int]:
+    """The steps that surely follow each leaf; of the loops it stands in, those of their round.
+
+    A step with a condition, a loop that may not be entered and every round after the first count for nothing
+    until they happen.
+    """
+    found: dict[str, int] = {}
+
+    def count(parts: tuple[Part, ...], following: int) -> None:
+        for part in reversed(parts):
+            if isinstance(part, Loop):
+                count(part.body, following)
+            else:
+                found[part.id] = following
+            following += _surely(workflow, (part,))
+
+    count(workflow.steps, 0)
+    return found
+
+
+def _surely(workflow: CompiledWorkflow, parts: tuple[Part, ...]) -> int:
+    total = 0
+    for part in parts:
+        if part.when:
+            continue
+        total += (
+            _surely(workflow, part.body) * _count_sure_rounds(workflow, part) if isinstance(part, Loop) else 1
+        )
+    return total
+
+
+def _count_sure_rounds(workflow: CompiledWorkflow, loop: Loop) -> int:
+    """The rounds that a loop surely makes."""
+    match loop.repeat:
+        case Count(count=count):
+            return min(count, loop.max_iterations)
+        case While(condition=condition):
+            return 1 if isinstance(workflow.conditions[condition], LoopControl) else 0
+        case Until():
+            return 1
+        case ForEach():
+            return 0
