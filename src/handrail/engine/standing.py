@@ -65,7 +65,6 @@ from handrail.engine.progress import JOIN_OPTIONS, NOT_BEGUN, Progress, progress
 from handrail.engine.receipts import PinnedCheck
 from handrail.workflows.compiled import (
     Action,
-    ChangedInRun,
     Choice,
     CompiledWorkflow,
     Contract,
@@ -81,6 +80,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, holds, named_value
+from handrail.workflows.evidence import ChangedInRun
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
 from handrail.workflows.prompt_sections import (
     ASK_BEFORE_WRITE,
