@@ -24,7 +24,7 @@ APART = "No surface knows another, no adapter knows another"
 PURE = "The core touches nothing outside"
 LIGHT = "Below the servers everything is synchronous and light"
 ACYCLIC = "No cycles"
-TEAM = "The core does not know the store of teams"
+DATABASE = "Only the store of teams speaks to a database"
 
 BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
     "a clock in the engine": (
@@ -129,12 +129,12 @@ BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
     ),
     "the runtime naming the store of teams": (
         {"runtime/team.py": "import handrail_team.store.log\n"},
-        TEAM,
+        CORE,
         "handrail.runtime.team -> handrail_team.store.log",
     ),
     "the driver of the database in an operation": (
         {"operations/driver.py": "import psycopg\n"},
-        TEAM,
+        DATABASE,
         "handrail.operations.driver -> psycopg",
     ),
     "a cycle of two files": (
