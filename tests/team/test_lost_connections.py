@@ -26,7 +26,7 @@ def proxy(database: str) -> Iterator[CuttingProxy]:
 
 @pytest.fixture
 def log(proxy: CuttingProxy) -> Iterator[TeamLog]:
-    held = Database(proxy.address)
+    held = Database(proxy.address, patience_s=60)  # a busy machine is not what is tried
     yield TeamLog(held)
     held.close()
 
