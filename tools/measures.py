@@ -31,8 +31,8 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(132_463, 121_981),
-    "lines of handrail": Budget(103_232, 92_000),
+    "lines of source": Budget(132_466, 121_981),
+    "lines of handrail": Budget(103_235, 92_000),
     "lines of handrail_serve": Budget(9_000, 9_000),
     "lines of handrail_code": Budget(17_093, 15_000),
     "lines of handrail_proof": Budget(2_500, 2_500),
