@@ -194,7 +194,7 @@ class KeptFiles:
     def __init__(self) -> None:
         self.held: dict[str, bytes] = {}
 
-    def place(self, project: str, directory: str, name: str) -> FilePlace:
+    def place(self, project: str, directory: str, name: str, param: str) -> FilePlace:
         path = f"{directory or project + '/.handrail/workflows'}/{name}"
         return FilePlace(path=path, content=self.held.get(path))
 

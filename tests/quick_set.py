@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -22,7 +22,6 @@ _WHOLE_FILE = re.compile(rf"^pytestmark = \[?\s*{re.escape(MARK)}\b", re.MULTILI
 _LEFT_OUT = "left_out"
 _left_out = pytest.StashKey[dict[str, int]]()
 """How many tests of each file; 0 for a file that was not even imported."""
-Case = TypeVar("Case")
 
 
 def is_wholly_thorough(text: str) -> bool:
@@ -36,13 +35,11 @@ def is_collected(text: str, chosen: str) -> bool:
     return chosen != THOROUGH or THOROUGH in text
 
 
-def all_but_thorough(cases: Iterable[Case], quick: int) -> list[Any]:
-    """Parameters of which so many, spread evenly over all, are in the quick set."""
-    listed = list(cases)
-    step = max(1, -(-len(listed) // quick))
+def all_but_thorough(cases: Iterable[tuple[Any, ...]], step: int) -> list[Any]:
+    """Parameters of which every so many are in the quick set."""
     return [
-        case if not place % step else pytest.param(case, marks=pytest.mark.thorough)
-        for place, case in enumerate(listed)
+        case if not place % step else pytest.param(*case, marks=pytest.mark.thorough)
+        for place, case in enumerate(cases)
     ]
 
 

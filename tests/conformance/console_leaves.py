@@ -27,6 +27,7 @@ CONSOLE_LEAVES: dict[str, Leaf] = {
     ),
     "session show --compare": Leaf(
         line=words("session show SESSION_ID NODE_ID --compare OTHER_NODE_ID"),
+        further=(words("session show SESSION_ID --node NODE_ID --compare OTHER_NODE_ID"),),
         ways={
             "SESSION_NOT_FOUND": says(f"session show {NOWHERE} NODE_ID --compare OTHER_NODE_ID"),
             "NODE_NOT_FOUND": says("session show SESSION_ID NODE_ID --compare nod_000000000000"),

@@ -109,7 +109,7 @@ LEAVES: dict[str, Leaf] = {
     ),
     "workflow new": Leaf(
         line=words("workflow new project.my_new"),
-        further=(words("workflow new project.other --to drafts --template loop --dry-run"),),
+        further=(words("workflow new project.other --to drafts --template loop --as md --dry-run"),),
         ways={
             "WORKFLOW_ID_LEGACY": says("workflow new case --dry-run"),
             "WORKFLOW_ID_RESERVED": says("workflow new wr.case --dry-run"),
@@ -332,6 +332,7 @@ LEAVES: dict[str, Leaf] = {
             words("session list --workflow wr.small_change --status in_progress --limit 500"),
             ("session", "list", "--limit", "1", "--cursor", "CURSOR"),
             words("session list --needs"),
+            words("session list --branch main --project-name project --silence idle"),
             words("session list --since 2020-01-01T00:00:00Z --until 2999-01-01T00:00:00Z --query change"),
         ),
         ways=paged("session list"),

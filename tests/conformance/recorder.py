@@ -13,6 +13,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from handrail.surfaces.cli.reading.parse import parse
+
 VARIABLE = "HANDRAIL_FCC"
 
 
@@ -32,13 +34,14 @@ def record(arguments: Sequence[str | bytes], status: int, out: bytes, err: bytes
 
 
 def evidence(arguments: Sequence[str | bytes], status: int, out: bytes, err: bytes) -> dict[str, Any]:
-    """What one call showed. The leaf is the words before the first flag or value that is no command word."""
+    """What one call showed. The leaf is the view that the parser chooses, else the words before a flag."""
     words = [os.fsdecode(word) for word in arguments]
     flags = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--"]
+    command = parse(words).command
     error = _error(out) or _error(err)
     details = error.get("details", {})
     return {
-        "leaf": leaf_of(words),
+        "leaf": leaf_of(words) if command is None else command["path"],
         "flags": sorted(set(flags)),
         "format": _format(words),
         "envelope": "lafs" if "lafs" in _values(words, "--envelope") else "cli",

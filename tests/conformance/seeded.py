@@ -158,6 +158,8 @@ class Seeded:
             "OTHER_ID": other["session"]["sessionId"],
             "RUN_ID": first["session"]["runId"],
         }
+        (gap, *_) = tool.data("session", "needs", "--gaps")["items"]
+        self.names["GAP_ID"] = gap["id"]
         trees = tool.data("code", "status", "--session", self.names["SESSION_ID"])["trees"]
         self.names |= {"NODE_ID": trees[0]["node_id"], "OTHER_NODE_ID": trees[-1]["node_id"]}
 

@@ -59,10 +59,10 @@ WHOLE = [
             },
         ),
         (
-            ["session", "show", "ses_1", "--format", "text"],
+            ["session", "show", "ses_1", "--graph", "--format", "text"],
             0,
             b"plain",
-            {"leaf": "session show ses_1", "flags": ["--format"], "format": "text", "code": ""},
+            {"leaf": "session show --graph", "flags": ["--format", "--graph"], "format": "text", "code": ""},
         ),
         (["session", "list"], 6, REFUSED, {"exit": 6, "code": "E_CONFLICT", "domain_code": "INVALID_TOKEN"}),
     ],

@@ -108,6 +108,7 @@ def test_a_killed_call_has_no_answer(monkeypatch: pytest.MonkeyPatch, home: str)
     assert (report.status, report.is_killed, report.out) == (-9, True, "")
 
 
+@pytest.mark.thorough
 def test_an_agent_that_is_killed_answers_no_more(tmp_path: Path, home: str) -> None:
     environment = make_demo_environment(os.environ, home, str(tmp_path))
     agent = AgentProcess(environment, str(tmp_path))

@@ -114,7 +114,7 @@ def test_the_key_order_is_that_of_the_contract() -> None:
     ]  # fmt: skip
     assert list(msgspec.to_builtins(blocked)) == [
         "kind", "pending", "isComplete", "nextIntent", "nextCall", "blockers", "retryable", "judged",
-        "example", "warnings", "recap", "session", "preferences", "stateToken", "retryAckToken",
+        "example", "warnings", "recap", "preferences", "stateToken", "retryAckToken",
         "checkpointToken",
     ]  # fmt: skip
 

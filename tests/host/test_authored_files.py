@@ -16,13 +16,13 @@ FILES = ProjectFiles()
 
 def check_refused(project: Path, directory: str, code: str) -> None:
     with pytest.raises(Fault) as caught:
-        FILES.place(str(project), directory, "a.json")
+        FILES.place(str(project), directory, "a.json", "out")
 
-    assert caught.value.kind.code == code
+    assert (caught.value.kind.code, caught.value.details["param"]) == (code, "out")
 
 
 def test_the_projects_own_directory_is_the_default(tmp_path: Path) -> None:
-    place = FILES.place(str(tmp_path), "", "a.json")
+    place = FILES.place(str(tmp_path), "", "a.json", "to")
 
     assert place.path == str(tmp_path / ".handrail" / "workflows" / "a.json")
     assert place.content is None
@@ -34,21 +34,30 @@ def test_a_named_directory_may_be_anywhere(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
 
-    place = FILES.place(str(tmp_path / "project"), str(other), "a.json")
+    place = FILES.place(str(tmp_path / "project"), str(other), "a.json", "to")
 
     assert (place.path, place.missing_directories) == (str(other / "a.json"), ())
+
+
+def test_a_relative_directory_is_one_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    place = FILES.place(str(tmp_path / "project"), "drafts", "a.json", "to")
+
+    assert place.path == str(tmp_path / "project" / "drafts" / "a.json")
 
 
 def test_what_is_there_is_shown(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b"mine")
 
-    assert FILES.place(str(tmp_path), str(tmp_path), "a.json").content == b"mine"
+    assert FILES.place(str(tmp_path), str(tmp_path), "a.json", "to").content == b"mine"
 
 
 def test_a_link_to_nowhere_counts_as_something(tmp_path: Path) -> None:
     (tmp_path / "a.json").symlink_to(tmp_path / "nowhere")
 
-    assert FILES.place(str(tmp_path), str(tmp_path), "a.json").content == b""
+    assert FILES.place(str(tmp_path), str(tmp_path), "a.json", "to").content == b""
     assert FILES.create(str(tmp_path / "a.json"), b"x") is False
     assert not (tmp_path / "nowhere").exists()
 

@@ -37,8 +37,9 @@ COMMANDS = tuple(path for path in _table.COMMANDS if path not in PROCESSES)
 TOOLS = offered_tools(start_session=True)
 REFUSING = "http://127.0.0.1:9/simple"
 """An index where nobody listens."""
-LINES = {"doctor": ("doctor", "--offline"), "update": ("update", "--check")}
-"""Where the line of the leaf asks an index or would do more than look."""
+SETTLE = ("session", "settle", "GAP_ID", "--note", "Looked at it.")
+LINES = {"doctor": ("doctor", "--offline"), "session settle": SETTLE, "update": ("update", "--check")}
+"""Where the line of the leaf asks an index or would do more than look, or a person is asked and none is."""
 A_MINUTE = 60
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "inspect_workflow": {"workflowId": "project.three_steps"},

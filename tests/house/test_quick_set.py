@@ -98,7 +98,7 @@ def test_what_is_asked_for_runs(tmp_path: Path, words: tuple[str, ...], expected
     assert " ".join(sorted(re.findall(r"^(\S+) PASSED", told, re.MULTILINE))) == expected
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.thorough)])
 def test_the_quick_set_tells_what_it_left_out_and_how_to_run_it(tmp_path: Path, workers: str) -> None:
     told = run_planted(tmp_path, "-n", workers)
 

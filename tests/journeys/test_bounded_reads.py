@@ -112,6 +112,7 @@ def test_a_recap_keeps_to_its_budget_and_counts_what_it_left_out(held: Monster, 
     check_size(f"continue_workflow, structure, {place}", json.dumps(rendered.structured), REPLY)
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("reads.bounded")
 def test_the_tools_and_resources_of_the_server_stay_within_their_budgets(held: Monster) -> None:
     runtime, workflow_id = held.runtime, held.first["session"]["workflowId"]
@@ -159,6 +160,7 @@ COMMANDS: list[tuple[Callable[[Monster], tuple[str, ...]], int]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("reads.bounded")
 @pytest.mark.parametrize("flags", [("--human",), ("--mvi", "full")], ids=["human", "full"])
 def test_every_read_of_the_command_line_stays_within_its_budget(

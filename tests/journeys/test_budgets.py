@@ -246,6 +246,7 @@ def test_what_a_bundle_brings_is_checked_like_a_file(
     assert words in document["error"]["message"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("budgets.run-stays-readable")
 def test_a_way_that_is_too_long_is_named_and_the_run_can_be_read_closed_and_exported(
     runtime: Runtime,
@@ -364,6 +365,7 @@ def test_a_simulation_with_too_many_values_to_try_says_so(runtime: Runtime) -> N
     assert "places and values to try" in document["error"]["message"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("budgets.simulation")
 def test_a_simulation_that_walks_too_far_is_cut_and_says_so(runtime: Runtime) -> None:
     inner = [step(f"s{number}", when=equals("mood", f"{number}")) for number in range(60)]

@@ -80,6 +80,7 @@ def handrail(request: pytest.FixtureRequest, tmp_path: Path) -> Called:
     return called
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("truth.system-bytes")
 def test_a_whole_run_in_a_directory_with_a_user_and_on_a_branch_that_are_not_utf8(handrail: Called) -> None:
     _, started = handrail(b"run", b"start", b"project.odd", b"--request-id", b"one")

@@ -8,9 +8,16 @@ import msgspec
 import pytest
 
 from tests.journeys.cast import LIES, LISTS, NEVER_STOPS, play, play_all, read_cells, sum_up
+from tests.quick_set import all_but_thorough
 from tests.surfaces.mcp.test_scripted_agents import IDS, MODES
 
 CELLS = read_cells()
+PAIRS = [(workflow_id, place, turn) for place, workflow_id in enumerate(IDS) for turn in range(len(MODES))]
+EACH = all_but_thorough(
+    [(workflow_id, MODES[(place + turn) % len(MODES)]) for workflow_id, place, turn in PAIRS],
+    step=len(MODES),
+)
+"""Every workflow in every mode; the quick set has each workflow in one of them."""
 NAMING_COMMANDS = (*LISTS, "wr.verification_report", "wr.review_findings", "wr.handoff")
 REPAIRED = {
     "wr.bug_investigation": "wr.bug_fix",
@@ -33,8 +40,7 @@ The loop of drafts in wr.workflow_authoring ends with its validation. The verdic
 
 
 @pytest.mark.promise("evidence.cast")
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("workflow_id", IDS)
+@pytest.mark.parametrize(("workflow_id", "mode"), EACH)
 def test_every_lie_is_refused_or_disclosed(tmp_path: Path, workflow_id: str, mode: str) -> None:
     runs = play_all(tmp_path, workflow_id, mode)
 
@@ -50,8 +56,7 @@ def test_every_lie_is_refused_or_disclosed(tmp_path: Path, workflow_id: str, mod
 
 
 @pytest.mark.promise("evidence.cast")
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("workflow_id", IDS)
+@pytest.mark.parametrize(("workflow_id", "mode"), EACH)
 def test_the_honest_agent_is_never_refused(tmp_path: Path, workflow_id: str, mode: str) -> None:
     run = play(tmp_path, workflow_id, mode)
 

@@ -441,6 +441,7 @@ class Terminal:
         return os.waitstatus_to_exitcode(status), document
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("people.own-door")
 def test_the_real_command_asks_on_its_terminal_though_stdin_is_empty(tmp_path: Path) -> None:
     workflows = tmp_path / ".handrail" / "workflows"

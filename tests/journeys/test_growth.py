@@ -166,6 +166,7 @@ def test_twice_as_much_is_at_most_twice_the_work(make: Callable[[int], Made]) ->
     assert exploding == []
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("budgets.stored-data")
 def test_a_drawing_of_branches_in_branches_is_no_wider_than_its_rails() -> None:
     runtime, first, _ = branches_in_branches(3 * MOST_RAILS)

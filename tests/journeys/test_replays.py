@@ -131,6 +131,7 @@ def test_a_hundred_repetitions_in_this_process_are_the_same_bytes_and_write_noth
     assert every_byte(store.home) == store.bytes
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("continue.replay.same-bytes", "start.request-id")
 def test_a_hundred_repetitions_in_another_process_with_another_clock_are_the_same_bytes(
     store: Store, tmp_path: Path

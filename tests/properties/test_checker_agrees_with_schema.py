@@ -250,6 +250,7 @@ def breaks_ledger(document: Document, extensions: Document, code: str | None) ->
     return code not in ("E_CONTEXT_STALE", "E_CONTEXT_MISSING")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", SEEDS)
 def test_envelopes_are_judged_alike_by_the_schema_and_at_every_tier(seed: int) -> None:
     failed: Counter[str] = Counter()
@@ -265,6 +266,7 @@ def test_envelopes_are_judged_alike_by_the_schema_and_at_every_tier(seed: int) -
     assert set(failed) == REACHED, "the mutations must reach every check that can fail"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ledgers_are_judged_alike_by_the_schema(seed: int) -> None:
     verdicts = set()

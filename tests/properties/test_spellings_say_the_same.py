@@ -6,6 +6,7 @@ import json
 from itertools import permutations
 from typing import Any, Literal, get_args
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -123,6 +124,7 @@ def read(content: bytes, spelling: Spelling) -> Any:
     return decode_document(content, spelling)
 
 
+@pytest.mark.thorough
 @settings(max_examples=150)
 @given(document=documents)
 def test_a_document_comes_back_through_every_order_of_spellings(document: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ def place(tmp_path: Path) -> Iterator[str]:
         yield directory
 
 
+@pytest.mark.thorough
 def test_no_damaged_stretch_loses_anything_in_silence(place: str) -> None:
     part = damages.check_damages(place, 4, 7, SEED)
 
@@ -75,6 +76,7 @@ def test_every_kind_of_stretch_of_every_file_is_tried_and_changes_it() -> None:
     assert len([what for what in large if "4096 bytes" in what]) == 5 * 2
 
 
+@pytest.mark.thorough
 def test_no_clock_deletes_anything_or_makes_a_session_old(place: str) -> None:
     part = clocks.check_clocks(place, SEED)
 
@@ -82,6 +84,7 @@ def test_no_clock_deletes_anything_or_makes_a_session_old(place: str) -> None:
     assert part.cases == 36
 
 
+@pytest.mark.thorough
 def test_a_collection_that_believes_its_clock_is_caught(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeper, "min", lambda now, newest: now, raising=False)
 
@@ -90,6 +93,7 @@ def test_a_collection_that_believes_its_clock_is_caught(place: str, monkeypatch:
     assert any("counts as old" in problem for problem in problems)
 
 
+@pytest.mark.thorough
 def test_an_audit_that_believes_its_clock_is_caught(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def forget_what_is_long_ago(self: audit.AuditFiles, count: int, current: str) -> None:
         if current > "2027":

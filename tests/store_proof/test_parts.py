@@ -47,6 +47,7 @@ def test_a_log_that_forgets_to_refuse_an_old_head_does_not_conform(
     assert conformance.check_conformance(place, 60, 1).problems != ()
 
 
+@pytest.mark.thorough
 def test_a_flipped_byte_anywhere_is_detected_or_harmless(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A third of the bytes; tests/event_log/test_file_damage.py changes every one."""
     monkeypatch.setattr(bit_rot, "range", lambda size: range(0, size, 3), raising=False)
@@ -80,6 +81,7 @@ def test_a_reader_that_does_not_check_its_blobs_is_caught_by_bit_rot(
     assert all("data/blobs/" in problem for problem in problems)
 
 
+@pytest.mark.thorough
 def test_every_refused_call_has_a_named_outcome_and_loses_nothing(place: str) -> None:
     part = refusals.check_refusals(place, [(errno.EIO, 1)], 1)
 

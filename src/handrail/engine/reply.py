@@ -347,9 +347,7 @@ def reply_at(
         evidence=evidence,
         closing=closing,
         recap=recap,
-        session=session_ref(session_id, standing.run, with_goal=tells_all)
-        if tells_all or not is_read
-        else None,
+        session=None if is_read else session_ref(session_id, standing.run, with_goal=tells_all),
         children=list(children),
         preferences=standing.preferences if tells_all else None,
         workflow=workflow,

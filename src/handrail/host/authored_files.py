@@ -35,20 +35,20 @@ class ProjectFiles:
     def __init__(self, home: str = "") -> None:
         self._home = home
 
-    def place(self, project: str, directory: str, name: str) -> FilePlace:
-        named = os.path.expanduser(directory) if directory else os.path.join(project, _OWN_DIRECTORY)
+    def place(self, project: str, directory: str, name: str, param: str) -> FilePlace:
+        named = os.path.join(project, os.path.expanduser(directory) if directory else _OWN_DIRECTORY)
         try:
             resolved = os.path.realpath(named)
         except ValueError:  # a null byte, or half of a surrogate pair
             raise Fault(
-                E_VALIDATION, f"No directory can have the name {quote(named)}.", details={"param": "to"}
+                E_VALIDATION, f"No directory can have the name {quote(named)}.", details={"param": param}
             ) from None
         if not directory and not _is_inside(resolved, os.path.realpath(project)):
             raise Fault(
                 E_VALIDATION,
                 f"The directory {quote(named)} leads out of the project.",
-                details={"param": "to", "expected": "a directory inside the project"},
-                hint="Name the directory you mean with --to.",
+                details={"param": param, "expected": "a directory inside the project"},
+                hint="Put a directory in place of the link that leads out.",
             )
         homes = find_homes(self._home)
         is_own = any(is_below(resolved, os.path.join(one, _USER_DIRECTORY)) for one in homes)
@@ -56,10 +56,10 @@ class ProjectFiles:
             raise Fault(
                 E_VALIDATION,
                 f"The directory {quote(named)} is one of Handrail's own.",
-                details={"param": "to", "expected": "a directory for workflows"},
+                details={"param": param, "expected": "a directory for workflows"},
                 hint="Leave it out to use the project's, or name another.",
             )
-        missing = _missing(resolved)
+        missing = _missing(resolved, param)
         path = os.path.join(resolved, name)
         return FilePlace(path=path, content=_content(path), missing_directories=missing)
 
@@ -70,7 +70,7 @@ class ProjectFiles:
         except FileExistsError:
             if os.path.isdir(os.path.dirname(path)):
                 return False
-            raise _not_a_directory(os.path.dirname(path)) from None
+            raise _not_a_directory(os.path.dirname(path), "directory") from None
         except OSError as trouble:
             raise _refused(trouble, path) from trouble
         return _fill(descriptor, path, content)
@@ -143,12 +143,12 @@ def _is_inside(path: str, directory: str) -> bool:
     return os.path.commonpath((path, directory)) == directory
 
 
-def _missing(directory: str) -> tuple[str, ...]:
+def _missing(directory: str, param: str) -> tuple[str, ...]:
     missing = []
     current = directory
     while not os.path.isdir(current):
         if os.path.lexists(current):
-            raise _not_a_directory(current)
+            raise _not_a_directory(current, param)
         missing.append(current)
         current = os.path.dirname(current)
     return tuple(reversed(missing))
@@ -161,12 +161,12 @@ def _write(descriptor: int, content: bytes) -> None:
     os.fsync(descriptor)
 
 
-def _not_a_directory(path: str) -> Fault:
+def _not_a_directory(path: str, param: str) -> Fault:
     return Fault(
         E_VALIDATION,
         f"{quote(path)} is not a directory.",
-        details={"param": "to", "expected": "a directory"},
-        hint="Name a directory with --to; it is made if it does not exist.",
+        details={"param": param, "expected": "a directory"},
+        hint="Name another directory; it is made if it does not exist.",
     )
 
 

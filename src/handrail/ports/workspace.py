@@ -99,10 +99,11 @@ class ProjectPlaces(Protocol):
 class AuthoredFiles(Protocol):
     """Files that people keep with their project. Handrail writes one on request, over nothing unseen."""
 
-    def place(self, project: str, directory: str, name: str) -> FilePlace:
+    def place(self, project: str, directory: str, name: str, param: str) -> FilePlace:
         """Where `name` would go: into `directory`, or into the project's own workflows when that is empty.
 
-        Raises Fault E_VALIDATION when that is no directory, or when the project's own leads out of it.
+        A relative directory is one of the project. Raises Fault E_VALIDATION, which names the parameter, when
+        that is no directory, or when the project's own leads out of it.
         """
 
     def create(self, path: str, content: bytes) -> bool:

@@ -20,7 +20,7 @@ from handrail.surfaces.cli.hook import EVENTS
 from handrail.surfaces.cli.reading import _table
 from tests.conformance.leaves import LEAVES
 from tests.conformance.seeded import Seeded, spelt
-from tests.hostile.doors import TOOLS, arguments_of
+from tests.hostile.doors import SETTLE, TOOLS, arguments_of
 from tests.hostile.repository.checkout import (
     FILTERS,
     RELATIVE,
@@ -53,6 +53,7 @@ CHECKS = ",".join(
 LINES: dict[str, tuple[str, ...]] = {
     "demo": ("demo",),
     "doctor": ("doctor", "--offline", "--checks", CHECKS),
+    "session settle": SETTLE,
     "setup": ("setup",),
     "store selftest": ("store", "selftest", "--kills", "1", "--timeout", "2"),
 }

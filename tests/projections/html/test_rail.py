@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from handrail.projections.html.rail import MOST_ROWS, draw_rail, lay_out
 from handrail.projections.run_graph import run_graph
 from tests.engine.written_log import RUN_ID, WrittenLog
@@ -52,6 +54,7 @@ def test_the_picture_has_one_mark_and_one_label_per_node_and_is_hidden_from_scre
     assert all(len(text) == 60 for text in seen.texts)
 
 
+@pytest.mark.thorough
 def test_a_long_run_shows_its_newest_nodes() -> None:
     log = WrittenLog("a")
     node = log.start()

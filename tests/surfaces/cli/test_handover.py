@@ -50,6 +50,7 @@ def test_the_project_of_a_server_is_a_fact_of_its_environment(tool: Tool) -> Non
     assert b"elsewhere" in ran.err.splitlines()[0]
 
 
+@pytest.mark.thorough
 def test_the_demo_answers_with_a_document_when_asked(tool: Tool) -> None:
     ran = tool.run("demo", "--json")
 

@@ -236,6 +236,7 @@ def test_the_place_is_the_one_that_the_client_names(fresh_tool: Tool) -> None:
     assert (there.out, there.err, there.status) == (b"", b"", 0)
 
 
+@pytest.mark.thorough
 def test_a_client_that_never_closes_stdin_is_not_kept_waiting_and_gets_its_checkpoint(
     fresh_tool: Tool,
 ) -> None:

@@ -27,6 +27,7 @@ def many(runtime: Runtime) -> Runtime:
     return runtime
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.budget")
 @pytest.mark.parametrize("flags", [["--compact"], [], ["--envelope", "lafs"], ["--human"]])
 def test_every_byte_budget_holds_for_the_whole_document(many: Runtime, flags: list[str]) -> None:

@@ -173,6 +173,7 @@ def test_what_nohup_starts_outlives_its_terminal(tool: Tool) -> None:
     assert checked_document(ran)["error"]["code"] == "E_VALIDATION"
 
 
+@pytest.mark.thorough
 @needs_proc
 @pytest.mark.promise("receipt.interrupted")
 @pytest.mark.parametrize("number", SIGNALS)

@@ -235,6 +235,27 @@ def test_raw_does_not_go_with_a_file_that_gets_the_text(runtime: Runtime) -> Non
     assert strict_json(whole.out)["data"]["preview"]["action"] == "write a workflow file"
 
 
+def test_people_see_the_text_of_a_converted_workflow_as_it_is(runtime: Runtime) -> None:
+    line = ["workflow", "convert", "project.three_steps", "--to", "md"]
+
+    raw = run_here(runtime, [*line, "--format", "raw"])
+
+    assert run_here(runtime, [*line, "--human"]).out == raw.out
+    assert raw.out.startswith(b"---\n")
+
+
+def test_a_file_goes_where_the_line_is_typed(
+    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the file that it reads; an operation takes a relative path from the project."""
+    monkeypatch.chdir(tmp_path)
+    line = ["workflow", "convert", "project.three_steps", "--to", "md", "--out", "small.md", "--dry-run"]
+
+    change = checked_document(run_here(runtime, line))["data"]["preview"]["changes"][0]
+
+    assert change["id"] == str(tmp_path / "small.md")
+
+
 def test_sources_take_commas_and_repeats(runtime: Runtime) -> None:
     joined = run_here(runtime, ["workflow", "list", "--sources", "project,user"])
     repeated = run_here(runtime, ["workflow", "list", "--sources", "project", "--sources", "user,user"])

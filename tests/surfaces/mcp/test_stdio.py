@@ -49,6 +49,7 @@ def answers_to(sent: bytes, runtime: Runtime) -> list[dict[str, Any]]:
     return [json.loads(line) for line in piped(sent, Adapter(runtime)).splitlines()]
 
 
+@pytest.mark.thorough
 def test_a_conversation_that_is_cut_at_any_byte_ends_in_order() -> None:
     whole = lines_of(*OPENING, CALL)
     runtime = memory_runtime()

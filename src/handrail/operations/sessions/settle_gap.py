@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_HUMAN_REQUIRED, INVARIANT_VIOLATION, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
+from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.contract.wording import quote
 from handrail.engine.decide import decide_settlement
@@ -16,6 +17,7 @@ from handrail.engine.events import ConfirmationDoor, GapRecorded
 from handrail.engine.history import History, Node
 from handrail.operations.finding import find_session
 from handrail.operations.stored_sessions import open_stored_sessions
+from handrail.ports.store import IndexTrouble
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -95,13 +97,21 @@ def _find(rt: Runtime, request: SettleGap) -> Session:
     """The session that has the gap."""
     if request.session is not UNSET:
         return find_session(rt, request.session)
-    with open_stored_sessions(rt) as sessions:
-        named = [one.session_id for one in sessions.stamps if sessions.facts(one.session_id).gap_count]
+    try:
+        named = _sessions_with_gaps(rt, with_index=True)
+    except IndexTrouble:
+        named = _sessions_with_gaps(rt, with_index=False)
     for session_id in named:
         session = read_session(rt.log, session_id)
         if session is not None and session.is_sound and _holds(session.history, request.gap):
             return session
     raise _unknown(request.gap)
+
+
+def _sessions_with_gaps(rt: Runtime, *, with_index: bool) -> list[SessionId]:
+    with open_stored_sessions(rt, with_index=with_index) as sessions:
+        ids = (stamp.session_id for stamp in sessions.stamps)
+        return [held for held in ids if sessions.facts(held).gap_count]
 
 
 def _holds(history: History, gap_id: str) -> bool:

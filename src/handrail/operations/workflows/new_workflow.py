@@ -72,7 +72,7 @@ def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
     directory = "" if request.to is UNSET else request.to
 
     def resolve() -> Plan[FilePlace]:
-        place = rt.authored.place(project, directory, f"{request.workflow_id}.{spelling}")
+        place = rt.authored.place(project, directory, f"{request.workflow_id}.{spelling}", "to")
         return _plan(rt, project, request.workflow_id, place, content)
 
     def write(place: FilePlace) -> CreatedWorkflow:

@@ -100,7 +100,7 @@ def save_workflow(rt: Runtime, request: SaveWorkflow) -> DryRun | Success:
     _require_fitting_name(file, spelling)
 
     def resolve() -> Plan[FilePlace]:
-        place = rt.authored.place(project, "", file)
+        place = rt.authored.place(project, "", file, "file")
         return _plan(load_catalog(rt, project), request, examined.workflow_id, file, place, content)
 
     def write(place: FilePlace) -> SavedWorkflow:

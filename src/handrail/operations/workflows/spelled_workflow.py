@@ -155,7 +155,7 @@ def _write(
     project = project_of(rt, request.project)
 
     def resolve() -> Plan[FilePlace]:
-        place = rt.authored.place(project, directory, name)
+        place = rt.authored.place(project, directory, name, "out")
         return Plan(
             action="write a workflow file",
             changes=describe_file_change(place, content),

@@ -168,8 +168,8 @@ class ShieldedFiles:
         self._files = files
         self._process = process
 
-    def place(self, project: str, directory: str, name: str) -> FilePlace:
-        return self._files.place(project, directory, name)
+    def place(self, project: str, directory: str, name: str, param: str) -> FilePlace:
+        return self._files.place(project, directory, name, param)
 
     def create(self, path: str, content: bytes) -> bool:
         with self._process.shielded():

@@ -376,7 +376,8 @@ def _answer_about_tool(caller: _Caller, parsed: Parsed, parts: CommandParts) -> 
         if not caller.output.is_json_asked:
             return render_plain(parts.help_text(parsed.words, caller.output.width))
         caller.call = msgspec.structs.replace(caller.call, operation=HELP)
-        return _render(caller, parts.help_document(parsed.words))
+        path = parsed.words if parsed.command is None else parsed.command["path"]
+        return _render(caller, parts.help_document(path))
     return None
 
 

@@ -238,7 +238,7 @@ def _resolve(param: Param, value: Value, files: _Files) -> list[tuple[str, Json]
             return [(name, [_document(reference, label, process) for reference in references])]
         return [(name, list(value))]
     if not isinstance(value, Reference):
-        return [(name, value)]
+        return [(name, _from_here(str(value)) if param["kind"] == "directory" else value)]
     if param["kind"] == "source":
         return _source(value, files)
     if param["kind"] == "document":
@@ -253,6 +253,14 @@ def _resolve(param: Param, value: Value, files: _Files) -> list[tuple[str, Json]
             return [(name, array_of(content, label))]
         case _:
             return [(name, _text(content, label))]
+
+
+def _from_here(path: str) -> str:
+    """A path as the line means it: from where it is typed, which the operation does not know."""
+    try:
+        return path if path.startswith("~") else os.path.join(os.getcwd(), path)
+    except OSError as error:
+        raise _file_trouble(error, path) from error
 
 
 def _source(reference: Reference, files: _Files) -> list[tuple[str, Json]]:

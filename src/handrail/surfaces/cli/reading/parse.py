@@ -346,6 +346,7 @@ def _take_words(reading: _Reading, rest: Sequence[str]) -> int:
 
 def _take_value(reading: _Reading, param: Param, rest: Sequence[str]) -> int:
     flag = param["flag"]
+    reading.given.setdefault(flag, [])  # without its value it still says which view is meant
     if not rest:
         reading.problems.append(
             Problem(param=flag, problem="needs a value", expected=f"{flag} {param['value']}")
@@ -363,7 +364,7 @@ def _take_value(reading: _Reading, param: Param, rest: Sequence[str]) -> int:
             )
         )
         return 1
-    reading.given.setdefault(flag, []).append(value)
+    reading.given[flag].append(value)
     return 2
 
 

@@ -15,6 +15,8 @@ _LOOKS: dict[str, Look] = {
     "workflow.list": workflows.list_lines,
     "workflow.inspect": workflows.workflow_lines,
     "workflow.graph": workflows.drawing_lines,
+    "workflow.convert": workflows.spelled_lines,
+    "workflow.fmt": workflows.spelled_lines,
     "run.continue": runs.verdict_lines,
     "run.checkpoint": runs.verdict_lines,
     "run.confirm": runs.confirmed_lines,

@@ -86,7 +86,9 @@ def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """One command with its flags and examples, or every command in one line."""
     commands = payload["commands"]
     if len(commands) == 1:
-        return _command(commands[0], page)
+        views = payload.get("selection", {}).get("views", ())
+        others = [f"{INDENT}handrail reference --command '{one}' --human" for one in views]
+        return [*_command(commands[0], page), *(["", "Other views:", *others] if others else [])]
     if payload.get("selection", {}).get("kind") == "schema":
         return [line for label, schema in payload["schemas"].items() for line in _type(label, schema, page)]
     rows = [["COMMAND", "EFFECT", "WHAT IT DOES"]]

@@ -111,6 +111,11 @@ def _step(step: dict[str, Json]) -> str:
 _SHOWN = {"inputs": _inputs, "steps": _steps}
 
 
+def spelled_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """The text of the file as it is."""
+    return lines_of(payload["text"].rstrip("\n"))
+
+
 def drawing_lines(payload: dict[str, Json], _: Page) -> list[str]:
     """The drawing as it is; a graph as data has no better look than its own."""
     drawing = payload["drawing"]

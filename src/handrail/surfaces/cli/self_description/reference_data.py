@@ -82,12 +82,16 @@ class _Schemas:
         self.described: dict[str, Any] = {}
         self.json_schemas: dict[str, Any] = {}
         self._sources: dict[str, Any] = {}
-        called = [one for one in map(command_tables.called_of, ROWS) if one is not None]
-        kinds = [AckVerdict, DryRun, *dict.fromkeys(kind for one in called for kind in _kinds_of(one))]
+        called = {row: one for row in ROWS if (one := command_tables.called_of(row)) is not None}
+        kinds = [
+            AckVerdict,
+            DryRun,
+            *dict.fromkeys(kind for one in called.values() for kind in _kinds_of(one)),
+        ]
         refs, self.definitions = msgspec.json.schema_components(kinds, ref_template=_NAMES + "{name}")
         self._refs = dict(zip(kinds, refs, strict=True))
-        for one in called:
-            self._note_levels(one)
+        for row, one in called.items():
+            self._note_levels(row, one)
 
     def label_of(self, called: Operation) -> str:
         """The label of what an operation answers with."""
@@ -109,9 +113,9 @@ class _Schemas:
         self._add(label, fields, untrusted, called.output, schema)
         return label
 
-    def _note_levels(self, called: Operation) -> None:
-        """Only what every disclosure level shows is sure to be there."""
-        shown = [names for names in called.shape.levels.values() if names is not None]
+    def _note_levels(self, row: Row, called: Operation) -> None:
+        """Only what every disclosure level shows is sure to be there, and the row where no level is asked."""
+        shown = [names for names in (*called.shape.levels.values(), row.shown or None) if names is not None]
         select = called.shape.select
         kind = called.item if select == "items" else called.output if select == "top" else None
         if shown and kind is not None:
