@@ -10,6 +10,7 @@ from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, refusal, rehydrate
 from tests.journeys.doors import TOOLS, command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, begin, equals, give, step
+from tests.journeys.test_moving_sessions import exported, imported
 
 GUIDED: dict[str, Any] = {"autonomy": "guided"}
 
@@ -308,3 +309,19 @@ def test_what_could_not_be_handed_out_is_refused_by_validate(
 
     assert refused.kind.code == "WORKFLOW_INVALID"
     assert says in refused.message
+
+
+@pytest.mark.promise("delegation.pinned")
+def test_children_travel_in_a_bundle_and_go_on_there(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a"), child("b"))
+    finish(runtime, waiting["children"][0])
+
+    copy = imported(runtime, exported(runtime, waiting["session"]["sessionId"]), asNew=True)
+    found = answer(runtime, "session.resume", query=copy["session_id"])["items"][0]
+    there = answer(runtime, "run.continue", **found["nextCall"]["params"])
+    finish(runtime, there["children"][1])
+    joined = advance(runtime, answer(runtime, "run.continue", **found["nextCall"]["params"]))
+
+    assert [one["status"] for one in there["children"]] == ["done", "open"]
+    assert joined["pending"]["stepId"] == "conclude"
+    assert [one["status"] for one in rehydrate(runtime, waiting)["children"]] == ["done", "open"]
