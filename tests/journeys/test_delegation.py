@@ -280,11 +280,13 @@ def test_a_session_is_told_by_its_own_run_and_never_by_a_child(runtime: Runtime)
     finish(runtime, waiting["children"][0])
 
     shown = answer(runtime, "session.show", sessionId=session_id)
+    handed = [(run.get("child_id", ""), run.get("parent_run_id", "")) for run in shown["runs"]]
     (listed,) = answer(runtime, "session.list")["items"]
     found = answer(runtime, "session.resume", query=session_id)["items"]
 
     assert shown["status"] == listed["status"] == "in_progress"
     assert [one["runId"] for one in found] == [run_id]
+    assert sorted(handed) == [("", ""), ("a", run_id), ("b", run_id)]
 
 
 @pytest.mark.promise("delegation.pinned")
@@ -325,3 +327,25 @@ def test_children_travel_in_a_bundle_and_go_on_there(runtime: Runtime) -> None:
     assert [one["status"] for one in there["children"]] == ["done", "open"]
     assert joined["pending"]["stepId"] == "conclude"
     assert [one["status"] for one in rehydrate(runtime, waiting)["children"]] == ["done", "open"]
+
+
+@pytest.mark.promise("delegation.gaps")
+def test_a_child_that_waits_for_a_person_is_told_by_its_parent_until_the_parent_leaves_it(
+    runtime: Runtime,
+) -> None:
+    asking = step("ask", userOnly={"reason": "needs_user_approval"})
+    first = begin(runtime, step("plan"), handing_out(child("a", asking)), fields={})
+    waiting = advance(runtime, first)
+    reply = read(runtime, waiting["children"][0])
+    blocked = answer(runtime, "run.continue", ackToken=reply["ackToken"], output={"notesMarkdown": "asked"})
+
+    told = rehydrate(runtime, waiting)["children"]
+    needed = answer(runtime, "session.needs")["needs"]
+    again = advance(runtime, rehydrate(runtime, first), notes="another plan")
+
+    assert blocked["kind"] == "blocked"
+    assert [one["status"] for one in told] == ["needs_person"]
+    assert [one["run_id"] for one in needed] == [reply["session"]["runId"]]
+    left = [one["run_id"] for one in answer(runtime, "session.needs")["needs"]]
+    assert left == [read(runtime, again["children"][0])["session"]["runId"]]
+    assert again["children"][0]["workToken"] != waiting["children"][0]["workToken"]
