@@ -75,6 +75,12 @@ PLACES = (
         after="Within 15 minutes its token could be used a second time, if nothing it showed has changed.",
     ),
     Place(
+        path="approved-checks.json",
+        holds="Which checks of which project Handrail may run itself, by the digest of their declaration.",
+        loss="record",
+        after="No check is approved; `check approve` asks again.",
+    ),
+    Place(
         path="client-backup/<digest>.json",
         holds="What a file of an agent's client held before `setup` changed it.",
         loss="record",
@@ -190,9 +196,9 @@ PLACES = (
     ),
     Place(
         path="data/cache/checks-run",
-        holds="Digests of the checks that were run here, so that the first run of each can be pointed out.",
+        holds="Digests of the checks that were run here, and how long each took last.",
         loss="nothing",
-        after="The next run of every check counts as its first.",
+        after="The next run of every check counts as its first, and Handrail runs none itself before that.",
     ),
     Place(
         path="data/cache/projects/<digest>",

@@ -21,6 +21,8 @@ from tests.conformance.leaf_forms import (
 DIFF = "workflow inspect project.three_steps --part diff --run RUN_ID"
 DELTA = "ledger show RUN_ID --mode delta --since-version 0"
 
+OTHER_KEY = f"ed25519:{'A' * 43}="
+"""A public key that signed nothing."""
 CHECK = "check run tests --session SESSION_ID --quiet"
 
 LEAVES: dict[str, Leaf] = {
@@ -30,7 +32,7 @@ LEAVES: dict[str, Leaf] = {
     "workflow list": Leaf(
         line=words("workflow list"),
         further=(
-            words("workflow list --query review --sources bundled,user --kind workflow --limit 1"),
+            words("workflow list --query review --source bundled --kind workflow --limit 1"),
             ("workflow", "list", "--limit", "1", "--cursor", "CURSOR"),
         ),
         ways=paged("workflow list"),
@@ -62,6 +64,13 @@ LEAVES: dict[str, Leaf] = {
         ways={
             "WORKFLOW_INVALID": says("workflow graph broken.json"),
             "WORKFLOW_NOT_FOUND": says("workflow graph wr.nope"),
+        },
+    ),
+    "workflow diff": Leaf(
+        line=words("workflow diff wr.small_change my_check.json"),
+        ways={
+            "WORKFLOW_INVALID": says("workflow diff wr.small_change broken.json"),
+            "WORKFLOW_NOT_FOUND": says("workflow diff wr.small_change wr.nope"),
         },
     ),
     "workflow simulate": Leaf(
@@ -243,6 +252,34 @@ LEAVES: dict[str, Leaf] = {
         },
     ),
     "check list": Leaf(line=words("check list")),
+    "check replay": Leaf(
+        line=words("check replay receipt.json --project ../repository"),
+        ways={"RECEIPT_REFUSED": says("check replay bundle.json --project ../repository")},
+    ),
+    "receipt export": Leaf(
+        line=words("receipt export --session SESSION_ID --project ../repository"),
+        further=(
+            words("receipt export --session SESSION_ID --commit HEAD --as markdown --project ../repository"),
+        ),
+        ways={
+            "CONTEXT_MISSING": says("receipt export --project ../repository"),
+            "SESSION_NOT_FOUND": says(f"receipt export --session {NOWHERE} --project ../repository"),
+            "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),
+            "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+        },
+    ),
+    "receipt verify": Leaf(
+        line=words("receipt verify receipt.json --commit HEAD --project ../repository"),
+        ways={
+            "RECEIPT_REFUSED": says(
+                f"receipt verify receipt.json --commit HEAD --key {OTHER_KEY} --project ../repository"
+            ),
+        },
+    ),
+    "receipt key": Leaf(
+        line=words("receipt key"),
+        further=(words(f"receipt key --trust {OTHER_KEY}"), words("receipt key --rotate")),
+    ),
     "code status": Leaf(
         line=words("code status --session SESSION_ID"),
         further=(words("code status NODE_ID"),),

@@ -12,6 +12,8 @@ from typing import Any
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import THREE_STEPS
 from tests.engine.bundles.made import rich_bundle
+from tests.host.worktree.project import commit
+from tests.hostile.repository.checkout import run_git
 from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT
 
 NOT_READABLE = "/proc/sys/vm/compact_memory"
@@ -165,6 +167,11 @@ class Seeded:
         (project / "src" / "main.js").write_bytes(b"import { greet } from './app.js';\n\ngreet('you');\n")
         (project / "greet.txt").write_bytes(b"export function greet(name) {\n  return name;\n}\n")
         (project / "changes.json").write_bytes(b'[{"rename": "greet", "to": "welcome"}]')
+        repository = project.parent / "repository"
+        repository.mkdir()
+        run_git(repository, "init", "-q", ".")
+        (repository / "README").write_bytes(b"A commit to make a receipt about.\n")
+        commit(repository)
 
     def _wait(self, tool: ForkedTool) -> str:
         """An ack that was offered when a child was done, before the child went back to its first step."""
@@ -209,6 +216,8 @@ class Seeded:
         (project / "bad.json").write_bytes(good.replace(b'"success":true', b'"success":"yes"'))
         exported = tool.run("session", "export", self.names["SESSION_ID"], "--format", "raw")
         (project / "work.handrail.json").write_bytes(exported.out)
+        about = ("--session", self.names["SESSION_ID"], "--project", "../repository")
+        (project / "receipt.json").write_bytes(tool.run("receipt", "export", *about, "--format", "raw").out)
         recorded = tool.run("workflow", "simulate", "--record", self.names["SESSION_ID"], "--format", "raw")
         (project / "case.json").write_bytes(recorded.out)
 

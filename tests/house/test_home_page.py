@@ -28,6 +28,7 @@ NOT_MADE_HERE = {
     "data/cache/trees/<digest>": "needs a look at files: tests/host/worktree/test_stat_cache.py",
     "data/cache/facts/<digest>": "needs sources: tests/host/worktree/test_fact_store.py",
     "data/cache/checks-run": "needs a project with checks: tests/journeys/test_checks.py",
+    "approved-checks.json": "needs a person's yes: tests/journeys/test_approved_checks.py",
     "run/mcp-<pid>.json": "needs a running server: tests/journeys/test_settings_in_force.py",
     "data/restores/<digest>": "needs a restore: tests/host/worktree/test_restore.py",
     "data/cache/notices.json": "needs an index: tests/updates/test_update.py",

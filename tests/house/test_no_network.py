@@ -14,6 +14,7 @@ NETWORK = frozenset(
         *("socket", "socketserver", "ssl", "http", "urllib", "ftplib", "smtplib", "xmlrpc"),
         *("sigstore", "requests", "httpx", "aiohttp", "websockets", "starlette", "uvicorn"),
         "opentelemetry",
+        "psycopg",
     }
 )
 UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/sigstore_child.py")
@@ -26,9 +27,19 @@ SERVERS = {
     "src/handrail/surfaces/http/app.py": ("urllib",),
     "src/handrail/surfaces/http/companions/a2a_calls.py": ("starlette",),
     "src/handrail/surfaces/http/exchange.py": ("urllib",),
+    **dict.fromkeys(
+        (
+            "src/handrail_team/store/database.py",
+            "src/handrail_team/store/keeper.py",
+            "src/handrail_team/store/log.py",
+            "src/handrail_team/store/migrations.py",
+        ),
+        ("psycopg",),
+    ),
 }
-"""`lafs check --url` asks the server that its caller names; telemetry goes to the collector that the user
-names, where its extra is installed; `serve` listens on loopback, and nowhere else;
+"""Where HANDRAIL_STORE names a database, the store speaks to it, and to nothing else; `lafs check --url` asks
+the server that its caller names; telemetry goes to the collector that the user names, where its extra is
+installed; `serve` listens on loopback, and nowhere else;
 two take addresses apart, and one reads a request for the library of another protocol."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (

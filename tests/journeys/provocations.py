@@ -179,8 +179,8 @@ class Impatient:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)
 
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> Any:
-        return self._log.hold_existing(session_id, 0)
+    def hold_existing(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Any:
+        return self._log.hold_existing(session_id, 0, known)
 
 
 def _locked(stage: Stage, call: Callable[[Runtime, dict[str, Any]], str]) -> str:
@@ -251,8 +251,8 @@ class Moving:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)
 
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> Any:
-        real = self._log.hold_existing(session_id, wait_ms)
+    def hold_existing(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Any:
+        real = self._log.hold_existing(session_id, wait_ms, known)
 
         class Hold:
             def __enter__(self) -> Any:

@@ -68,8 +68,8 @@ def _impatient(runtime: Runtime) -> Runtime:
         def __getattr__(self, name: str) -> Any:
             return getattr(self._log, name)
 
-        def hold_existing(self, session_id: Any, wait_ms: int) -> Any:
-            return self._log.hold_existing(session_id, 0)
+        def hold_existing(self, session_id: Any, wait_ms: int, known: int | None = None) -> Any:
+            return self._log.hold_existing(session_id, 0, known)
 
     assert isinstance(runtime.log, MemoryLog)
     return msgspec.structs.replace(runtime, log=Impatient(runtime.log))

@@ -20,6 +20,7 @@ from handrail.contract.printed_text import LONGEST_LINE, PrintedText, redact_lin
 from handrail.contract.redaction import Secrets
 from handrail.engine.receipts import digest_argv
 from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.known_checks import LocalKnownChecks
 from handrail.host.settings import LocalSettings
 from handrail.runtime.operation import all_operations, operation
 from handrail.runtime.runtime import Runtime
@@ -45,9 +46,12 @@ class Place:
         assert isinstance(runtime.workspace, GivenWorkspace)
         runtime.workspace.directory = str(self.project)
         self.environment = {"PATH": os.environ["PATH"], **environment}
-        programs = LocalCheckPrograms(str(self.home), self.environment, runtime.secrets)
+        programs = LocalCheckPrograms(self.environment, runtime.secrets)
         self.runtime = msgspec.structs.replace(
-            runtime, check_programs=lambda: programs, settings=LocalSettings(str(self.home), {})
+            runtime,
+            check_programs=lambda: programs,
+            known_checks=lambda: LocalKnownChecks(str(self.home)),
+            settings=LocalSettings(str(self.home), {}),
         )
 
     def declare(self, checks: dict[str, Any]) -> None:

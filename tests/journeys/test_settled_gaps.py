@@ -118,4 +118,33 @@ def test_an_agents_sentence_settles_no_gap_that_evidence_opened(runtime: Runtime
     )
 
     assert isinstance(refused, Failure)
-    assert f"evidence opened {gap['gapId']}" in refused.message
+    assert f"only evidence or a person settles {gap['gapId']}" in refused.message
+
+
+@pytest.mark.promise("gaps.settled")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"output": {"contractRef": "wr.contracts.changed_files"}},
+        {"userOnly": {"reason": "needs_user_approval"}},
+    ],
+    ids=["judged", "of the user"],
+)
+def test_an_agents_sentence_settles_nothing_that_was_judged_or_is_a_persons(
+    runtime: Runtime, asked: dict[str, Any]
+) -> None:
+    first = begin(runtime, step("do", **asked), step("end"), fields={}, preferences=NEVER_STOP)
+    ghost = {"kind": "wr.changed_files", "files": [{"path": "../ghost.py", "change": "modified", "why": "x"}]}
+    second = sent(runtime, first["ackToken"], *([ghost] if "output" in asked else []))
+    (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
+    settling = {"kind": "wr.gap", "severity": "info", "summary": "Fine.", "resolvesGapId": gap["gapId"]}
+
+    refused = perform(
+        runtime,
+        "run.checkpoint",
+        {"checkpointToken": second["checkpointToken"], "output": {"artifacts": [settling]}},
+    )
+
+    assert isinstance(refused, Failure)
+    assert f"only evidence or a person settles {gap['gapId']}" in refused.message
+    assert any(f"handrail session settle {gap['gapId']}" in told["message"] for told in second["warnings"])

@@ -210,6 +210,12 @@ NOT_CONFORMANT = Kind(
     hint="Fix what details.reports lists as failed, then check again.",
     details=("reports",),
 )
+RECEIPT_REFUSED = Kind(
+    code="RECEIPT_REFUSED", native="E_INTEGRITY", exit_status=1, http_status=422,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="escalate", needs_escalation=True,
+    hint="Do not rely on this receipt; details.reasons says why. Ask its author for another one.",
+    details=("reasons", "commit", "key_id"),
+)
 VALIDATION_ERROR = Kind(
     code="VALIDATION_ERROR", native="E_VALIDATION", exit_status=2, http_status=400,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",

@@ -73,6 +73,7 @@ from handrail.engine.judge.arrival import (
     PersonsWord,
     ask_of,
     assess_arrival,
+    list_dropped_items,
     list_unasked_gaps,
 )
 from handrail.engine.judge.artifacts import KnownGaps, Place
@@ -80,6 +81,7 @@ from handrail.engine.judge.assess import (
     ShownState,
     Verdict,
     answer_report,
+    assess,
     assess_progress,
     find_way,
     place_of,
@@ -321,6 +323,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         disclosed=(
             *unasked,
             *way.gaps,
+            *list_dropped_items(workflow, node.state, held, facts),
             *settled,
             *(joined.gaps if joined is not None else ()),
             *name_evidence_gaps((*verdict.disclosed, *ending)),
@@ -403,6 +406,23 @@ def plan_attempt_look(
     if standing is None:
         return wanted
     return replace(wanted, files=(*wanted.files, *standing.named), wants_tree=True)
+
+
+def find_due_checks(history: History, node: Node, gathered: Gathered) -> tuple[str, ...]:
+    """The declared checks that a report needs and that did not run on the present files, by name."""
+    if gathered.sighting is None or not isinstance(node.state, Running):
+        return ()
+    from handrail.engine.judge.run_claims import find_named_check  # noqa: PLC0415 - few runs pin a check
+
+    workflow, work = gathered.workflow, gathered.work
+    place = place_of(workflow, node.state, leaf_at(workflow, node.state))
+    kept = collect_brought(history, node, place, gathered.kept_notes)
+    known = _witness(history, workflow, node, PersonsWord(), gathered.sighting)
+    verdict = assess(place, Facts(), work.notes, work.artifacts, kept.artifacts, known)
+    waited = [one.waits_for for one in verdict.reasons]
+    commands = [str(one.values["command"]) for one in waited if (one.kind, one.state) == ("check", "missing")]
+    checks = history.runs[node.run_id].checks
+    return tuple(dict.fromkeys(filter(None, (find_named_check(checks, one) for one in commands))))
 
 
 def decide_checkpoint(

@@ -457,6 +457,9 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     uncounted: str = ""
     """Why the declared report counted nothing: then nothing shows that a test ran."""
     steering: dict[str, str] = {}  # variables that steer a test runner, redacted; a client's hook tells none
+    program: str = ""
+    """The file that was started, with `~` for the user's home; empty: not known."""
+    program_digest: str = ""
 
 
 class TreeRecorded(Fact, frozen=True, kw_only=True):

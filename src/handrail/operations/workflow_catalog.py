@@ -15,18 +15,17 @@ from handrail.runtime.hub import input_problems
 from handrail.runtime.misplaced_token import offer_call
 from handrail.runtime.operation import OPERATION_NAMES, operation
 from handrail.runtime.runtime import Runtime, project_or_root
-from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog
+from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog, claims_id, source_of
 from handrail.workflows.checking.flow import FlowFacts, check_flow
 from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiling.children import list_named
-from handrail.workflows.compiling.compilation import Compilation, Surroundings
+from handrail.workflows.compiling.compilation import BaseCompilation, Compilation, Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.compiling.expand_templates import calls_routine
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, edit_rows
 from handrail.workflows.reading.reader import Reading
-from handrail.workflows.spellings.spelling import decode_document
 
 
 def load_catalog(rt: Runtime, project: str) -> Catalog:
@@ -44,7 +43,7 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
         source = read_entry(entry).workflow if entry.is_usable else None
         if source is not None:
             return entry, source
-    broken = named or [entry for entry in catalog.entries if _claims_id(entry, workflow_id)]
+    broken = named or [entry for entry in catalog.entries if claims_id(entry, workflow_id)]
     if broken:
         raise _invalid(broken[0])
     near = _near_ids(catalog, workflow_id)
@@ -97,24 +96,23 @@ def _near_ids(catalog: Catalog, workflow_id: str) -> list[str]:
     return named or find_nearest(workflow_id, ids) or [by_name[name] for name in names]
 
 
-def _claims_id(entry: CatalogEntry, workflow_id: str) -> bool:
-    """Whether an unusable file, which is listed under its file name, was meant to have this id."""
-    if entry.is_usable:
-        return False
-    document = decode_document(entry.content, entry.spelling, entry.decoded)
-    return isinstance(document, dict) and document.get("id") == workflow_id
-
-
 def read_entry(entry: CatalogEntry) -> Reading:
     """The file of an entry, read and checked."""
-    return read_checked(entry.content, entry.spelling, entry.decoded)
+    reading = read_checked(entry.content, entry.spelling, entry.decoded, entry.base)
+    if not entry.own_id or reading.workflow is None:
+        return reading
+    return replace(reading, workflow=replace(reading.workflow, id=entry.id))
 
 
 def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
     """The workflow compiled among its neighbours, its problems with line and column."""
+    base = _compile_base(catalog, entry)
+    if isinstance(base, Problem):
+        return Compilation(pinned=None, problems=add_places(entry.content, [base], entry.spelling))
     handed = _find_handed(catalog, source)
     needs_routines = any(calls_routine(one.steps) for one in (source, *handed.values()))
     surroundings = Surroundings(
+        base=base,
         contracts=catalog.contracts,
         broken_contracts={
             one.id: f"{one.problems[0].message} (contract file {one.source_ref})"
@@ -129,6 +127,22 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
     if not compilation.problems:
         return compilation
     return replace(compilation, problems=add_places(entry.content, compilation.problems, entry.spelling))
+
+
+def _compile_base(catalog: Catalog, entry: CatalogEntry) -> BaseCompilation | Problem | None:
+    """What an overlay is compiled on, or why it cannot be; None for a workflow that extends no other."""
+    if not entry.extends:
+        return None
+    try:
+        found = find_workflow(catalog, entry.extends)
+    except Fault as fault:
+        return Problem(code="unknown_id", message=fault.message, pointer="/extends", fix="Name another one.")
+    compilation = compile_entry(catalog, *found)
+    if compilation.pinned is None:
+        message = f"{entry.extends} has errors, so nothing can extend it: {compilation.problems[0].message}"
+        fix = f"Correct it: handrail workflow validate {entry.extends}"
+        return Problem(code="unknown_id", message=message[:1024], pointer="/extends", fix=fix)
+    return BaseCompilation(pinned=compilation.pinned, pointers=compilation.pointers)
 
 
 def _find_handed(catalog: Catalog, source: SourceWorkflow) -> dict[str, SourceWorkflow]:
@@ -212,7 +226,8 @@ def problem_row(problem: Problem) -> dict[str, Any]:
 def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, ...]:
     """The routines a call may mean, bundled ones first.
 
-    Files from elsewhere keep their routines beside them under reserved ids: those serve their neighbours.
+    Files from elsewhere keep their routines beside them under ids of their own, reserved ones too: those
+    serve their neighbours, which call them as their files do.
     """
     held = [
         entry
@@ -220,8 +235,12 @@ def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, .
         if entry.kind == "routine" and (entry.is_usable or entry.source_kind == caller.source_kind)
     ]
     ordered = sorted(held, key=lambda entry: entry.source_kind != "bundled")
-    readings = [read_entry(entry).workflow for entry in ordered]
-    return tuple(source for source in readings if source is not None)
+    named = [(entry, read_entry(entry).workflow) for entry in ordered]
+    return tuple(
+        replace(source, id=entry.own_id) if entry.own_id and source_of(entry) == source_of(caller) else source
+        for entry, source in named
+        if source is not None
+    )
 
 
 def _invalid(entry: CatalogEntry) -> Fault:

@@ -332,12 +332,12 @@ def _read_pointer(body: Any, pointer: str) -> Any:
 Door: TypeAlias = Literal[
     "handrail", "companion", "hook", "agent", "account", "console", "terminal", "client"
 ]
-_RECEIPT_DOORS: dict[ReceiptSource, Door] = {
+RECEIPT_DOORS: dict[ReceiptSource, Door] = {
     "handrail": "handrail",
     "companion": "companion",
     "client_hook": "hook",
 }
-_PERSON_DOORS: dict[ConfirmationDoor, Door] = {
+PERSON_DOORS: dict[ConfirmationDoor, Door] = {
     "terminal": "terminal",
     "elicitation": "client",
     "console": "console",
@@ -352,10 +352,10 @@ def door_of(history: History, placed: PlacedClaim) -> Door:
             return "agent"
         case "confirmed":
             said = _confirmed_before(history, placed.node_id)
-            return "agent" if said is None else _PERSON_DOORS[said.door]
+            return "agent" if said is None else PERSON_DOORS[said.door]
         case "ran":
             receipt = _receipt_of(history, placed)
-            return "handrail" if receipt is None else _RECEIPT_DOORS[receipt.by]
+            return "handrail" if receipt is None else RECEIPT_DOORS[receipt.by]
         case "seen" | "exists":
             return "handrail"
         case never:

@@ -189,7 +189,7 @@ def wait_for_hold(log: EventLog, known: History, interruptions: Interruptions) -
         while True:
             wait_ms = min(LOCK_WAIT_MS, total_ms - waited_ms)
             try:
-                hold = stack.enter_context(take(session_id, wait_ms))
+                hold = stack.enter_context(take(session_id, wait_ms, known.head))
                 break
             except Fault as fault:
                 if fault.kind is not SESSION_LOCKED:
@@ -404,11 +404,15 @@ class HotLog:
                     del self._workflows[next(iter(self._workflows))]
         return workflow
 
-    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return self.log.hold(session_id, wait_ms)
+    def hold(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
+        return self.log.hold(session_id, wait_ms, known)
 
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return self.log.hold_existing(session_id, wait_ms)
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
+        return self.log.hold_existing(session_id, wait_ms, known)
 
     def get_folded(self, session_id: SessionId) -> History | None:
         """The history as it was kept last; now the one that will be forgotten last."""

@@ -38,7 +38,8 @@ TYPE_WORDS = {
     "any": "anything",
 }
 """What a sentence calls a value of each type."""
-ProvenanceKind: TypeAlias = Literal["authored", "template", "feature", "capability_probe"]
+ProvenanceKind: TypeAlias = Literal["authored", "template", "feature", "capability_probe", "base", "overlay"]
+"""`base` and `overlay` only where a workflow extends another."""
 UserOnlyReason: TypeAlias = Literal[
     "needs_user_secret_or_token",
     "needs_user_account_access",
@@ -65,7 +66,7 @@ class Provenance(Compiled, frozen=True, kw_only=True):
 
     kind: ProvenanceKind = "authored"
     origin: str = ""
-    """Template, feature or capability id; empty for authored steps."""
+    """Template, feature, capability or workflow id; empty for authored steps."""
 
 
 class InputSpec(Compiled, frozen=True, kw_only=True):
@@ -487,6 +488,22 @@ class Recommended(Compiled, frozen=True, kw_only=True):
     risk_policy: RiskPolicy | None = None
 
 
+class LeftOut(Compiled, frozen=True, kw_only=True):
+    """A step of the base with proof, a question or an action that the overlay skips or gives another text."""
+
+    id: str
+    title: str
+    how: Literal["skip", "replace"]
+
+
+class CompiledBase(Compiled, frozen=True, kw_only=True):
+    """What an overlay was compiled on."""
+
+    id: WorkflowId
+    hash: WorkflowHash
+    left_out: tuple[LeftOut, ...] = ()
+
+
 class CompiledWorkflow(Compiled, frozen=True, kw_only=True, dict=True):
     """A compiled workflow. What follows from it alone is kept with it (`derive_once`)."""
 
@@ -504,6 +521,8 @@ class CompiledWorkflow(Compiled, frozen=True, kw_only=True, dict=True):
     functions: dict[str, str] = {}
     references: tuple[Reference, ...] = ()
     steps: tuple[Part, ...]
+    base: CompiledBase | None = None
+    """Only of a workflow that extends another."""
 
 
 class Pinned(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.workflows.compiled import ChoiceKind, InputSpec, Recommended, Reference, Rule, UserOnly
+from handrail.workflows.compiled import ChoiceKind, Demand, InputSpec, Recommended, Reference, Rule, UserOnly
 from handrail.workflows.conditions import Condition
 
 
@@ -225,6 +225,35 @@ class SourceAssessment(Authored, frozen=True, kw_only=True):
     pointer: str
 
 
+class Displaced(Authored, frozen=True, kw_only=True):
+    """A part of the base that an overlay skips or gives another text."""
+
+    how: Literal["skip", "replace"]
+    ids: tuple[str, ...]
+    """Its id, and those of all parts inside it."""
+    base_pointer: str
+    pointer: str
+
+
+class TightenedContract(Authored, frozen=True, kw_only=True):
+    """What an overlay demands of a contract on top."""
+
+    required: tuple[str, ...] = ()
+    evidence: tuple[dict[str, Any], ...] = ()
+    demand: Demand | None = None
+    pointer: str
+
+
+class SourceOverlay(Authored, frozen=True, kw_only=True):
+    """What came from where in a workflow that extends another."""
+
+    base_id: str
+    own_parts: frozenset[str] = frozenset()
+    """Ids of parts that the overlay added or changed; all others are the base's."""
+    displaced: tuple[Displaced, ...] = ()
+    contracts: dict[str, TightenedContract] = {}
+
+
 class SourceWorkflow(Authored, frozen=True, kw_only=True):
     """A whole authored workflow."""
 
@@ -253,6 +282,7 @@ class SourceWorkflow(Authored, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     extra: dict[str, Any] = {}
     """Keys of the other dialect that mean nothing here: kept and reported, never fatal, not in the hash."""
+    overlay: SourceOverlay | None = None
     has_open_names: bool = False
     """Whether it may name what exists only where it came from, as a translated file does.
 

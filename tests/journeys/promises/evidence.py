@@ -9,6 +9,18 @@ _MUST = "evidence, section 7"
 
 RECEIPTS: tuple[Promise, ...] = (
     Promise(
+        "check.approved-by-a-person",
+        source="trust, rule 13",
+        says="Only a person's yes at a terminal or in the Console approves a check: this declaration, in "
+        "this project, on this machine. They are told that code of the project then runs without asking.",
+    ),
+    Promise(
+        "check.approved-runs-itself",
+        source="trust, rule 13",
+        says="An approved check whose last run was short is run once per tree where a report needs it, as a "
+        "commit of its own before the attempt; a long one, and what a server is asked, is asked for by name.",
+    ),
+    Promise(
         "receipt.where-it-ran",
         source=_RECEIPTS,
         says="A receipt says in which folder of the project its command ran. In another folder it is not the "

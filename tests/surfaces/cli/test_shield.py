@@ -80,13 +80,15 @@ class SignallingLog:
         return self._log.get_blob(ref)
 
     @contextmanager
-    def hold(self, session_id: SessionId, wait_ms: int) -> Iterator[SessionHold]:
-        with self._log.hold(session_id, wait_ms) as hold:
+    def hold(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Iterator[SessionHold]:
+        with self._log.hold(session_id, wait_ms, known) as hold:
             yield SignallingHold(hold)
 
     @contextmanager
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> Iterator[SessionHold]:
-        with self._log.hold_existing(session_id, wait_ms) as hold:
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> Iterator[SessionHold]:
+        with self._log.hold_existing(session_id, wait_ms, known) as hold:
             yield SignallingHold(hold)
 
 

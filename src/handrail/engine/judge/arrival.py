@@ -79,6 +79,8 @@ CHOSEN = "/choice"
 """The place of a claim about a choice: whether a person took this option."""
 MOST_WORDS = 200
 """Characters of the reason why one part was skipped."""
+SHOWN_ITEMS = 10
+"""Items that a gap names at most."""
 
 
 class PassedPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -507,6 +509,29 @@ def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arri
     ]
     reasons = (*find_missing_lists(workflow, move), *_judge_handouts(workflow, move, facts))
     return Arrival(reasons=reasons, gaps=tuple(cut_short))
+
+
+def list_dropped_items(
+    workflow: CompiledWorkflow, state: Running, before: Facts, after: Facts
+) -> tuple[GapRecorded, ...]:
+    """What a list lost while a loop goes through it: items that have had no round yet and get none."""
+    gaps = []
+    for frame in state.loops:
+        loop = find_loop(workflow, frame.loop_id)
+        if not isinstance(loop.repeat, ForEach):
+            continue
+        old, new = (named_value(facts.values, loop.repeat.input) for facts in (before, after))
+        if not isinstance(old, list) or old == new:
+            continue
+        ahead = frame.iteration + 1
+        kept = {msgspec.json.encode(item) for item in new[ahead:]} if isinstance(new, list) else set()
+        dropped = [item for item in map(msgspec.json.encode, old[ahead:]) if item not in kept]
+        if dropped:
+            what = ", ".join(item.decode() for item in dropped[:SHOWN_ITEMS])
+            gone = f"{loop.repeat.input} lost {len(dropped)} items that the loop {loop.id} had not reached"
+            summary = shorten_message(f"{gone}: {what}.")
+            gaps.append(GapRecorded(gap_id="", severity="warning", reason="items_dropped", summary=summary))
+    return tuple(gaps)
 
 
 def _judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:

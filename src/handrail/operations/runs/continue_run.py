@@ -78,7 +78,7 @@ def advance(
     require_one_reply(rt.log, rt.keys, handle, "run.continue", request)
     claims = handle.claims
     option = claims.option if isinstance(claims, ChoiceClaims) else None
-    work = read_report(request.output, request.context, option)
+    work = read_report(request.output, request.context, rt.secrets, option)
 
     def gather_report(session: Session, node: Node) -> Prepared:
         return _gather_report(rt, session, node, work, request)
@@ -121,8 +121,18 @@ def _gather_report(
     differently.
     """
     prepared = gather(rt, session, node, work, request.project)
+    check_change(session.history, prepared.gathered.workflow, node, work)
+    if session.history.runs[node.run_id].checks and not rt.is_served and request.dry_run is not True:
+        from handrail.operations.checks.approved_runs import Looked, run_due_checks
+
+        looked = run_due_checks(
+            rt,
+            Looked(session=session, prepared=prepared),
+            node,
+            lambda current: gather(rt, current, node, work, request.project),
+        )
+        session, prepared = looked.session, looked.prepared
     gathered, history = prepared.gathered, session.history
-    check_change(history, gathered.workflow, node, work)
     if own_action_at(gathered.workflow, node.state) is not None and request.dry_run is not True:
         from handrail.operations.runs.own_actions import perform_action
 

@@ -104,7 +104,7 @@ def _run_one(
     """Run the pending action under the attempt that its reply would have minted."""
 
     def gather_result(session: Session, node: Node) -> Prepared:
-        nothing = read_report(UNSET, UNSET)
+        nothing = read_report(UNSET, UNSET, rt.secrets)
         work, troubles = perform_action(rt, session.history, workflow, node, nothing, project)
         gathered = Gathered(
             workflow=workflow, work=work, seen=observe_surroundings(rt, project, UNSET), troubles=troubles

@@ -56,12 +56,13 @@ from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import find_requested
 from handrail.operations.handles import refuse_handed_out, require_place
-from handrail.operations.replies import RUN_SHAPE, reply_to_answer
+from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.runs.continue_run import run_following_actions
 from handrail.operations.runs.start_warnings import (
     find_duplicate_start,
     is_first_here,
     list_recorded_warnings,
+    warn_of_changed_base,
 )
 from handrail.operations.source_drift import pin
 from handrail.operations.work import REQUEST_ID_PATTERN, Goal, check_context, check_filled_in, check_goal_size
@@ -193,22 +194,26 @@ def _answer_start(
     rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
     if isinstance(recorded, Given):
         seen = _seen(rt, asked, project)
+        warnings = warn_of_changed_base(rt, recorded.pinned.workflow)
         if request.request_id is UNSET:  # with one, a repeat meets its own run
-            warnings = find_duplicate_start(
+            warnings += find_duplicate_start(
                 rt.log, rt.keys, session, asked.input_digest, place_of(project, seen)
             )
         session, recorded = _begin(rt, found, recorded, project, seen, is_checked=is_checked)
         rt.places.keep(encode_project(project).directory, project)
         leave_tree(rt, session.history.session_id, recorded.to_node_id, project, "start")
     session = run_following_actions(rt, session, recorded, request.project, actions)
+    run = session.history.runs[found.run_id]
+    workflow = load_pinned_workflow(rt.log, run.workflow_hash)
     return reply_to_answer(
         rt.log,
         rt.keys,
         session,
         recorded,
         asked.input_digest,
-        warnings=(*warnings, *list_recorded_warnings(session.history.runs[found.run_id])),
+        warnings=(*warnings, *list_recorded_warnings(run, workflow)),
         project=project,
+        workflow=workflow,
         actions=actions,
     )
 

@@ -154,11 +154,15 @@ class ShieldedLog:
     def get_blob(self, ref: BlobRef) -> bytes:
         return self._log.get_blob(ref)
 
-    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return _ShieldedScope(self._log.hold(session_id, wait_ms), self._process)
+    def hold(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
+        return _ShieldedScope(self._log.hold(session_id, wait_ms, known), self._process)
 
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return _ShieldedScope(self._log.hold_existing(session_id, wait_ms), self._process)
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
+        return _ShieldedScope(self._log.hold_existing(session_id, wait_ms, known), self._process)
 
 
 class ShieldedFiles:
@@ -294,9 +298,6 @@ class ShieldedPrograms:
 
     def read_report(self, project: str, path: str, before: str) -> ReportFile:
         return self._programs.read_report(project, path, before)
-
-    def is_first_use(self, project: str, name: str, argv_digest: str) -> bool:
-        return self._programs.is_first_use(project, name, argv_digest)
 
 
 class _ShieldedScope(AbstractContextManager[SessionHold]):

@@ -224,7 +224,9 @@ class _Names:
     def _parts(self, parts: list[Object], pointer: str, variables: frozenset[str]) -> None:
         for index, part in enumerate(parts):
             place = join_pointer(pointer, index)
-            match part.get("type", "step"):
+            match "slot" if "slot" in part else part.get("type", "step"):
+                case "slot":
+                    self._plain_texts(part, place, ("description",))
                 case "loop":
                     self._loop(part, place, variables)
                 case "choice":

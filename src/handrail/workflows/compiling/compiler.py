@@ -21,11 +21,19 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
 from handrail.workflows.compiling.children import ChildCompiler, check_count, hands_out
-from handrail.workflows.compiling.compilation import Compilation, Placed, Surroundings, pointer_of, walk
+from handrail.workflows.compiling.compilation import (
+    Compilation,
+    Placed,
+    Surroundings,
+    name_origins,
+    pointer_of,
+    walk,
+)
 from handrail.workflows.compiling.condition_table import ConditionTable, to_plain_json
 from handrail.workflows.compiling.expand_templates import expand_templates
 from handrail.workflows.compiling.feature_texts import collect_feature_texts
 from handrail.workflows.compiling.implicit_inputs import find_first_steps, find_implicit_inputs
+from handrail.workflows.compiling.overlay_guards import describe_base
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
@@ -43,7 +51,7 @@ def compile_workflow(
     trail = Trail(has_open_names=source.has_open_names)
     expanded = expand_templates(source, around, trail)
     source = expanded.source
-    parts = add_probes(source, expanded.parts, trail)
+    parts = add_probes(source, name_origins(source, expanded.parts), trail)
     pointers = {part.id: pointer_of(part) for part in walk(parts)}
     children = ChildCompiler(
         source,
@@ -78,7 +86,7 @@ def _compiled(
     children: ChildCompiler,
 ) -> CompiledWorkflow:
     table = ConditionTable(source.conditions, trail)
-    shelf = Shelf(around, source.functions, trail)
+    shelf = Shelf(around, source, trail)
     assembly = Assembly(
         source=source,
         table=table,
@@ -95,6 +103,10 @@ def _compiled(
     for name in implicit:
         trail.decide("input", name, "", "a condition, a loop or a prompt uses it and nothing declares it")
     contracts = shelf.used_contracts()
+    shelf.report_untightened()
+    base = None
+    if source.overlay is not None and around.base is not None:
+        base = describe_base(source.overlay, around.base, trail)
     looks = any(contract.evidence for contract in contracts.values()) or names_checks(steps)
     plain = WITH_EVIDENCE if looks else COMPILED_VERSION
     return CompiledWorkflow(
@@ -112,6 +124,7 @@ def _compiled(
         functions=dict(sorted(source.functions.items())),
         references=source.references,
         steps=steps,
+        base=base,
     )
 
 

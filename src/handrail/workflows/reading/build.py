@@ -127,7 +127,10 @@ def _length(value: dict[str, Any], message: str) -> LengthRule:
 
 
 def build_parts(parts: list[Object], pointer: str, origin: Origin) -> tuple[SourcePart, ...]:
-    return tuple(_part(part, f"{pointer}/{index}", origin) for index, part in enumerate(parts))
+    """The parts; a slot is only a place for those of an overlay."""
+    return tuple(
+        _part(part, f"{pointer}/{index}", origin) for index, part in enumerate(parts) if "slot" not in part
+    )
 
 
 def _part(value: Object, pointer: str, origin: Origin) -> SourcePart:

@@ -107,8 +107,26 @@ Meaning: TypeAlias = Callable[[Findings, Object, str], None]
 
 def _workflow(found: Findings, value: Object, pointer: str) -> None:
     _unique(found, named_ids(value), pointer)
+    slots = [(one.value["slot"], f"{one.pointer}/slot") for one in _parts(value) if _is_slot(one.value)]
+    _unique(found, slots, pointer)
+    _has_step(found, value.get("steps"), f"{pointer}/steps")
     for name in ("references", "assessments"):
         _unique(found, _ids_in(value, name), pointer)
+
+
+def _loop(found: Findings, value: Object, pointer: str) -> None:
+    _has_step(found, value.get("body"), f"{pointer}/body")
+
+
+def _has_step(found: Findings, parts: Json, pointer: str) -> None:
+    """Slots are nothing while they are empty, so something has to stand beside them."""
+    if isinstance(parts, list) and parts and all(_is_slot(part) for part in parts):
+        message = f"{label_pointer(pointer)} has nothing but slots."
+        found.report("no_steps", pointer, message, "Write a step beside them.")
+
+
+def _is_slot(part: Json) -> bool:
+    return isinstance(part, dict) and isinstance(part.get("slot"), str)
 
 
 def _input(found: Findings, value: Object, pointer: str) -> None:
@@ -303,6 +321,7 @@ def _ids_in(value: Object, key: str) -> list[tuple[str, str]]:
 
 MEANINGS: dict[str, Meaning] = {
     "workflow": _workflow,
+    "loop": _loop,
     "input": _input,
     "compare": _compare,
     "declared_compare": _compare,

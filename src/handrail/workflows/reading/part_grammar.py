@@ -147,13 +147,13 @@ REPEATS = ("while", "until", "forEach", "count")
 
 _CHOICE_KIND = Word(values=CHOICE_KINDS)
 _TEMPLATE_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="templates")
-_CONTRACT_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="contracts")
+CONTRACT_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="contracts")
 _REF_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="refs")
 _PLAIN_PATH = PATH.pattern
 _TIMES = Whole(least=1, most=MAX_ITERATIONS)
 
-_PROMPT_PART = ByType(shapes=(PROMPT, Named(name="ref_part")))
-_BLOCK = ByType(shapes=(PROMPT, Named(name="ref_part"), Items(of=_PROMPT_PART, least=1, most=MAX_LIST_ITEMS)))
+PROMPT_PART = ByType(shapes=(PROMPT, Named(name="ref_part")))
+BLOCK = ByType(shapes=(PROMPT, Named(name="ref_part"), Items(of=PROMPT_PART, least=1, most=MAX_LIST_ITEMS)))
 _WHEN = optional_key(WHEN, "The part is skipped where this condition does not hold.")
 _CONFIRM = optional_key(
     CONFIRMATION, "Whether the user must confirm before the step is done: a boolean or a condition."
@@ -170,6 +170,7 @@ _PART_SHAPES: dict[str, Shape] = {
         tag="type",
         records={name: name for name in ("step", "loop", "template_call", "choice", "action")},
         default="step",
+        own_keys={"slot": "slot"},
     ),
     "step": Record(
         says="A step an agent does, or hands out.",
@@ -271,6 +272,14 @@ _PART_SHAPES: dict[str, Shape] = {
             "when": _WHEN,
         },
     ),
+    "slot": Record(
+        says="A place where an overlay may add parts; nothing while none does.",
+        keys={
+            "slot": required_key(ID, "What an overlay fills it by."),
+            "title": optional_key(TITLE, "What people see."),
+            "description": optional_key(REMARK, "What belongs here."),
+        },
+    ),
 }
 
 _INNER_SHAPES: dict[str, Shape] = {
@@ -324,14 +333,14 @@ _INNER_SHAPES: dict[str, Shape] = {
         says="A prompt in parts; each is a text, a ref, or a list of both.",
         any_of=("goal", "constraints", "procedure", "outputRequired", "verify"),
         keys={
-            "goal": optional_key(_BLOCK, "What is true when the step is done."),
-            "constraints": optional_key(_BLOCK, "What must not happen."),
-            "procedure": optional_key(_BLOCK, "What to do, in order."),
+            "goal": optional_key(BLOCK, "What is true when the step is done."),
+            "constraints": optional_key(BLOCK, "What must not happen."),
+            "procedure": optional_key(BLOCK, "What to do, in order."),
             "outputRequired": optional_key(
-                Members(of=_PROMPT_PART, name=Text(most=MAX_TITLE_CHARACTERS), most=MAX_LIST_ITEMS),
+                Members(of=PROMPT_PART, name=Text(most=MAX_TITLE_CHARACTERS), most=MAX_LIST_ITEMS),
                 "What to deliver: the name of each thing, and what it must hold.",
             ),
-            "verify": optional_key(_BLOCK, "How to see that it worked."),
+            "verify": optional_key(BLOCK, "How to see that it worked."),
         },
     ),
     "ref_part": Record(
@@ -356,7 +365,7 @@ _INNER_SHAPES: dict[str, Shape] = {
         any_of=("contractRef", "hints"),
         keys={
             "contractRef": optional_key(
-                _CONTRACT_ID, "The contract of the artifact, such as wr.contracts.plan."
+                CONTRACT_ID, "The contract of the artifact, such as wr.contracts.plan."
             ),
             "hints": optional_key(PROSE_LIST, "What helps to get it right."),
         },

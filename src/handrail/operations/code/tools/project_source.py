@@ -21,6 +21,7 @@ from handrail.code_tools.facts.python_words import PYTHON, is_python
 from handrail.code_tools.facts.source import HOLDERS, MANIFEST, Skipped, may_hold_code
 from handrail.code_tools.languages.extensions import LANGUAGES, is_declaration_file
 from handrail.contract.catalogue import E_CONFLICT, E_IO
+from handrail.contract.credential_files import holds_credentials
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import shorten
 from handrail.ports.facts import FactView, KeptFacts, Sought
@@ -46,6 +47,8 @@ _SKIPPED_FOLDERS = {
 """By path segment, never by a part of a name: `dist/` is skipped and `dialogs/` or `distance/` is not."""
 _SKIPPED_FOLDER = re.compile(rf"(?:^|/)({'|'.join(map(re.escape, _SKIPPED_FOLDERS))})/")
 _MINIFIED_NAME = re.compile(r"[.-]min\.[cm]?js$")
+_ODD_PARTS = ("min.", ".env", ".ssh/")
+"""What names to skip may have: of minified files, and of credentials that look like code."""
 _GENERATED_MARK = re.compile(rb"@generated\b|\bDO NOT EDIT\b")
 _MARK_BYTES = 1_000
 _MINIFIED_BYTES = 10_000
@@ -366,6 +369,8 @@ def find_skip_reason(entry: TreeEntry) -> str:
         return _SKIPPED_FOLDERS[folder[1]]
     if _MINIFIED_NAME.search(entry.path):
         return "minified"
+    if holds_credentials(entry.path):
+        return "holds_credentials"
     if entry.size > MOST_SOURCE_BYTES:
         return "too_large"
     return "unreadable" if entry.digest.startswith("size:") else ""
@@ -376,10 +381,13 @@ def _find_odd_names(files: Sequence[TreeEntry]) -> frozenset[str]:
     paths = [entry.path for entry in files]
     folders = {path[: path.rfind("/") + 1] for path in paths}
     odd = tuple(folder for folder in folders if not _SKIPPED_FOLDERS.keys().isdisjoint(folder.split("/")))
-    may_be_minified = "min." in "\n".join(paths)
-    if not odd and not may_be_minified:
+    joined = "\n".join(paths).lower()
+    parts = tuple(part for part in _ODD_PARTS if part in joined)
+    if not odd and not parts:
         return frozenset()
-    return frozenset(path for path in paths if path.startswith(odd) or "min." in path)
+    return frozenset(
+        path for path in paths if path.startswith(odd) or any(part in path.lower() for part in parts)
+    )
 
 
 def find_mark(text: bytes) -> str:

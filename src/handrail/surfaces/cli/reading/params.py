@@ -272,9 +272,6 @@ def _source(reference: Reference, files: _Files) -> list[tuple[str, Json]]:
 
 def _sources(references: list[Reference], files: _Files) -> list[tuple[str, Json]]:
     """Workflows by id, files, and every file below a directory, in the order they were given, each once."""
-    ids = [reference.path for reference in references if is_workflow_id(reference.path)]
-    if len(ids) == len(references):
-        return [("workflowIds", ids)]
     documents: dict[str, Json] = {}
     for reference in references:
         path = reference.path

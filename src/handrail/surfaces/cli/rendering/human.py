@@ -17,6 +17,8 @@ _LOOKS: dict[str, Look] = {
     "workflow.graph": workflows.drawing_lines,
     "workflow.convert": workflows.spelled_lines,
     "workflow.fmt": workflows.spelled_lines,
+    "workflow.diff": workflows.diff_lines,
+    "workflow.simulate": workflows.simulation_lines,
     "run.continue": runs.verdict_lines,
     "run.checkpoint": runs.verdict_lines,
     "run.confirm": runs.confirmed_lines,

@@ -40,9 +40,8 @@ def show_builtins(call: Call, _: tuple[str, ...], query: Query) -> View:
 
 def show_workflows(call: Call, _: tuple[str, ...], query: Query) -> View:
     """Every workflow, broken files among them."""
-    asked = _asked(query, "kind", "query", "cursor")
-    sources: dict[str, Json] = {"sources": [query["source"]]} if query.get("source") else {}
-    listed = payload(call, "workflow.list", {**asked, **sources, "limit": ROWS})
+    asked = _asked(query, "kind", "query", "cursor", "source")
+    listed = payload(call, "workflow.list", {**asked, "limit": ROWS})
     return View(title="Workflows", html=workflows_page(listed, query))
 
 
