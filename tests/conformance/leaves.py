@@ -85,6 +85,7 @@ LEAVES: dict[str, Leaf] = {
             "TOKEN_UNSUPPORTED_VERSION": says("run continue --ack ak9" + "0" * 53),
             "TOKEN_BAD_SIGNATURE": says(f"run continue --ack {BAD_ACK}"),
             "TOKEN_SCOPE_MISMATCH": says("run continue --ack STATE_TOKEN"),
+            "STEP_WAITS": says("run continue --ack WAITING_ACK --notes early"),
             **token_driven("run continue --ack OLD_ACK --notes another"),
         },
     ),

@@ -26,9 +26,9 @@ from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS, FixedClock, FixedKeys, GivenFiles, KeptIncidents, memory_runtime
 from tests.engine.bundles.made import Change, rechained, rich_bundle, without_event
 from tests.journeys.code_project import CodeProject
-from tests.journeys.conversation import advance, answer, start
+from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import tool_call
-from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT
+from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT, begin, step
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.test_signals_while_waiting import begun, ended, is_waiting, wait_until
 from tests.surfaces.cli.tool import Tool
@@ -117,6 +117,17 @@ def code_in(out: bytes) -> str:
 def _scope(stage: Stage) -> str:
     first = start(stage.runtime)
     return stage.mcp("continue_workflow", ackToken=first["stateToken"])
+
+
+def _step_waits(stage: Stage) -> str:
+    handed = {"id": "a", "steps": [step("look"), step("sum")]}
+    delegate = {"id": "review", "title": "Review", "delegate": {"children": [handed]}}
+    waiting = begin(stage.runtime, delegate, fields={})
+    first = answer(stage.runtime, "run.continue", stateToken=waiting["children"][0]["workToken"])
+    advance(stage.runtime, advance(stage.runtime, first))
+    met = rehydrate(stage.runtime, waiting)
+    advance(stage.runtime, rehydrate(stage.runtime, first), notes="looked again")
+    return stage.mcp("continue_workflow", ackToken=met["ackToken"])
 
 
 def _cursor_expired(stage: Stage) -> str:
@@ -351,6 +362,7 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
     "TOKEN_UNSUPPORTED_VERSION": lambda stage: stage.mcp("continue_workflow", ackToken="ak9" + "0" * 53),
     "TOKEN_BAD_SIGNATURE": _bad_signature,
     "TOKEN_SCOPE_MISMATCH": _scope,
+    "STEP_WAITS": _step_waits,
     "TOKEN_UNKNOWN_NODE": _unknown_node,
     "TOKEN_SESSION_LOCKED": lambda stage: _locked(
         stage, lambda busy, first: stage.mcp("continue_workflow", busy, ackToken=first["ackToken"])

@@ -255,14 +255,10 @@ def decide_advance(
     """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked."""
     plan = _decide_report(history, attempt, gathered, salt)
     other = gathered.other_files
-    made = [] if other is None else _list_made(plan, attempt.node.run_id)
-    return plan if other is None else [*plan, *(plan_tree(scope, other) for scope in made)]
-
-
-def _list_made(plan: Sequence[PlannedEvent], run_id: RunId) -> list[Scope]:
-    """Where a plan makes nodes of this run."""
-    nodes = [event.scope for event in plan if isinstance(event.data, NodeCreated)]
-    return [scope for scope in nodes if scope.run_id == run_id]
+    if other is None:
+        return plan
+    made = [event.scope for event in plan if isinstance(event.data, NodeCreated)]
+    return [*plan, *(plan_tree(scope, other) for scope in made if scope.run_id == attempt.node.run_id)]
 
 
 def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt: int) -> list[PlannedEvent]:
@@ -271,7 +267,11 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     leaf = leaf_at(workflow, node.state)
     place = place_of(workflow, node.state, leaf)
     check_owners(history, workflow, node, work)
-    joined = _take_join(history, workflow, node, work)
+    joined: Joined | None = None
+    if isinstance(leaf, Delegate):
+        from handrail.engine.children.joins import take_join  # noqa: PLC0415 - few steps hand out work
+
+        joined = take_join(history, workflow, node, work.option)
     if joined is not None and joined.stays:
         from handrail.engine.children.opening import plan_waiting_on  # noqa: PLC0415 - few steps hand out work
 
@@ -336,16 +336,6 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     return plan_advance(
         history, node, attempt.attempt_id, work, accepted, gathered.seen, salt, gathered.sighting
     )
-
-
-def _take_join(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> Joined | None:
-    """What children deliver; None where the step handed out nothing. Raises Fault STEP_WAITS."""
-    assert isinstance(node.state, Running), "only a pending step can be acknowledged"
-    if not isinstance(leaf_at(workflow, node.state), Delegate):
-        return None
-    from handrail.engine.children.joins import take_join  # noqa: PLC0415 - few steps hand out work
-
-    return take_join(history, workflow, node, work.option)
 
 
 def _name_owners(

@@ -155,15 +155,7 @@ class Gate(Compiled, frozen=True, kw_only=True):
     """Level to the guidance given when any dimension has it."""
 
 
-class Step(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="kind",
-    tag="step",
-):
+class Step(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="step"):
     """One step as it is executed; `prompt` is what the agent reads before fragments and functions."""
 
     id: str
@@ -197,15 +189,7 @@ class Option(Compiled, frozen=True, kw_only=True):
     sets: dict[str, Any] = {}
 
 
-class Choice(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="kind",
-    tag="choice",
-):
+class Choice(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="choice"):
     """Named options, each with its own token."""
 
     id: str
@@ -314,15 +298,7 @@ class Count(
 Repeat: TypeAlias = While | Until | ForEach | Count
 
 
-class Loop(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="kind",
-    tag="loop",
-):
+class Loop(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="loop"):
     """Steps that may run more than once, never more than `max_iterations` times."""
 
     id: str

@@ -28,7 +28,8 @@ from handrail.engine.judge.actions import (
     follow_actions,
     runs_unasked,
 )
-from handrail.engine.judge.arrival import GO_BACK, refuse_declined, weigh_confirmation
+from handrail.engine.judge.arrival import refuse_declined, weigh_confirmation
+from handrail.engine.judge.missing_lists import GO_BACK
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.navigate import Running, own_action_at
 from handrail.engine.owners import describe_giver
