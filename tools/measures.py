@@ -31,13 +31,13 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(126_014, 121_981),
-    "lines of handrail": Budget(98_204, 92_000),
+    "lines of source": Budget(132_522, 121_981),
+    "lines of handrail": Budget(103_283, 92_000),
     "lines of handrail_serve": Budget(9_000, 9_000),
     "lines of handrail_code": Budget(17_093, 15_000),
     "lines of handrail_proof": Budget(2_500, 2_500),
-    "source files of handrail": Budget(416, 340),
-    "lines of tests": Budget(122_400, 105_000),
+    "source files of handrail": Budget(441, 340),
+    "lines of tests": Budget(125_130, 105_000),
     "modules loaded by `run continue`": Budget(87, 75),
     "files reached from `run continue`": Budget(51, 45),
     "lines reached from `run continue`": Budget(17_450, 12_000),
