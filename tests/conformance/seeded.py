@@ -130,11 +130,14 @@ class Seeded:
         settings.write_text('{"startSession": true}', encoding="utf-8")
         self._documents(tool)
 
-    def copy(self, folder: Path) -> ForkedTool:
-        """A tool on a copy that nobody else uses."""
+    def copy(self, folder: Path, project: str = "") -> ForkedTool:
+        """A tool on a copy that nobody else uses; `project`: a folder beside that of its files."""
         target = folder / "copy"
         shutil.copytree(self.folder, target)
-        return self._tool(target)
+        tool = self._tool(target)
+        if project:
+            tool.environment["HANDRAIL_PROJECT"] = str(target / project)
+        return tool
 
     def _tool(self, folder: Path) -> ForkedTool:
         tool = ForkedTool(str(folder), self._server)

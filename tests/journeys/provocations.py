@@ -70,6 +70,11 @@ class Stage:
         environment = {"HANDRAIL_PROJECT": str(self.folder / "project"), "USER": "tester"}
         return build_runtime(environment, home=self.home)
 
+    def away(self) -> Runtime:
+        """A runtime whose database cannot be reached."""
+        runtime = build_runtime({"HANDRAIL_STORE": "postgresql://127.0.0.1:1/away"}, home=self.home)
+        return msgspec.structs.replace(runtime, incidents=self.runtime.incidents)
+
     def on_refusing_disk(self, error: OSError) -> str:
         """What an advance says when the disk refuses to open any file for writing."""
         runtime = self.disk()
@@ -378,6 +383,7 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
     "RUN_NOT_FOUND": lambda stage: stage.cli("ledger", "show", "run_000000000000"),
     "NODE_NOT_FOUND": _node_nowhere,
     "LEDGER_VERSION_AHEAD": _ledger_ahead,
+    "STORE_UNAVAILABLE": lambda stage: stage.cli("session", "list", runtime=stage.away()),
     "STORE_IO_ERROR": lambda stage: stage.on_refusing_disk(OSError(28, "No space left on device")),
     "STORE_PERMISSION_DENIED": lambda stage: stage.on_refusing_disk(PermissionError(13, "Permission denied")),
     "STORE_CORRUPT": _corrupt,
@@ -417,7 +423,6 @@ LATER: dict[str, str] = {
     "CONTEXT_STALE": NOBODY,
     "TOKEN_WORKFLOW_HASH_MISMATCH": NOBODY,
     "WORKFLOW_SOURCE_UNAVAILABLE": NOBODY,
-    "STORE_UNAVAILABLE": "Belongs to the store of teams, which does not exist yet.",
     "STORE_TARGET_NOT_EMPTY": "Copying a store tells it per item, by the native code E_CONFLICT.",
     "E_AUTH": UPSTREAM,
     "E_NETWORK": UPSTREAM,

@@ -69,7 +69,7 @@ def kept(place: Path, *folders: str) -> str:
 
 @pytest.mark.promise("programs.addresses-without-login")
 def test_the_login_of_a_source_an_index_or_a_proxy_is_told_nowhere(place: Path, rt: Runtime) -> None:
-    listed = tool_call(rt, "list_workflows", sources=["git"])
+    listed = tool_call(rt, "list_workflows", source="git")
     printed = command(rt, "workflow", "list", "--source", "git", "--mvi", "full")
     judged = command(rt, "doctor", "--checks", "workflow_library,settings,update")
     checked = command(rt, "update", "--check")

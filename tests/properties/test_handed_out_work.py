@@ -15,7 +15,7 @@ import pytest
 from handrail.contract.outcome import Failure, Success
 from handrail.runtime.hub import perform
 from handrail.runtime.misplaced_token import MAY_DO, WORKED_THROUGH
-from handrail.runtime.operation import OPERATION_NAMES, operation
+from handrail.runtime.operation import registry().names, operation
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer
@@ -123,7 +123,7 @@ def test_every_other_operation_refuses_a_work_token_and_says_what_it_may_do() ->
     token = waiting["children"][0]["workToken"]
     before = len(events_of(runtime, waiting))
 
-    for name in OPERATION_NAMES:
+    for name in registry().names:
         if name in WORKED_THROUGH:
             continue
         for field in msgspec.structs.fields(operation(name).input):

@@ -81,7 +81,6 @@ from handrail.engine.judge.assess import (
     ShownState,
     Verdict,
     answer_report,
-    assess,
     assess_progress,
     find_way,
     place_of,
@@ -284,7 +283,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     told = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    known = _witness(history, workflow, node, word, gathered.sighting)
+    known = witness(history, workflow, node, word, gathered.sighting)
     answer = answer_report(
         workflow,
         node.state,
@@ -398,23 +397,6 @@ def plan_attempt_look(
     return replace(wanted, files=(*wanted.files, *standing.named), wants_tree=True)
 
 
-def find_due_checks(history: History, node: Node, gathered: Gathered) -> tuple[str, ...]:
-    """The declared checks that a report needs and that did not run on the present files, by name."""
-    if gathered.sighting is None or not isinstance(node.state, Running):
-        return ()
-    from handrail.engine.judge.run_claims import find_named_check  # noqa: PLC0415 - few runs pin a check
-
-    workflow, work = gathered.workflow, gathered.work
-    place = place_of(workflow, node.state, leaf_at(workflow, node.state))
-    kept = collect_brought(history, node, place, gathered.kept_notes)
-    known = _witness(history, workflow, node, PersonsWord(), gathered.sighting)
-    verdict = assess(place, Facts(), work.notes, work.artifacts, kept.artifacts, known)
-    waited = [one.waits_for for one in verdict.reasons]
-    commands = [str(one.values["command"]) for one in waited if (one.kind, one.state) == ("check", "missing")]
-    checks = history.runs[node.run_id].checks
-    return tuple(dict.fromkeys(filter(None, (find_named_check(checks, one) for one in commands))))
-
-
 def decide_checkpoint(
     history: History, attempt: Attempt, gathered: Gathered, salt: int = 0
 ) -> list[PlannedEvent]:
@@ -474,7 +456,7 @@ def decide_settlement(history: History, told: GapRecorded) -> list[PlannedEvent]
     return [plan_event(f"gap_recorded:settled:{told.resolves_gap_id}", Scope(run_id=run_id), gap)]
 
 
-def _witness(
+def witness(
     history: History, workflow: CompiledWorkflow, node: Node, word: PersonsWord, sighting: Sighting | None
 ) -> Witnessed | None:
     """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
@@ -537,7 +519,7 @@ def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:
         if isinstance(node.state, Running)
         else Place(workflow=workflow, gaps=gaps)
     )
-    known = _witness(history, workflow, node, PersonsWord(), gathered.sighting)
+    known = witness(history, workflow, node, PersonsWord(), gathered.sighting)
     verdict = assess_progress(place, work.artifacts, known)
     if verdict.issues:
         raise _refuse_checkpoint(verdict)

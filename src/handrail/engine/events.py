@@ -425,8 +425,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """
 
     receipt_id: ReceiptId
-    node_id: NodeId
-    """The node that was pending when the program began."""
+    node_id: NodeId  # the node that was pending when the program began
     by: ReceiptSource
     check: str = ""
     """The declared name; empty: the command was given word by word."""
@@ -449,13 +448,11 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """The files of the project then; empty: unknown."""
     changed_meanwhile: tuple[str, ...] = ()
     """Some files that changed while it ran, without the report that its check declares."""
-    counts: Counts | None = None
-    """From the report of the test runner; None: there is none."""
+    counts: Counts | None = None  # from the report of the test runner; None: there is none
     uncounted: str = ""
     """Why the declared report counted nothing: then nothing shows that a test ran."""
     steering: dict[str, str] = {}  # variables that steer a test runner, redacted; a client's hook tells none
-    program: str = ""
-    """The file that was started, with `~` for the user's home; empty: not known."""
+    program: str = ""  # the file that was started, with `~` for the user's home; and the digest of its bytes
     program_digest: str = ""
 
 

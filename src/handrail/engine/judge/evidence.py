@@ -56,10 +56,10 @@ from handrail.engine.judge.standing import (
     weigh_step,
 )
 from handrail.engine.reasons import Issue, OutputContract, Reason, WaitsFor, shorten_message
-from handrail.workflows.compiled import (
+from handrail.workflows.compiled import Contract
+from handrail.workflows.evidence import (
     ChangedInRun,
     Consistent,
-    Contract,
     Demand,
     Evidence,
     PathExists,

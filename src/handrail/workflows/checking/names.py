@@ -589,12 +589,7 @@ def _spec_for(condition: Object) -> Object:
     value: Any = condition.get("value")
     if condition.get("op") == "in" and isinstance(value, list):
         value = value[0]
-    match value:
-        case bool():
-            return {"type": "boolean"}
-        case int() | float():
-            return {"type": "number"}
-        case str() if condition.get("op") != "contains":
-            return {"type": "string"}
-        case _:
-            return {"type": "any"}
+    if isinstance(value, str) and condition.get("op") == "contains":
+        return {"type": "any"}
+    kinds = {bool: "boolean", int: "number", float: "number", str: "string"}
+    return {"type": kinds.get(type(value), "any")}
