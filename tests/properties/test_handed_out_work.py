@@ -15,8 +15,9 @@ import pytest
 from handrail.contract.outcome import Failure, Success
 from handrail.runtime.hub import perform
 from handrail.runtime.misplaced_token import MAY_DO, WORKED_THROUGH
-from handrail.runtime.operation import operation, registry
+from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime
+from handrail.wiring import registry
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer
 from tests.journeys.doors import events_of
