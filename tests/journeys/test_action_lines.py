@@ -12,7 +12,7 @@ from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
 from tests.journeys.conversation import answer
 from tests.journeys.doors import events_of, of_kind, tool_call
-from tests.journeys.given_workflows import NEVER_STOP
+from tests.journeys.given_workflows import NEVER_STOP, step
 from tests.journeys.test_code_workflows import DECIDE, FIND, PREVIEW, RENAMED, WRITE, code, start
 
 __all__ = ["code"]
@@ -101,3 +101,16 @@ def test_a_choice_that_nobody_was_asked_is_told_whatever_handrail_did_after_it(
     done = tool_call(code.runtime, "continue_workflow", ackToken=token).structured
 
     assert "NOT_ASKED" in [warning["code"] for warning in done["warnings"]]
+
+
+@pytest.mark.promise("delegation.opened-once")
+def test_an_action_of_ours_leads_straight_to_work_that_is_handed_out(code: CodeProject) -> None:
+    handed = {
+        "id": "review",
+        "title": "Review",
+        "delegate": {"children": [{"id": "a", "steps": [step("look")]}]},
+    }
+
+    waiting = start(code, FIND, handed)
+
+    assert [one["childId"] for one in waiting["children"]] == ["a"]

@@ -15,7 +15,6 @@ import pytest
 from handrail.contract.outcome import Failure, Success
 from handrail.runtime.hub import perform
 from handrail.runtime.misplaced_token import MAY_DO, WORKED_THROUGH
-from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
 from tests.conftest import memory_runtime
@@ -127,7 +126,7 @@ def test_every_other_operation_refuses_a_work_token_and_says_what_it_may_do() ->
     for name in registry().names:
         if name in WORKED_THROUGH:
             continue
-        for field in msgspec.structs.fields(operation(name).input):
+        for field in msgspec.structs.fields(runtime.registry.operation(name).input):
             outcome = perform(runtime, name, {field.encode_name: token})
             assert isinstance(outcome, Failure), name
             assert (outcome.kind.code, outcome.hint) == ("TOKEN_SCOPE_MISMATCH", MAY_DO), name

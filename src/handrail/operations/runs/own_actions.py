@@ -36,6 +36,7 @@ from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.operations.handles import Prepared, answer_attempt
 from handrail.operations.looking import NOT_HERE
+from handrail.operations.replies import load_handed
 from handrail.operations.work import check_merged, find_confirmations, observe_surroundings, read_report
 from handrail.ports.actions import ALREADY_APPLIED, OwnAction, Preview
 from handrail.runtime.runtime import Runtime, leave_tree
@@ -87,8 +88,13 @@ def _run_one(
     def gather_result(session: Session, node: Node) -> Prepared:
         nothing = read_report(UNSET, UNSET, rt.secrets)
         work, troubles = perform_action(rt, session.history, workflow, node, nothing, project)
+        history = session.history
         gathered = Gathered(
-            workflow=workflow, work=work, seen=observe_surroundings(rt, project, UNSET), troubles=troubles
+            workflow=workflow,
+            work=work,
+            seen=observe_surroundings(rt, project, UNSET),
+            troubles=troubles,
+            handed=load_handed(rt.log, history, history.runs[node.run_id], workflow),
         )
         return Prepared(gathered=gathered, blobs=(), project=project)
 
