@@ -98,8 +98,6 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     """Paths that are no files: submodules, pipes, sockets, devices."""
     repositories: tuple[str, ...] = ()
     """Folders that are checked out from another repository, in which nobody looked; sorted."""
-    changed_ns: int = 0
-    """When the last of the entries changed, by the times of files; 0: not known."""
 
 
 class FileList(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from handrail.engine.artifact_shapes import (
     LOOP_CONTROL,
     WORKFLOW_DIVERGENCE,
 )
-from handrail.engine.code_trees import find_tree
+from handrail.engine.code_trees import find_baseline, find_tree
 from handrail.engine.events import (
     Claim,
     ConfirmationDoor,
@@ -280,6 +280,13 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     told = "; ".join(f"{', '.join(texts)} ({proof} would show it)" for proof, texts in proofs.items())
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     return f"only the agent's word: {told}{more}"
+
+
+def describe_late_look(history: History, node_id: NodeId) -> str:
+    """Of a run whose first look was not made before its start was answered."""
+    first = find_baseline(history, node_id)
+    is_late = first is not None and first.fact.cause != "start"
+    return "the files of its start were not recorded" if is_late else ""
 
 
 def describe_fewer(history: History, node_id: NodeId) -> str:
