@@ -34,16 +34,12 @@ from handrail.engine.judge.named_places import read_place
 from handrail.engine.judge.red_then_green import match_red_then_green
 from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
-    AskedPlace,
-    Look,
-    RunResult,
-    SeenPlace,
-    Weighed,
-    Witnessed,
     list_paths,
+    list_reports,
     match_run,
     names_check,
     was_seen,
+    was_told,
 )
 from handrail.engine.judge.standing import (
     FACT_BYTES,
@@ -55,6 +51,7 @@ from handrail.engine.judge.standing import (
     find_unrun_check,
     weigh_step,
 )
+from handrail.engine.judge.witnessed import AskedPlace, Look, RunResult, SeenPlace, Weighed, Witnessed
 from handrail.engine.reasons import Issue, OutputContract, Reason, WaitsFor, shorten_message
 from handrail.workflows.compiled import (
     ChangedInRun,
@@ -184,6 +181,7 @@ def _find_left_out(place: Place, judged: list[JudgedArtifact], known: Witnessed)
             if isinstance(rule, ChangedInRun) and rule.left_out:
                 for _, path, _ in find_spots(one.artifact.body, rule.left_out):
                     found |= set(locate(known.sighting, path).paths) if isinstance(path, str) else set()
+    found |= {path for text in known.standing.left_out for path in locate(known.sighting, text).paths}
     return frozenset(found)
 
 
@@ -360,7 +358,7 @@ class _Weighing:
         if shown:
             paths = tuple(make_readable(path) for path in shown[:MOST_PATHS_KEPT])
             self._claim("changed_in_run", pointer + "/-", verdict="unknown", fact=fact, paths=paths)
-        unlisted = compared.find_unlisted(named)
+        unlisted = compared.find_unlisted([*named, *list_reports(self._known.checks)])
         if unlisted:
             self._tell_unlisted(rule, pointer, unlisted)
 
@@ -428,6 +426,8 @@ class _Weighing:
             self._miss_once(
                 f"no check that the project declares ran on the present files: {unrun.fact}", unrun
             )
+            if self.reasons and unrun.refs:  # so that the next report is known to have been told
+                self._claim("ran", "/", verdict=unrun.verdict, fact=unrun.fact, refs=unrun.refs)
 
     def _hold_to_present_files(self) -> None:
         """A verification passes on the files that were checked, and beside no check that fails."""
@@ -451,7 +451,7 @@ class _Weighing:
 
     def _miss_once(self, fact: str, result: RunResult) -> None:
         """Refused once for a receipt; who sends the report again with no newer one goes on with a gap."""
-        if result.refs and result.refs[-1] in self._known.told_receipts:
+        if was_told(self._known, result):
             self._disclose(f"The report rests on what did not pass on the present files: {result.fact}.")
         else:
             self._miss(fact, result)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from handrail.engine.judge.run_claims import AskedPlace
+from handrail.engine.judge.witnessed import AskedPlace
 from handrail.workflows.compiled import PathExists, PlaceExists
 
 _PLACE = re.compile(

@@ -10,8 +10,6 @@ from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import has_tests_failed
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.judge.run_claims import (
-    RunResult,
-    Witnessed,
     find_in_folders,
     find_receipts,
     judge_receipts,
@@ -20,7 +18,8 @@ from handrail.engine.judge.run_claims import (
     suggest_command,
     tell_imported,
 )
-from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, compare_counts
+from handrail.engine.judge.witnessed import RunResult, Witnessed
+from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, compare_counts, describe_outcome
 
 
 def match_red_then_green(known: Witnessed, text: str) -> RunResult:
@@ -38,6 +37,12 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
             fact = f"{name} passes, and the client tells only of commands that do"
             return RunResult(verdict="unknown", fact=fact, refs=green.refs)
         fact = f"{name} passes, and no receipt of this run shows that it failed before"
+        broken = [one for one in own if _has_broken_off(one) and one.tree_after != known.sighting.tree]
+        if broken:
+            fact = (
+                f"{name} ended with {describe_outcome(broken[-1].outcome)} before, and no test failed then: "
+            )
+            fact += "a syntax error, a file that is missing, or the environment"
         fact = green.fact if green.verdict == "missing" else fact
         command += " without the fix, then again with it,"
         return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command)
@@ -87,6 +92,10 @@ def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, .
 def _has_failed(receipt: ReceiptRecorded) -> bool:
     """Whether tests failed: what cannot be started, finds no test or breaks off before them shows nothing."""
     return has_tests_failed(receipt.argv, receipt.outcome, receipt.counts)
+
+
+def _has_broken_off(receipt: ReceiptRecorded) -> bool:
+    return isinstance(receipt.outcome, Exited) and receipt.outcome.status != 0 and not _has_failed(receipt)
 
 
 def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:
