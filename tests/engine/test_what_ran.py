@@ -7,8 +7,23 @@ import pytest
 
 from handrail.engine.judge.red_then_green import match_red_then_green
 from handrail.engine.judge.standing import find_failing
-from handrail.engine.judge.witnessed import StandingClaims, Witnessed
-from handrail.engine.receipts import Counts, Exited, NotStarted, PinnedCheck, RunOutcome, digest_argv
+from handrail.engine.judge.witnessed import (
+    AskedPlace,
+    ChangedPaths,
+    LocatedPath,
+    SeenPlace,
+    StandingClaims,
+    Witnessed,
+)
+from handrail.engine.receipts import (
+    ELSEWHERE,
+    Counts,
+    Exited,
+    NotStarted,
+    PinnedCheck,
+    RunOutcome,
+    digest_argv,
+)
 from handrail.operations.checks.printed_reports import count_unittest
 from tests.engine.test_evidence import BEFORE, CHANGED, NOW, Body, of, receipt, seeing, weighed
 
@@ -246,3 +261,46 @@ def test_a_failure_before_any_test_is_no_red_and_the_fact_says_so() -> None:
 )
 def test_unittest_says_itself_what_it_ran(printed: str, counts: Counts) -> None:
     assert count_unittest(printed) == counts
+
+
+@pytest.mark.promise("evidence.ran")
+@pytest.mark.parametrize("field", ["changed", "arrived"])
+def test_a_check_whose_own_tests_changed_says_so_and_a_test_that_is_only_new_does_not(field: str) -> None:
+    paths = ("conftest.py", "src/bill.py", "tests/test_bill.py", "tests/test_new.py")
+    changes = ChangedPaths(**{field: paths}, added=("conftest.py", "tests/test_new.py"))
+    known = Witnessed(
+        sighting=msgspec.structs.replace(seeing(), changes=changes),
+        receipts=(receipt(), receipt("ruff check", name="rcp_2")),
+    )
+
+    (tests,) = [one for one in weighed(CHANGED, known).claims if one.check == "ran"]
+    (lint,) = [one for one in weighed(listing("ruff check", 0), known).claims if one.check == "ran"]
+
+    assert (tests.verdict, tests.paths) == ("holds", ("conftest.py", "tests/test_bill.py"))
+    assert "its own tests or configuration changed in this run: conftest.py" in tests.fact
+    assert (lint.fact, lint.paths) == ("exit 0", ())
+
+
+@pytest.mark.promise("evidence.ran")
+def test_what_ran_outside_of_the_project_is_not_called_a_longer_line() -> None:
+    known = Witnessed(sighting=seeing(), receipts=(receipt(directory=ELSEWHERE),))
+
+    (told,) = of(weighed(CHANGED, known), "ran")
+
+    assert (told[2], told[3]) == ("unknown", "it ran (exit 0), outside of the project")
+
+
+@pytest.mark.promise("evidence.worth")
+def test_an_absolute_path_is_the_same_claim() -> None:
+    listed = [
+        {"path": path, "change": "modified", "why": "Rounding."} for path in ("src/bill.py", "/p/src/bill.py")
+    ]
+    there = {AskedPlace(path=one): SeenPlace(path=one, state="here", own="src/bill.py") for one in spelt}
+    located = {one: LocatedPath(paths=("src/bill.py",), is_there=True) for one in spelt}
+    sighting = msgspec.structs.replace(seeing(), places=there, files=located)
+
+    claims = weighed(CHANGED | {"files": listed}, Witnessed(sighting=sighting)).claims
+
+    assert {one.pointer for one in claims if one.check in ("path_exists", "changed_in_run")} == {
+        "/files/0/path"
+    }

@@ -511,7 +511,9 @@ def _witness(
             if history.imported is not None and one.index < history.imported.index
         ),
         checks=checks,
-        named_before=frozenset(path for claim in told for path in claim.paths),
+        named_before=frozenset(
+            path for claim in told if claim.check == "changed_in_run" for path in claim.paths
+        ),
         is_confirmed=word.is_given,
         is_declined=word.is_declined,
     )

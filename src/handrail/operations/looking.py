@@ -272,6 +272,6 @@ def _see_places(
         ],
     )
     return {
-        one: SeenPlace(path=found.path, line=found.line, state=found.state, note=found.note)
+        one: SeenPlace(path=found.path, line=found.line, state=found.state, note=found.note, own=found.own)
         for one, found in zip(asked, seen, strict=True)
     }

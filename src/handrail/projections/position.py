@@ -17,6 +17,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.projections.evidence import (
+    describe_beside,
     describe_fewer,
     describe_late_look,
     describe_sum_at,
@@ -75,7 +76,7 @@ def title_at(workflow: CompiledWorkflow, node: Node) -> str:
 # The line for the user when a run has ended
 
 
-_OF_EVIDENCE = (describe_sum_at, describe_late_look, describe_fewer, describe_unproven)
+_OF_EVIDENCE = (describe_sum_at, describe_late_look, describe_beside, describe_fewer, describe_unproven)
 
 
 def closing_line(history: History, node_id: NodeId) -> str:

@@ -274,7 +274,8 @@ class _Weighing:
         check: EvidenceCheck = "path_exists" if isinstance(rule, PathExists) else "place_exists"
         pointer, asked = write_pointer(spot[0]), read_place(rule, *spot[1:])
         seen = self._known.sighting.places.get(asked)
-        if self._is_repeated(check, pointer, (posixpath.normpath(asked.path), asked.line, asked.quote)):
+        own = posixpath.normpath(asked.path if seen is None else seen.own or asked.path)
+        if self._is_repeated(check, pointer, (own, asked.line, asked.quote)):
             return
         if isinstance(rule, PathExists) and self._is_in_tree(asked.path):
             self._claim(check, pointer, level="observed")
@@ -402,7 +403,8 @@ class _Weighing:
             result = RunResult(verdict="unknown", fact=rewriting, refs=result.refs)
             self._disclose(f"{rewriting[0].upper()}{rewriting[1:]}.")
         level = "ran" if result.verdict in ("holds", "stale") else "claimed"
-        self._claim(check, pointer, level=level, verdict=result.verdict, fact=result.fact, refs=result.refs)
+        told: dict[str, Any] = {"fact": result.fact, "refs": result.refs, "paths": result.paths}
+        self._claim(check, pointer, level=level, verdict=result.verdict, **told)
         if is_due and result.verdict in ("missing", "stale"):
             self._miss_once(f"{pointer}: {result.fact}", result)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import has_tests_failed
 from handrail.engine.events import ReceiptRecorded
+from handrail.engine.judge.named_places import is_test_file
 from handrail.engine.judge.run_claims import (
     find_in_folders,
     find_receipts,
@@ -69,18 +70,7 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
         return RunResult(verdict="unknown", fact=trouble, refs=refs)
     differing = f"; what differs: {list_paths(paths)}" if paths else ""
     fact = "failed before, passes now" + name_folder(red) + differing
-    return RunResult(verdict="holds", fact=fact, refs=refs)
-
-
-_TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "specs", "testdata"})
-
-
-def is_test_file(path: str) -> bool:
-    """Whether a file is a test by the conventions of its place and name."""
-    *folders, name = path.split("/")
-    stem = name.partition(".")[0]
-    is_named = stem.startswith("test_") or stem.endswith(("_test", "_spec")) or stem == "conftest"
-    return is_named or ".test." in name or ".spec." in name or not _TEST_FOLDERS.isdisjoint(folders)
+    return RunResult(verdict="holds", fact=fact, refs=refs, paths=green.paths)
 
 
 def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:

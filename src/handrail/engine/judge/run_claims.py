@@ -20,11 +20,13 @@ from handrail.engine.command_lines import (
     find_counting,
     is_status_own,
     list_programs,
+    names_runner,
     read_command,
     read_words,
     split_command,
 )
 from handrail.engine.events import EvidenceVerdict, ReceiptRecorded
+from handrail.engine.judge.named_places import configures_runner, is_test_file
 from handrail.engine.judge.witnessed import RunResult, Witnessed
 from handrail.engine.receipts import (
     ELSEWHERE,
@@ -87,8 +89,11 @@ def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any
 def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
     """Of a command that did not run in the project's own directory: where it did, and what would count."""
     name = make_readable(text.strip())
-    found = [one for one in find_in_folders(known, text) if one.directory != ELSEWHERE]
+    everywhere = find_in_folders(known, text)
+    found = [one for one in everywhere if one.directory != ELSEWHERE]
     told = [one for one in found if one.directory != NOT_TOLD]
+    if everywhere and not found:
+        return _tell_unknown_folder(everywhere[-1], command)
     if not found:
         longer = _find_in_longer_line(known, text)
         if longer is not None:
@@ -315,7 +320,7 @@ def judge_receipts(
         is_own = is_status_own(newest.argv, newest.check)
         fact = "it ran, and nobody told how it ended" if is_own else _NOT_ITS_OWN
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
-    ended = describe_outcome(newest.outcome)
+    ended = _describe_end(newest)
     nothing = explain_unfinished(known, newest)
     if nothing:
         fact = f"{name}: {nothing}, so it has neither passed nor failed"
@@ -350,7 +355,34 @@ def judge_receipts(
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     fact = ended + _name_unlooked(known) + _name_left_out(known, newest) + _name_steering(newest)
     fact += _name_others(newest, current) + _name_fewer(own, newest)
-    return RunResult(verdict="holds", fact=fact, refs=refs, command=command)
+    touched = _find_touched(known, newest)
+    fact += f"; its own tests or configuration changed in this run: {list_paths(touched)}" if touched else ""
+    return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=tuple(touched))
+
+
+def _describe_end(receipt: ReceiptRecorded) -> str:
+    """How it ended, in the words of whoever says so."""
+    ended = describe_outcome(receipt.outcome)
+    if receipt.by != "client_hook":
+        return ended
+    return "the client says it passed" if has_passed(receipt.outcome, None) else f"{ended}, the client says"
+
+
+def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
+    """What decides about its result besides the code: a test that is only new takes nothing away."""
+    changes = known.sighting.changes
+    if changes is None:
+        return []
+    words = read_words(receipt.argv).words
+    named = {posixpath.normpath(posixpath.join(receipt.directory, word)) for word in words}
+    is_runner = bool(receipt.check or receipt.counts) or names_runner(words)
+    found = [
+        path
+        for path in (*changes.changed, *changes.arrived)
+        if (is_runner and (configures_runner(path) or (is_test_file(path) and path not in changes.added)))
+        or (path in named and not is_test_file(path))
+    ]
+    return [make_readable(path) for path in sorted(found)]
 
 
 def explain_unfinished(known: Witnessed, receipt: ReceiptRecorded) -> str:

@@ -328,6 +328,7 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
         verdict=result.verdict,
         fact=result.fact,
         refs=result.refs,
+        paths=result.paths,
     )
     if result.verdict in ("holds", "unknown") or (
         result.verdict != "contradicted" and was_told(known, result)

@@ -34,6 +34,8 @@ class SeenPlace(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
     state: PlaceState
     note: str = ""
+    own: str = ""
+    """The file as the project names it, whichever spelling or link led there; empty: not found."""
 
 
 class ChangedPaths(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,3 +164,5 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """What to run again."""
     fix: str = ""
     """What to do instead of running it again."""
+    paths: tuple[str, ...] = ()
+    """Its own tests, script or configuration that changed in this run."""
