@@ -292,9 +292,8 @@ def test_what_ran_outside_of_the_project_is_not_called_a_longer_line() -> None:
 
 @pytest.mark.promise("evidence.worth")
 def test_an_absolute_path_is_the_same_claim() -> None:
-    listed = [
-        {"path": path, "change": "modified", "why": "Rounding."} for path in ("src/bill.py", "/p/src/bill.py")
-    ]
+    spelt = ("src/bill.py", "/p/src/bill.py")
+    listed = [{"path": path, "change": "modified", "why": "Rounding."} for path in spelt]
     there = {AskedPlace(path=one): SeenPlace(path=one, state="here", own="src/bill.py") for one in spelt}
     located = {one: LocatedPath(paths=("src/bill.py",), is_there=True) for one in spelt}
     sighting = msgspec.structs.replace(seeing(), places=there, files=located)
