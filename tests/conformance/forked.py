@@ -166,9 +166,10 @@ class ForkedTool(StartedTool):
             assert not plant
             assert not ending
             return super().run(*arguments, stdin=stdin, environment=environment)
+        own = {name: value for name, value in self.environment.items() if name != "PYTHONPATH"}  # it steers
         request = {
             "arguments": [base64.b64encode(os.fsencode(word)).decode() for word in arguments],
-            "environment": {**self.environment, **(environment or {})},
+            "environment": {**own, **(environment or {})},
             "directory": self.project,
             "plant": plant,
         }

@@ -14,14 +14,8 @@ from handrail.engine.events import (
 from handrail.engine.judge.artifacts import Place, judge_report
 from handrail.engine.judge.copied_examples import find_copied
 from handrail.engine.judge.evidence import find_inconsistent, plan_look, weigh
-from handrail.engine.judge.run_claims import (
-    AskedPlace,
-    ChangedPaths,
-    Sighting,
-    Weighed,
-    Witnessed,
-    suggest_command,
-)
+from handrail.engine.judge.run_claims import suggest_command
+from handrail.engine.judge.witnessed import AskedPlace, ChangedPaths, Sighting, Weighed, Witnessed
 from handrail.engine.receipts import (
     Counts,
     Exited,

@@ -6,9 +6,25 @@ import msgspec
 import pytest
 
 from handrail.engine.judge.red_then_green import match_red_then_green
-from handrail.engine.judge.run_claims import Witnessed
 from handrail.engine.judge.standing import find_failing
-from handrail.engine.receipts import Counts, Exited, NotStarted, PinnedCheck, RunOutcome, digest_argv
+from handrail.engine.judge.witnessed import (
+    AskedPlace,
+    ChangedPaths,
+    LocatedPath,
+    SeenPlace,
+    StandingClaims,
+    Witnessed,
+)
+from handrail.engine.receipts import (
+    ELSEWHERE,
+    Counts,
+    Exited,
+    NotStarted,
+    PinnedCheck,
+    RunOutcome,
+    digest_argv,
+)
+from handrail.operations.checks.printed_reports import count_unittest
 from tests.engine.test_evidence import BEFORE, CHANGED, NOW, Body, of, receipt, seeing, weighed
 
 
@@ -145,3 +161,145 @@ def test_red_then_green_is_about_what_differs(
     result = match_red_then_green(Witnessed(sighting=sighting, receipts=receipts), "pytest -q")
 
     assert (result.verdict, fact in result.fact) == (verdict, True), result.fact
+
+
+UNITTEST = ("python3", "-m", "unittest", "-q")
+PINNED = PinnedCheck(name="tests", argv=UNITTEST, argv_digest=digest_argv(UNITTEST))
+
+
+def listing(command: str, status: int) -> Body:
+    return CHANGED | {"checks": [{"command": command, "exitCode": status, "summary": "As it was."}]}
+
+
+@pytest.mark.promise("evidence.stale-once")
+@pytest.mark.parametrize(
+    ("command", "status"), [("tests", 127), ("tests", 0), ("ruff check", 0)], ids=["honest", "boast", "other"]
+)
+def test_a_declared_check_that_cannot_start_is_told_once_however_often_it_is_tried(
+    command: str, status: int
+) -> None:
+    gone = NotStarted(reason="no such program")
+    tried = tuple(receipt(UNITTEST, outcome=gone, name=f"rcp_{at}", check="tests") for at in (1, 2))
+    known = Witnessed(
+        sighting=seeing(), checks=(PINNED,), receipts=(receipt("ruff check", name="rcp_0"), tried[0])
+    )
+
+    first = weighed(listing(command, status), known)
+    told = frozenset(ref for one in first.claims if one.verdict in ("stale", "missing") for ref in one.refs)
+    later = msgspec.structs.replace(known, receipts=(*known.receipts, tried[1]), told_receipts=told)
+    again = weighed(listing(command, status), later)
+
+    assert [one.fix.endswith("the run goes on with a gap.") for one in first.reasons] == [True]
+    assert again.reasons == ()
+    assert any("did not pass on the present files" in one.summary for one in again.gaps)
+
+
+@pytest.mark.promise("evidence.stale-once")
+def test_what_a_list_left_out_makes_no_later_report_stale_and_reports_of_checks_are_nobodys_change() -> None:
+    report = msgspec.structs.replace(PINNED, report_path="./junit.xml", report_format="junit")
+    sighting = msgspec.structs.replace(
+        seeing(("src/bill.py", "notes.txt", "junit.xml")), since={BEFORE: ("junit.xml", "notes.txt")}
+    )
+    known = Witnessed(
+        sighting=sighting,
+        receipts=(receipt(tree=BEFORE),),
+        checks=(report,),
+        standing=StandingClaims(left_out=("notes.txt",)),
+    )
+
+    (ran,) = of(weighed(CHANGED, known), "ran")[:1]
+    listed = [one for one in weighed(CHANGED, known).claims if one.check == "changed_in_run" and one.paths]
+
+    assert (ran[2], ran[3]) == ("holds", "exit 0, before notes.txt changed (left out)")
+    assert [one.paths for one in listed] == [("notes.txt",)]
+
+
+@pytest.mark.promise("evidence.ran")
+def test_a_steered_run_never_stands_for_a_declared_check_and_names_its_variable() -> None:
+    steered = msgspec.structs.replace(receipt(UNITTEST, name="rcp_2"), steering={"PYTHONPATH": "/tmp/fake"})
+    red = receipt(UNITTEST, outcome=Exited(status=1), check="tests")
+    known = Witnessed(sighting=seeing(), checks=(PINNED,), receipts=(red, steered))
+    alone = msgspec.structs.replace(known, receipts=(steered,))
+    undeclared = msgspec.structs.replace(alone, checks=())
+    report = listing(" ".join(UNITTEST), 0)
+
+    assert [one[2] for one in of(weighed(report, known), "ran")] == ["contradicted"]
+    assert len(find_failing(known)) == 1
+    ((_, _, verdict, fact),) = of(weighed(report, alone), "ran")[:1]
+    assert (verdict, "ran under PYTHONPATH, and the check tests is without it" in fact) == ("missing", True)
+    assert "handrail check run tests" in weighed(report, alone).reasons[0].fix
+    assert of(weighed(report, undeclared), "ran")[0][2:] == ("holds", "exit 0, under PYTHONPATH")
+
+
+@pytest.mark.promise("evidence.red-then-green")
+def test_a_failure_before_any_test_is_no_red_and_the_fact_says_so() -> None:
+    broken = receipt(outcome=Exited(status=1), tree=BEFORE, counts=Counts(errors=1), name="rcp_a")
+    green = receipt(counts=Counts(passed=1), name="rcp_b")
+    sighting = msgspec.structs.replace(seeing(), since={BEFORE: ("src/bill.py",)})
+
+    result = match_red_then_green(Witnessed(sighting=sighting, receipts=(broken, green)), "pytest -q")
+
+    assert (result.verdict, "no test failed then: a syntax error" in result.fact) == ("missing", True)
+
+
+@pytest.mark.parametrize(
+    ("printed", "counts"),
+    [
+        ("\nRan 0 tests in 0.000s\n\nOK\n", Counts()),
+        (
+            "ERROR: test_bill (unittest.loader._FailedTest.test_bill)\nSyntaxError: invalid syntax\n"
+            "Ran 1 test in 0.001s\n\nFAILED (errors=1)\n",
+            Counts(errors=1),
+        ),
+        (
+            "ERROR: test_total (test_bill.Bill.test_total)\nZeroDivisionError\n"
+            "Ran 2 tests in 0.001s\n\nFAILED (errors=1)\n",
+            Counts(passed=1, failed=1),
+        ),
+    ],
+    ids=["none", "cannot-be-imported", "a-test-raises"],
+)
+def test_unittest_says_itself_what_it_ran(printed: str, counts: Counts) -> None:
+    assert count_unittest(printed) == counts
+
+
+@pytest.mark.promise("evidence.ran")
+@pytest.mark.parametrize("field", ["changed", "arrived"])
+def test_a_check_whose_own_tests_changed_says_so_and_a_test_that_is_only_new_does_not(field: str) -> None:
+    paths = ("conftest.py", "src/bill.py", "tests/test_bill.py", "tests/test_new.py")
+    changes = ChangedPaths(**{field: paths}, added=("conftest.py", "tests/test_new.py"))
+    known = Witnessed(
+        sighting=msgspec.structs.replace(seeing(), changes=changes),
+        receipts=(receipt(), receipt("ruff check", name="rcp_2")),
+    )
+
+    (tests,) = [one for one in weighed(CHANGED, known).claims if one.check == "ran"]
+    (lint,) = [one for one in weighed(listing("ruff check", 0), known).claims if one.check == "ran"]
+
+    assert (tests.verdict, tests.paths) == ("holds", ("conftest.py", "tests/test_bill.py"))
+    assert "its own tests or configuration changed in this run: conftest.py" in tests.fact
+    assert (lint.fact, lint.paths) == ("exit 0", ())
+
+
+@pytest.mark.promise("evidence.ran")
+def test_what_ran_outside_of_the_project_is_not_called_a_longer_line() -> None:
+    known = Witnessed(sighting=seeing(), receipts=(receipt(directory=ELSEWHERE),))
+
+    (told,) = of(weighed(CHANGED, known), "ran")
+
+    assert (told[2], told[3]) == ("unknown", "it ran (exit 0), outside of the project")
+
+
+@pytest.mark.promise("evidence.worth")
+def test_an_absolute_path_is_the_same_claim() -> None:
+    spelt = ("src/bill.py", "/p/src/bill.py")
+    listed = [{"path": path, "change": "modified", "why": "Rounding."} for path in spelt]
+    there = {AskedPlace(path=one): SeenPlace(path=one, state="here", own="src/bill.py") for one in spelt}
+    located = {one: LocatedPath(paths=("src/bill.py",), is_there=True) for one in spelt}
+    sighting = msgspec.structs.replace(seeing(), places=there, files=located)
+
+    claims = weighed(CHANGED | {"files": listed}, Witnessed(sighting=sighting)).claims
+
+    assert {one.pointer for one in claims if one.check in ("path_exists", "changed_in_run")} == {
+        "/files/0/path"
+    }

@@ -328,7 +328,7 @@ test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
         ("go", '{"Action":"start","Package":"p"}\n{"Action":"skip","Package":"p"}\n', (0, 0, 0, 0)),
         ("cargo", CARGO, (3, 2, 1, 0)),
         ("cargo", CARGO.splitlines()[0].replace("3 passed", "0 passed"), (0, 0, 1, 0)),
-        ("unittest", "Ran 5 tests in 0.001s\n\nFAILED (failures=1, errors=1, skipped=1)\n", (2, 1, 1, 1)),
+        ("unittest", "Ran 5 tests in 0.001s\n\nFAILED (failures=1, errors=1, skipped=1)\n", (2, 2, 1, 0)),
         ("unittest", "Ran 0 tests in 0.000s\n\nNO TESTS RAN\n", (0, 0, 0, 0)),
         ("unittest", "Ran 0 tests in 0.000s\n\nOK\n", (0, 0, 0, 0)),
     ],

@@ -144,15 +144,23 @@ def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
 
 
 @pytest.mark.promise("evidence.late-baseline")
-def test_the_first_look_has_time_however_quick_the_start_was(
-    work: Work, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_look_is_made_before_the_start_is_answered(work: Work) -> None:
     due: list[TreeDue] = []
     runtime = msgspec.structs.replace(
         build_runtime(work.tool.environment, home=work.tool.home), trees_due=due
     )
+
     started = answer(runtime, "run.start", workflowId="wr.small_change", goal="g", project=str(work.root))
-    answer(runtime, "run.continue", ackToken=started["ackToken"], project=str(work.root))
+
+    (tree,) = work.events(started, "tree_recorded")
+    assert (tree["data"]["cause"], due, started.get("warnings", [])) == ("start", [], [])
+
+
+@pytest.mark.promise("evidence.late-baseline")
+def test_a_first_look_that_fails_is_told_by_the_start_and_by_its_repeat(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = msgspec.structs.replace(build_runtime(work.tool.environment, home=work.tool.home), trees_due=[])
     given: list[float] = []
 
     def look(self: object, project: str, seconds: float) -> Unseen:
@@ -160,30 +168,11 @@ def test_the_first_look_has_time_however_quick_the_start_was(
         return Unseen(reason="not today")
 
     monkeypatch.setattr("handrail.host.worktree.local_worktree.LocalWorktree.take_tree", look)
-    told = [take_for_command(runtime, one, 0) for one in due]
+    asked = {"workflowId": "wr.small_change", "goal": "g", "requestId": "k", "project": str(work.root)}
+    first, again = (answer(runtime, "run.start", **asked) for _ in range(2))
 
-    assert told == ["not today", "not today"]
-    assert given == [10.0, 0.15]
-
-
-@pytest.mark.promise("evidence.late-baseline")
-@pytest.mark.parametrize(("seconds_later", "cause"), [(1, "start"), (-1, "look")])
-def test_files_that_changed_after_the_reply_are_not_those_of_the_start(
-    work: Work, seconds_later: int, cause: str
-) -> None:
-    due: list[TreeDue] = []
-    runtime = msgspec.structs.replace(
-        build_runtime(work.tool.environment, home=work.tool.home), trees_due=due
-    )
-    started = answer(runtime, "run.start", workflowId="wr.small_change", goal="g", project=str(work.root))
-    write(work.root, "a.py", "a = 2\n")
-    changed_ns = (work.root / "a.py").stat().st_ctime_ns
-
-    left_ns = changed_ns + seconds_later * 1_000_000_000
-    why = take_for_command(runtime, msgspec.structs.replace(due[0], left_ns=left_ns), 60)
-
-    (tree,) = work.events(started, "tree_recorded")
-    assert (why, tree["data"]["cause"]) == ("", cause)
+    assert [one["code"] for one in first["warnings"]] == ["FIRST_LOOK_MISSING"]
+    assert (first["warnings"], given) == (again["warnings"], [10.0])
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")
@@ -389,15 +378,14 @@ def test_a_look_that_takes_too_long_or_fails_withholds_no_step(
 
 
 @pytest.mark.promise("evidence.code.odd-trees")
-def test_a_repository_that_cannot_be_seen_costs_one_line_and_no_answer(work: Work) -> None:
+def test_a_repository_that_cannot_be_seen_costs_one_notice_and_no_answer(work: Work) -> None:
     write(work.root, ".git/config", "[core\nbroken")
 
     ran = work.tool.run("run", "start", "wr.small_change", "--goal", "g", "--request-id", "k")
 
     assert ran.status == 0
     assert json.loads(ran.out)["ok"] is True
-    assert b"tree: skipped" in ran.err
-    assert ran.err.count(b"\n") == 1
+    assert b"tree_skipped" in ran.out
 
 
 @pytest.mark.promise("evidence.code.optional")

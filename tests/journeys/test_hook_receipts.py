@@ -26,6 +26,8 @@ CLAUDE = {
     "tool_response": {"stdout": "3 passed", "stderr": "", "interrupted": False, "isImage": False},
     "tool_use_id": "toolu_1",
 }
+NOTHING_RAN = {"stdout": "", "stderr": "\nRan 0 tests in 0.000s\n\nOK\n", "interrupted": False}
+IN_BACKGROUND = {"command": "pytest -q", "run_in_background": True}
 FAILED = {
     **{name: CLAUDE[name] for name in ("tool_name", "tool_input")},
     "hook_event_name": "PostToolUseFailure",
@@ -57,7 +59,9 @@ def place(runtime: Runtime, tmp_path: Path) -> Place:
 @pytest.mark.parametrize(
     ("message", "event", "outcome"),
     [
-        (CLAUDE, "PostToolUse", {"kind": "unknown"}),
+        (CLAUDE, "PostToolUse", {"kind": "exited", "status": 0}),
+        (CLAUDE | {"tool_response": NOTHING_RAN}, "PostToolUse", {"kind": "unknown"}),
+        (CLAUDE | {"tool_input": IN_BACKGROUND}, "PostToolUse", {"kind": "unknown"}),
         (FAILED, "PostToolUseFailure", {"kind": "exited", "status": 1}),
         (FAILED | {"error": "it was interrupted"}, "PostToolUseFailure", {"kind": "unknown"}),
         (FAILED | {"error": "output: Exit code 1"}, "PostToolUseFailure", {"kind": "unknown"}),

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Success
-from handrail.engine.judge.run_claims import Witnessed, suggest_command
+from handrail.engine.judge.run_claims import suggest_command
+from handrail.engine.judge.witnessed import Witnessed
 from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.runtime.hub import perform
 from tests.journeys.given_workflows import step

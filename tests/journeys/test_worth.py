@@ -60,7 +60,7 @@ def test_the_closing_line_names_five_things_of_the_agents_word_and_what_would_sh
     assert worth(done) == {"seen": 1, "claimed": 7}
     told = done["closing"].partition("only the agent's word: ")[2]
     assert told.count("pytest -q") == 5
-    assert told.endswith(" (handrail check run would show it) and 2 more.")
+    assert told.endswith(" (a check that Handrail runs would show it) and 2 more.")
     spent = (estimate_tokens(done["closing"]) or 0) + (estimate_tokens(done["evidence"]) or 0)
     assert spent <= 120 + 20  # twenty for what the line says without evidence
 

@@ -7,7 +7,8 @@ from handrail.contract.redaction import Secrets
 from handrail.engine.events import (
     ReceiptRecorded,
 )
-from handrail.engine.judge.run_claims import Witnessed, find_check_receipts
+from handrail.engine.judge.run_claims import find_check_receipts
+from handrail.engine.judge.witnessed import Witnessed
 from handrail.engine.receipts import (
     Exited,
     PinnedCheck,

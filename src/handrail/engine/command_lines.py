@@ -287,6 +287,11 @@ _ONLY_TELLING = frozenset(
 NOT_STARTED_BY_SHELL = (126, 127)
 
 
+def names_runner(words: Sequence[str]) -> bool:
+    """Whether a program among these words is known to run tests."""
+    return any(posixpath.basename(word) in _RUNNERS for word in words)
+
+
 def explain_not_run(argv: Sequence[str], outcome: RunOutcome, counts: Counts | None) -> str:
     """Why nothing ran, so that it has neither passed nor failed; empty: something did, as far as is known."""
     words = read_words(argv).words if len(argv) == 1 else tuple(argv)

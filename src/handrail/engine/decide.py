@@ -129,7 +129,7 @@ from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
     from handrail.engine.children.joins import Joined
-    from handrail.engine.judge.run_claims import Look, Sighting, StandingClaims, Witnessed
+    from handrail.engine.judge.witnessed import Look, Sighting, StandingClaims, Witnessed
 
 NO_PREFERENCES = PreferencesDelta()
 MOST_PROBLEMS = 20
@@ -462,8 +462,9 @@ def witness(
     """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
     if sighting is None:
         return None
-    from handrail.engine.judge.run_claims import Witnessed, hide_status  # noqa: PLC0415 - a simulation weighs nothing
+    from handrail.engine.judge.run_claims import hide_status  # noqa: PLC0415 - a simulation weighs nothing
     from handrail.engine.judge.standing import collect_standing  # noqa: PLC0415 - nor does it look back
+    from handrail.engine.judge.witnessed import Witnessed  # noqa: PLC0415 - a simulation weighs nothing
 
     instance = instance_of(history, node.node_id)
     refused = [held for held in kept_in_instance(history, instance) if held.kind == "blocked_attempt"]
@@ -484,7 +485,9 @@ def witness(
             if history.imported is not None and one.index < history.imported.index
         ),
         checks=checks,
-        named_before=frozenset(path for claim in told for path in claim.paths),
+        named_before=frozenset(
+            path for claim in told if claim.check == "changed_in_run" for path in claim.paths
+        ),
         is_confirmed=word.is_given,
         is_declined=word.is_declined,
     )

@@ -400,7 +400,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     refs: tuple[str, ...] = ()
     """Receipts or confirmations that it rests on."""
     paths: tuple[str, ...] = ()
-    """Changed files that a report leaves out."""
+    """Changed files that a report leaves out; of a command, its own tests or configuration that changed."""
 
 
 class EvidenceRecorded(Fact, frozen=True, kw_only=True):

@@ -75,7 +75,7 @@ from handrail.engine.reasons import (
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
-    from handrail.engine.judge.run_claims import Sighting
+    from handrail.engine.judge.witnessed import Sighting
 
 MOST_CLAIMS = 200
 """Claims of one attempt that the log keeps; the rest is counted."""

@@ -1,8 +1,9 @@
-"""The trees of nodes: how one is kept, and how it is taken after a reply.
+"""The trees of nodes: how one is kept, and how it is taken after a reply; the first one before it.
 
 The list of a tree is a change of an earlier list, and new contents are one pack. A tree is kept when the
 reply is sent, as a commit of its own: it delays nothing, and whatever goes wrong here changes no answer. A
-call that had to look at all files anyway hands on what it saw, and nobody looks twice.
+call that had to look at all files anyway hands on what it saw, and nobody looks twice. What a run begins
+with is kept before the reply, because nobody can see it later.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from handrail.engine.plans import plan_tree
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.worktree import MOST_FILES, MOST_PACK_BYTES, FileMode, Packed, Tree, TreeEntry, Unseen
 from handrail.runtime.runtime import Runtime, TreeDue, keeps_code, looks_at_code
-from handrail.runtime.sessions import commit, healthy_session, read_session
+from handrail.runtime.sessions import Session, commit, healthy_session, read_session
 
 LARGE_LIST = 2_000
 MOST_LIST_BYTES = 64_000_000
@@ -213,7 +214,7 @@ SERVER_SECONDS = 10.0
 COMMAND_SECONDS = 0.15
 """The same for a command line, which must end; it may take as long as its answer took."""
 FIRST_SECONDS = 10.0
-"""The same at the start of a run: what it began with cannot be looked at later."""
+"""How long a start looks before its reply: what a run began with cannot be looked at later."""
 COMMAND_PACK_BYTES = 4_000_000
 """New contents that a command line packs; the next tree takes what is left."""
 
@@ -233,13 +234,22 @@ def take_due_tree(rt: Runtime, due: TreeDue, seconds: float, most_bytes: int = M
     tree = rt.worktree().take_tree(due.project, seconds) if due.tree is None else due.tree
     if isinstance(tree, Unseen):
         return tree.reason
-    return record_tree(rt, session.history, due.node_id, due.project, tree, _cause(due, tree), most_bytes)
+    return record_tree(rt, session.history, due.node_id, due.project, tree, due.cause, most_bytes)
 
 
-def _cause(due: TreeDue, tree: Tree) -> TreeCause:
-    """Files that changed after the reply are not those that a run began with: then it is only a look."""
-    is_late = due.cause == "start" and bool(due.left_ns) and tree.changed_ns > due.left_ns
-    return "look" if is_late else due.cause
+def take_first_tree(rt: Runtime, session: Session, node_id: NodeId, project: str) -> tuple[Session, str]:
+    """Record what a run begins with before its start is answered: whoever has the reply may change files.
+
+    Returns the session as it is then, and why there is no such tree; a start succeeds without it.
+    """
+    if rt.trees_due is None or not looks_at_code(rt, project):
+        return session, ""
+    due = TreeDue(session_id=session.history.session_id, node_id=node_id, project=project, cause="start")
+    try:
+        why = take_due_tree(rt, due, FIRST_SECONDS, COMMAND_PACK_BYTES)
+        return read_session(rt.log, due.session_id) or session, why
+    except Fault as fault:
+        return session, fault.message
 
 
 def take_for_command(rt: Runtime, due: TreeDue, answer_seconds: float) -> str:
@@ -248,8 +258,7 @@ def take_for_command(rt: Runtime, due: TreeDue, answer_seconds: float) -> str:
     On a busy machine the answer took long too, and a fixed time would keep no tree there at all.
     """
     try:
-        least = FIRST_SECONDS if due.cause == "start" else COMMAND_SECONDS
-        return take_due_tree(rt, due, max(least, answer_seconds), COMMAND_PACK_BYTES)
+        return take_due_tree(rt, due, max(COMMAND_SECONDS, answer_seconds), COMMAND_PACK_BYTES)
     except Fault as fault:
         return fault.message
 

@@ -17,15 +17,8 @@ from handrail.engine.code_trees import find_baseline, find_nearest_tree, find_tr
 from handrail.engine.command_lines import has_tests_failed
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
-from handrail.engine.judge.run_claims import (
-    MOST_PATHS_SINCE,
-    AskedPlace,
-    ChangedPaths,
-    LocatedPath,
-    Look,
-    SeenPlace,
-    Sighting,
-)
+from handrail.engine.judge.run_claims import MOST_PATHS_SINCE
+from handrail.engine.judge.witnessed import AskedPlace, ChangedPaths, LocatedPath, Look, SeenPlace, Sighting
 from handrail.operations.kept_trees import load_tree
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, Unseen, Worktree
 from handrail.runtime.runtime import Runtime
@@ -279,6 +272,6 @@ def _see_places(
         ],
     )
     return {
-        one: SeenPlace(path=found.path, line=found.line, state=found.state, note=found.note)
+        one: SeenPlace(path=found.path, line=found.line, state=found.state, note=found.note, own=found.own)
         for one, found in zip(asked, seen, strict=True)
     }

@@ -52,6 +52,8 @@ class PlaceSeen(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
     state: PlaceState
     note: str = ""
+    own: str = ""
+    """Of a file that is there: its path in the project, links followed."""
 
 
 class LocatedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,8 +100,6 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     """Paths that are no files: submodules, pipes, sockets, devices."""
     repositories: tuple[str, ...] = ()
     """Folders that are checked out from another repository, in which nobody looked; sorted."""
-    changed_ns: int = 0
-    """When the last of the entries changed, by the times of files; 0: not known."""
 
 
 class FileList(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,9 +19,10 @@ from handrail.engine.artifact_shapes import (
     CAPABILITY_OBSERVATION,
     GAP,
     LOOP_CONTROL,
+    VERIFICATION_REPORT,
     WORKFLOW_DIVERGENCE,
 )
-from handrail.engine.code_trees import find_tree
+from handrail.engine.code_trees import find_baseline, find_tree
 from handrail.engine.events import (
     Claim,
     ConfirmationDoor,
@@ -258,10 +259,10 @@ MOST_NAMED = 5
 LONGEST_NAMED = 32
 ALL_CHECKED = "everything that can be checked was checked"
 _PROOFS: dict[EvidenceCheck, str] = {
-    "ran": "handrail check run",
-    "red_then_green": "handrail check run",
-    "person": "handrail run confirm",
-    "changed_in_run": "handrail code diff",
+    "ran": "a check that Handrail runs",
+    "red_then_green": "a check that Handrail runs",
+    "person": "a person's answer",
+    "changed_in_run": "a look at the files",
     "path_exists": "a look at the files",
     "place_exists": "a look at the files",
 }
@@ -284,6 +285,51 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     told = "; ".join(f"{', '.join(texts)} ({proof} would show it)" for proof, texts in proofs.items())
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     return f"only the agent's word: {told}{more}"
+
+
+def describe_beside(history: History, node_id: NodeId) -> str:
+    """What nobody claims and a reader must know: tests that changed, what came by commits, what was left."""
+    claims = [placed.claim for placed in list_claims(history, node_id)]
+    ran = {
+        path
+        for one in claims
+        if one.check in ("ran", "red_then_green") and one.verdict == "holds"
+        for path in one.paths
+    }
+    came = {path for one in claims if _is_arrival(one) for path in one.paths}
+    told = {
+        "the checks' own tests or configuration changed": sorted(ran),
+        "not listed, by a commit or another branch": sorted(came),
+        "passed without checking": _list_unchecked(history, node_id),
+    }
+    return "; ".join(f"{what}: {_list(names)}" for what, names in told.items() if names)
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(map(_cut, names[:MOST_NAMED])) + more
+
+
+def _list_unchecked(history: History, node_id: NodeId) -> list[str]:
+    """What the last verification that passes says that it did not check."""
+    for node in reversed(way_to(history, node_id)):
+        for kept in attached_to(history, node.node_id).artifacts:
+            body = kept.artifact.body
+            if node.kind == "blocked_attempt" or kept.artifact.kind != VERIFICATION_REPORT:
+                continue
+            rows = body.get("notChecked") if body.get("verdict") == "passed" else None
+            found = (
+                [row.get("what") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+            )
+            return [what for what in found if isinstance(what, str)]
+    return []
+
+
+def describe_late_look(history: History, node_id: NodeId) -> str:
+    """Of a run whose first look was not made before its start was answered."""
+    first = find_baseline(history, node_id)
+    is_late = first is not None and first.fact.cause != "start"
+    return "the files of its start were not recorded" if is_late else ""
 
 
 def describe_fewer(history: History, node_id: NodeId) -> str:

@@ -16,7 +16,13 @@ from handrail.engine.history import (
     steps_after,
 )
 from handrail.engine.navigate import Running, leaf_at, step_key
-from handrail.projections.evidence import describe_fewer, describe_sum_at, describe_unproven
+from handrail.projections.evidence import (
+    describe_beside,
+    describe_fewer,
+    describe_late_look,
+    describe_sum_at,
+    describe_unproven,
+)
 from handrail.projections.run_graph import RunStatus, completed_step, run_graph
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -70,7 +76,7 @@ def title_at(workflow: CompiledWorkflow, node: Node) -> str:
 # The line for the user when a run has ended
 
 
-_OF_EVIDENCE = (describe_sum_at, describe_fewer, describe_unproven)
+_OF_EVIDENCE = (describe_sum_at, describe_late_look, describe_beside, describe_fewer, describe_unproven)
 
 
 def closing_line(history: History, node_id: NodeId) -> str:

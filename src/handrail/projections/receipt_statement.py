@@ -17,7 +17,7 @@ from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
-from handrail.engine.judge.red_then_green import is_test_file
+from handrail.engine.judge.named_places import is_test_file
 from handrail.engine.judge.run_claims import choose_strongest
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
 from handrail.projections.evidence import (

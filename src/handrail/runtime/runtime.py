@@ -266,8 +266,6 @@ class TreeDue(msgspec.Struct, frozen=True, kw_only=True):
     node_id: NodeId
     project: str
     cause: Literal["start", "advance", "checkpoint", "receipt"]
-    left_ns: int = 0
-    """When the call left it: a file that changed later was not there like that. Compared with files only."""
     tree: Tree | None = None
     """What the call itself has seen; None: nobody has looked yet."""
 
@@ -366,7 +364,7 @@ def leave_tree(
     session_id: SessionId,
     node_id: NodeId,
     asked: str | UnsetType,
-    cause: Literal["start", "advance", "checkpoint", "receipt"],
+    cause: Literal["advance", "checkpoint", "receipt"],
     tree: Tree | None = None,
 ) -> None:
     """Have the tree of a new node kept after the reply; a replay made no node, and leaves none."""
@@ -384,7 +382,6 @@ def leave_tree(
             node_id=node_id,
             project=project,
             cause=cause,
-            left_ns=time.time_ns(),
             tree=tree,
         )
     )

@@ -51,9 +51,14 @@ def opened(runtime: Runtime, take_tree: TakeTree) -> Iterator[Client]:
         yield client
 
 
-def started(client: Client, number: int = 1) -> dict[str, Any]:
-    reply = client.ask(call(number, "start_workflow", workflowId=WORKFLOW))
-    content: dict[str, Any] = reply["result"]["structuredContent"]
+def kept(client: Client, number: int = 1) -> dict[str, Any]:
+    """A run whose first step is kept as it is: its files are looked at after that reply."""
+    first = client.ask(call(number, "start_workflow", workflowId=WORKFLOW))["result"]["structuredContent"]
+    output = {"notesMarkdown": "So far."}
+    told = client.ask(
+        call(number, "checkpoint_workflow", checkpointToken=first["checkpointToken"], output=output)
+    )
+    content: dict[str, Any] = told["result"]["structuredContent"]
     return content
 
 
@@ -68,21 +73,21 @@ def continued(client: Client, reply: dict[str, Any]) -> dict[str, Any]:
 def test_answers_come_while_a_look_goes_on_even_with_one_worker(runtime: Runtime) -> None:
     look = SlowLook()
     with opened(runtime, look.take) as client:
-        first = started(client)
+        first = kept(client)
         assert look.begun.wait(BOUND_SECONDS)
 
         second = continued(client, first)
 
         assert (second["kind"], look.taken) == ("ok", [])
         look.end()
-    assert look.taken == ["start", "advance"]
+    assert look.taken == ["checkpoint", "advance"]
 
 
 @pytest.mark.promise("evidence.code.after-the-reply")
 def test_a_server_whose_input_closes_ends_after_its_looks(runtime: Runtime) -> None:
     look = SlowLook()
     with opened(runtime, look.take) as client:
-        started(client)
+        kept(client)
         client.hang_up()
         assert look.begun.wait(BOUND_SECONDS)
         assert client.is_serving()
@@ -90,7 +95,7 @@ def test_a_server_whose_input_closes_ends_after_its_looks(runtime: Runtime) -> N
         look.end()
 
         assert client.ended()
-    assert look.taken == ["start"]
+    assert look.taken == ["checkpoint"]
 
 
 @pytest.mark.promise("evidence.code.after-the-reply")
@@ -98,12 +103,12 @@ def test_a_look_that_fails_is_an_incident_and_the_next_one_is_taken(runtime: Run
     taken: list[str] = []
 
     def take(due: TreeDue) -> None:
-        if due.cause == "start":
+        if due.cause == "checkpoint":
             raise RuntimeError("the disk is gone")
         taken.append(due.cause)
 
     with opened(runtime, take) as client:
-        told = continued(client, started(client))
+        told = continued(client, kept(client))
 
     assert (told["kind"], taken) == ("ok", ["advance"])
     assert isinstance(runtime.incidents, KeptIncidents)
@@ -115,6 +120,6 @@ def test_not_more_looks_wait_than_the_limit(runtime: Runtime) -> None:
     look = SlowLook()
     with opened(runtime, look.take) as client:
         for number in range(MOST_TREES_WAITING + 3):
-            started(client, number)
+            kept(client, number)
         look.end()
     assert len(look.taken) == MOST_TREES_WAITING

@@ -110,7 +110,7 @@ from handrail.workflows.compiled import (
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
-    from handrail.engine.judge.run_claims import Weighed, Witnessed
+    from handrail.engine.judge.witnessed import Weighed, Witnessed
 
 _R = TypeVar("_R", bound=ReportedShape)
 

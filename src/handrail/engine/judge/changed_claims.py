@@ -14,8 +14,14 @@ import msgspec
 
 from handrail.contract.wording import make_readable
 from handrail.engine.judge.artifact_spots import find_spots
+<<<<<<< HEAD
 from handrail.engine.judge.run_claims import ChangedPaths, LocatedPath, Sighting, list_paths
 from handrail.workflows.evidence import ChangedInRun
+=======
+from handrail.engine.judge.run_claims import list_paths
+from handrail.engine.judge.witnessed import ChangedPaths, LocatedPath, Sighting
+from handrail.workflows.compiled import ChangedInRun
+>>>>>>> h/trust2
 
 _FIRST_FILES = "the files of this run were first recorded after it began"
 _NOT_SINCE = f"unchanged since then; {_FIRST_FILES}"
@@ -47,9 +53,12 @@ def read_listed(rule: ChangedInRun, path: str, around: dict[str, Any]) -> Listed
     )
 
 
-def find_named_files(rule: ChangedInRun, body: dict[str, Any]) -> Iterator[str]:
-    """Every path that a list of changed files names, in each of its places."""
-    for at in filter(None, (rule.at, rule.also, rule.left_out)):
+def find_named_files(
+    rule: ChangedInRun, body: dict[str, Any], *, only_left_out: bool = False
+) -> Iterator[str]:
+    """Every path that a list of changed files names, in each of its places or in the last of them."""
+    places = (rule.left_out,) if only_left_out else (rule.at, rule.also, rule.left_out)
+    for at in filter(None, places):
         for _, value, _ in find_spots(body, at):
             if isinstance(value, str):
                 yield clean_path(value)

@@ -34,16 +34,12 @@ from handrail.engine.judge.named_places import read_place
 from handrail.engine.judge.red_then_green import match_red_then_green
 from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
-    AskedPlace,
-    Look,
-    RunResult,
-    SeenPlace,
-    Weighed,
-    Witnessed,
     list_paths,
+    list_reports,
     match_run,
     names_check,
     was_seen,
+    was_told,
 )
 from handrail.engine.judge.standing import (
     FACT_BYTES,
@@ -55,6 +51,7 @@ from handrail.engine.judge.standing import (
     find_unrun_check,
     weigh_step,
 )
+from handrail.engine.judge.witnessed import AskedPlace, Look, RunResult, SeenPlace, Weighed, Witnessed
 from handrail.engine.reasons import Issue, OutputContract, Reason, WaitsFor, shorten_message
 from handrail.workflows.compiled import Contract
 from handrail.workflows.evidence import (
@@ -184,6 +181,7 @@ def _find_left_out(place: Place, judged: list[JudgedArtifact], known: Witnessed)
             if isinstance(rule, ChangedInRun) and rule.left_out:
                 for _, path, _ in find_spots(one.artifact.body, rule.left_out):
                     found |= set(locate(known.sighting, path).paths) if isinstance(path, str) else set()
+    found |= {path for text in known.standing.left_out for path in locate(known.sighting, text).paths}
     return frozenset(found)
 
 
@@ -276,7 +274,8 @@ class _Weighing:
         check: EvidenceCheck = "path_exists" if isinstance(rule, PathExists) else "place_exists"
         pointer, asked = write_pointer(spot[0]), read_place(rule, *spot[1:])
         seen = self._known.sighting.places.get(asked)
-        if self._is_repeated(check, pointer, (posixpath.normpath(asked.path), asked.line, asked.quote)):
+        own = posixpath.normpath(asked.path if seen is None else seen.own or asked.path)
+        if self._is_repeated(check, pointer, (own, asked.line, asked.quote)):
             return
         if isinstance(rule, PathExists) and self._is_in_tree(asked.path):
             self._claim(check, pointer, level="observed")
@@ -360,7 +359,7 @@ class _Weighing:
         if shown:
             paths = tuple(make_readable(path) for path in shown[:MOST_PATHS_KEPT])
             self._claim("changed_in_run", pointer + "/-", verdict="unknown", fact=fact, paths=paths)
-        unlisted = compared.find_unlisted(named)
+        unlisted = compared.find_unlisted([*named, *list_reports(self._known.checks)])
         if unlisted:
             self._tell_unlisted(rule, pointer, unlisted)
 
@@ -404,7 +403,8 @@ class _Weighing:
             result = RunResult(verdict="unknown", fact=rewriting, refs=result.refs)
             self._disclose(f"{rewriting[0].upper()}{rewriting[1:]}.")
         level = "ran" if result.verdict in ("holds", "stale") else "claimed"
-        self._claim(check, pointer, level=level, verdict=result.verdict, fact=result.fact, refs=result.refs)
+        told: dict[str, Any] = {"fact": result.fact, "refs": result.refs, "paths": result.paths}
+        self._claim(check, pointer, level=level, verdict=result.verdict, **told)
         if is_due and result.verdict in ("missing", "stale"):
             self._miss_once(f"{pointer}: {result.fact}", result)
 
@@ -428,6 +428,8 @@ class _Weighing:
             self._miss_once(
                 f"no check that the project declares ran on the present files: {unrun.fact}", unrun
             )
+            if self.reasons and unrun.refs:  # so that the next report is known to have been told
+                self._claim("ran", "/", verdict=unrun.verdict, fact=unrun.fact, refs=unrun.refs)
 
     def _hold_to_present_files(self) -> None:
         """A verification passes on the files that were checked, and beside no check that fails."""
@@ -451,7 +453,7 @@ class _Weighing:
 
     def _miss_once(self, fact: str, result: RunResult) -> None:
         """Refused once for a receipt; who sends the report again with no newer one goes on with a gap."""
-        if result.refs and result.refs[-1] in self._known.told_receipts:
+        if was_told(self._known, result):
             self._disclose(f"The report rests on what did not pass on the present files: {result.fact}.")
         else:
             self._miss(fact, result)

@@ -9,8 +9,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+<<<<<<< HEAD
 from handrail.engine.judge.run_claims import AskedPlace
 from handrail.workflows.evidence import PathExists, PlaceExists
+=======
+from handrail.engine.judge.witnessed import AskedPlace
+from handrail.workflows.compiled import PathExists, PlaceExists
+>>>>>>> h/trust2
 
 _PLACE = re.compile(
     r"(?P<path>.+?)(?:(?::L?|#L|,?\s+lines?\s+|\()(?P<line>[1-9]\d{0,8})"
@@ -38,3 +43,29 @@ def read_place(rule: PathExists | PlaceExists, text: str, around: dict[str, Any]
     return AskedPlace(
         path=path, line=line, end=end, written=written, quote=quoted if isinstance(quoted, str) else ""
     )
+
+
+# What a file is to a test runner, by the conventions of its place and name
+
+_TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "specs", "testdata"})
+
+
+def is_test_file(path: str) -> bool:
+    """Whether a file is a test by the conventions of its place and name."""
+    *folders, name = path.split("/")
+    stem = name.partition(".")[0]
+    is_named = stem.startswith("test_") or stem.endswith(("_test", "_spec")) or stem == "conftest"
+    return is_named or ".test." in name or ".spec." in name or not _TEST_FOLDERS.isdisjoint(folders)
+
+
+_CONFIGURATION = frozenset(
+    {"conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "package.json", "Makefile"}
+    | {"makefile", "GNUmakefile", "justfile", "noxfile.py", "sitecustomize.py", "Cargo.toml", ".mocharc.json"}
+)
+_CONFIGURED = ("jest.config.", "vitest.config.", "vite.config.", "babel.config.")
+
+
+def configures_runner(path: str) -> bool:
+    """Whether a file may say what a runner runs, and how."""
+    name = path.rpartition("/")[2]
+    return name in _CONFIGURATION or name.startswith(_CONFIGURED)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from handrail.contract.wording import make_readable
 from handrail.engine.command_lines import has_tests_failed
 from handrail.engine.events import ReceiptRecorded
+from handrail.engine.judge.named_places import is_test_file
 from handrail.engine.judge.run_claims import (
-    RunResult,
-    Witnessed,
     find_in_folders,
     find_receipts,
     judge_receipts,
@@ -20,7 +19,8 @@ from handrail.engine.judge.run_claims import (
     suggest_command,
     tell_imported,
 )
-from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, compare_counts
+from handrail.engine.judge.witnessed import RunResult, Witnessed
+from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, Exited, compare_counts, describe_outcome
 
 
 def match_red_then_green(known: Witnessed, text: str) -> RunResult:
@@ -38,6 +38,12 @@ def match_red_then_green(known: Witnessed, text: str) -> RunResult:
             fact = f"{name} passes, and the client tells only of commands that do"
             return RunResult(verdict="unknown", fact=fact, refs=green.refs)
         fact = f"{name} passes, and no receipt of this run shows that it failed before"
+        broken = [one for one in own if _has_broken_off(one) and one.tree_after != known.sighting.tree]
+        if broken:
+            fact = (
+                f"{name} ended with {describe_outcome(broken[-1].outcome)} before, and no test failed then: "
+            )
+            fact += "a syntax error, a file that is missing, or the environment"
         fact = green.fact if green.verdict == "missing" else fact
         command += " without the fix, then again with it,"
         return RunResult(verdict="missing", fact=fact, refs=green.refs, command=command)
@@ -64,18 +70,7 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
         return RunResult(verdict="unknown", fact=trouble, refs=refs)
     differing = f"; what differs: {list_paths(paths)}" if paths else ""
     fact = "failed before, passes now" + name_folder(red) + differing
-    return RunResult(verdict="holds", fact=fact, refs=refs)
-
-
-_TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "specs", "testdata"})
-
-
-def is_test_file(path: str) -> bool:
-    """Whether a file is a test by the conventions of its place and name."""
-    *folders, name = path.split("/")
-    stem = name.partition(".")[0]
-    is_named = stem.startswith("test_") or stem.endswith(("_test", "_spec")) or stem == "conftest"
-    return is_named or ".test." in name or ".spec." in name or not _TEST_FOLDERS.isdisjoint(folders)
+    return RunResult(verdict="holds", fact=fact, refs=refs, paths=green.paths)
 
 
 def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:
@@ -87,6 +82,10 @@ def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, .
 def _has_failed(receipt: ReceiptRecorded) -> bool:
     """Whether tests failed: what cannot be started, finds no test or breaks off before them shows nothing."""
     return has_tests_failed(receipt.argv, receipt.outcome, receipt.counts)
+
+
+def _has_broken_off(receipt: ReceiptRecorded) -> bool:
+    return isinstance(receipt.outcome, Exited) and receipt.outcome.status != 0 and not _has_failed(receipt)
 
 
 def _tells_failures(known: Witnessed, own: tuple[ReceiptRecorded, ...]) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -20,17 +20,19 @@ from handrail.engine.command_lines import (
     find_counting,
     is_status_own,
     list_programs,
+    names_runner,
     read_command,
     read_words,
     split_command,
 )
-from handrail.engine.events import Claim, EvidenceVerdict, GapRecorded, ReceiptRecorded
-from handrail.engine.judge.artifacts import JudgedArtifact
-from handrail.engine.reasons import Reason
+from handrail.engine.events import EvidenceVerdict, ReceiptRecorded
+from handrail.engine.judge.named_places import configures_runner, is_test_file
+from handrail.engine.judge.witnessed import RunResult, Witnessed
 from handrail.engine.receipts import (
     ELSEWHERE,
     NOT_TOLD,
     Exited,
+    NotStarted,
     PinnedCheck,
     ReceiptSource,
     StatusUnknown,
@@ -51,154 +53,6 @@ _NOT_ITS_OWN = "it ran in a line of several programs, whose status is not its ow
 
 Identity: TypeAlias = tuple[str, str]
 """The digest of the words of a command, and the folder where it starts."""
-PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing", "quote_missing"]
-
-
-class AskedPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """A place of the project that a report names; line 0: the file as a whole."""
-
-    path: str
-    line: int = 0
-    end: int = 0
-    """The last line, where several are named."""
-    quote: str = ""
-    written: str = ""
-    """The text that path and line were read from, where it differs."""
-
-
-class SeenPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """What is there; `note` says why it could not be looked at."""
-
-    path: str
-    line: int = 0
-    state: PlaceState
-    note: str = ""
-
-
-class ChangedPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs from the files that the run began with."""
-
-    changed: tuple[str, ...] = ()
-    arrived: tuple[str, ...] = ()
-    """As the commit that is checked out now has them."""
-    added: tuple[str, ...] = ()
-    """Those of both that the run did not begin with."""
-    deleted: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    """Those that are still there and left git's list of files: ignored or excluded in this run."""
-    is_partial: bool = False
-    """Only since the files were first recorded, later than the run began: more may have changed."""
-
-
-class LocatedPath(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that a report names, as trees name it: itself and what it leads to, or what it may have been."""
-
-    paths: tuple[str, ...] = ()
-    """Empty: it is outside of the project, or no file."""
-    is_inside: bool = True
-    is_there: bool = False
-
-
-class Sighting(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen in the working tree for one attempt."""
-
-    places: Mapping[AskedPlace, SeenPlace] = {}
-    tree: str = ""
-    """The id of the whole tree; empty: not looked at, or not seen."""
-    changes: ChangedPaths | None = None
-    """In this run, as far as it is recorded; None: unknown."""
-    files: Mapping[str, LocatedPath] = {}
-    """By the text of a list of changed files, or of a place that is missing."""
-    doubts: Mapping[str, str] = {}
-    """Of those: why trees do not tell whether it changed."""
-    made_before: frozenset[str] = frozenset()
-    """Added paths that this step found, or may have found, when it began."""
-    elsewhere: frozenset[str] = frozenset()
-    """Changed paths that are as another branch of the run left them."""
-    since: Mapping[str, tuple[str, ...]] = {}
-    """By the id of an earlier tree: some paths that changed since."""
-    repositories: tuple[str, ...] = ()
-    """Folders of the project that belong to another repository: nobody looked there."""
-    trouble: str = ""
-    """Why the tree or the changes are unknown."""
-    is_tree_due: bool = False
-    """All files were to be looked at."""
-
-
-class StandingClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """What the accepted reports of a run say about commands and changed files."""
-
-    runs: tuple[Claim, ...] = ()
-    """Since the last list of changes: commands that really ran."""
-    list_ref: str = ""
-    """The contract of that list; empty: there is none."""
-    named: tuple[str, ...] = ()
-    """What it names."""
-    told: frozenset[str] = frozenset()
-    """What it left out, and the run disclosed."""
-    is_list_seen: bool = False
-    """Some of what it names was found to have changed."""
-
-
-class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a report is held against."""
-
-    sighting: Sighting = Sighting()
-    receipts: tuple[ReceiptRecorded, ...] = ()
-    """Of the run, oldest first."""
-    checks: tuple[PinnedCheck, ...] = ()
-    named_before: frozenset[str] = frozenset()
-    """Paths that an attempt before was refused for leaving out."""
-    standing: StandingClaims = StandingClaims()
-    told_receipts: frozenset[str] = frozenset()
-    """Receipts that an attempt before was refused for: they are of other files, or nothing ran."""
-    left_out: frozenset[str] = frozenset()
-    """Files that the report at hand leaves out: they make no receipt stale."""
-    told_facts: frozenset[str] = frozenset()
-    """Facts that contradicted an attempt before."""
-    session_id: str = ""
-    """For commands that are told."""
-    imported: frozenset[str] = frozenset()
-    """Receipts that came with a bundle: another store recorded them, of files that nobody saw here."""
-    is_confirmed: bool = False
-    """A person confirmed what is pending."""
-    is_declined: bool = False
-    """Their last word was no, which refuses the report as a whole."""
-
-    @property
-    def expects_receipts(self) -> bool:
-        """Whether a command that ran would be known: then a claim without a receipt is refused."""
-        return bool(self.checks or self.receipts)
-
-
-class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """What must be looked at before a report can be weighed."""
-
-    places: tuple[AskedPlace, ...] = ()
-    files: tuple[str, ...] = ()
-    """What lists of changed files name."""
-    wants_tree: bool = False
-
-
-class Weighed(msgspec.Struct, frozen=True, kw_only=True):
-    """What the evidence says to a report."""
-
-    judged: list[JudgedArtifact]
-    claims: tuple[Claim, ...] = ()
-    reasons: tuple[Reason, ...] = ()
-    gaps: tuple[GapRecorded, ...] = ()
-
-
-class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a command really ran as a report says."""
-
-    verdict: EvidenceVerdict
-    fact: str = ""
-    refs: tuple[str, ...] = ()
-    command: str = ""
-    """What to run again."""
-    fix: str = ""
-    """What to do instead of running it again."""
 
 
 def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any) -> RunResult:
@@ -235,8 +89,11 @@ def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any
 def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
     """Of a command that did not run in the project's own directory: where it did, and what would count."""
     name = make_readable(text.strip())
-    found = [one for one in find_in_folders(known, text) if one.directory != ELSEWHERE]
+    everywhere = find_in_folders(known, text)
+    found = [one for one in everywhere if one.directory != ELSEWHERE]
     told = [one for one in found if one.directory != NOT_TOLD]
+    if everywhere and not found:
+        return _tell_unknown_folder(everywhere[-1], command)
     if not found:
         longer = _find_in_longer_line(known, text)
         if longer is not None:
@@ -449,7 +306,13 @@ def judge_receipts(
     here = tuple(one for one in own if one.receipt_id not in known.imported)
     if not here:
         return tell_imported(own[-1], command)
-    own, tree = here, known.sighting.tree
+    steered = [one for one in here if stands_for_another(known, one)]
+    if len(steered) == len(here):
+        check = next(one.name for one in known.checks if one.argv_digest == here[-1].argv_digest)
+        fact = f"{name} ran{_name_steering(here[-1])[1:]}, and the check {check} is without it"
+        refs, command = (here[-1].receipt_id,), suggest_command(known, check)
+        return RunResult(verdict="missing", fact=fact, refs=refs, command=command)
+    own, tree = tuple(one for one in here if one not in steered), known.sighting.tree
     current = [one for one in own if is_of_present_files(known, one)]
     newest = choose_strongest(current or own[-1:])
     refs = (newest.receipt_id,)
@@ -457,11 +320,16 @@ def judge_receipts(
         is_own = is_status_own(newest.argv, newest.check)
         fact = "it ran, and nobody told how it ended" if is_own else _NOT_ITS_OWN
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
-    ended = describe_outcome(newest.outcome)
+    ended = _describe_end(newest)
     nothing = explain_unfinished(known, newest)
     if nothing:
         fact = f"{name}: {nothing}, so it has neither passed nor failed"
         fix = f"Run one that has tests, or report that it ended with {ended}, and make the call in nextCall."
+        if isinstance(newest.outcome, NotStarted):
+            fix = (
+                f"Make it start and run {command}; where that cannot be, make the call in nextCall with its "
+            )
+            fix += "exitCode 127: the run goes on with a gap."
         fix = "" if isinstance(newest.outcome, TimedOut) else fix
         verdict: EvidenceVerdict = "unknown" if expected else "missing"
         return RunResult(verdict=verdict, fact=fact, refs=refs, command=command, fix=fix)
@@ -485,8 +353,36 @@ def judge_receipts(
         which = list_paths(list(newest.changed_meanwhile))
         fact = f"{which} changed while {name} ran ({ended}); run it again, or let git ignore what it writes"
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
-    fact = ended + _name_unlooked(known) + _name_others(newest, current) + _name_fewer(own, newest)
-    return RunResult(verdict="holds", fact=fact, refs=refs, command=command)
+    fact = ended + _name_unlooked(known) + _name_left_out(known, newest) + _name_steering(newest)
+    fact += _name_others(newest, current) + _name_fewer(own, newest)
+    touched = _find_touched(known, newest)
+    fact += f"; its own tests or configuration changed in this run: {list_paths(touched)}" if touched else ""
+    return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=tuple(touched))
+
+
+def _describe_end(receipt: ReceiptRecorded) -> str:
+    """How it ended, in the words of whoever says so."""
+    ended = describe_outcome(receipt.outcome)
+    if receipt.by != "client_hook":
+        return ended
+    return "the client says it passed" if has_passed(receipt.outcome, None) else f"{ended}, the client says"
+
+
+def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
+    """What decides about its result besides the code: a test that is only new takes nothing away."""
+    changes = known.sighting.changes
+    if changes is None:
+        return []
+    words = read_words(receipt.argv).words
+    named = {posixpath.normpath(posixpath.join(receipt.directory, word)) for word in words}
+    is_runner = bool(receipt.check or receipt.counts) or names_runner(words)
+    found = [
+        path
+        for path in (*changes.changed, *changes.arrived)
+        if (is_runner and (configures_runner(path) or (is_test_file(path) and path not in changes.added)))
+        or (path in named and not is_test_file(path))
+    ]
+    return [make_readable(path) for path in sorted(found)]
 
 
 def explain_unfinished(known: Witnessed, receipt: ReceiptRecorded) -> str:
@@ -496,6 +392,20 @@ def explain_unfinished(known: Witnessed, receipt: ReceiptRecorded) -> str:
     if isinstance(ended, TimedOut) and any(ended.seconds < limit for limit in limits):
         return f"it was ended after {ended.seconds} s, and may take longer"
     return explain_not_run(receipt.argv, ended, receipt.counts)
+
+
+def was_told(known: Witnessed, result: RunResult) -> bool:
+    """Whether an attempt before was refused for this receipt, or as the command ran nothing then either.
+
+    What cannot start makes a new receipt with each try, and each says the same.
+    """
+    own = next((one for one in known.receipts if result.refs and one.receipt_id == result.refs[-1]), None)
+    if own is None or own.receipt_id in known.told_receipts:
+        return own is not None
+    told = [
+        one for one in known.receipts if one.receipt_id in known.told_receipts and is_command_of(one, own)
+    ]
+    return bool(explain_unfinished(known, own)) and any(explain_unfinished(known, one) for one in told)
 
 
 _DOORS: dict[ReceiptSource, int] = {"handrail": 2, "companion": 1, "client_hook": 0}
@@ -515,8 +425,29 @@ def is_of_present_files(known: Witnessed, receipt: ReceiptRecorded) -> bool:
     if not tree or receipt.tree_after == tree:
         return bool(tree)
     since = known.sighting.since.get(receipt.tree_after, ())
-    beside = {posixpath.normpath(one.report_path) for one in known.checks if one.report_path} | known.left_out
+    beside = list_reports(known.checks) | known.left_out
     return 0 < len(since) < MOST_PATHS_SINCE and set(since) <= beside
+
+
+def list_reports(checks: Sequence[PinnedCheck]) -> set[str]:
+    """The files that declared checks write as their reports: theirs to write, and nobody's change."""
+    return {posixpath.normpath(one.report_path) for one in checks if one.report_path not in ("", "-")}
+
+
+def _name_left_out(known: Witnessed, receipt: ReceiptRecorded) -> str:
+    """Of a run that holds: what changed since, and the agent says is not its own."""
+    paths = sorted({*known.sighting.since.get(receipt.tree_after, ())} & known.left_out)
+    return f", before {list_paths(paths)} changed (left out)" if paths else ""
+
+
+def stands_for_another(known: Witnessed, receipt: ReceiptRecorded) -> bool:
+    """Whether it has the words of a declared check, and ran under variables that this one does not get."""
+    is_declared = any(one.argv_digest == receipt.argv_digest for one in known.checks)
+    return is_declared and not receipt.check and bool(receipt.steering)
+
+
+def _name_steering(receipt: ReceiptRecorded) -> str:
+    return f", under {', '.join(sorted(receipt.steering))}" if receipt.steering else ""
 
 
 def _name_others(newest: ReceiptRecorded, current: Sequence[ReceiptRecorded]) -> str:

@@ -21,9 +21,6 @@ from handrail.engine.judge.artifacts import Place, find_kind_contract, full_kind
 from handrail.engine.judge.changed_claims import Comparison, find_named_files
 from handrail.engine.judge.requirements import INVALID, MISSING
 from handrail.engine.judge.run_claims import (
-    RunResult,
-    StandingClaims,
-    Witnessed,
     choose_strongest,
     explain_unfinished,
     find_check_receipts,
@@ -31,9 +28,13 @@ from handrail.engine.judge.run_claims import (
     is_of_present_files,
     judge_receipts,
     list_paths,
+    list_reports,
+    stands_for_another,
     suggest_command,
+    was_told,
     write_line,
 )
+from handrail.engine.judge.witnessed import RunResult, StandingClaims, Witnessed
 from handrail.engine.messages import write_fix
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
@@ -50,6 +51,7 @@ def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -
     runs: dict[str, tuple[Claim, ...]] = {}
     lists: list[Claim] = []
     named: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     told: frozenset[str] = frozenset()
     for held in way_to(history, node.node_id) if history.evidence else ():
         claims = () if held.kind == "blocked_attempt" else claims_at(history, held.node_id)
@@ -57,6 +59,7 @@ def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -
         if listed:
             runs, lists = {}, listed
             named = tuple(_read_named(history, workflow, held))
+            left_out = tuple(_read_named(history, workflow, held, only_left_out=True))
             told = frozenset(path for claim in listed for path in claim.paths)
         for ref in {claim.contract_ref for claim in claims}:
             own = [claim for claim in claims if claim.contract_ref == ref and _is_proof(claim)]
@@ -65,6 +68,7 @@ def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -
         runs=tuple(claim for own in runs.values() for claim in own),
         list_ref=lists[0].contract_ref if lists else "",
         named=named,
+        left_out=left_out,
         told=told,
         is_list_seen=any(claim.level == "observed" and claim.verdict == "holds" for claim in lists),
     )
@@ -75,14 +79,16 @@ def _is_proof(claim: Claim) -> bool:
     return is_run and claim.verdict == "holds" and bool(claim.refs)
 
 
-def _read_named(history: History, workflow: CompiledWorkflow, node: Node) -> list[str]:
-    """Every path that the list of changes at a node names."""
+def _read_named(
+    history: History, workflow: CompiledWorkflow, node: Node, *, only_left_out: bool = False
+) -> list[str]:
+    """Every path that the list of changes at a node names, or those that it leaves out."""
     found: list[str] = []
     for kept in attached_to(history, node.node_id).artifacts:
         held = find_kind_contract(workflow, kept.artifact.kind, kept.artifact.contract_ref)
         for rule in () if held is None else held.contract.evidence:
             if isinstance(rule, ChangedInRun):
-                found += find_named_files(rule, kept.artifact.body)
+                found += find_named_files(rule, kept.artifact.body, only_left_out=only_left_out)
     return found
 
 
@@ -161,7 +167,7 @@ def _find_unlisted(known: Witnessed) -> list[Outdated]:
     unlisted, left = (
         tuple(path for path in map(make_readable, found) if path not in standing.told)
         for found in (
-            compared.find_unlisted(standing.named),
+            compared.find_unlisted([*standing.named, *list_reports(known.checks)]),
             compared.find_unlisted_leftovers(standing.named),
         )
     )
@@ -247,7 +253,7 @@ def find_failing(known: Witnessed) -> list[FailingCheck]:
     groups += [find_check_receipts(known, pinned) for pinned in known.checks]
     found: dict[str, FailingCheck] = {}
     for own in groups:
-        here = [one for one in own if is_of_present_files(known, one)]
+        here = [one for one in own if is_of_present_files(known, one) and not stands_for_another(known, one)]
         if not here or isinstance(here[-1].outcome, StatusUnknown):
             continue
         last = choose_strongest(here)
@@ -323,9 +329,11 @@ def weigh_step(step_id: str, check: str, known: Witnessed) -> tuple[Claim, Reaso
         verdict=result.verdict,
         fact=result.fact,
         refs=result.refs,
+        paths=result.paths,
     )
-    is_told = bool(result.refs) and result.refs[-1] in known.told_receipts
-    if result.verdict in ("holds", "unknown") or (is_told and result.verdict != "contradicted"):
+    if result.verdict in ("holds", "unknown") or (
+        result.verdict != "contradicted" and was_told(known, result)
+    ):
         return claim, None
     message = f"This step needs the check {check} to pass on the present files: {result.fact}."
     waits = WaitsFor(

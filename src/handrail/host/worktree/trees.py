@@ -208,13 +208,6 @@ class Look:
         digest = digest_content(target, self.cache.algorithm)
         return State(mode=LINK, digest=digest, size=len(target), changed_ns=found.st_ctime_ns)
 
-    def see_removal(self, path: bytes) -> int:
-        """When something was last put into or taken out of the folder of a file that is gone."""
-        try:
-            return os.lstat(os.path.dirname(self.root + b"/" + path)).st_ctime_ns
-        except OSError:
-            return 0
-
     def _digest(self, path: bytes, at: int, stamp: Stamp) -> bytes:
         """The digest of the bytes on the disk; empty for a file that is too large or may not be read."""
         if stamp[3] > MOST_DIGESTED_BYTES:
@@ -289,7 +282,6 @@ def take_without_git(look: Look) -> Tree | Unseen:
         files=len(states),
         skipped=walked.skipped + look.skipped,
         repositories=tuple(show_path(path) for path in walked.repositories),
-        changed_ns=max((state.changed_ns for state in states.values()), default=0),
     )
 
 
@@ -380,14 +372,10 @@ def _make_tree(
         if known is not None:
             total -= weigh(path, *known, 0)
             differing[path] = None
-    times = (
-        look.see_removal(path) if state is None else state.changed_ns for path, state in differing.items()
-    )
     return Tree(
         head=head.head,
         entries=make_entries(differing, look.cache.algorithm),
         tree_id=_make_id(total),
-        changed_ns=max(times, default=0),
     )
 
 

@@ -23,6 +23,12 @@ _UNITTEST = re.compile(r"(?m)^Ran (\d{1,9}) tests? in [\d.]+s$")
 _UNITTEST_END = re.compile(r"(?m)^(?:OK|FAILED|NO TESTS RAN)(?: \(([a-z0-9=, ]*)\))?$")
 
 
+_NOT_A_TEST = re.compile(
+    r"(?m)^ERROR: (?:.* \(unittest\.loader\._FailedTest\b|(?:setUp|tearDown)(?:Class|Module) \()"
+)
+"""Errors of unittest before or after a test: a module that cannot be imported, a fixture that fails."""
+
+
 def count_tap(text: str) -> Counts | None:
     """TAP; where the sums of `node --test` end it, those, because its suites are lines too."""
     sums = {name: int(number) for name, number in _TAP_SUM.findall(text)}
@@ -85,14 +91,15 @@ def count_cargo(text: str) -> Counts | None:
 
 
 def count_unittest(text: str) -> Counts | None:
-    """`python -m unittest`: its last two lines."""
+    """`python -m unittest`: its last two lines. A test that raises has failed; an error is no test."""
     ran, ends = _UNITTEST.findall(text), _UNITTEST_END.findall(text)
     if not ran or not ends:
         return None
     told = dict(pair.strip().split("=", 1) for pair in ends[-1].split(",") if "=" in pair)
     sums = {name: int(number) for name, number in told.items() if number.isdigit()}
-    failed = sums.get("failures", 0) + sums.get("unexpected successes", 0)
-    errors, skipped = sums.get("errors", 0), sums.get("skipped", 0)
+    skipped, raised = sums.get("skipped", 0), sums.get("errors", 0)
+    errors = min(raised, len(_NOT_A_TEST.findall(text)))
+    failed = sums.get("failures", 0) + sums.get("unexpected successes", 0) + raised - errors
     passed = max(0, int(ran[-1]) - failed - errors - skipped)
     return Counts(passed=passed, failed=failed, skipped=skipped, errors=errors)
 

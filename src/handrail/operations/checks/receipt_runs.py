@@ -13,9 +13,9 @@ from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Fault, Notice
 from handrail.contract.printed_text import PrintedText, strip_escapes
 from handrail.contract.wording import make_readable
-from handrail.engine.command_lines import find_counting, is_status_own
+from handrail.engine.command_lines import find_counting, is_status_own, read_words
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.judge.run_claims import list_paths
+from handrail.engine.judge.run_claims import list_paths, list_reports
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import (
     Counts,
@@ -26,6 +26,7 @@ from handrail.engine.receipts import (
     TimedOut,
     digest_argv,
 )
+from handrail.operations.checks.printed_reports import count_unittest
 from handrail.operations.checks.reports import UnreadableReport, count_tests
 from handrail.operations.pending_step import PendingStep
 from handrail.ports.checks import PRINTED, STEERING, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
@@ -92,6 +93,7 @@ def run_command(
 
     report_path = find_report_file(command)
     report_before = programs.look_at_report(project, report_path) if report_path else ""
+    is_read = _is_printed_report(command)
     kept = bytearray()
     before = _take_tree(rt, project)
     call = ProgramCall(
@@ -104,7 +106,7 @@ def run_command(
 
     def take(chunk: bytes) -> None:
         show(printed.take(chunk))
-        if command.report is not None and command.report.path == PRINTED and len(kept) < MOST_PRINTED_BYTES:
+        if is_read and len(kept) < MOST_PRINTED_BYTES:
             kept.extend(chunk)
 
     with rt.interruptions.defer():
@@ -116,7 +118,8 @@ def run_command(
     after = _take_tree(rt, project)
     counts, uncounted = count_report(programs, command, project, report_before, ended, bytes(kept))
     notices = _after(command, uncounted)
-    meanwhile = _name_changes(rt, project, before, after, report_path)
+    reports = list_reports(target.run.checks) | ({os.path.normpath(report_path)} if report_path else set())
+    meanwhile = _name_changes(rt, project, before, after, reports)
     if meanwhile:
         message = (
             f"{list_paths(list(meanwhile))} changed while it ran, so it is no proof; run it again. "
@@ -155,6 +158,13 @@ def find_report_file(command: Command) -> str:
     return "" if command.report is None or command.report.path == PRINTED else command.report.path
 
 
+def _is_printed_report(command: Command) -> bool:
+    """Whether what it prints is its report: it is declared so, or it is a runner that tells its counts."""
+    if command.report is not None:
+        return command.report.path == PRINTED
+    return "unittest" in read_words(command.argv).words
+
+
 def _show_value(rt: Runtime, value: str) -> str:
     """The value of a variable for readers: without secrets, bounded."""
     (shown,) = redact_argv((value,), rt.secrets)
@@ -168,11 +178,11 @@ def _take_tree(rt: Runtime, project: str) -> Tree | None:
 
 
 def _name_changes(
-    rt: Runtime, project: str, before: Tree | None, after: Tree | None, report: str
+    rt: Runtime, project: str, before: Tree | None, after: Tree | None, reports: set[str]
 ) -> tuple[str, ...]:
     """Files that changed while a program ran: nobody knows which of the two it ran on.
 
-    The report that a check declares is its own to write. Whatever else it writes is in nobody's way once it
+    The reports that checks declare are theirs to write. Whatever else it writes is in nobody's way once it
     is ignored, or the same after every run.
     """
     if before is None or after is None or before.tree_id == after.tree_id:
@@ -183,8 +193,7 @@ def _name_changes(
         paths = {entry.path for entry in (*before.entries, *after.entries) if entry not in same}
     else:
         paths = {*found.changed, *found.arrived}
-    own = os.path.normpath(report) if report else ""
-    return tuple(make_readable(path) for path in sorted(paths - {own})[:MOST_CHANGED_MEANWHILE])
+    return tuple(make_readable(path) for path in sorted(paths - reports)[:MOST_CHANGED_MEANWHILE])
 
 
 def _inside(project: str, directory: str) -> str:
@@ -207,7 +216,7 @@ def count_report(
 ) -> tuple[Counts | None, str]:
     """What the declared report counts, or why it counts nothing."""
     if command.report is None or ended.trouble:
-        return None, ""
+        return count_unittest(printed.decode(errors="replace")), ""
     found = ReportFile(content=printed)
     if command.report.path != PRINTED:
         found = programs.read_report(project, command.report.path, before)

@@ -6,6 +6,7 @@ pending when it began. A program that fails is a fact like any other: the call h
 
 from __future__ import annotations
 
+import os
 from signal import Signals
 from typing import Annotated, assert_never
 
@@ -27,7 +28,7 @@ from handrail.engine.command_lines import (
 from handrail.engine.events import (
     ReceiptRecorded,
 )
-from handrail.engine.history import History, list_receipts
+from handrail.engine.history import History, Run, list_receipts
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import (
     ELSEWHERE,
@@ -49,6 +50,7 @@ from handrail.operations.declared_checks import digest_check, find_check
 from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
 from handrail.operations.pending_step import find_pending_step
+from handrail.operations.work import find_own_project
 from handrail.ports.checks import CheckPrograms
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, leave_tree, project_of
@@ -138,6 +140,7 @@ def run_check(rt: Runtime, request: RunCheck) -> Success:
     _require_one_command(request)
     target = find_pending_step(rt, request.state_token, request.session, project)
     require_healthy(target.session)
+    project, request = _go_to_own_project(rt, target.run, request, project)
     is_here = is_project_of(target.session.history, target.node.node_id, project)
     command = _command(rt, programs, request, project, target.run.checks if is_here else None)
     rt.keys.signing_key(WORKFLOW)  # the answer needs it: without one nothing is started
@@ -154,12 +157,28 @@ def run_check(rt: Runtime, request: RunCheck) -> Success:
     elif receipt.directory != "." and not receipt.check:
         message = f"It ran in {receipt.directory}: a report that means this run names {receipt.receipt_id}."
         notices.append(Notice(type="check_in_folder", message=message[:1000], severity="info"))
+    if receipt.steering:
+        message = f"It ran under {', '.join(sorted(receipt.steering))}, so it stands for no declared check."
+        notices.append(Notice(type="check_steered", message=message[:1000], severity="warning"))
     recorded = record_receipt(rt, target, receipt)
     leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt", ran.tree)
     if ran.is_interrupted:
         raise _stopped(receipt)
     told = _describe(rt, recorded, receipt)
     return Success(data=msgspec.to_builtins(told), notices=(*notices, *ran.notices))
+
+
+def _go_to_own_project(rt: Runtime, run: Run, request: RunCheck, project: str) -> tuple[str, RunCheck]:
+    """The run's own project, where this call is in it or around it: a repository holds several.
+
+    A call that names a folder of it starts there.
+    """
+    own = find_own_project(rt.workspace, rt.places, run, request.project)
+    if own is None or own == project or os.path.commonpath((own, project)) not in (own, project):
+        return project, request
+    is_folder = request.project is not UNSET and request.directory is UNSET and project.startswith(own)
+    folder = os.path.relpath(project, own) if is_folder else request.directory
+    return own, msgspec.structs.replace(request, directory=folder)
 
 
 # Which command

@@ -27,7 +27,7 @@ from handrail.contract.ids import (
     session_id_of,
 )
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Fault, Json, NextCall, Success
+from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
@@ -56,6 +56,7 @@ from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import find_requested
 from handrail.operations.handles import refuse_handed_out, require_place
+from handrail.operations.kept_trees import take_first_tree
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.runs.continue_run import run_following_actions
 from handrail.operations.runs.start_warnings import (
@@ -63,13 +64,14 @@ from handrail.operations.runs.start_warnings import (
     is_first_here,
     list_recorded_warnings,
     warn_of_changed_base,
+    warn_of_missing_look,
 )
 from handrail.operations.source_drift import pin
 from handrail.operations.work import REQUEST_ID_PATTERN, Goal, check_context, check_filled_in, check_goal_size
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.ports.log import Blob
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime, leave_tree, project_of
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import (
     COMMIT_TRIES,
     Session,
@@ -191,6 +193,7 @@ def _answer_start(
     """Begin the run, unless it is there; what a preview has checked must still be so."""
     asked, session, recorded = found.asked, found.session, found.given
     warnings: tuple[ReplyWarning, ...] = ()
+    unseen = ""
     rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
     if isinstance(recorded, Given):
         seen = _seen(rt, asked, project)
@@ -201,21 +204,27 @@ def _answer_start(
             )
         session, recorded = _begin(rt, found, recorded, project, seen, is_checked=is_checked)
         rt.places.keep(encode_project(project).directory, project)
-        leave_tree(rt, session.history.session_id, recorded.to_node_id, project, "start")
+        session, unseen = take_first_tree(rt, session, recorded.to_node_id, project)
     session = run_following_actions(rt, session, recorded, request.project, actions)
     run = session.history.runs[found.run_id]
     workflow = load_pinned_workflow(rt.log, run.workflow_hash)
-    return reply_to_answer(
+    reply = reply_to_answer(
         rt.log,
         rt.keys,
         session,
         recorded,
         asked.input_digest,
-        warnings=(*warnings, *list_recorded_warnings(run, workflow)),
+        warnings=(
+            *warnings,
+            *list_recorded_warnings(run, workflow),
+            *warn_of_missing_look(rt, session.history, run, project),
+        ),
         project=project,
         workflow=workflow,
         actions=actions,
     )
+    notice = Notice(type="tree_skipped", message=f"The first look failed: {unseen}."[:1000], severity="info")
+    return msgspec.structs.replace(reply, notices=(*reply.notices, notice)) if unseen else reply
 
 
 def _preview(rt: Runtime, request: StartRun, project: str) -> Plan[_Found]:

@@ -15,7 +15,7 @@ from handrail.operations.handles import mint_state_token
 from handrail.operations.overlay_drift import explain_changed_base
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, looks_at_code
 from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.catalog import suggest_id
 from handrail.workflows.compiled import CompiledWorkflow
@@ -36,6 +36,22 @@ def warn_of_changed_base(rt: Runtime, workflow: CompiledWorkflow) -> tuple[Reply
     """Only the first reply says it: a run that began keeps the base that it began with."""
     told = explain_changed_base(rt, workflow)
     return (ReplyWarning(code="WORKFLOW_SOURCE_DIFFERS", message=told),) if told else ()
+
+
+def warn_of_missing_look(rt: Runtime, history: History, run: Run, project: str) -> tuple[ReplyWarning, ...]:
+    """Where files are looked at and those of the start are not recorded; a replay finds the same."""
+    trees = () if run.first_node is None else history.trees.get(run.first_node, ())
+    if (
+        rt.trees_due is None
+        or not looks_at_code(rt, project)
+        or any(one.fact.cause == "start" for one in trees)
+    ):
+        return ()
+    message = (
+        "The files that this run begins with were not recorded. What changes in it can be seen from the "
+        "first look that succeeds; what changed before that stays unknown. Tell the user when you report."
+    )
+    return (ReplyWarning(code="FIRST_LOOK_MISSING", message=message),)
 
 
 def is_first_here(reader: EventReader, source_kind: SourceKind, workflow_hash: WorkflowHash) -> bool:

@@ -1,7 +1,8 @@
 """What a client's hook tells after its shell ran a command: the line, and its status where it is given. Pure.
 
-Clients differ. Claude Code and Codex send `tool_input.command`, Claude Code without a status after a success
-and with an error text after a failure; Gemini CLI uses another tool name, and Cursor sends `command` alone.
+Clients differ. Claude Code and Codex send `tool_input.command`; Claude Code has an event for a success, which
+names no status, and one with an error text for a failure. Gemini CLI uses another tool name, and Cursor sends
+`command` alone.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ SHELL_TOOLS = ("Bash", "Shell", "shell", "local_shell", "exec_command", "run_she
 _STATUS_NAMES = ("exit_code", "exitCode", "return_code", "returnCode")
 _FAILED = r"(?:Error: )?(?:Exit code|Command exited with non-zero status code) ([1-9][0-9]{0,2})\b"
 """How a failure begins; what the program printed comes after it."""
+_RAN_NOTHING = r"(?m)^Ran 0 tests in "
+"""With which unittest ends where it found none; its status is that of a success."""
 _DIRECTORY_NAMES = ("workdir", "cwd", "directory", "dir_path")
 """Where a shell tool is told to start: Codex, Cursor, Gemini CLI before and after its renaming."""
 _LONGEST_DIRECTORY = 4_096
@@ -79,13 +82,24 @@ def _is_own(argv: list[str]) -> bool:
 def _status(message: dict[str, Any]) -> int | None:
     """The exit status, if the client says it in so many words."""
     answered = _object(message.get("tool_response"))
+    if any(re.search(_RAN_NOTHING, str(answered.get(stream, ""))) for stream in ("stdout", "stderr")):
+        return None
     for place in (message, answered, _object(answered.get("metadata"))):
         for name in _STATUS_NAMES:
             if _is_integer(place.get(name)):
                 return int(place[name])
     error = message.get("error", message.get("error_message"))
     found = re.match(_FAILED, error) if isinstance(error, str) else None
-    return None if found is None else int(found[1])
+    if found is not None:
+        return int(found[1])
+    return 0 if error is None and _tells_success(message, answered) else None
+
+
+def _tells_success(message: dict[str, Any], answered: dict[str, Any]) -> bool:
+    """Claude Code sends this event only after a success; what runs on in the background has not ended."""
+    is_its_own = message.get("hook_event_name") == "PostToolUse" and isinstance(answered.get("stdout"), str)
+    is_running = _object(message.get("tool_input")).get("run_in_background") or "backgroundTaskId" in answered
+    return is_its_own and answered.get("interrupted") is False and not is_running
 
 
 def _object(value: Any) -> dict[str, Any]:
