@@ -33,6 +33,7 @@ ALLOWED = {
     "src/handrail/operations/code/tools/project_source.py": "kept facts need no parser",
     "src/handrail/code_tools/languages/grammars.py": "few projects have Python and JavaScript",
     "src/handrail/code_tools/languages/reading.py": "each language's reader is loaded by its first file",
+    "src/handrail/operations/handles.py": "few refusals wait for a person and need their words",
     "src/handrail/operations/replies.py": "only a fork needs to know what lies beside it",
     "src/handrail/operations/work.py": "only a refusal pays for saying where the trouble is",
     "src/handrail/contract/disclosure/disclose.py": "few calls name fields or a budget",

@@ -25,7 +25,12 @@ from handrail.engine.reply import (
     workflow_ref,
 )
 from handrail.engine.standing import standing_at
-from handrail.operations.handles import TokenCall, mint_new_node_tokens, mint_state_token
+from handrail.operations.handles import (
+    TokenCall,
+    mint_new_node_tokens,
+    mint_state_token,
+    name_persons_line,
+)
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.sessions import Session, load_history_before, memory_of
@@ -123,7 +128,7 @@ def reply_to_answer(
         standing,
         history.session_id,
         tokens,
-        blocked=last.blocked,
+        blocked=name_persons_line(history, node, last.blocked),
         recap=recap,
         ran=ran,
         is_arrival=last is not recorded,
