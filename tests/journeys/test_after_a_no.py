@@ -15,8 +15,9 @@ from tests.journeys.conversation import answer, rehydrate
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import STOP_ON_USER
 from tests.journeys.rich_session import report
-from tests.journeys.test_confirmations import at_console, at_third, insist
+from tests.journeys.test_confirmations import RELEASE, at_console, at_release, at_third, insist
 from tests.journeys.test_one_ask import at_give, say_so
+from tests.journeys.test_told_where_it_is import words_of
 
 NOTE = "Name the two files that changed."
 
@@ -140,3 +141,29 @@ def test_of_several_runs_the_hint_names_its_own_and_a_question_names_those_that_
     assert refused.next_call is not None
     assert (refused.next_call.operation, refused.next_call.params) == ("run.confirm", {"session": own})
     assert shell["ok"] is True
+
+
+@pytest.mark.promise("people.console")
+def test_an_attempt_that_keeps_its_report_shows_the_whole_of_it_with_the_texts_of_its_claims(
+    runtime: Runtime,
+) -> None:
+    first = at_release(runtime)
+    session, run = first["session"]["sessionId"], first["session"]["runId"]
+    blocked = report(runtime, first["ackToken"], RELEASE, notes="Ready to go.")
+    sent = needed(runtime)["node_id"]
+    kept = answer(runtime, "run.continue", ackToken=blocked["retryAckToken"])
+
+    card = words_of(runtime, "/sessions")
+    page = words_of(runtime, f"/sessions/{session}/runs/{run}/nodes/{sent}")
+    person = Person("y")
+    answer(seat(runtime, person), "run.confirm", session=session)
+
+    assert kept["kind"] == "blocked"
+    assert "reported nothing" not in card
+    assert "Ready to go." in card
+    assert "2.0.0" in card
+    assert "Release as a whole" in card
+    for told in ("Ready to go.", "2.0.0"):
+        assert told in person.shown[0]
+    assert "well-formed" in page
+    assert "no contract asks for it" not in page

@@ -134,8 +134,10 @@ def _is_asked(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> bool:
             rules = workflow.contracts[leaf.contract].evidence if leaf.contract else ()
             wants_person = any(isinstance(rule, Person) for rule in rules)
             return leaf.user_only is not None or wants_person or needs_confirmation(workflow, leaf, facts)
-        case Choice() | Action():
-            return may_ask(leaf)
+        case Choice():
+            return True  # an option may replace what only a person can
+        case Action():
+            return leaf.is_guarded
         case never:
             assert_never(never)
 
@@ -242,6 +244,15 @@ def collect_brought(history: History, node: Node, place: Place, notes: str = "")
     """What attempts and checkpoints brought for the step of a place; `notes` are the whole ones."""
     needed = frozenset(name for name, how in place.workflow.capabilities.items() if how == "required")
     return collect_kept(history, node, partial(subject_of, place), notes, asked_kinds(place), needed)
+
+
+def kept_report(history: History, workflow: CompiledWorkflow, node: Node) -> KeptWork | None:
+    """The report that waits at a node: what the last attempt brought, and what it kept from those before."""
+    attempt = _find_attempt(history, node)
+    if attempt.kind != "blocked_attempt" or not isinstance(attempt.state, Running):
+        return None
+    place = place_of(workflow, attempt.state, leaf_at(workflow, attempt.state))
+    return collect_brought(history, attempt, place)
 
 
 def changed_context(history: History, node: Node) -> dict[str, Any]:

@@ -129,6 +129,8 @@ class PersonsQuestion(Answer, frozen=True, kw_only=True):
     """What a person answered to exactly this before; null where nobody did, or it does not count."""
     asked: str = "confirm"
     """`confirm`, `choose`, `give` or `allow_write`."""
+    is_asked: bool = True
+    """False: the step asks nobody, and an answer is refused."""
     takes_value: bool = False
     """The answer is a value; else yes or no, or an option."""
     question: str = ""
@@ -148,12 +150,12 @@ def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuest
     history = pending.session.history
     workflow = load_pinned_workflow(rt.log, pending.run.workflow_hash)
     ask = ask_about(history, workflow, pending.node)
-    if not ask.is_open:
-        raise _nothing_asked(pending, ask)
     word = weigh_answers(history, workflow, ask.attempt, ask.kind)
     shown = rt.secrets.redact_text(show_to_person(history, workflow, ask.attempt))
     if request.show is True:
         return _show(rt, pending, ask, word, shown, workflow)
+    if not ask.is_open:
+        raise _nothing_asked(pending, ask)
     meant = None if request.given is UNSET else _read_given(request.given, shown, ask, workflow)
     if word.is_given and word.answered is not None and (meant is None or _is_same(meant, word.answered)):
         return _describe(history, word.answered, is_new=False)
@@ -218,6 +220,7 @@ def _show(
         options=[OptionRow(id=one.id, label=rt.secrets.redact_text(one.label)) for one in ask.options],
         answer=None if said is None else said.fact.answer,
         asked=ask.kind,
+        is_asked=ask.is_open,
         takes_value=ask.takes_value,
         question=rt.secrets.redact_text(question_of(ask, workflow)),
     )
