@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.contract.outcome import Failure
@@ -11,12 +12,12 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.journeys.at_a_form import answers_in
 from tests.journeys.at_a_terminal import Person, seat
-from tests.journeys.conversation import answer, rehydrate
+from tests.journeys.conversation import advance, answer, rehydrate
 from tests.journeys.doors import command, tool_call
-from tests.journeys.given_workflows import STOP_ON_USER
+from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, step
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import RELEASE, at_console, at_release, at_third, insist
-from tests.journeys.test_one_ask import at_give, say_so
+from tests.journeys.test_one_ask import at_choose, at_give, say_so
 from tests.journeys.test_told_where_it_is import words_of
 
 NOTE = "Name the two files that changed."
@@ -167,3 +168,54 @@ def test_an_attempt_that_keeps_its_report_shows_the_whole_of_it_with_the_texts_o
         assert told in person.shown[0]
     assert "well-formed" in page
     assert "no contract asks for it" not in page
+
+
+@pytest.mark.promise("people.recorded")
+def test_what_a_person_gave_and_chose_is_told_as_that_with_their_name(runtime: Runtime) -> None:
+    insist(runtime)
+    given, chosen = at_give(runtime), at_choose(runtime)
+    numbered = msgspec.structs.replace(runtime, workspace=Numbered(runtime.workspace))
+    say(runtime, given, "eu")
+    told = say(numbered, chosen, "left")
+
+    stories = [story_of(runtime, reply) for reply in (given, chosen)]
+
+    assert told["who"] == "somebody at the terminal"
+    assert f"A person gave eu at a terminal, as {runtime.workspace.account()}" in stories[0]
+    assert "A person chose left at a terminal" in stories[1]
+    session = chosen["session"]["sessionId"]
+    assert "A person chose left at Ask" in words_of(runtime, f"/sessions/{session}/timeline")
+
+
+def story_of(runtime: Runtime, reply: dict[str, Any]) -> str:
+    session = reply["session"]["sessionId"]
+    return str(answer(runtime, "session.export", sessionId=session, **{"as": "markdown"})["content"])
+
+
+class Numbered:
+    """A workspace of an account that has a number and no name."""
+
+    def __init__(self, workspace: Any) -> None:
+        self._workspace = workspace
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._workspace, name)
+
+    def account(self) -> str:
+        return "0"
+
+
+@pytest.mark.promise("gaps.settled")
+def test_each_open_gap_is_a_card_of_its_own_and_a_settled_one_names_who_settled_it(runtime: Runtime) -> None:
+    two = (step("one", requireConfirmation=True), step("two", requireConfirmation=True))
+    first = begin(runtime, *two, fields={}, preferences=NEVER_STOP)
+    advance(runtime, advance(runtime, first))
+    gaps = [need["gap_id"] for need in answer(runtime, "session.needs")["needs"]]
+
+    answer(seat(runtime, Person("y")), "session.settle_gap", gap=gaps[0], note="I looked at it.")
+
+    settler = f"{runtime.workspace.account()} at a terminal"
+    assert len(set(gaps)) == 2
+    assert f"I looked at it. (by {settler})" in words_of(runtime, "/gaps")
+    assert f"Gap settled by {settler}: I looked at it." in story_of(runtime, first)
+    assert needed(runtime)["command"] == f"handrail session settle {gaps[1]} --note TEXT"

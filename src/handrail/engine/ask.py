@@ -41,6 +41,7 @@ from handrail.engine.history import (
     instance_of,
     kept_in_instance,
     list_answers,
+    name_person,
     path_to,
 )
 from handrail.engine.judge.actions import fill_params, find_preview
@@ -396,8 +397,3 @@ def describe_answer(fact: ConfirmationRecorded, *, with_note: bool = False) -> s
         said = "done"
     note = f" ({fact.note})" if with_note and fact.note else ""
     return f"answered by {name_person(fact.who)}: {said}{note}"
-
-
-def name_person(who: str) -> str:
-    """Who answered, as a reader is told; older logs have the number of an account where it has no name."""
-    return f"user {who}" if who.isdigit() else who or "somebody at the terminal"

@@ -538,6 +538,11 @@ def answer_about(history: History, node: Node) -> Confirmation | None:
     return max((held for held in found if held.index < node.index), key=lambda held: held.index, default=None)
 
 
+def name_person(who: str) -> str:
+    """Who answered, as a reader is told; older logs have the number of an account where it has no name."""
+    return f"user {who}" if who.isdigit() else who or "somebody at the terminal"
+
+
 def list_receipts(history: History, run_id: RunId) -> list[Receipt]:
     """The receipts of a run, in the order of the log."""
     found = [

@@ -27,7 +27,7 @@ from handrail.contract.wording import quote
 from handrail.engine.ask import Ask, ask_about, read_value, weigh_answers
 from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
-from handrail.engine.history import Confirmation, History
+from handrail.engine.history import Confirmation, History, name_person
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.messages import RUN_CONFIRM, confirm_line
@@ -411,7 +411,7 @@ def _describe(history: History, said: Confirmation, *, is_new: bool) -> Confirme
         step_id=step_key(node.state),
         answer=said.fact.answer,
         door=said.fact.door,
-        who=said.fact.who,
+        who=name_person(said.fact.who),
         what_digest=said.fact.what_digest,
         note=said.fact.note,
         answered_at=said.at,

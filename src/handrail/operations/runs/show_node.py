@@ -31,6 +31,7 @@ from handrail.engine.history import (
     Run,
     answer_about,
     confirmation_of,
+    name_person,
     seen_at,
 )
 from handrail.engine.messages import explain_gap, join_parts
@@ -87,6 +88,8 @@ class NodeAnswer(Answer, frozen=True, kw_only=True):
     """What a person answered about a step."""
 
     answer: str
+    said: str
+    """The option that they took, the value that they gave, or `answer`."""
     option_id: str
     door: str
     who: str
@@ -536,9 +539,10 @@ def _answer(said: Confirmation) -> NodeAnswer:
     fact = said.fact
     return NodeAnswer(
         answer=fact.answer,
+        said=fact.option_id or fact.value or fact.answer,
         option_id=fact.option_id,
         door=fact.door,
-        who=fact.who,
+        who=name_person(fact.who),
         note=fact.note,
         at=said.at,
     )

@@ -25,6 +25,7 @@ from handrail.engine.history import (
     SessionNotes,
     attached_to,
     describe_not_run,
+    name_person,
     not_run_at,
     way_to,
 )
@@ -498,7 +499,7 @@ def _confirmation_row(history: History, said: Confirmation) -> ConfirmationRow:
         answer=fact.answer,
         option_id=fact.option_id,
         door=fact.door,
-        who=fact.who,
+        who=name_person(fact.who),
         at=said.at,
         note=fact.note,
     )

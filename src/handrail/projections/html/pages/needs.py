@@ -244,8 +244,7 @@ _WITHOUT_DOOR = {
 
 
 def _recorded(card: Card, said: Payload, copy: Child) -> Html:
-    who = f" by {said['who']}" if said["who"] else ""
-    words = f"{said['option_id'] or said['answer']}{who}, {DOORS[said['door']]}"
+    words = f"{said['said']} by {said['who']}, {DOORS[said['door']]}"
     again = (
         element("details", element("summary", "Answer anew"), answer_form(card.question))
         if card.question is not None
