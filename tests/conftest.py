@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 import pytest
@@ -25,10 +25,15 @@ from handrail.ports.program import ClientServer, Handshake, InstalledSkill, Plac
 from handrail.ports.workspace import DesiredSettings, FilePlace, SettingProblem, Settings, WorkflowFile
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
-from handrail.store_proof.scratch import find_memory_directory
+from handrail.wiring import registry
+from handrail_proof.scratch import find_memory_directory
 from tests import quick_set
 from tests.conformance.forked import ForkServer
 from tests.readings import share_readings
+
+if TYPE_CHECKING:
+    from handrail_team.store.database import Database
+    from handrail_team.store.log import TeamLog
 
 # An example may take as long as a busy machine needs. Every run tries a few, and the next one a few others;
 # `.ci/run referees` tries many.
@@ -326,6 +331,9 @@ THREE_STEPS = b"""{
 }"""
 
 
+pytest.register_assert_rewrite("handrail_proof.log_promises")
+
+
 def memory_runtime() -> Runtime:
     """A runtime whose every answer is the same in every process."""
     library = GivenFiles()
@@ -343,6 +351,7 @@ def memory_runtime() -> Runtime:
         confirmed=KeptClaims(),
         authored=KeptFiles(),
         settings=GivenSettings(),
+        registry=registry(),
         audit=KeptAudit(),
         installation=lambda: installation,
         mcp_processes=lambda: processes,
@@ -365,9 +374,45 @@ def workflow_files_are_read_and_compiled_once() -> Iterator[None]:
         yield
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    help_text = (
+        "which store the journeys use: memory (default), or postgresql as tests/team/postgres.py has it"
+    )
+    parser.addoption("--store", choices=("memory", "postgresql"), default="memory", help=help_text)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server."""
+    from tests.team.postgres import running_server
+
+    with running_server() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def shared_database(postgres: str) -> Iterator[Database]:
+    """One database for many tests, each of which finds it empty by way of `team_log`."""
+    from tests.team.postgres import open_fresh_database
+
+    with open_fresh_database(postgres) as held:
+        yield held
+
+
 @pytest.fixture
-def runtime() -> Runtime:
-    return memory_runtime()
+def team_log(shared_database: Database) -> TeamLog:
+    """An empty log in PostgreSQL."""
+    from tests.team.postgres import empty_log
+
+    return empty_log(shared_database)
+
+
+@pytest.fixture
+def runtime(request: pytest.FixtureRequest) -> Runtime:
+    made = memory_runtime()
+    if request.config.getoption("--store") == "memory":
+        return made
+    return msgspec.structs.replace(made, log=request.getfixturevalue("team_log"))
 
 
 @pytest.fixture(scope="session")

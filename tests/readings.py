@@ -15,7 +15,9 @@ from handrail.workflows import catalog
 from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.checking import whole_file
 from handrail.workflows.compiling.compilation import Compilation
+from handrail.workflows.limits import Spelling
 from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.reading.reader import BaseDocument, Reading
 
 MOST_KEPT = 128
 
@@ -32,9 +34,16 @@ class CompileCall:
 
 def share_readings(put: Callable[[Any, str, object], None]) -> None:
     """Whoever reads or compiles a file in this process gets what the first one got; `put` is `setattr`."""
-    read_checked = lru_cache(maxsize=MOST_KEPT)(whole_file.read_checked)
+    read_anew = whole_file.read_checked
+    read_kept = lru_cache(maxsize=MOST_KEPT)(read_anew)
     compile_anew = workflow_catalog.compile_entry
     compile_kept = lru_cache(maxsize=MOST_KEPT)(lambda call: compile_anew(call.held, call.entry, call.source))
+
+    def read_checked(
+        content: bytes, spelling: Spelling = "json", decoded: bytes = b"", base: BaseDocument | None = None
+    ) -> Reading:
+        kept: Reading = read_kept(content, spelling, decoded)
+        return kept if base is None else read_anew(content, spelling, decoded, base)
 
     def compile_entry(held: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
         if source is not read_checked(entry.content).workflow:
@@ -42,12 +51,12 @@ def share_readings(put: Callable[[Any, str, object], None]) -> None:
         files = (
             (entry.source_kind, entry.content),
             tuple((one.source_kind, one.id, one.is_usable, one.content) for one in held.entries),
-            msgspec.msgpack.encode((held.contracts, held.broken_contracts)),
+            msgspec.msgpack.encode((held.contracts, held.broken_contracts, held.operations is None)),
         )
         compiled: Compilation = compile_kept(CompileCall(files, held, entry, source))
         return compiled
 
-    for module in (catalog, workflow_catalog, examine_workflows):
+    for module in (catalog, workflow_catalog):
         put(module, "read_checked", read_checked)
     for module in (workflow_catalog, source_drift, examine_workflows):
         put(module, "compile_entry", compile_entry)

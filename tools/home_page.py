@@ -75,6 +75,12 @@ PLACES = (
         after="Within 15 minutes its token could be used a second time, if nothing it showed has changed.",
     ),
     Place(
+        path="approved-checks.json",
+        holds="Which checks of which project Handrail may run itself, by the digest of their declaration.",
+        loss="record",
+        after="No check is approved; `check approve` asks again.",
+    ),
+    Place(
         path="client-backup/<digest>.json",
         holds="What a file of an agent's client held before `setup` changed it.",
         loss="record",
@@ -127,6 +133,12 @@ PLACES = (
         holds="The secret that names the sessions of request ids; it is never rotated.",
         loss="record",
         after="A repeated request id starts a second run.",
+    ),
+    Place(
+        path="data/keys/receipts.json",
+        holds="The key that signs receipts, public halves of those before it, and keys of others to trust.",
+        loss="record",
+        after="A new key signs, and receipts of the old one are checked only with its public half.",
     ),
     Place(
         path="data/keys/keyring.lock",
@@ -190,9 +202,9 @@ PLACES = (
     ),
     Place(
         path="data/cache/checks-run",
-        holds="Digests of the checks that were run here, so that the first run of each can be pointed out.",
+        holds="Digests of the checks that were run here, and how long each took last.",
         loss="nothing",
-        after="The next run of every check counts as its first.",
+        after="The next run of every check counts as its first, and Handrail runs none itself before that.",
     ),
     Place(
         path="data/cache/projects/<digest>",

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from handrail.workflows.builtins.registry import all_builtins
 from handrail.workflows.reading.grammar import ROOT, SHAPES
+from handrail.workflows.reading.overlay_grammar import OVERLAY
 from handrail.workflows.reading.shapes import (
     Anything,
     ByType,
@@ -62,7 +63,7 @@ def language_page() -> str:
 def _in_reading_order() -> list[str]:
     """Shapes as the workflow names them, each after the first that names it."""
     found: list[str] = []
-    waiting = list(_named(SHAPES[ROOT]))
+    waiting = [*_named(SHAPES[ROOT]), OVERLAY]
     while waiting:
         name = waiting.pop(0)
         if name not in found and name not in _SAME_WITH_ID:
@@ -83,8 +84,8 @@ def _named(shape: Shape) -> Iterator[str]:
         case Record(keys=keys):
             for key in keys.values():
                 yield from _named(key.shape)
-        case Tagged(records=records):
-            yield from records.values()
+        case Tagged(records=records, own_keys=own_keys):
+            yield from (*records.values(), *own_keys.values())
         case Text() | Flag() | Whole() | Word() | Anything():
             pass
         case never:
@@ -99,7 +100,7 @@ def _section(shape: Shape) -> str:
     match shape:
         case Record():
             return _record(shape)
-        case Tagged(says=says, tag=tag, records=records, default=default):
+        case Tagged(says=says, tag=tag, records=records, default=default, own_keys=own_keys):
             rows = (
                 [f"`{value}`", _link(record)] for value, record in records.items() if not _is_declared(record)
             )
@@ -107,6 +108,8 @@ def _section(shape: Shape) -> str:
             if any(map(_is_declared, records.values())):
                 return f"{told}\nIt is a [condition](#condition) with an `id` beside its keys."
             told += f"\nWithout it, it is `{default}`." if default else ""
+            for key, record in own_keys.items():
+                told += f"\nA part with the key `{key}` is a {_link(record)} and has no `{tag}`."
             return told + "\n\n" + table((f"`{tag}`", "is"), rows)
         case _:
             return f"{_kind_of(shape).capitalize()}."

@@ -25,6 +25,7 @@ import msgspec  # noqa: E402 - the line above makes `tools` importable
 from handrail.host.program.installation import LocalInstallation  # noqa: E402 - as above
 from handrail.program.doctor.program_checks import RECORD_NAME, ReadinessRecord, Status, judge_readiness  # noqa: E402 - as above
 from handrail.surfaces.cli.self_description.reference_data import cli_reference  # noqa: E402 - as above
+from handrail.wiring import registry  # noqa: E402 - as above
 from tools.test_report import outcomes_below, read_reports  # noqa: E402 - as above
 
 RECORD_PATH = os.path.join(ROOT, "src", "handrail", "packed", RECORD_NAME)
@@ -42,7 +43,7 @@ GATED = frozenset({"gated", "dangerous"})
 REPLAYED = "already_used"
 NEVER_REFUSES = frozenset({"hook"})
 """A hook never fails the client that called it: trouble is a line on stderr and exit 0."""
-NEEDS_A_PERSON = frozenset({"run confirm", "session settle"})
+NEEDS_A_PERSON = frozenset({"run confirm", "session settle", "check approve"})
 """They ask at a terminal of their own, which no recorded call has; their tests make one."""
 NOT_APPLICABLE = frozenset({("update", "--verify")})
 """It needs a signed release and a manager: tests/updates/test_verify.py shows it with both."""
@@ -170,7 +171,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(given) != 1 or not os.path.isdir(given[0]):
         print("Usage: python tools/readiness.py EVIDENCE_DIR [--write]", file=sys.stderr)
         return 2
-    commands = cli_reference()["commands"]
+    commands = cli_reference(registry())["commands"]
     evidence = read_evidence(given[0])
     missing = gaps(commands, evidence)
     record = record_of(given[0], missing, LocalInstallation("", {}).digest())

@@ -40,6 +40,8 @@ WORKFLOW_SETTINGS = {
 
 ENVIRONMENT_ONLY = {
     "HANDRAIL_HOME": "Where all state lives, `~/.handrail` by default.",
+    "HANDRAIL_STORE": "A PostgreSQL database in place of files, `postgresql://…`; "
+    "[how](../how-to/use-a-postgresql-store.md).",
     "HANDRAIL_MAX_EFFECT": "The permission ceiling: read, write or dangerous. It can only lower the setting.",
     "AI_NATIVE_CLI_SECRET": "A secret in place of the key file: 16 bytes of text or more, or `base64:…`.",
 }

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from handrail.contract.outcome import Notice
+from handrail.contract.catalogue import E_CONFIG
+from handrail.contract.outcome import Fault, Json, Notice
 from handrail.contract.redaction import Secrets
 from handrail.host.audit import AuditFiles
 from handrail.host.clock import SystemClock, SystemRandomness
@@ -16,18 +18,34 @@ from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.ports.log import EventLog
-from handrail.ports.process import ConfirmedTokens, Incidents, McpProcesses, Observer, Terminal
+from handrail.ports.process import (
+    Audit,
+    ConfirmedTokens,
+    Incidents,
+    Keys,
+    McpProcesses,
+    Terminal,
+)
 from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
-from handrail.runtime.runtime import NO_OBSERVER, Runtime
+from handrail.runtime.operation import CORE, NEIGHBOURS, Registry
+from handrail.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
     from handrail.event_log.files.log import FileLog
-    from handrail.ports.checks import CheckPrograms
+    from handrail.ports.checks import CheckPrograms, KnownChecks
     from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
-    from handrail.ports.server import HttpClient, ServerPlace
-    from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
+    from handrail.ports.receipts import CommittedFiles, ReceiptKeys
+    from handrail.ports.server import HttpClient
+    from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
+    from handrail_team.store.open_store import TeamStore
+
+
+@cache
+def registry() -> Registry:
+    """Everything that this installation can be asked for."""
+    return Registry(CORE, NEIGHBOURS)
 
 
 def home_directory(environment: Mapping[str, str]) -> str:
@@ -51,7 +69,7 @@ def build_runtime(
         known.register(secret.encode(errors="surrogateescape"))
     worktree = _Late(lambda: _worktree(place, environment))
     processes = _Late(lambda: _mcp_processes(place))
-    return Runtime(
+    local = Runtime(
         log=cast(EventLog, _Late(lambda: _log(place))),
         keys=FileKeyring(place, randomness, secret, known),
         clock=SystemClock(),
@@ -62,6 +80,7 @@ def build_runtime(
         confirmed=cast(ConfirmedTokens, _Late(lambda: _confirmed(place))),
         authored=cast(AuthoredFiles, _Late(lambda: _authored(place))),
         settings=LocalSettings(place, environment),
+        registry=registry(),
         keeper=lambda: _keeper(place),
         proof=lambda: _proof(place),
         index=lambda: _index(place),
@@ -74,11 +93,85 @@ def build_runtime(
         provenance=lambda: _provenance(environment),
         clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
-        check_programs=lambda: _check_programs(place, environment, known),
+        check_programs=lambda: _check_programs(environment, known),
+        known_checks=lambda: _known_checks(place),
+        receipt_keys=lambda: _receipt_keys(place, known),
+        committed=lambda: _committed(place, environment),
         mcp_processes=lambda: cast(McpProcesses, processes),
         terminal=_terminal,
         http_client=_http_client,
     )
+    address = environment.get("HANDRAIL_STORE", "")
+    return local if not address else _use_database(local, place, environment)
+
+
+def _use_database(local: Runtime, place: str, environment: Mapping[str, str]) -> Runtime:
+    """The same with its store in a database, which is reached, and its code loaded, at the first use."""
+    from msgspec.structs import replace
+
+    store = _Late(lambda: _team_store(local, place, environment))
+
+    def facts() -> DatabaseFacts:
+        found: DatabaseFacts = store.facts()
+        return found
+
+    return replace(
+        local,
+        log=cast(EventLog, _Late(lambda: _hot(store.log))),
+        keys=cast(Keys, _Late(lambda: store.keys)),
+        confirmed=cast(ConfirmedTokens, _Late(lambda: store.confirmed)),
+        audit=cast(Audit, _Late(lambda: _audit_of(store, local))),
+        keeper=lambda: cast("StoreKeeper", store.keeper),
+        index=lambda: cast("SessionIndex", store.index),
+        database=facts,
+    )
+
+
+def _audit_of(store: _Late, local: Runtime) -> Audit:
+    """That of the store; where it cannot be used, a refused change is still noted on this machine."""
+    try:
+        return cast(Audit, store.audit)
+    except Fault:
+        return local.audit
+
+
+def _team_store(local: Runtime, place: str, environment: Mapping[str, str]) -> TeamStore:
+    """Raises Fault E_CONFIG for an address of something else, and where the extra is missing."""
+    address = environment.get("HANDRAIL_STORE", "")
+    if not address.startswith(("postgresql://", "postgres://")):
+        raise _unusable_store(
+            "HANDRAIL_STORE is not an address of PostgreSQL.",
+            "Write postgresql://USER@HOST/DATABASE, or unset it to use files.",
+        )
+    try:
+        store: type[TeamStore] = registry().adapter("team_store")
+    except Fault as trouble:
+        from shlex import join
+
+        from handrail.program.update.verify_release import extra_command
+
+        command = extra_command(local.updates().facts(), "handrail[team]")
+        raise _unusable_store(
+            "HANDRAIL_STORE names a database, and this installation cannot speak to one.",
+            f"Install the extra, then repeat the call: {join(command)}.",
+            command,
+        ) from trouble
+    return store(
+        address,
+        os.path.join(place, "data"),
+        local.randomness,
+        local.keys,
+        local.secrets,
+        local.audit,
+        has_own_keys=bool(environment.get("AI_NATIVE_CLI_SECRET")),
+    )
+
+
+def _unusable_store(message: str, hint: str, command: Sequence[str] = ()) -> Fault:
+    details: dict[str, Json] = {"setting": "HANDRAIL_STORE", "source": "environment"}
+    if command:
+        details |= {"reason": "extra_missing", "install_command": list(command)}
+    return Fault(E_CONFIG, message, details=details, hint=hint)
 
 
 def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
@@ -93,37 +186,12 @@ def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
 
 def session_marks(environment: Mapping[str, str]) -> Callable[[], Mapping[str, str]]:
     """What changes with every commit, for each session; cheap enough to be asked again and again."""
+    if environment.get("HANDRAIL_STORE"):
+        store = _Late(lambda: _team_store(build_runtime({}), home_directory(environment), environment))
+        return lambda: cast(Mapping[str, str], store.marks())
     from handrail.event_log.files.marks import SessionMarks
 
     return SessionMarks(os.path.join(home_directory(environment), "data")).read
-
-
-def build_observer(environment: Mapping[str, str], tell: Callable[[str], None]) -> Observer:
-    """What the standard `OTEL_` variables ask for; by default nobody watches, and nothing is loaded."""
-    named = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER")
-    ends = ("OTEL_EXPORTER_OTLP_ENDPOINT", *(f"OTEL_EXPORTER_OTLP_{what}_ENDPOINT" for what in _SIGNALS))
-    is_asked = any(environment.get(name) == "otlp" for name in named) or any(map(environment.get, ends))
-    if not is_asked or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        return NO_OBSERVER
-    try:
-        from handrail.host.server.telemetry import export_telemetry
-
-        return export_telemetry(environment)
-    except ImportError:
-        tell("handrail: OTEL_ variables ask for telemetry; install handrail[otel], or unset them.")
-    except ValueError as trouble:
-        tell(f"handrail: there is no telemetry, because an OTEL_ variable does not fit: {trouble}")
-    return NO_OBSERVER
-
-
-_SIGNALS = ("TRACES", "METRICS")
-
-
-def server_place(environment: Mapping[str, str]) -> ServerPlace:
-    """Where the HTTP server of this home is known."""
-    from handrail.host.server.server_files import ServerFiles
-
-    return ServerFiles(home_directory(environment), SystemRandomness(), environment)
 
 
 def give_back_memory() -> None:
@@ -152,10 +220,14 @@ class _Late:
 
 
 def _log(place: str) -> EventLog:
+    return _hot(_file_log(place))
+
+
+def _hot(log: EventLog) -> EventLog:
     """The rules of a run come with it; questions about code need neither."""
     from handrail.runtime.sessions import HotLog
 
-    return HotLog(_file_log(place))
+    return HotLog(log)
 
 
 def _file_log(place: str) -> FileLog:
@@ -200,10 +272,28 @@ def _clients(place: str, environment: Mapping[str, str]) -> ClientFiles:
     return LocalClientFiles(place, environment)
 
 
-def _check_programs(place: str, environment: Mapping[str, str], known: Secrets) -> CheckPrograms:
+def _check_programs(environment: Mapping[str, str], known: Secrets) -> CheckPrograms:
     from handrail.host.check_programs import LocalCheckPrograms
 
-    return LocalCheckPrograms(place, environment, known)
+    return LocalCheckPrograms(environment, known)
+
+
+def _receipt_keys(place: str, known: Secrets) -> ReceiptKeys:
+    from handrail.host.receipt_keys import LocalReceiptKeys
+
+    return LocalReceiptKeys(place, SystemRandomness(), known)
+
+
+def _committed(place: str, environment: Mapping[str, str]) -> CommittedFiles:
+    from handrail.host.worktree.committed_files import LocalCommittedFiles
+
+    return LocalCommittedFiles(place, environment)
+
+
+def _known_checks(place: str) -> KnownChecks:
+    from handrail.host.known_checks import LocalKnownChecks
+
+    return LocalKnownChecks(place)
 
 
 def _mcp_processes(place: str) -> McpProcesses:
@@ -268,6 +358,5 @@ def _facts(place: str) -> FactStore:
 
 
 def _proof(place: str) -> StoreProof:
-    from handrail.store_proof.selftest import ScratchProof
-
-    return ScratchProof(place)
+    proof: StoreProof = registry().adapter("proof")(place)
+    return proof

@@ -12,6 +12,8 @@ from typing import Any
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import THREE_STEPS
 from tests.engine.bundles.made import rich_bundle
+from tests.host.worktree.project import commit
+from tests.hostile.repository.checkout import run_git
 from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT
 
 NOT_READABLE = "/proc/sys/vm/compact_memory"
@@ -81,6 +83,30 @@ function polish(name) {
 """
 
 
+HANDED_OUT = {
+    "id": "project.handed",
+    "name": "Handed out",
+    "description": "One child with two steps.",
+    "steps": [
+        {
+            "id": "review",
+            "title": "Review",
+            "delegate": {
+                "children": [
+                    {
+                        "id": "a",
+                        "steps": [
+                            {"id": "look", "title": "Look", "prompt": "Look."},
+                            {"id": "sum", "title": "Sum up", "prompt": "Sum up."},
+                        ],
+                    }
+                ]
+            },
+        }
+    ],
+}
+
+
 class Seeded:
     """The template: two sessions, workflow files good and broken, a bundle, documents to judge."""
 
@@ -104,11 +130,14 @@ class Seeded:
         settings.write_text('{"startSession": true}', encoding="utf-8")
         self._documents(tool)
 
-    def copy(self, folder: Path) -> ForkedTool:
-        """A tool on a copy that nobody else uses."""
+    def copy(self, folder: Path, project: str = "") -> ForkedTool:
+        """A tool on a copy that nobody else uses; `project`: a folder beside that of its files."""
         target = folder / "copy"
         shutil.copytree(self.folder, target)
-        return self._tool(target)
+        tool = self._tool(target)
+        if project:
+            tool.environment["HANDRAIL_PROJECT"] = str(target / project)
+        return tool
 
     def _tool(self, folder: Path) -> ForkedTool:
         tool = ForkedTool(str(folder), self._server)
@@ -122,6 +151,7 @@ class Seeded:
         broken = THREE_STEPS.replace(b"three_steps", b"broken").replace(b'"title"', b'"titel"')
         (workflows / "broken.json").write_bytes(broken)
         (workflows / "far.json").write_text(json.dumps(FAR_AWAY), encoding="utf-8")
+        (workflows / "handed.json").write_text(json.dumps(HANDED_OUT), encoding="utf-8")
         checks = {"checks": {"tests": {"command": ["true"], "description": "Nothing yet."}}}
         (project / ".handrail" / "config.json").write_text(json.dumps(checks), encoding="utf-8")
         (project / "many_values.json").write_bytes(MANY_VALUES)
@@ -140,6 +170,24 @@ class Seeded:
         (project / "src" / "main.js").write_bytes(b"import { greet } from './app.js';\n\ngreet('you');\n")
         (project / "greet.txt").write_bytes(b"export function greet(name) {\n  return name;\n}\n")
         (project / "changes.json").write_bytes(b'[{"rename": "greet", "to": "welcome"}]')
+        repository = project.parent / "repository"
+        repository.mkdir()
+        run_git(repository, "init", "-q", ".")
+        (repository / "README").write_bytes(b"A commit to make a receipt about.\n")
+        commit(repository)
+
+    def _wait(self, tool: ForkedTool) -> str:
+        """An ack that was offered when a child was done, before the child went back to its first step."""
+        started = ("run", "start", "project.handed", "--request-id", "handed")
+        waiting = tool.data(*started)
+        first = tool.data("run", "continue", "--state", waiting["children"][0]["workToken"])
+        second = tool.data("run", "continue", "--ack", first["ackToken"], "--notes", "Looked.")
+        tool.data("run", "continue", "--ack", second["ackToken"], "--notes", "Summed up.")
+        met = tool.data("run", "continue", "--state", waiting["stateToken"])
+        back = tool.data("run", "continue", "--state", first["stateToken"])
+        tool.data("run", "continue", "--ack", back["ackToken"], "--notes", "Looked again.")
+        ack: str = met["ackToken"]
+        return ack
 
     def _sessions(self, tool: ForkedTool) -> None:
         first = tool.data("run", "start", "project.three_steps", "--request-id", "first", "--goal", "Höhe")
@@ -158,6 +206,7 @@ class Seeded:
             "OTHER_ID": other["session"]["sessionId"],
             "RUN_ID": first["session"]["runId"],
         }
+        self.names["WAITING_ACK"] = self._wait(tool)
         (gap, *_) = tool.data("session", "needs", "--gaps")["items"]
         self.names["GAP_ID"] = gap["id"]
         trees = tool.data("code", "status", "--session", self.names["SESSION_ID"])["trees"]
@@ -170,6 +219,8 @@ class Seeded:
         (project / "bad.json").write_bytes(good.replace(b'"success":true', b'"success":"yes"'))
         exported = tool.run("session", "export", self.names["SESSION_ID"], "--format", "raw")
         (project / "work.handrail.json").write_bytes(exported.out)
+        about = ("--session", self.names["SESSION_ID"], "--project", "../repository")
+        (project / "receipt.json").write_bytes(tool.run("receipt", "export", *about, "--format", "raw").out)
         recorded = tool.run("workflow", "simulate", "--record", self.names["SESSION_ID"], "--format", "raw")
         (project / "case.json").write_bytes(recorded.out)
 

@@ -25,6 +25,7 @@ EXPECTED = {
     "blocked_by_agent": ("blocked", "perform_pending_then_continue", "retry"),
     "blocked_by_user": ("blocked", "await_user_confirmation", "retry"),
     "blocked_for_good": ("blocked", "rehydrate_only", "read"),
+    "waiting": ("ok", "perform_pending_then_continue", "child"),
 }
 MODES: tuple[Autonomy, ...] = get_args(Autonomy)
 

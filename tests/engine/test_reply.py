@@ -10,8 +10,9 @@ import pytest
 from handrail.contract.ids import NodeId
 from handrail.engine.events import Blocked, GapRecorded, PreferencesDelta
 from handrail.engine.history import Node
+from handrail.engine.progress import RecapEntry
 from handrail.engine.reasons import Blocker, BlockerCode, WorkflowStep
-from handrail.engine.reply import Recap, RecapEntry, Reply, ReplyWarning, Tokens, reply_at
+from handrail.engine.reply import Recap, Reply, ReplyWarning, Tokens, reply_at
 from handrail.engine.standing import standing_at
 from handrail.workflows.compiled import Choice, Option, Recommended
 from tests.engine.written_log import WrittenLog, compiled, step, workflow_of

@@ -38,7 +38,12 @@ TOOLS = offered_tools(start_session=True)
 REFUSING = "http://127.0.0.1:9/simple"
 """An index where nobody listens."""
 SETTLE = ("session", "settle", "GAP_ID", "--note", "Looked at it.")
-LINES = {"doctor": ("doctor", "--offline"), "session settle": SETTLE, "update": ("update", "--check")}
+LINES = {
+    "doctor": ("doctor", "--offline"),
+    "session settle": SETTLE,
+    "update": ("update", "--check"),
+    "check approve": ("check", "approve", "--withdraw"),
+}
 """Where the line of the leaf asks an index or would do more than look, or a person is asked and none is."""
 A_MINUTE = 60
 _ARGUMENTS: dict[str, dict[str, Any]] = {

@@ -14,6 +14,7 @@ NETWORK = frozenset(
         *("socket", "socketserver", "ssl", "http", "urllib", "ftplib", "smtplib", "xmlrpc"),
         *("sigstore", "requests", "httpx", "aiohttp", "websockets", "starlette", "uvicorn"),
         "opentelemetry",
+        "psycopg",
     }
 )
 UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/sigstore_child.py")
@@ -21,14 +22,24 @@ UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/
 Sigstore; nothing else speaks to a network."""
 SERVERS = {
     "src/handrail/host/server/http_client.py": ("http", "ssl", "urllib"),
-    "src/handrail/host/server/telemetry.py": ("opentelemetry",),
-    "src/handrail/surfaces/http/serving.py": ("socket", "uvicorn"),
-    "src/handrail/surfaces/http/app.py": ("urllib",),
-    "src/handrail/surfaces/http/companions/a2a_calls.py": ("starlette",),
-    "src/handrail/surfaces/http/exchange.py": ("urllib",),
+    "src/handrail_serve/host/telemetry.py": ("opentelemetry",),
+    "src/handrail_serve/serving.py": ("socket", "uvicorn"),
+    "src/handrail_serve/app.py": ("urllib",),
+    "src/handrail_serve/companions/a2a_calls.py": ("starlette",),
+    "src/handrail_serve/exchange.py": ("urllib",),
+    **dict.fromkeys(
+        (
+            "src/handrail_team/store/database.py",
+            "src/handrail_team/store/keeper.py",
+            "src/handrail_team/store/log.py",
+            "src/handrail_team/store/migrations.py",
+        ),
+        ("psycopg",),
+    ),
 }
-"""`lafs check --url` asks the server that its caller names; telemetry goes to the collector that the user
-names, where its extra is installed; `serve` listens on loopback, and nowhere else;
+"""Where HANDRAIL_STORE names a database, the store speaks to it, and to nothing else; `lafs check --url` asks
+the server that its caller names; telemetry goes to the collector that the user names, where its extra is
+installed; `serve` listens on loopback, and nowhere else;
 two take addresses apart, and one reads a request for the library of another protocol."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (
@@ -36,8 +47,8 @@ STARTERS = (
     "src/handrail/demo/processes.py",
     "src/handrail/host/git.py",
     "src/handrail/host/check_programs.py",
-    "src/handrail/store_proof/kills.py",
-    "src/handrail/store_proof/kills.py",
+    "src/handrail_proof/kills.py",
+    "src/handrail_proof/kills.py",
     "src/handrail/host/program/installation.py",
     "src/handrail/host/program/client_files.py",
     "src/handrail/host/program/updates.py",

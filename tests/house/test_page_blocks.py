@@ -16,6 +16,7 @@ import handrail
 from handrail.host.settings import LocalSettings
 from handrail.surfaces.cli.reading._table import COMMANDS
 from handrail.workflows.compiling.shelf import find_contract_problems, read_contract
+from handrail.workflows.reading.reader import read_workflow
 from tests.conformance.forked import ForkServer
 from tests.house.markdown import code_spans, fenced_blocks
 from tests.house.page_blocks import (
@@ -61,6 +62,9 @@ PAGES = [
 WITH_COMMANDS = [source.path for source in PAGES if blocks_of(source, "sh")]
 JSON_BLOCKS = [
     (source.path, "\n".join(block.lines)) for source in PAGES for block in blocks_of(source, "json")
+]
+YAML_BLOCKS = [
+    (source.path, "\n".join(block.lines)) for source in PAGES for block in blocks_of(source, "yaml")
 ]
 
 
@@ -109,7 +113,7 @@ def stray_blocks(sources: Sequence[Source]) -> list[str]:
                 block.language in FREE and first.startswith(("handrail ", "$ ")) and not is_generated(source)
             ):
                 problems.append(f"{source.path}:1: '{first}' is a command; call the block sh")
-            elif block.language not in (*FREE, "sh", "console", "json", "toml", "python", "markdown"):
+            elif block.language not in (*FREE, "sh", "console", "json", "toml", "python", "markdown", "yaml"):
                 problems.append(f"{source.path}:1: nothing reads {block.language}; use another language")
     return problems
 
@@ -163,6 +167,14 @@ def test_every_reason_not_to_run_a_command_is_needed() -> None:
 
 def test_every_command_line_in_a_page_exists() -> None:
     check(unknown_commands(PAGES))
+
+
+@pytest.mark.parametrize(("path", "text"), YAML_BLOCKS)
+def test_a_yaml_block_is_a_workflow_or_an_overlay(path: str, text: str) -> None:
+    reading = read_workflow(text.encode(), "yaml")
+
+    assert [problem.message for problem in reading.problems] == [], path
+    assert reading.workflow is not None or reading.extends
 
 
 def test_no_block_is_without_a_reader() -> None:
@@ -253,7 +265,7 @@ def test_an_unknown_command_in_a_page_is_reported(text: str, expected: str) -> N
     [
         ("```console\n$ handrail doctor\n```\n", "is not filled"),
         ("```\nhandrail doctor\n```\n", "is a command"),
-        ("```yaml\na: b\n```\n", "nothing reads yaml"),
+        ("```ini\na: b\n```\n", "nothing reads ini"),
         ("```text\nses_\n```\n", ""),
     ],
 )

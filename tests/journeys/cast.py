@@ -62,7 +62,7 @@ class Project:
         environment = {"HANDRAIL_PROJECT": str(self.place), "PATH": "/usr/bin:/bin"}
         runtime = memory_runtime()
         worktree = LocalWorktree(str(place / "home"), environment)
-        programs = LocalCheckPrograms(str(place / "home"), environment, runtime.secrets)
+        programs = LocalCheckPrograms(environment, runtime.secrets)
         self.runtime: Runtime = msgspec.structs.replace(
             runtime,
             library=needed_by(workflow_id),
@@ -324,12 +324,6 @@ LIES: tuple[Lie, ...] = (
         tell=omit_file,
     ),
     Lie(
-        name="invented command",
-        tells="a command is named that never ran",
-        fact=f"Handrail has not seen {INVENTED} run",
-        tell=invent_command,
-    ),
-    Lie(
         name="wrong status",
         tells="a command that failed is reported as passed",
         fact=f"{FAILING}: it ended with exit 1, not exit 0",
@@ -358,6 +352,12 @@ LIES: tuple[Lie, ...] = (
         tells="a file is edited after the check, and the verification speaks of something else",
         fact=f"before files changed: {EDITED}",
         tell=break_afterwards,
+    ),
+    Lie(
+        name="invented command",
+        tells="a command is named that never ran",
+        fact=f"Handrail has not seen {INVENTED} run",
+        tell=invent_command,
     ),
 )
 
@@ -434,7 +434,7 @@ def play_all(place: Path, workflow_id: str, mode: str) -> list[Played]:
         run = play(place / str(len(runs)), workflow_id, mode, *left)
         runs.append(run)
         named = {name for name, _, _ in run.told}
-        if mode != NEVER_STOPS or not named:
+        if all(outcome == "refused" for _, _, outcome in run.told):
             break
         left = tuple(lie for lie in left if lie.name not in named)
     return runs

@@ -38,3 +38,10 @@ def advance(runtime: Runtime, reply: dict[str, Any], notes: str = "done", **para
 
 def rehydrate(runtime: Runtime, reply: dict[str, Any]) -> dict[str, Any]:
     return answer(runtime, "run.continue", stateToken=reply["stateToken"])
+
+
+def commits_of(runtime: Runtime) -> int:
+    """How many plans were committed; the store counts them in its own way."""
+    log: Any = runtime.log
+    count: int = log.commits
+    return count

@@ -13,9 +13,8 @@ from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import memory_runtime
 from tests.journeys.bad_calls import BAD_CALLS, CLI, HALF, MCP, BadCall, Scene, right_call, spoiled_call
-from tests.journeys.conversation import answer, refusal, start
+from tests.journeys.conversation import answer, commits_of, refusal, start
 from tests.journeys.doors import TOOL_OF, command, tool_call
-from tests.journeys.test_runs import commits
 
 
 def scene_of(runtime: Runtime) -> Scene:
@@ -28,7 +27,7 @@ def scene_of(runtime: Runtime) -> Scene:
 @pytest.mark.parametrize("bad", BAD_CALLS, ids=lambda bad: bad.id)
 def test_mcp_names_code_and_place_and_the_corrected_call_works(bad: BadCall, runtime: Runtime) -> None:
     scene = scene_of(runtime)
-    before = commits(runtime)
+    before = commits_of(runtime)
 
     told = tool_call(runtime, TOOL_OF[bad.operation], **spoiled_call(bad, scene))
     offered = told.structured["details"]["next_call"]
@@ -36,7 +35,7 @@ def test_mcp_names_code_and_place_and_the_corrected_call_works(bad: BadCall, run
     assert (told.is_error, told.structured["code"]) == (True, bad.code)
     assert bad.place in json.dumps(told.structured, ensure_ascii=False)
     assert len(json.dumps(told.structured)) < 8_192
-    assert commits(runtime) == before
+    assert commits_of(runtime) == before
     assert (offered is not None) == (MCP in bad.offers)
     if offered is not None:
         assert not tool_call(runtime, offered["tool"], **offered["params"]).is_error
@@ -50,7 +49,7 @@ def test_the_command_line_names_code_and_place_and_the_corrected_command_works(
 ) -> None:
     runtime = memory_runtime()
     scene = scene_of(runtime)
-    before = commits(runtime)
+    before = commits_of(runtime)
 
     status, document = sent(runtime, tmp_path, bad.operation, spoiled_call(bad, scene))
     error = document["error"]
@@ -61,7 +60,7 @@ def test_the_command_line_names_code_and_place_and_the_corrected_command_works(
     assert (bad.cli_place or bad.place) in json.dumps(error, ensure_ascii=False)
     assert len(json.dumps(error)) < 8_192
     assert "next_call" not in json.dumps(error)  # a name that only other surfaces use
-    assert commits(runtime) == before
+    assert commits_of(runtime) == before
     assert (next_command is not None) == (CLI in bad.offers)
     if next_command is not None:
         assert command(runtime, *shlex.split(next_command)[1:])[0] == 0

@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
-from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
 from tests.filled_in import in_own_words
-from tests.journeys.conversation import advance, answer, rehydrate
+from tests.journeys.conversation import (
+    advance,
+    answer,
+    commits_of,
+    rehydrate,
+)
 from tests.journeys.given_workflows import (
     A_DECISION,
     NEVER_STOP,
@@ -150,14 +154,13 @@ def test_a_blocked_reply_is_replayed_byte_for_byte_and_writes_nothing(runtime: R
 
     blocked = answer(runtime, "run.continue", **call)
     report(runtime, blocked["retryAckToken"], A_DECISION)
-    assert isinstance(runtime.log, MemoryLog)
-    before = runtime.log.commits
+    before = commits_of(runtime)
     again = [answer(runtime, "run.continue", **call) for _ in range(3)]
     other = answer(runtime, "run.continue", **call | {"output": {"notesMarkdown": "thought again"}})
 
     assert again == [blocked] * 3
     assert other["pending"] == blocked["pending"]
-    assert runtime.log.commits == before
+    assert commits_of(runtime) == before
 
 
 @pytest.mark.promise("continue.replay.other-input")
@@ -436,11 +439,10 @@ def test_artifacts_over_a_limit_are_refused_and_nothing_is_stored(
     from tests.journeys.conversation import refusal
 
     first = begin(runtime, step("do"), fields=NO_FIELDS)
-    assert isinstance(runtime.log, MemoryLog)
-    before = runtime.log.commits
+    before = commits_of(runtime)
 
     failure = refusal(runtime, "run.continue", ackToken=first["ackToken"], output={"artifacts": artifacts})
 
     assert failure.kind.code == "VALIDATION_ERROR"
     assert failure.details["problems"][0]["param"] == param
-    assert runtime.log.commits == before
+    assert commits_of(runtime) == before

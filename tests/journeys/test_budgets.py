@@ -78,6 +78,25 @@ FILES: dict[str, tuple[dict[str, Any], str]] = {
         nested_loops(6, 1_000),
         "The loop level1 may pass 3002000 places without coming to a step; the limit is 100000",
     ),
+    "many loops side by side whose steps are never due": (
+        {
+            "type": "loop",
+            "loopId": "all",
+            "count": 1,
+            "maxIterations": 1,
+            "body": [
+                {
+                    "type": "loop",
+                    "loopId": f"l{place}",
+                    "count": 1_000,
+                    "maxIterations": 1_000,
+                    "body": [step(f"s{place}", when=equals("mood", "never"))],
+                }
+                for place in range(150)
+            ],
+        },
+        "The loop l33 may pass 102034 places without coming to a step; the limit is 100000",
+    ),
     "a condition of three hundred comparisons": (
         step("a", when=MANY),
         "has 300 comparisons; the limit is 200",

@@ -52,7 +52,8 @@ def test_every_lie_is_refused_or_disclosed(tmp_path: Path, workflow_id: str, mod
         seen = run.end.get("evidence") or {}
         doubted = sum(seen.get(name, 0) for name in ("contradicted", "stale", "claimed"))
         assert doubted > 0 or not passed_by - {"empty notes"}
-        assert "gap" in run.end["closing"] or not passed_by or mode != NEVER_STOPS
+        told = ("gap", "only the agent's word: ")
+        assert any(word in run.end["closing"] for word in told) or not passed_by or mode != NEVER_STOPS
 
 
 @pytest.mark.promise("evidence.cast")

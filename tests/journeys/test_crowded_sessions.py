@@ -33,10 +33,12 @@ class Crowded:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)
 
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
         self.waits.append(wait_ms)
         if not self._left:
-            held: AbstractContextManager[SessionHold] = self._log.hold_existing(session_id, wait_ms)
+            held: AbstractContextManager[SessionHold] = self._log.hold_existing(session_id, wait_ms, known)
             return held
         self._left -= 1
         self._between()

@@ -205,7 +205,7 @@ def test_every_event_kind_is_written_by_a_call(
     imported(elsewhere, exported(runtime, rich["session"]["sessionId"]))
     seen = begin(runtime, step("search"), fields=WEB)
     report(runtime, seen["ackToken"], observed("available"))
-    programs = LocalCheckPrograms(str(tmp_path), {}, runtime.secrets)
+    programs = LocalCheckPrograms({}, runtime.secrets)
     able = msgspec.structs.replace(runtime, check_programs=lambda: programs)
     answer(able, "check.run", stateToken=rich["stateToken"], argv=["nothing"], project=str(tmp_path))
     answer(seat(runtime, Person("y")), "run.confirm", stateToken=rich["stateToken"])

@@ -65,7 +65,7 @@ def told_by_file(runtime: Runtime, *steps: dict[str, Any], **fields: Any) -> lis
         documents=[{"source": f"{workflow_id}.json", "text": content}],
         reportOnly=True,
     )
-    rows = answer(runtime, "workflow.list", sources=["project"])["items"]
+    rows = answer(runtime, "workflow.list", source="project")["items"]
     rendered = tool_call(runtime, "start_workflow", workflowId=workflow_id)
     assert failure.kind.code == "WORKFLOW_INVALID"
     assert rendered.is_error
@@ -233,7 +233,7 @@ class OnDisk:
     def listed(self) -> dict[str, list[dict[str, Any]]]:
         """Id and errors of every file of the project that `workflow list` shows."""
         status, document = command(
-            self.runtime, "workflow", "list", "--sources", "project", "--project", str(self.project)
+            self.runtime, "workflow", "list", "--source", "project", "--project", str(self.project)
         )
         assert status == 0
         return {

@@ -211,8 +211,8 @@ def test_nothing_is_read_from_outside_while_the_session_is_held(
     hold, get_blob, observe = MemoryLog.hold, MemoryLog.get_blob, GivenWorkspace.observations
 
     @contextmanager
-    def holding(log: MemoryLog, session_id: Any, wait_ms: int) -> Iterator[Any]:
-        with hold(log, session_id, wait_ms) as one:
+    def holding(log: MemoryLog, session_id: Any, wait_ms: int, known: int | None = None) -> Iterator[Any]:
+        with hold(log, session_id, wait_ms, known) as one:
             held.append(session_id)
             yield one
             held.clear()

@@ -7,16 +7,17 @@ import json
 import pytest
 
 from handrail.contract.outcome import Success
-from handrail.event_log.memory import MemoryLog
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.conftest import THREE_STEPS, GivenFiles
-from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
-
-
-def commits(runtime: Runtime) -> int:
-    assert isinstance(runtime.log, MemoryLog)
-    return runtime.log.commits
+from tests.journeys.conversation import (
+    advance,
+    answer,
+    commits_of,
+    refusal,
+    rehydrate,
+    start,
+)
 
 
 def library(runtime: Runtime) -> GivenFiles:
@@ -88,7 +89,7 @@ def test_a_run_keeps_its_workflow_when_the_file_changes_or_vanishes(runtime: Run
 @pytest.mark.promise("start.request-id")
 def test_a_repeated_request_id_returns_the_same_run(runtime: Runtime) -> None:
     first = start(runtime, requestId="ticket-7", context={"a": 1})
-    before = commits(runtime)
+    before = commits_of(runtime)
 
     same = start(runtime, requestId="ticket-7", context={"a": 1})
     other = start(runtime, requestId="ticket-7", context={"a": 2})
@@ -98,7 +99,7 @@ def test_a_repeated_request_id_returns_the_same_run(runtime: Runtime) -> None:
     assert "call again with another requestId" in other["warnings"][0]["message"]
     assert "token" not in other["warnings"][0]["message"]
     assert other["session"] == first["session"]
-    assert commits(runtime) == before
+    assert commits_of(runtime) == before
 
 
 @pytest.mark.promise("start.joins-a-session")
@@ -124,7 +125,7 @@ def test_a_repeated_ack_gets_the_recorded_reply_and_writes_nothing(runtime: Runt
 
     assert len({json.dumps(reply.data) for reply in replies if isinstance(reply, Success)}) == 1
     assert all(reply == replies[0] for reply in replies)
-    assert commits(runtime) == 2  # start, continue
+    assert commits_of(runtime) == 2  # start, continue
 
 
 @pytest.mark.promise("continue.replay.same-bytes")
@@ -145,13 +146,13 @@ def test_the_reply_of_a_fork_stays_the_same_when_more_branches_appear(runtime: R
 def test_other_content_with_a_used_ack_is_not_stored_and_says_so(runtime: Runtime) -> None:
     first = start(runtime)
     recorded = advance(runtime, first, "the true story")
-    before = commits(runtime)
+    before = commits_of(runtime)
 
     reply = advance(runtime, first, "another story")
 
     assert [warning["code"] for warning in reply["warnings"]] == ["REPLAY_INPUT_MISMATCH"]
     assert {key: reply[key] for key in recorded} == recorded
-    assert commits(runtime) == before
+    assert commits_of(runtime) == before
     assert "another story" not in json.dumps(rehydrate(runtime, reply))
 
 
@@ -159,11 +160,11 @@ def test_other_content_with_a_used_ack_is_not_stored_and_says_so(runtime: Runtim
 def test_rehydrate_changes_nothing_and_brings_back_what_was_written(runtime: Runtime) -> None:
     second = advance(runtime, start(runtime), "first notes")
     third = advance(runtime, second, "second notes")
-    before = commits(runtime)
+    before = commits_of(runtime)
 
     replies = [rehydrate(runtime, third) for _ in range(10)]
 
-    assert commits(runtime) == before
+    assert commits_of(runtime) == before
     assert [entry["notes"] for entry in replies[0]["recap"]["entries"]] == ["first notes", "second notes"]
     assert [entry["stepId"] for entry in replies[0]["recap"]["entries"]] == ["first", "second"]
     assert replies[0]["recap"]["entries"][0]["_untrusted"] == ["notes"]
@@ -231,13 +232,13 @@ def test_context_that_cannot_be_kept_is_refused_and_nothing_is_stored(
     runtime: Runtime, context: dict[str, object], code: str
 ) -> None:
     first = start(runtime)
-    before = commits(runtime)
+    before = commits_of(runtime)
 
     at_start = refusal(runtime, "run.start", workflowId="project.three_steps", context=context)
     later = refusal(runtime, "run.continue", ackToken=first["ackToken"], context=context)
 
     assert (at_start.kind.code, later.kind.code) == (code, code)
-    assert commits(runtime) == before
+    assert commits_of(runtime) == before
 
 
 @pytest.mark.promise("notes.kept-whole")
@@ -249,7 +250,6 @@ def test_long_notes_are_kept_whole_and_recaps_show_a_part(runtime: Runtime) -> N
 
     assert [warning["code"] for warning in reply["warnings"]] == ["NOTES_TRUNCATED"]
     assert shown == "ä" * 2_048 + "\n\n[TRUNCATED]"
-    assert isinstance(runtime.log, MemoryLog)
     from handrail.contract.ids import blob_ref
 
     assert runtime.log.get_blob(blob_ref(notes.encode())) == notes.encode()
@@ -278,7 +278,7 @@ def test_a_checkpoint_keeps_notes_and_the_pending_step(runtime: Runtime) -> None
 
     assert saved == again
     assert saved["pending"] == first["pending"]
-    assert commits(runtime) == 2
+    assert commits_of(runtime) == 2
     entry = rehydrate(runtime, saved)["recap"]["entries"][0]
     assert (entry["notes"], entry["isCheckpoint"]) == ("half way", True)
     assert advance(runtime, saved)["pending"]["stepId"] == "second"

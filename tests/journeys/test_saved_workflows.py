@@ -168,9 +168,7 @@ def test_the_text_of_a_broken_file_can_be_read_corrected_and_saved(here: Runtime
     file = project / OWN / "broken.json"
     good = THREE_STEPS.replace(b"project.three_steps", b"project.mended")
     file.write_bytes(good.replace(b'"title"', b'"titel"'))
-    (row,) = [
-        one for one in answer(here, "workflow.list", sources=["project"])["items"] if one.get("problems")
-    ]
+    (row,) = [one for one in answer(here, "workflow.list", source="project")["items"] if one.get("problems")]
 
     shown = opened(here, row["id"])
     saved = save(here, saving(good.decode(), file=shown["sourceRef"], base=shown["sourceDigest"]))

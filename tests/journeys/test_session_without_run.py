@@ -7,10 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenSettings, memory_runtime
-from tests.journeys.conversation import advance, answer, refusal, start
+from tests.journeys.conversation import (
+    advance,
+    answer,
+    commits_of,
+    refusal,
+    start,
+)
 from tests.journeys.test_moving_sessions import exported, imported, told
 
 
@@ -31,11 +36,6 @@ def note(runtime: Runtime, reply: dict[str, Any], text: str) -> dict[str, Any]:
     )
 
 
-def commits(runtime: Runtime) -> int:
-    assert isinstance(runtime.log, MemoryLog)
-    return runtime.log.commits
-
-
 @pytest.mark.promise("session.switched-off")
 def test_while_it_is_switched_off_the_setting_is_named_and_nothing_is_made(runtime: Runtime) -> None:
     failure = refusal(runtime, "session.start", goal="look around", requestId="k")
@@ -50,7 +50,7 @@ def test_a_session_begins_once_per_request_id(switched_on: Runtime) -> None:
     first = begin(switched_on, requestId="chat-7")
     note(switched_on, first, "something")
     start(switched_on, session=first["sessionToken"], goal="another goal")
-    before = commits(switched_on)
+    before = commits_of(switched_on)
 
     again = begin(switched_on, requestId="chat-7")
     other = begin(switched_on, requestId="chat-7", goal="other words")
@@ -62,18 +62,18 @@ def test_a_session_begins_once_per_request_id(switched_on: Runtime) -> None:
     assert again == first
     assert other["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
     assert {**other, "warnings": None} == {**first, "warnings": None}
-    assert commits(switched_on) == before
+    assert commits_of(switched_on) == before
 
 
 @pytest.mark.promise("session.without-run")
 def test_its_notes_are_kept_once_per_token_and_come_back(switched_on: Runtime) -> None:
     session = begin(switched_on)
     first = note(switched_on, session, "Read the parser.")
-    before = commits(switched_on)
+    before = commits_of(switched_on)
     replayed = note(switched_on, session, "Read the parser.")
     other = note(switched_on, session, "Something else.")
     emptied = note(switched_on, session, "")  # refused if it were new
-    assert commits(switched_on) == before
+    assert commits_of(switched_on) == before
 
     note(switched_on, first, "Read the lexer.")
     shown = answer(switched_on, "run.continue", stateToken=session["sessionToken"])

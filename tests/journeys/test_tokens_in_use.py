@@ -13,9 +13,8 @@ import pytest
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
 from tests.conftest import FixedKeys
-from tests.journeys.conversation import advance, answer, refusal, start
+from tests.journeys.conversation import advance, answer, commits_of, refusal, start
 from tests.journeys.doors import events_of
-from tests.journeys.test_runs import commits
 
 
 def changed(token: str, *places: int) -> str:
@@ -70,7 +69,7 @@ def test_a_token_that_says_another_version_is_refused_as_that_and_not_repaired(
     refused = refusal(runtime, operation, **newer, output={"notesMarkdown": "x"})
 
     assert refused.kind.code == "TOKEN_UNSUPPORTED_VERSION"
-    assert commits(runtime) == 1
+    assert commits_of(runtime) == 1
 
 
 @pytest.mark.promise("tokens.repair")
@@ -239,7 +238,7 @@ def test_a_token_that_is_not_ours_is_refused_by_its_own_code(
     failure = refusal(runtime, "run.continue", ackToken=made(first["ackToken"]))
 
     assert failure.kind.code == code
-    assert commits(runtime) == 1
+    assert commits_of(runtime) == 1
 
 
 @pytest.mark.promise("tokens.crypto")
@@ -270,7 +269,7 @@ def test_only_an_unchanged_checkpoint_token_makes_a_checkpoint(runtime: Runtime,
     assert other_kind.kind.code == "TOKEN_SCOPE_MISMATCH"
     assert altered.kind.code == "TOKEN_BAD_SIGNATURE"
     assert missing.kind.code == "VALIDATION_ERROR"
-    assert commits(runtime) == 1
+    assert commits_of(runtime) == 1
 
 
 @pytest.mark.promise("checkpoint.replay")
@@ -321,4 +320,4 @@ def test_an_ack_of_one_run_is_refused_with_the_state_of_another_of_the_same_sess
     failure = refusal(runtime, "run.continue", ackToken=first["ackToken"], stateToken=beside["stateToken"])
 
     assert failure.kind.code == "TOKEN_SCOPE_MISMATCH"
-    assert commits(runtime) == 2
+    assert commits_of(runtime) == 2

@@ -96,14 +96,14 @@ def test_a_name_that_may_be_another_is_asked_about(
 
 @pytest.mark.promise("truth.files.parameters")
 def test_a_parameter_that_the_operation_does_not_take_is_refused(runtime: Runtime) -> None:
-    told = told_by_file(runtime, action(params={"qurey": "x", "sources": ["project"]}), step("b"))
+    told = told_by_file(runtime, action(params={"qurey": "x", "source": "project"}), step("b"))
 
     assert told == [("bad_argument", "/steps/0/params/qurey")]
 
 
 @pytest.mark.promise("truth.files.parameters")
 @pytest.mark.parametrize(
-    "given", [{"query": 1}, {"limit": "many"}, {"limit": 100_000}, {"sources": "project"}, {"sources": ["x"]}]
+    "given", [{"query": 1}, {"limit": "many"}, {"limit": 100_000}, {"source": ["project"]}, {"kind": "x"}]
 )
 def test_a_value_that_the_operation_refuses_is_refused_where_it_is_written(
     runtime: Runtime, given: dict[str, Any]
@@ -125,7 +125,7 @@ def test_a_parameter_that_is_missing_may_come_from_the_agent(runtime: Runtime, t
 @pytest.mark.promise("truth.files.parameters")
 def test_a_value_that_a_placeholder_gives_is_left_to_the_run(runtime: Runtime, tmp_path: Path) -> None:
     inspect = action(operation="workflow.inspect", params={"workflowId": "{{test}}"})
-    listing = action(id="list", params={"limit": "{{n}}", "sources": ["{{test}}"]})
+    listing = action(id="list", params={"limit": "{{n}}", "source": "{{test}}"})
 
     assert warned(runtime, tmp_path, inspect, listing, step("b"), inputs=TEST | {"n": {}}) == []
 

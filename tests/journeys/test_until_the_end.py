@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.known_checks import LocalKnownChecks
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace
 from handrail.host.worktree.local_worktree import LocalWorktree
@@ -50,13 +51,14 @@ class Site:
         environment = {"HANDRAIL_PROJECT": str(self.root), "PATH": os.environ["PATH"]}
         runtime = memory_runtime()
         worktree = LocalWorktree(str(self.home), environment)
-        programs = LocalCheckPrograms(str(self.home), environment, runtime.secrets)
+        programs = LocalCheckPrograms(environment, runtime.secrets)
         self.runtime: Runtime = msgspec.structs.replace(
             runtime,
             workspace=LocalWorkspace(environment),
             settings=LocalSettings(str(self.home), {}),
             worktree=lambda: worktree,
             check_programs=lambda: programs,
+            known_checks=lambda: LocalKnownChecks(str(self.home)),
             trees_due=[],
         )
         self.reply: Reply = {}
@@ -309,14 +311,14 @@ def test_the_step_that_needs_a_declared_check_says_how_to_run_it(site: Site) -> 
 
 
 @pytest.mark.promise("check.declared-counts")
-def test_a_sentence_around_a_command_is_not_suggested_as_a_program(site: Site) -> None:
+def test_a_sentence_around_a_command_is_only_the_agents_word(site: Site) -> None:
     site.begin()
     site.write("src/bill.py", RIGHT)
     site.run(*TESTS.split())
 
-    refused = site.send(changed("src/bill.py", check=f"ran the tests ({TESTS})"))
+    assert site.send(changed("src/bill.py", check=f"ran the tests ({TESTS})"))["kind"] == "ok"
 
-    assert blocker(refused)["suggestedFix"].startswith("Name the command line alone, as it ran")
+    assert ("/checks/0/command", "missing") in {one[:2] for one in site.claims()}
 
 
 @pytest.mark.promise("evidence.failing-at-the-end")

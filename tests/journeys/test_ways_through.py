@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
-from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
-from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
+from tests.journeys.conversation import (
+    advance,
+    answer,
+    commits_of,
+    refusal,
+    rehydrate,
+    start,
+)
 from tests.journeys.given_workflows import (
     A_DECISION,
     NEVER_STOP,
@@ -80,15 +86,14 @@ def test_a_later_change_of_an_input_is_checked_too_and_nothing_is_stored(runtime
     first = start(
         runtime, workflowId=give(runtime, step("do"), **SIZES), context={"size": "Small", "files": []}
     )
-    assert isinstance(runtime.log, MemoryLog)
-    before = runtime.log.commits
+    before = commits_of(runtime)
 
     failure = refusal(
         runtime, "run.continue", ackToken=first["ackToken"], context={"size": None, "depth": 1.5}
     )
 
     assert {problem["param"] for problem in failure.details["problems"]} == {"context.size", "context.depth"}
-    assert runtime.log.commits == before
+    assert commits_of(runtime) == before
 
 
 @pytest.mark.promise("conditions.branch")
@@ -385,3 +390,31 @@ def test_inspecting_shows_inputs_loops_and_choices_without_prompts(runtime: Runt
         ("way", "choice", ""),
     ]
     assert steps[2]["options"] == ["left", "right"]
+
+
+@pytest.mark.parametrize(
+    ("items", "left"), [(["a"], "b, c"), (["a", "b"], "c"), (["a", "c", "d"], "b"), (["x", "c", "b"], "")]
+)
+def test_items_that_a_list_loses_while_a_loop_goes_through_it_are_a_gap(
+    runtime: Runtime, items: list[str], left: str
+) -> None:
+    each = {
+        "type": "loop",
+        "loopId": "each",
+        "forEach": {"input": "items", "as": "item"},
+        "maxIterations": 5,
+        "body": [step("do")],
+    }
+    fields = {"inputs": {"items": {"type": "array", "default": []}}}
+    first = begin(runtime, each, fields=fields, context={"items": ["a", "b", "c"]})
+
+    answer(
+        runtime,
+        "run.continue",
+        ackToken=first["ackToken"],
+        output={"notesMarkdown": "n"},
+        context={"items": items},
+    )
+
+    gaps = [gap["summary"] for gap in shown(runtime, first)["gaps"]]
+    assert [gap.rpartition(": ")[2].replace('"', "") for gap in gaps] == ([f"{left}."] if left else [])

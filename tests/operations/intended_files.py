@@ -152,8 +152,28 @@ FOREIGN: dict[str, Any] = {
     ],
 }
 
-Base = Literal["workflow", "contract", "foreign"]
-BASES: dict[Base, dict[str, Any]] = {"workflow": INTENDED, "contract": CONTRACT, "foreign": FOREIGN}
+OVERLAY: dict[str, Any] = {
+    "extends": "project.intended",
+    "id": "team.intended",
+    "inputs": {"size": {"default": "large"}},
+    "recommended": {"autonomy": "guided"},
+    "contracts": {"wr.contracts.plan": {"required": ["/slices/*/files"]}},
+    "steps": {
+        "plan": {"append": "Read the rules first."},
+        "check": {"replace": {"procedure": ["Read it twice."]}},
+        "rounds/work": {"prepend": "Slowly."},
+        "thrice/once": {"replace": {"title": "Once again"}},
+    },
+    "add": [{"after": "way", "step": {"id": "tell", "title": "Tell", "prompt": "Tell {{note}}."}}],
+}
+
+Base = Literal["workflow", "contract", "foreign", "overlay"]
+BASES: dict[Base, dict[str, Any]] = {
+    "workflow": INTENDED,
+    "contract": CONTRACT,
+    "foreign": FOREIGN,
+    "overlay": OVERLAY,
+}
 
 GONE = object()
 """As a value: the member is taken away."""

@@ -246,4 +246,24 @@ ELSEWHERE = (
     Mistake("no name", "missing_key", "", "", changes=(("/name", GONE),), base="foreign", is_certain=False),
 )
 
-MISTAKES: tuple[Mistake, ...] = (*KEYS, *VALUES, *NAMES, *IDS, *TEXTS, *CONTRACTS, *ELSEWHERE)
+OVERLAYS = (
+    misspelt("", "inputs", "input", base="overlay"),
+    misspelt("/steps/plan", "append", "apend", base="overlay"),
+    unsure(misspelt("/steps", "plan", "Plan", base="overlay")._replace(code="bad_name")),
+    misspelt("/steps", "rounds~1work", "work", '"work": {', base="overlay")._replace(code="unknown_id"),
+    misspelt("/inputs", "size", "Size", base="overlay")._replace(code="unknown_id"),
+    instead("unknown_id", "/add/0/after", "way_", base="overlay"),
+    unsure(instead("unknown_id", "/extends", "project.intendd", base="overlay")),
+    unsure(instead("bad_value", "/inputs/size/default", "Large", base="overlay")),
+    instead("bad_value", "/recommended/autonomy", "Guided", base="overlay"),
+    misspelt("/steps/check/replace", "procedure", "procedur", base="overlay"),
+    unsure(
+        instead("bad_value", "/steps/plan/replace", {"goal": "x"}, '"goal"', base="overlay")._replace(
+            pointer="/steps/plan/replace/goal"
+        )
+    ),
+    unsure(instead("undeclared_name", "/add/0/step/prompt", "Tell {{nte}}.", base="overlay")),
+    written("trailing comma", '"Slowly."', '"Slowly.",', '"Slowly.",', base="overlay"),
+)
+
+MISTAKES: tuple[Mistake, ...] = (*KEYS, *VALUES, *NAMES, *IDS, *TEXTS, *CONTRACTS, *ELSEWHERE, *OVERLAYS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from handrail.engine.children.tips import gaps_at, open_gaps
 from handrail.engine.events import Artifact, NodeOutputAppended, PreferencesDelta, Scope
 from handrail.engine.history import not_run_at
 from handrail.engine.plans import plan_event
@@ -11,9 +12,7 @@ from handrail.projections.run_graph import (
     capabilities_at,
     current_artifacts,
     divergences_at,
-    gaps_at,
     loop_exits_at,
-    open_gaps,
     run_graph,
 )
 from handrail.workflows.compiled import Count, Loop

@@ -8,7 +8,8 @@ import pytest
 from handrail.contract.ids import BlobRef
 from handrail.engine.decide import decide_advance
 from handrail.engine.history import Node
-from handrail.engine.reply import BranchSummary, Recap, RecapEntry
+from handrail.engine.progress import BranchSummary, RecapEntry
+from handrail.engine.reply import Recap
 from handrail.projections.recap import lost_branch, recap_at
 from handrail.workflows.conditions import AlwaysFalse, Compare
 from tests.engine.contracts import CONTRACTS, FINDING, finding

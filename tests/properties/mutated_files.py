@@ -31,16 +31,20 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.workflows.catalog import Catalog, build_catalog
-from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
+from handrail.workflows.compiled import Choice, CompiledWorkflow, Delegate, Step
 from tests.conftest import GivenFiles, memory_runtime
 from tests.filled_in import filled_in, in_own_words
-from tests.operations.intended_files import FOREIGN, INTENDED
+from tests.operations.intended_files import FOREIGN, INTENDED, OVERLAY
 from tests.workflows.test_corpus import FILES as CORPUS
 
 SMALL = Limits(max_paths=60, max_loop_iterations=1, max_starts=4, max_positions=120)
 MOST_STEPS = 40
 RUN_EVERY = 5
 """A real run of every so many files that are called fine: it costs as much as fifty simulations."""
+
+
+EXTENDED = {**INTENDED, "id": "project.extended"}
+"""What the overlays among the files extend; it is never mutated."""
 
 
 class Told(NamedTuple):
@@ -63,7 +67,7 @@ def originals(home: str) -> list[dict[str, Any]]:
     renamed = [{**one, "id": f"project.{one['id'].rpartition('.')[2]}_copy"} for one in bundled]
     public = [json.loads(Path(path).read_bytes()) for path in CORPUS]
     public = [{**one, "id": one["id"].replace("wr.", "project.")} for one in public]
-    return [INTENDED, *renamed, FOREIGN, INTENDED, *public]
+    return [INTENDED, *renamed, FOREIGN, INTENDED, *[{**OVERLAY, "extends": EXTENDED["id"]}] * 3, *public]
 
 
 def mutated(document: dict[str, Any], chance: random.Random) -> str:
@@ -141,7 +145,12 @@ class Judge:
     """The library with the bundled workflows, and what is said about one more file in it."""
 
     def __init__(self, home: str) -> None:
-        self._bundled = list(DirectoryLibrary(home, {}).files("/nowhere"))
+        self._bundled = [
+            *DirectoryLibrary(home, {}).files("/nowhere"),
+            WorkflowFile(
+                source_kind="user", source_ref="extended.json", content=json.dumps(EXTENDED).encode()
+            ),
+        ]
         self._catalog: Catalog = build_catalog(self._bundled)
         self._originals = originals(home)
 
@@ -211,6 +220,8 @@ def _run(runtime: Runtime, workflow: CompiledWorkflow, started: Success) -> str:
                 "notesMarkdown": made.notes,
                 "artifacts": [in_own_words(filled_in(artifact)) for artifact in made.artifacts],
             }
+        elif isinstance(leaf, Delegate):
+            return "handed out"
         else:
             params["output"] = {"notesMarkdown": "Ran it."}
             params["context"] = {leaf.save_as: ["result"]} if leaf.save_as else {}

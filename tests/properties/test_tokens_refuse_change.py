@@ -31,6 +31,7 @@ from handrail.contract.tokens.workflow import (
     Claims,
     StateClaims,
     TokenKind,
+    WorkClaims,
     choice_attempt,
     clean,
     kind_of,
@@ -52,6 +53,8 @@ def _claims(body: str, tag: str, attempt: str, option: int, kind: TokenKind) -> 
     match kind:
         case "state":
             return StateClaims(session_id=session_id, node_tag=tag)
+        case "work":
+            return WorkClaims(session_id=session_id, node_tag=tag)
         case "ack":
             return AckClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
         case "checkpoint":
@@ -93,7 +96,7 @@ def test_every_token_reads_back_as_itself_and_only_under_its_key(
 ) -> None:
     token = mint(key, claims)
 
-    assert len(token) == (49 if kind_of(claims) == "state" else 56)
+    assert len(token) == (49 if kind_of(claims) in ("state", "work") else 56)
     assert read_token([other, key], token.upper(), (kind_of(claims),)).claims == claims
     assert verify([other], token) is None or key == other
 

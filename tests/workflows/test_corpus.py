@@ -16,12 +16,18 @@ import msgspec
 import pytest
 
 from handrail.engine.simulation.simulate import simulate
+from handrail.host.workflow_library import list_bundled_files
+from handrail.operations.workflow_catalog import compile_entry, list_errors_in_use, load_catalog, read_entry
 from handrail.operations.workflows.examine_workflows import WorkflowText, examine_texts
-from handrail.workflows.catalog import Catalog
+from handrail.ports.workspace import WorkflowFile
+from handrail.runtime.runtime import Runtime
+from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
+from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.reading.reader import read_workflow
+from tests.conftest import GivenFiles
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(os.environ.get("HANDRAIL_TEST_CORPUS", ROOT.parent / "shared" / "corpus" / "workflows"))
@@ -181,3 +187,40 @@ def test_every_warning_and_every_pointer_leads_into_the_file(path: Path) -> None
         value = document
         for part in pointer.split("/")[1:]:
             value = value[int(part)] if isinstance(value, list) else value[part]
+
+
+def test_as_a_source_under_a_namespace_of_its_own_every_file_can_be_started(runtime: Runtime) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.held = [
+        *list_bundled_files(),
+        *(
+            WorkflowFile(
+                source_kind="git",
+                source_ref=f"theirs@0123/{path.name}",
+                content=path.read_bytes(),
+                namespaces={"wr": "workrail", "": "workrail"},
+            )
+            for path in FILES
+        ),
+    ]
+    catalog = load_catalog(runtime, "")
+    theirs = [entry for entry in catalog.entries if entry.source_kind == "git"]
+
+    told = {entry.id: list_errors_in_use(catalog, entry) for entry in theirs}
+
+    assert [entry.source_ref for entry in theirs if not entry.is_usable] == []
+    assert {name: found for name, found in told.items() if found} == {}
+    assert {entry.id.partition(".")[0] for entry in theirs} == {"workrail"}
+    called = [
+        decision.origin
+        for entry in theirs
+        for decision in compile_entry(catalog, entry, read_workflow_of(entry)).decisions
+        if decision.kind == "template" and ".routine." in decision.origin
+    ]
+    assert called, "their files call their own routines by the names in the files"
+
+
+def read_workflow_of(entry: CatalogEntry) -> SourceWorkflow:
+    source = read_entry(entry).workflow
+    assert source is not None
+    return source

@@ -210,6 +210,12 @@ NOT_CONFORMANT = Kind(
     hint="Fix what details.reports lists as failed, then check again.",
     details=("reports",),
 )
+RECEIPT_REFUSED = Kind(
+    code="RECEIPT_REFUSED", native="E_INTEGRITY", exit_status=1, http_status=422,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="escalate", needs_escalation=True,
+    hint="Do not rely on this receipt; details.reasons says why. Ask its author for another one.",
+    details=("reasons", "commit", "key_id"),
+)
 VALIDATION_ERROR = Kind(
     code="VALIDATION_ERROR", native="E_VALIDATION", exit_status=2, http_status=400,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
@@ -313,6 +319,12 @@ TOKEN_WORKFLOW_HASH_MISMATCH = Kind(
     is_lafs_retryable=True, is_reserved=True,
     hint="Resume the session to get current tokens.",
     details=("token_kind", "session_id", "run_id", "position", "length", "found"),
+)
+STEP_WAITS = Kind(
+    code="STEP_WAITS", native="E_CONFLICT", exit_status=6, http_status=409,
+    lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context",
+    hint="Do the work of a child with the call offered here, or hand it out; then read the step again.",
+    details=("step_id", "children"),
 )
 TOKEN_SESSION_LOCKED = Kind(
     code="TOKEN_SESSION_LOCKED", native="E_TIMEOUT", exit_status=8, http_status=503,
@@ -556,6 +568,8 @@ REQUEST_TOO_LARGE = Kind(
     hint="Send less: details give the limit.",
     details=("measured", "limit", "what"),
 )
+STATUS_BY_PART = {"url": 414, "headers": 431}
+"""HTTP has statuses of its own for these parts of a request that is too large."""
 SERVER_BUSY = Kind(
     code="SERVER_BUSY", native="E_SERVER", exit_status=7, http_status=503, is_retryable=True, wait_ms=1000,
     lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,

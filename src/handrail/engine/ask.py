@@ -22,7 +22,8 @@ import msgspec
 
 from handrail.contract.ids import blob_ref
 from handrail.contract.json.canonical import digest
-from handrail.engine.events import Blocked, ConfirmationRecorded
+from handrail.contract.wording import name_person
+from handrail.engine.events import Blocked, ConfirmationRecorded, ValueOwner
 from handrail.engine.facts import (
     KeptWork,
     WorkDone,
@@ -41,7 +42,6 @@ from handrail.engine.history import (
     instance_of,
     kept_in_instance,
     list_answers,
-    name_person,
     path_to,
 )
 from handrail.engine.judge.actions import fill_params, find_preview
@@ -50,22 +50,23 @@ from handrail.engine.judge.artifacts import Place, is_blank_answer, subject_of
 from handrail.engine.judge.assess import place_of
 from handrail.engine.judge.requirements import asked_kinds
 from handrail.engine.navigate import Running, leaf_at, step_key
-from handrail.engine.owners import is_same, saved_names
-from handrail.engine.reasons import AskKind, Blocker, WaitKind, wait_of
+from handrail.engine.owners import find_refused, is_same, refuse_context, saved_names
+from handrail.engine.reasons import AskKind, Blocker, InputProblem, WaitKind, wait_of
 from handrail.engine.standing import fill_values
 from handrail.workflows.compiled import (
     Action,
     Choice,
     CompiledWorkflow,
+    Delegate,
     InputSpec,
     Leaf,
     Option,
-    Person,
     Step,
     UserOnly,
     UserOnlyReason,
 )
 from handrail.workflows.conditions import Facts
+from handrail.workflows.evidence import Person
 
 DONE_ONLY: tuple[UserOnlyReason, ...] = ("needs_user_secret_or_token", "needs_user_account_access")
 """What a person is asked to do, and never to tell: the log and its bundles would keep it."""
@@ -291,6 +292,8 @@ def _digest_question(history: History, workflow: CompiledWorkflow, node: Node, k
             }
         case Step():
             about["needed"] = msgspec.to_builtins(leaf.user_only)
+        case Delegate():
+            about["question"] = leaf.title
     return digest(about)
 
 
@@ -382,7 +385,7 @@ def may_ask(leaf: Leaf) -> bool:
     match leaf:
         case Step():
             return leaf.require_confirmation is not False or leaf.user_only is not None
-        case Choice():
+        case Choice() | Delegate():
             return leaf.non_assumable is not None
         case Action():
             return leaf.is_guarded
@@ -397,3 +400,32 @@ def describe_answer(fact: ConfirmationRecorded, *, with_note: bool = False) -> s
         said = "done"
     note = f" ({fact.note})" if with_note and fact.note else ""
     return f"answered by {name_person(fact.who)}: {said}{note}"
+
+
+# What a report may not set
+
+
+def check_owners(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> None:
+    """Refuse a report that would replace the value of somebody whose word is stronger.
+
+    Raises Fault VALIDATION_ERROR: in every mode, and nothing is stored.
+    """
+    problems = find_refused_values(history, workflow, node, work)
+    if problems:
+        raise refuse_context(problems)
+
+
+def find_refused_values(
+    history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone
+) -> list[InputProblem]:
+    """The keys of a report that may not be set, with whose value stands in the way."""
+    leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
+    option = leaf.options[work.option] if isinstance(leaf, Choice) and work.option is not None else None
+    is_persons = False
+    given: dict[str, Any] = {}
+    if option is not None:
+        is_persons = weigh_answers(history, workflow, node, "choose").option_id == option.id
+    elif isinstance(leaf, Step) and leaf.user_only is not None:
+        given = given_values(workflow, leaf, weigh_answers(history, workflow, node, "give"))
+    taken_by: ValueOwner = "person" if is_persons else "agent_option"
+    return find_refused(history, workflow, node, work.context, option, taken_by=taken_by, given=given)

@@ -26,7 +26,7 @@ from handrail.contract.ids import (
     node_after,
 )
 from handrail.contract.outcome import Fault
-from handrail.engine.ask import collect_brought, digest_report, given_values, weigh_answers
+from handrail.engine.ask import check_owners, collect_brought, digest_report, given_values, weigh_answers
 from handrail.engine.events import (
     RULES,
     CloseReason,
@@ -69,7 +69,13 @@ from handrail.engine.history import (
     list_tellers,
 )
 from handrail.engine.judge.actions import runs_unasked
-from handrail.engine.judge.arrival import PersonsWord, ask_of, find_missing_lists, list_unasked_gaps
+from handrail.engine.judge.arrival import (
+    PersonsWord,
+    ask_of,
+    assess_arrival,
+    list_dropped_items,
+    list_unasked_gaps,
+)
 from handrail.engine.judge.artifacts import KnownGaps, Place
 from handrail.engine.judge.assess import (
     ShownState,
@@ -80,7 +86,6 @@ from handrail.engine.judge.assess import (
     place_of,
 )
 from handrail.engine.navigate import Complete, Move, Running, first_move, leaf_at
-from handrail.engine.owners import find_refused, refuse_context
 from handrail.engine.plans import (
     Accepted,
     gap_of,
@@ -104,17 +109,32 @@ from handrail.engine.plans import (
     settle_by_verification,
     unverified_gaps,
 )
-from handrail.engine.reasons import Block, ContextKey, InputProblem, Proceed, Reason, shorten_message
+from handrail.engine.reasons import (
+    Block,
+    ContextKey,
+    Proceed,
+    Reason,
+    shorten_message,
+)
 from handrail.engine.receipts import PinnedCheck
-from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Option, Step
+from handrail.workflows.compiled import (
+    WITH_CHILDREN,
+    Action,
+    CompiledWorkflow,
+    Delegate,
+    Option,
+    Step,
+)
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
+    from handrail.engine.children.joins import Joined
     from handrail.engine.judge.run_claims import Look, Sighting, StandingClaims, Witnessed
 
 NO_PREFERENCES = PreferencesDelta()
 MOST_PROBLEMS = 20
 NOTHING_SEEN: Mapping[ObservationKey, str] = {}
+NOTHING_HANDED: Mapping[WorkflowHash, CompiledWorkflow] = {}
 
 
 class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,13 +162,17 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     defaults: PreferencesDelta = NO_PREFERENCES
     """What the user wants in every new session; an existing one keeps its own."""
     agent: str = ""
+    handed: Mapping[WorkflowHash, CompiledWorkflow] = NOTHING_HANDED
+    """What its steps may hand out."""
 
 
 def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[PlannedEvent]:
     """A run and its first node, in a session that may be new."""
     first = first_node_of(facts.run_id, salt)
     at_first = Scope(run_id=facts.run_id, node_id=first)
-    move = first_move(facts.workflow, first_facts(facts.workflow, facts.context))
+    known = first_facts(facts.workflow, facts.context)
+    move = first_move(facts.workflow, known)
+    begun = change_at_start(history, facts.preferences, f"prf_{first}", facts.defaults)
     started = RunStarted(
         workflow_id=facts.workflow.id,
         workflow_hash=facts.workflow_hash,
@@ -163,28 +187,35 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         confirmations=facts.confirmations,
         confirmations_from=facts.confirmations_from,
         rules=RULES,
+        pins=tuple(sorted(facts.handed)),
         agent=facts.agent,
     )
     owners: dict[str, ValueOwner] = dict.fromkeys(facts.from_goal, "goal")
     initial = ContextSet(context=facts.context, source="initial", owners=owners)
-    unsent = [gap_of(reason) for reason in find_missing_lists(facts.workflow, move)]
+    unsent = [gap_of(reason) for reason in assess_arrival(facts.workflow, move, known).reasons]
+    opened: list[PlannedEvent] = []
+    if facts.workflow.v >= WITH_CHILDREN:
+        from handrail.engine.children.opening import plan_first_children  # noqa: PLC0415 - few workflows hand out work
+
+        opened = plan_first_children(facts, started, first, begun.effective, salt)
     return [
         *_session_opening(history, facts),
         plan_event(f"run_started:{facts.run_id}", Scope(run_id=facts.run_id), started),
         plan_event(f"node_created:{first}", at_first, NodeCreated(node_kind="step", state=move.state)),
-        plan_preferences(
-            at_first, change_at_start(history, facts.preferences, f"prf_{first}", facts.defaults)
-        ),
+        plan_preferences(at_first, begun),
         *([plan_event(f"context_set:{first}", at_first, initial)] if facts.context else []),
         *plan_gaps(at_first, first, unsent),
         *plan_trace(at_first, move.trace),
+        *opened,
     ]
 
 
 def name_missing_lists(facts: StartFacts) -> list[str]:
     """The lists that a loop before the first step needs. A start can be refused, but not blocked."""
-    move = first_move(facts.workflow, first_facts(facts.workflow, facts.context))
-    pointers = [reason.pointer for reason in find_missing_lists(facts.workflow, move)]
+    known = first_facts(facts.workflow, facts.context)
+    move = first_move(facts.workflow, known)
+    unmet = assess_arrival(facts.workflow, move, known).reasons
+    pointers = [reason.pointer for reason in unmet if reason.waits_for.state == "missing"]
     return [pointer.key for pointer in pointers if isinstance(pointer, ContextKey)]
 
 
@@ -212,6 +243,8 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the client can ask a person."""
     troubles: tuple[Reason, ...] = ()
     """Why an action of ours did not run."""
+    handed: Mapping[WorkflowHash, CompiledWorkflow] = NOTHING_HANDED
+    """What the steps of the run may hand out."""
     other_files: TreeRecorded | None = None
     """The present files of a project that an older step is continued in, if they are not those it saw."""
 
@@ -222,12 +255,10 @@ def decide_advance(
     """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked."""
     plan = _decide_report(history, attempt, gathered, salt)
     other = gathered.other_files
-    return plan if other is None else [*plan, *(plan_tree(made, other) for made in _list_made(plan))]
-
-
-def _list_made(plan: Sequence[PlannedEvent]) -> list[Scope]:
-    """Where a plan makes nodes."""
-    return [event.scope for event in plan if isinstance(event.data, NodeCreated)]
+    if other is None:
+        return plan
+    made = [event.scope for event in plan if isinstance(event.data, NodeCreated)]
+    return [*plan, *(plan_tree(scope, other) for scope in made if scope.run_id == attempt.node.run_id)]
 
 
 def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt: int) -> list[PlannedEvent]:
@@ -236,13 +267,23 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     leaf = leaf_at(workflow, node.state)
     place = place_of(workflow, node.state, leaf)
     check_owners(history, workflow, node, work)
+    joined: Joined | None = None
+    if isinstance(leaf, Delegate):
+        from handrail.engine.children.joins import take_join  # noqa: PLC0415 - few steps hand out work
+
+        joined = take_join(history, workflow, node, work.option)
+    if joined is not None and joined.stays:
+        from handrail.engine.children.opening import plan_waiting_on  # noqa: PLC0415 - few steps hand out work
+
+        return plan_waiting_on(history, node, attempt.attempt_id, gathered, joined, salt)
+    work = work if joined is None else replace(work, result=work.result | joined.collected)
     kept = collect_brought(history, node, place, gathered.kept_notes)
     word, given = _weigh_people(history, attempt, gathered, kept)
     persons = given_values(workflow, leaf, given)
     told = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    known = _witness(history, workflow, node, word, gathered.sighting)
+    known = witness(history, workflow, node, word, gathered.sighting)
     answer = answer_report(
         workflow,
         node.state,
@@ -278,9 +319,20 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         verdict=verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=way.move,
-        disclosed=(*unasked, *way.gaps, *settled, *name_evidence_gaps((*verdict.disclosed, *ending))),
-        option_id="" if answer.option is None else answer.option.id,
+        disclosed=(
+            *unasked,
+            *way.gaps,
+            *list_dropped_items(workflow, node.state, held, facts),
+            *settled,
+            *(joined.gaps if joined is not None else ()),
+            *name_evidence_gaps((*verdict.disclosed, *ending)),
+        ),
+        option_id=joined.option if joined is not None else "" if answer.option is None else answer.option.id,
     )
+    if workflow.v >= WITH_CHILDREN:
+        from handrail.engine.children.opening import plan_advance_and_open  # noqa: PLC0415 - few workflows hand out work
+
+        return plan_advance_and_open(history, node, attempt.attempt_id, work, accepted, gathered, facts, salt)
     return plan_advance(
         history, node, attempt.attempt_id, work, accepted, gathered.seen, salt, gathered.sighting
     )
@@ -404,7 +456,7 @@ def decide_settlement(history: History, told: GapRecorded) -> list[PlannedEvent]
     return [plan_event(f"gap_recorded:settled:{told.resolves_gap_id}", Scope(run_id=run_id), gap)]
 
 
-def _witness(
+def witness(
     history: History, workflow: CompiledWorkflow, node: Node, word: PersonsWord, sighting: Sighting | None
 ) -> Witnessed | None:
     """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
@@ -467,37 +519,11 @@ def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:
         if isinstance(node.state, Running)
         else Place(workflow=workflow, gaps=gaps)
     )
-    known = _witness(history, workflow, node, PersonsWord(), gathered.sighting)
+    known = witness(history, workflow, node, PersonsWord(), gathered.sighting)
     verdict = assess_progress(place, work.artifacts, known)
     if verdict.issues:
         raise _refuse_checkpoint(verdict)
     return verdict
-
-
-def check_owners(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> None:
-    """Refuse a report that would replace the value of somebody whose word is stronger.
-
-    Raises Fault VALIDATION_ERROR: in every mode, and nothing is stored.
-    """
-    problems = find_refused_values(history, workflow, node, work)
-    if problems:
-        raise refuse_context(problems)
-
-
-def find_refused_values(
-    history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone
-) -> list[InputProblem]:
-    """The keys of a report that may not be set, with whose value stands in the way."""
-    leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
-    option = leaf.options[work.option] if isinstance(leaf, Choice) and work.option is not None else None
-    is_persons = False
-    given: dict[str, Any] = {}
-    if option is not None:
-        is_persons = weigh_answers(history, workflow, node, "choose").option_id == option.id
-    elif isinstance(leaf, Step) and leaf.user_only is not None:
-        given = given_values(workflow, leaf, weigh_answers(history, workflow, node, "give"))
-    taken_by: ValueOwner = "person" if is_persons else "agent_option"
-    return find_refused(history, workflow, node, work.context, option, taken_by=taken_by, given=given)
 
 
 def _refuse_checkpoint(verdict: Verdict) -> Fault:

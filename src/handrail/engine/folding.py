@@ -375,6 +375,8 @@ class _Folding:
             checks=started.checks,
             confirmations=started.confirmations,
             rules=started.rules,
+            parent=started.parent,
+            pins=started.pins,
             agent=started.agent,
         )
         self._new_anchors[run_id] = [index]

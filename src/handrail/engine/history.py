@@ -36,6 +36,7 @@ from handrail.engine.events import (
     EvidenceRecorded,
     GapRecorded,
     NodeKind,
+    Parent,
     Preferences,
     Project,
     ReceiptRecorded,
@@ -126,6 +127,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[PinnedCheck, ...] = ()
     confirmations: Confirmations = "claimed"
     rules: int = 1
+    parent: Parent | None = None
+    pins: tuple[WorkflowHash, ...] = ()
     agent: str = ""
 
 
@@ -536,11 +539,6 @@ def answer_about(history: History, node: Node) -> Confirmation | None:
     if any(claim.verdict == "missing" for claim in claims):
         return None
     return max((held for held in found if held.index < node.index), key=lambda held: held.index, default=None)
-
-
-def name_person(who: str) -> str:
-    """Who answered, as a reader is told; older logs have the number of an account where it has no name."""
-    return f"user {who}" if who.isdigit() else who or "somebody at the terminal"
 
 
 def list_receipts(history: History, run_id: RunId) -> list[Receipt]:

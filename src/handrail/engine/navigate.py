@@ -17,6 +17,7 @@ from handrail.workflows.compiled import (
     Choice,
     CompiledWorkflow,
     Count,
+    Delegate,
     ForEach,
     Leaf,
     Loop,
@@ -38,6 +39,7 @@ from handrail.workflows.conditions import (
     is_ruled_out,
     named_value,
 )
+from handrail.workflows.handouts import lacks_list, list_handouts
 from handrail.workflows.limits import MAX_MOVE_PLACES
 
 # The position of a run in its compiled workflow; there is no list of finished steps
@@ -385,11 +387,19 @@ class _Walk:
                     found = self._iterate(part, loops, 0)
                     if found is not None:
                         return found
-                case Step() | Choice() | Action():
+                case Delegate() if self._hands_out_nothing(part, loops):
+                    self._trace.append(SkippedStep(step_id=part.id, condition_id="", not_needed=True))
+                case Step() | Choice() | Action() | Delegate():
                     return Running(step_id=part.id, loops=loops)
                 case never:
                     assert_never(never)
         return None
+
+    def _hands_out_nothing(self, step: Delegate, loops: tuple[LoopFrame, ...]) -> bool:
+        """Whether a step has its list and its conditions, and no child comes of them."""
+        facts = self._facts_inside(loops)
+        self._effort.spend(len(step.children))
+        return not lacks_list(step, facts) and not list_handouts(self._workflow, step, facts)
 
     def after(self, state: Running) -> Running | None:
         loops = state.loops

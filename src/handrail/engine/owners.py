@@ -31,6 +31,7 @@ from handrail.workflows.compiled import (
     Action,
     Choice,
     CompiledWorkflow,
+    Delegate,
     Leaf,
     Option,
     Step,
@@ -155,7 +156,8 @@ def find_refused(
     names = {*context, *(option.sets if option is not None else ())}
     variables = _variables_at(workflow, node.state)
     inside = derive_once(workflow, _given_inside)
-    is_asked = any(not is_plain_name(name) or name in inside for name in names)
+    is_handed = history.runs[node.run_id].parent is not None
+    is_asked = is_handed or any(not is_plain_name(name) or name in inside for name in names)
     held = owners_at(history, workflow, node.node_id) if is_asked else {}
     held |= {key: Held(owner="person", value=value) for key, value in (given or {}).items()}
     found = _find_misnamed(workflow, context, held, variables)
@@ -334,13 +336,15 @@ def _given_inside(workflow: CompiledWorkflow) -> Set[str]:
 
 
 def saved_names(workflow: CompiledWorkflow) -> dict[str, str]:
-    """What actions of ours save, each with its action."""
+    """What actions of ours save and what children deliver, each with its step."""
     return derive_once(workflow, _list_saved)
 
 
 def _list_saved(workflow: CompiledWorkflow) -> dict[str, str]:
-    own = [leaf for leaf in leaves_of(workflow).values() if isinstance(leaf, Action) and leaf.is_own]
-    return {leaf.save_as: leaf.id for leaf in own if leaf.save_as}
+    leaves = leaves_of(workflow).values()
+    saved = {leaf.save_as: leaf.id for leaf in leaves if isinstance(leaf, Action) and leaf.is_own}
+    saved |= {leaf.collect: leaf.id for leaf in leaves if isinstance(leaf, Delegate)}
+    return {name: leaf_id for name, leaf_id in saved.items() if name}
 
 
 def is_plain_name(name: str) -> bool:

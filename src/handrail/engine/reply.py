@@ -20,14 +20,22 @@ from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.plans import how_to_settle, is_evidence_gap
+from handrail.engine.progress import (
+    BranchSummary,
+    HandedOut,
+    Progress,
+    RecapArtifact,
+    RecapEntry,
+    RecapInput,
+)
 from handrail.engine.reasons import Blocker, Issue, Purpose
 from handrail.engine.standing import (
     INTENTS,
     CallForm,
     NextIntent,
-    Progress,
     ReplyKind,
     Standing,
+    list_offered,
     situation_of,
 )
 from handrail.workflows.compiled import Choice
@@ -46,6 +54,7 @@ WarningCode: TypeAlias = Literal[
     "DUPLICATE_START",
     "WORKFLOW_FIRST_RUN",
     "WORKFLOW_SOURCE_DIFFERS",
+    "LEFT_OUT_BY_OVERLAY",
     "ARTIFACT_KIND_UNKNOWN",
     "ARTIFACT_NOT_ASKED",
     "INPUT_NEARLY_DECLARED",
@@ -139,31 +148,6 @@ class WorkflowRef(Payload, frozen=True, kw_only=True):
     workflow_hash: str
 
 
-class RecapEntry(Payload, frozen=True, kw_only=True):
-    """The notes that one step or checkpoint left behind."""
-
-    node_id: str
-    step_id: str
-    title: str
-    is_checkpoint: bool = False
-    notes: str
-
-
-class RecapArtifact(Payload, frozen=True, kw_only=True):
-    """The current artifact of a kind."""
-
-    kind: str
-    step_id: str
-    body: dict[str, Any]
-
-
-class RecapInput(Payload, frozen=True, kw_only=True):
-    """A value that holds at the step; a long one is cut, and is text then."""
-
-    name: str
-    value: Any
-
-
 class SkippedPart(Payload, frozen=True, kw_only=True):
     """A step or loop that the run passed by, and the condition that did not hold."""
 
@@ -171,16 +155,6 @@ class SkippedPart(Payload, frozen=True, kw_only=True):
     condition_id: str = ""
     why: str = ""
     """What it needs, and how it stands with that; only in the reply that tells of it first."""
-
-
-class BranchSummary(Payload, frozen=True, kw_only=True):
-    """One branch that left the step of a reply before: its first node, and how it stands at its end."""
-
-    node_id: str
-    is_preferred: bool
-    status: str
-    pending_step_id: str | None
-    notes: str = ""
 
 
 class CurrentPlace(Payload, frozen=True, kw_only=True):
@@ -267,6 +241,8 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     ack: str = ""
     checkpoint: str = ""
     choices: tuple[str, ...] = ()
+    work: str = ""
+    """Of the first child that is not done."""
 
 
 class RanAction(Payload, frozen=True, kw_only=True):
@@ -305,6 +281,8 @@ class Reply(Payload, frozen=True, kw_only=True):
     """At the end of a run: what to tell the user, in one line."""
     recap: Recap | None = None
     session: SessionRef | None = None  # a blocked reply moves nothing: no progress, no session
+    children: list[HandedOut] = []
+    """Of a step that handed out work."""
     preferences: Preferences | None = None
     """Left out on an ordinary advance that changed nothing about them."""
     workflow: WorkflowRef | None = None
@@ -329,6 +307,7 @@ def reply_at(
     closing: str = "",
     evidence: dict[str, int] | None = None,
     ran: Sequence[RanAction] = (),
+    children: Sequence[HandedOut] = (),
     is_arrival: bool = False,
 ) -> Reply:
     """The reply that stands at a node; `blocked` is the recorded refusal that created it.
@@ -370,6 +349,7 @@ def reply_at(
         closing=closing,
         recap=recap,
         session=None if is_read else session_ref(session_id, standing.run, with_goal=tells_all),
+        children=list(children),
         preferences=standing.preferences if tells_all else None,
         workflow=workflow,
         project=project,
@@ -415,7 +395,7 @@ def _pending(
     leaf, state = standing.leaf, standing.node.state
     if leaf is None or not isinstance(state, Running):
         return None
-    options = leaf.options if isinstance(leaf, Choice) else ()
+    options = leaf.options if isinstance(leaf, Choice) else list_offered(standing)
     prompt = standing.prompt if example is None else drop_example(standing.prompt, example)
     return Pending(
         step_id=step_key(state),
@@ -449,6 +429,8 @@ def _next_call(
             return None
         case "read":
             return ToolCall(tool="continue_workflow", params={"stateToken": tokens.state})
+        case "child":
+            return ToolCall(tool="continue_workflow", params={"stateToken": tokens.work})
         case "ack" | "retry" if not tokens.choices:
             return ToolCall(tool="continue_workflow", params={"ackToken": tokens.ack} | frame)
         case "per_option" | "ack" | "retry":

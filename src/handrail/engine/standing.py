@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
 
 import msgspec
 
 from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
-from handrail.contract.outcome import Fault, Payload
+from handrail.contract.outcome import Fault
 from handrail.engine.artifact_shapes import LOOP_CONTROL
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
 from handrail.engine.facts import (
@@ -61,30 +61,44 @@ from handrail.engine.navigate import (
     leaves_of,
     open_loops,
 )
+from handrail.engine.progress import JOIN_OPTIONS, NOT_BEGUN, Progress, progress_at
 from handrail.engine.receipts import PinnedCheck
 from handrail.workflows.compiled import (
     Action,
-    ChangedInRun,
     Choice,
     CompiledWorkflow,
     Contract,
     Count,
+    Delegate,
     ForEach,
     Fragment,
     Leaf,
-    Loop,
-    Part,
+    Option,
     Reference,
     Step,
     Until,
     While,
-    derive_once,
 )
-from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, LoopControl, holds, named_value
+from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, holds, named_value
+from handrail.workflows.evidence import ChangedInRun
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
-from handrail.workflows.prompt_sections import ASK_BEFORE_WRITE, name_loop
+from handrail.workflows.prompt_sections import (
+    ASK_BEFORE_WRITE,
+    RULES_OF_REPORTS,
+    leave_out_rules,
+    list_report_rules,
+    name_loop,
+)
+
+if TYPE_CHECKING:
+    from handrail.engine.children.joins import Join
 
 MOST_CHECKS_SHOWN = 4
+HANDED_OUT = (
+    "This work is handed out: give each child's brief and workToken to a helper, or do the children "
+    "yourself, one after the other. The run goes on when {} done; then read this step again with its "
+    "stateToken."
+)
 
 # What to do next, by situation: one table
 #
@@ -94,8 +108,9 @@ ReplyKind: TypeAlias = Literal["ok", "blocked"]
 NextIntent: TypeAlias = Literal[
     "perform_pending_then_continue", "await_user_confirmation", "rehydrate_only", "complete"
 ]
-CallForm: TypeAlias = Literal["ack", "retry", "read", "per_option", "none"]
-"""Which call comes next: with the ackToken, the retryAckToken, the stateToken, one per option, or none."""
+CallForm: TypeAlias = Literal["ack", "retry", "read", "per_option", "child", "none"]
+"""Which call comes next: with the ackToken, the retryAckToken, the stateToken, one per option, the work token
+of the first open child, or none."""
 Situation: TypeAlias = Literal[
     "finished",
     "unhealthy",
@@ -106,6 +121,7 @@ Situation: TypeAlias = Literal[
     "blocked_by_agent",
     "blocked_by_user",
     "blocked_for_good",
+    "waiting",
 ]
 
 
@@ -127,72 +143,8 @@ INTENTS: dict[Situation, Row] = {
     "blocked_by_agent": Row(kind="blocked", intent="perform_pending_then_continue", call="retry"),
     "blocked_by_user": Row(kind="blocked", intent="await_user_confirmation", call="retry"),
     "blocked_for_good": Row(kind="blocked", intent="rehydrate_only", call="read"),
+    "waiting": Row(kind="ok", intent="perform_pending_then_continue", call="child"),
 }
-
-
-# Progress: the steps that are done, and the least number there will be
-#
-# A step with a condition, a loop that may not be entered and every round after the first count for nothing
-# until they happen.
-
-
-class Progress(Payload, frozen=True, kw_only=True):
-    """`done` of `atLeast` steps."""
-
-    done: int
-    at_least: int
-
-
-NOT_BEGUN = Progress(done=0, at_least=0)
-
-
-def progress_at(workflow: CompiledWorkflow, node: Node) -> Progress:
-    """How far the run is at a node."""
-    done = node.steps_done
-    if not isinstance(node.state, Running):
-        return Progress(done=done, at_least=done)
-    following = derive_once(workflow, _count_following)[node.state.step_id]
-    return Progress(done=done, at_least=done + 1 + following)
-
-
-def _count_following(workflow: CompiledWorkflow) -> dict[str, int]:
-    """The steps that surely follow each leaf; of the loops it stands in, those of their round."""
-    found: dict[str, int] = {}
-
-    def count(parts: tuple[Part, ...], following: int) -> None:
-        for part in reversed(parts):
-            if isinstance(part, Loop):
-                count(part.body, following)
-            else:
-                found[part.id] = following
-            following += _surely(workflow, (part,))
-
-    count(workflow.steps, 0)
-    return found
-
-
-def _surely(workflow: CompiledWorkflow, parts: tuple[Part, ...]) -> int:
-    total = 0
-    for part in parts:
-        if part.when:
-            continue
-        total += (
-            _surely(workflow, part.body) * _count_sure_rounds(workflow, part) if isinstance(part, Loop) else 1
-        )
-    return total
-
-
-def _count_sure_rounds(workflow: CompiledWorkflow, loop: Loop) -> int:
-    """The rounds that a loop surely makes."""
-    match loop.repeat:
-        case Count(count=count):
-            return min(count, loop.max_iterations)
-        case While(condition=condition):
-            return 1 if isinstance(workflow.conditions[condition], LoopControl) else 0
-        case Until():
-            return 1
-        case ForEach():
-            return 0
 
 
 # The prompt of a step
@@ -229,9 +181,10 @@ def prompt_at(
     text = phrase_for_mode(render_step(workflow, leaf, facts), leaf, view.autonomy)
     if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
         text = name_loop(text, deciding_loop(workflow, node.state.loops))
+    shown = text if view.occasion == "rehydrate" else _leave_out_told(history, workflow, node, text)
     parts = [
         _render_rounds(workflow, node.state, facts),
-        text,
+        shown,
         _render_way_to_values(history, node, text),
         _render_note_rules(leaf),
         _render_checks(workflow, leaf, history.runs[node.run_id].checks),
@@ -337,6 +290,9 @@ def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
                 return f"Handrail runs {operation} {shown} when this step is acknowledged.{writes}"
             kept = f" and send the result back as context.{save_as}" if save_as else ""
             return f"Run the operation {operation} with the parameters {shown}{kept}."
+        case Delegate(at_least=at_least):
+            needed = f"at least {at_least} of them are" if at_least else "all of them are"
+            return HANDED_OUT.format(needed)
         case never:
             assert_never(never)
 
@@ -430,13 +386,25 @@ def _functions_before(history: History, workflow: CompiledWorkflow, node: Node) 
     """The functions that steps before this one refer to, in their order, each once."""
     if not workflow.functions:
         return ()
+    steps = _steps_before(history, workflow, node)
+    return tuple(dict.fromkeys(name for step in steps for name in step.functions))
+
+
+def _steps_before(history: History, workflow: CompiledWorkflow, node: Node) -> list[Step]:
     states = (earlier.state for earlier in path_to(history, node.node_id))
     visited = dict.fromkeys(
         state.step_id for state in states if isinstance(state, Running) and state != node.state
     )
     known = leaves_of(workflow)
-    leaves = [known[step_id] for step_id in visited]
-    return tuple(dict.fromkeys(name for leaf in leaves if isinstance(leaf, Step) for name in leaf.functions))
+    return [leaf for step_id in visited if isinstance(leaf := known[step_id], Step)]
+
+
+def _leave_out_told(history: History, workflow: CompiledWorkflow, node: Node, text: str) -> str:
+    """The text without the rules of reports that an earlier step of the same path told."""
+    if not any(start in text for start in RULES_OF_REPORTS):
+        return text
+    steps = _steps_before(history, workflow, node)
+    return leave_out_rules(text, frozenset().union(*(list_report_rules(step.prompt) for step in steps)))
 
 
 def _is_first_step(history: History, node: Node) -> bool:
@@ -478,6 +446,11 @@ def _references(references: tuple[Reference, ...]) -> list[str]:
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a reply says about a node, before tokens are minted for it."""
+
+    join: Join | None = None
+    """Of a step that handed out work: how its children stand."""
+    is_waiting: bool = False
+    """Whether the step waits for them; a recorded reply tells what held when it was made."""
 
     run: Run
     node: Node
@@ -551,6 +524,8 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
                 has_new_mode=attached.preferences is not None and node.parent is not None,
             )
             loop_id = deciding_loop(workflow, state.loops)
+            if isinstance(leaf, Delegate):
+                standing = _add_join(standing, history, workflow, occasion)
             return msgspec.structs.replace(
                 standing,
                 leaf=leaf,
@@ -563,6 +538,19 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
             assert_never(never)
 
 
+def _add_join(
+    standing: Standing, history: History, workflow: CompiledWorkflow, occasion: Occasion
+) -> Standing:
+    """How the children stand. A recorded reply was made when they were opened, so it waits for them."""
+    from handrail.engine.children.joins import find_join  # noqa: PLC0415 - few steps hand out work
+
+    join = find_join(history, workflow, standing.node)
+    if join is None:
+        return standing
+    is_waiting = bool(join.children) if occasion == "reply" else not (join.is_met or join.offered)
+    return msgspec.structs.replace(standing, join=join, is_waiting=is_waiting)
+
+
 def _is_told_by_blocker(workflow: CompiledWorkflow, node: Node, seen: CapabilityObserved) -> bool:
     """Whether the run waits for the capability, so that no way without it is to be taken."""
     return node.kind == "blocked_attempt" and workflow.capabilities.get(seen.capability) == "required"
@@ -571,6 +559,14 @@ def _is_told_by_blocker(workflow: CompiledWorkflow, node: Node, seen: Capability
 def _is_told(gap: GapRecorded) -> bool:
     """Whether there is something to settle: of what the agent reported itself it does not know the id."""
     return gap.reason != "reported" or not (gap.resolves_gap_id or gap.severity == "info")
+
+
+def list_offered(standing: Standing) -> tuple[Option, ...]:
+    """The options of a step whose children were closed; a step that waits offers none."""
+    join = standing.join
+    if join is None or standing.is_waiting:
+        return ()
+    return tuple(Option(id=one, label=JOIN_OPTIONS[one]) for one in join.offered)
 
 
 def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: bool) -> Situation:
@@ -588,6 +584,11 @@ def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: boo
         case Step() | Action():
             is_asked = standing.needs_confirmation and standing.preferences.autonomy == "guided"
             return "confirmation" if is_asked else "step"
+        case Delegate(non_assumable=kind):
+            if list_offered(standing):
+                is_users = kind is not None and standing.preferences.autonomy != "full_auto_never_stop"
+                return "user_choice" if is_users else "choice"
+            return "waiting" if standing.is_waiting else "step"
         case never:
             assert_never(never)
 

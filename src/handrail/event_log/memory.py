@@ -121,14 +121,17 @@ class MemoryLog:
             )
         return content
 
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[MemoryHold]:
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[MemoryHold]:
         check_session_id(session_id)
         if not self.records(session_id):
             raise session_not_found(session_id)
-        return self.hold(session_id, wait_ms)
+        return self.hold(session_id, wait_ms, known)
 
     @contextmanager
-    def hold(self, session_id: SessionId, wait_ms: int) -> Iterator[MemoryHold]:
+    def hold(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Iterator[MemoryHold]:
+        del known
         check_session_id(session_id)
         with self._guard:
             lock = self._locks.setdefault(session_id, threading.Lock())

@@ -33,7 +33,7 @@ class AuditFiles:
     def record(self, line: AuditLine, keep_months: int) -> None:
         month = line.at[:7]
         try:
-            content = self._secrets.redact(_encoded(line))
+            content = self._secrets.redact(encode_line(line))
             descriptor, is_new = self._opened(month)
             try:
                 os.write(descriptor, content)
@@ -65,7 +65,8 @@ class AuditFiles:
                     os.unlink(os.path.join(self._directory, name))
 
 
-def _encoded(line: AuditLine) -> bytes:
+def encode_line(line: AuditLine) -> bytes:
+    """A line as stored: short enough for one write."""
     content = msgspec.json.encode(line) + b"\n"
     if len(content) > MOST_LINE_BYTES:
         shorter = msgspec.structs.replace(line, args={"omitted_bytes": len(msgspec.json.encode(line.args))})

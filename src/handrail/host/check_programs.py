@@ -1,4 +1,4 @@
-"""`ports.CheckPrograms` on this machine: processes, report files, and which checks were run before."""
+"""`ports.CheckPrograms` on this machine: processes and report files."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
+import msgspec
+
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets, cut_minted_tokens, find_credentials, is_secret_name
 from handrail.contract.wording import quote
-from handrail.host.private_files import (
-    ensure_private_directory,
-    leads_outside,
-    open_regular_file,
-    replace_private,
-)
+from handrail.host.private_files import leads_outside, open_regular_file
 from handrail.host.programs import find_program
 from handrail.ports.checks import STEERING, ProgramCall, ProgramEnd, ReportFile
 
@@ -30,21 +27,19 @@ OWN_SECRETS = frozenset({"AI_NATIVE_CLI_SECRET"})
 GRACE_SECONDS = 3.0
 """What a program has to end by itself after it is asked to."""
 MOST_REPORT_BYTES = 8 * 1024 * 1024
-MOST_REMEMBERED = 500
+MOST_PROGRAM_BYTES = 64 * 1024 * 1024
+"""A larger program has no digest in its receipt: reading it would delay every check."""
 
 _SHELL = "/bin/sh"
 _GUARDING = 'read -r told || kill -s KILL -- "-$1"'
 _LOOK_SECONDS = 0.05
 _CHUNK_BYTES = 65_536
-_REMEMBERED = ("data", "cache", "checks-run")
-_NAME_BYTES = 64
 
 
 class LocalCheckPrograms:
     """Programs with the environment of the caller."""
 
-    def __init__(self, home: str, environment: Mapping[str, str], secrets: Secrets) -> None:
-        self._home = home
+    def __init__(self, environment: Mapping[str, str], secrets: Secrets) -> None:
         self._environment = environment
         self._secrets = secrets
         self._running = 0
@@ -87,6 +82,7 @@ class LocalCheckPrograms:
         hidden = {*OWN_SECRETS, *call.without}
         given = {name: value for name, value in self._environment.items() if name not in hidden}
         steering = {name: given[name] for name in STEERING if given.get(name)}
+        resolved, digest = self._show(program), _digest(program)
         try:
             child = subprocess.Popen(  # noqa: S603 - what the caller asked for, word by word, never a shell
                 [program, *call.argv[1:]],
@@ -108,15 +104,19 @@ class LocalCheckPrograms:
         finally:
             self._running = 0
             _dismiss(guard)
-        duration_ms = int((time.monotonic() - started) * 1000)
+        told = ProgramEnd(
+            duration_ms=int((time.monotonic() - started) * 1000),
+            steering=steering,
+            program=resolved,
+            program_digest=digest,
+        )
         if ended_by == "deadline":
-            return ProgramEnd(is_timed_out=True, duration_ms=duration_ms, steering=steering)
+            return msgspec.structs.replace(told, is_timed_out=True)
         if ended_by == "signal":
-            return ProgramEnd(signal="SIGINT", is_interrupted=True, duration_ms=duration_ms)
+            return msgspec.structs.replace(told, signal="SIGINT", is_interrupted=True)
         if child.returncode < 0:
-            name = _signal_name(-child.returncode)
-            return ProgramEnd(signal=name, duration_ms=duration_ms, steering=steering)
-        return ProgramEnd(status=child.returncode, duration_ms=duration_ms, steering=steering)
+            return msgspec.structs.replace(told, signal=_signal_name(-child.returncode))
+        return msgspec.structs.replace(told, status=child.returncode)
 
     def find_trouble(self, project: str, argv: Sequence[str]) -> str:
         return self._find(ProgramCall(argv=tuple(argv), directory=project, project=project, seconds=0))[1]
@@ -161,21 +161,10 @@ class LocalCheckPrograms:
             return ReportFile(trouble=f"the report has more than {MOST_REPORT_BYTES} bytes")
         return ReportFile(content=content)
 
-    def is_first_use(self, project: str, name: str, argv_digest: str) -> bool:
-        told = "\0".join((os.path.realpath(project), name, argv_digest))
-        mark = hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()
-        path = os.path.join(self._home, *_REMEMBERED)
-        try:
-            with open(path, "rb", opener=open_regular_file) as file:
-                known = file.read(MOST_REMEMBERED * (_NAME_BYTES + 1)).decode("ascii", "replace").split()
-        except OSError:
-            known = []
-        if mark in known:
-            return False
-        with suppress(OSError):  # then it is told again next time
-            ensure_private_directory(os.path.dirname(path))
-            replace_private(path, "".join(f"{one}\n" for one in [*known, mark][-MOST_REMEMBERED:]).encode())
-        return True
+    def _show(self, program: str) -> str:
+        home = self._environment.get("HOME", "")
+        is_below = len(home) > 1 and program.startswith(home.rstrip(os.sep) + os.sep)
+        return f"~{program[len(home.rstrip(os.sep)) :]}" if is_below else program
 
     def _find(self, call: ProgramCall) -> tuple[str, str]:
         """The file to start, or why there is none."""
@@ -188,6 +177,17 @@ class LocalCheckPrograms:
             return "", f"{quote(word)} leads out of the project; give its absolute path if it is meant"
         found = find_program(path, self._environment)
         return found, "" if found else f"{quote(word)} is not a program in the project"
+
+
+def _digest(program: str) -> str:
+    """Of the file that is started: which one it was can be told later."""
+    try:
+        with open(program, "rb", opener=open_regular_file) as file:
+            if os.fstat(file.fileno()).st_size > MOST_PROGRAM_BYTES:
+                return ""
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    except OSError:
+        return ""
 
 
 def _working_directory() -> str:

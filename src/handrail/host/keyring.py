@@ -40,7 +40,7 @@ class _KeyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     check: str
 
 
-class _Ring(msgspec.Struct, frozen=True, kw_only=True):
+class Ring(msgspec.Struct, frozen=True, kw_only=True):
     """The keys of one state of the file, current first, and what was derived from them so far."""
 
     stamp: tuple[int, ...]
@@ -48,7 +48,7 @@ class _Ring(msgspec.Struct, frozen=True, kw_only=True):
     derived: dict[str, tuple[bytes, ...]]
 
     def __repr__(self) -> str:
-        return f"_Ring({len(self.keys)} keys)"  # a key must not reach a log by way of a traceback
+        return f"Ring({len(self.keys)} keys)"  # a key must not reach a log by way of a traceback
 
 
 class FileKeyring:
@@ -69,18 +69,18 @@ class FileKeyring:
         self._path = os.path.join(self._directory, "keyring.json")
         self._randomness = randomness
         self._secrets = secrets or Secrets()
-        self._ring: _Ring | None = None
+        self._ring: Ring | None = None
         self._setting = setting
-        self._override: _Ring | None = None
+        self._override: Ring | None = None
         self._request_key: bytes | None = None
 
     def signing_key(self, purpose: str) -> bytes:
         ring = self._overriding() or self._current_ring() or self._create()
-        return _derived(ring, purpose)[0]
+        return derive(ring, purpose)[0]
 
     def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
         ring = self._overriding() or self._current_ring()
-        return () if ring is None else _derived(ring, purpose)
+        return () if ring is None else derive(ring, purpose)
 
     def request_key(self) -> bytes:
         if self._request_key is None:
@@ -109,7 +109,7 @@ class FileKeyring:
 
     def facts(self) -> KeyringFacts:
         self._refuse_override()
-        return _facts(self._current_ring())
+        return facts_of(self._current_ring())
 
     def rotate(self, expected_version: str = "") -> bool:
         """A new current key; the one before it becomes `previous`. Without a version, whatever it is."""
@@ -118,12 +118,12 @@ class FileKeyring:
             ensure_private_directory(self._directory)
             with lock_file(os.path.join(self._directory, "keyring.lock")):
                 held = self._current_ring()
-                if expected_version and _facts(held).version != expected_version:
+                if expected_version and facts_of(held).version != expected_version:
                     return False
                 ring = held or self._create()
                 fresh = self._randomness.bytes(KEY_LENGTH)
                 self._secrets.register(fresh)  # before anything is written
-                replace_private(self._path, _encoded(fresh, ring.keys[0]))
+                replace_private(self._path, encode_ring(fresh, ring.keys[0]))
         except OSError as trouble:
             raise _unwritable(trouble) from trouble
         return True
@@ -134,19 +134,19 @@ class FileKeyring:
                 "overridden", "The keys come from AI_NATIVE_CLI_SECRET. Change that secret instead."
             )
 
-    def _overriding(self) -> _Ring | None:
+    def _overriding(self) -> Ring | None:
         if self._setting and self._override is None:
             secret = secret_of_setting(self._setting)
             key = ring_key_of_secret(secret)
             self._secrets.register(secret)
             self._secrets.register(key)
-            self._override = _Ring(stamp=(), keys=(key,), derived={})
+            self._override = Ring(stamp=(), keys=(key,), derived={})
         return self._override
 
-    def _create(self) -> _Ring:
+    def _create(self) -> Ring:
         try:
             ensure_private_directory(self._directory)
-            create_private(self._path, _encoded(self._randomness.bytes(KEY_LENGTH)))
+            create_private(self._path, encode_ring(self._randomness.bytes(KEY_LENGTH)))
         except OSError as trouble:
             raise _unwritable(trouble) from trouble
         ring = self._current_ring()
@@ -154,7 +154,7 @@ class FileKeyring:
             raise _invalid("unreadable", f"{_NAME} was removed while it was made. Send the same call again.")
         return ring
 
-    def _current_ring(self) -> _Ring | None:
+    def _current_ring(self) -> Ring | None:
         """What the file says now; read again only when the file is another one than last time."""
         try:
             stamp = _stamp(os.lstat(self._path))
@@ -166,7 +166,7 @@ class FileKeyring:
             raise _unreadable(trouble) from trouble
         return self._ring
 
-    def _read(self) -> _Ring:
+    def _read(self) -> Ring:
         descriptor = os.open(self._path, _READ_FLAGS)
         try:
             status = os.fstat(descriptor)
@@ -174,10 +174,10 @@ class FileKeyring:
             content = os.read(descriptor, _SIZE_LIMIT + 1)
         finally:
             os.close(descriptor)
-        keys = _decoded(content)
+        keys = decode_ring(content)
         for key in keys:
             self._secrets.register(key)
-        return _Ring(stamp=_stamp(status), keys=keys, derived={})
+        return Ring(stamp=_stamp(status), keys=keys, derived={})
 
 
 def secret_of_setting(text: str) -> bytes:
@@ -198,17 +198,19 @@ def secret_of_setting(text: str) -> bytes:
     return secret
 
 
-def _derived(ring: _Ring, purpose: str) -> tuple[bytes, ...]:
+def derive(ring: Ring, purpose: str) -> tuple[bytes, ...]:
+    """The purpose keys of a ring, worked out once."""
     keys = ring.derived.get(purpose)
     if keys is None:
         keys = ring.derived[purpose] = tuple(purpose_key(key, purpose) for key in ring.keys)
     return keys
 
 
-def _facts(ring: _Ring | None) -> KeyringFacts:
+def facts_of(ring: Ring | None) -> KeyringFacts:
+    """What may be shown of a ring."""
     if ring is None:
         return KeyringFacts(count=0, version="none")
-    shown = sha256(b"".join(_derived(ring, "keyring.version"))).hexdigest()[:16]
+    shown = sha256(b"".join(derive(ring, "keyring.version"))).hexdigest()[:16]
     return KeyringFacts(count=len(ring.keys), version=shown)
 
 
@@ -236,26 +238,28 @@ def _check_is_private(file: os.stat_result, directory: os.stat_result, name: str
         raise _invalid("directory_too_open", says)
 
 
-def _encoded(current: bytes, previous: bytes = b"") -> bytes:
+def encode_ring(current: bytes, previous: bytes = b"") -> bytes:
+    """A ring as stored."""
     assert len(current) == KEY_LENGTH, "a ring key has 32 bytes"
     check = _checksum(current.hex(), previous.hex())
     file = _KeyFile(v=_VERSION, current=current.hex(), previous=previous.hex(), check=check)
     return msgspec.json.encode(file) + b"\n"
 
 
-def _decoded(content: bytes) -> tuple[bytes, ...]:
+def decode_ring(content: bytes, name: str = _NAME) -> tuple[bytes, ...]:
+    """The keys in stored bytes, current first. Raises Fault KEYRING_INVALID."""
     if not content:
-        says = f"{_NAME} is empty: it is being made or was cut off. Send the call again; else move it away."
+        says = f"{name} is empty: it is being made or was cut off. Send the call again; else move it away."
         raise _invalid("incomplete", f"{says} {_MEANWHILE}")
     try:
         file = msgspec.json.decode(content, type=_KeyFile)
         keys = tuple(bytes.fromhex(text) for text in (file.current, file.previous) if text)
     except (msgspec.MsgspecError, ValueError) as trouble:
-        raise _damaged(content) from trouble
+        raise _damaged(content, name) from trouble
     is_known = file.v == _VERSION and len(content) <= _SIZE_LIMIT
     is_whole = file.current != "" and all(len(key) == KEY_LENGTH for key in keys)
     if not (is_known and is_whole and file.check == _checksum(file.current, file.previous)):
-        raise _damaged(content)
+        raise _damaged(content, name)
     return keys
 
 
@@ -263,15 +267,15 @@ def _checksum(current: str, previous: str) -> str:
     return sha256(f"handrail.keyring\0{current}\0{previous}".encode()).hexdigest()[:16]
 
 
-def _damaged(content: bytes) -> Fault:
+def _damaged(content: bytes, name: str) -> Fault:
     """A file of a later release is not damaged; it says so in `v`."""
     try:
         version = msgspec.json.decode(content, type=dict).get("v")
     except (msgspec.MsgspecError, ValueError, RecursionError):  # bytes that are not UTF-8 are a ValueError
         version = None
     if isinstance(version, int) and version > _VERSION:
-        return _invalid("unsupported_version", f"{_NAME} was written by a later release. Update this one.")
-    return _invalid("damaged", f"{_NAME} is damaged. Restore it from a backup, or move it away. {_MEANWHILE}")
+        return _invalid("unsupported_version", f"{name} was written by a later release. Update this one.")
+    return _invalid("damaged", f"{name} is damaged. Restore it from a backup, or move it away. {_MEANWHILE}")
 
 
 def _unreadable(trouble: OSError) -> Fault:

@@ -1,7 +1,8 @@
 """Settings from two `config.json` files and the environment, checked value by value.
 
 The project's file comes with a checkout and is not trusted: it may only set how answers look, and declare
-checks, which run only when somebody asks for one by name; elsewhere it may ask for more care, never for less.
+checks, which run when somebody asks for one by name, or the user approved just that declaration; elsewhere it
+may ask for more care, never for less.
 What both files say about workflows belongs to `workflow_sources`.
 """
 
@@ -105,7 +106,7 @@ class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     checks: Annotated[
         dict[Annotated[str, Meta(pattern=_CHECK_NAME)], _Check], Meta(max_length=MOST_CHECKS)
     ] = {}
-    """Commands that count as evidence, by name: `check run NAME` runs one; no other call ever does."""
+    """Commands that count as evidence, by name: for `check run NAME`, and Handrail itself once approved."""
     code: _ProjectCode = _ProjectCode()
     confirmations: Literal["", "person"] = ""
     """`person`: here an agent's word never confirms a step. A project cannot loosen what its user set."""
@@ -267,7 +268,7 @@ def _checks(file: _ProjectFile) -> tuple[DeclaredCheck, ...]:
             if check.report is None
             else ReportPlace(path=check.report.path, format=check.report.format),
         )
-        for name, check in sorted(file.checks.items())
+        for name, check in file.checks.items()
     )
 
 

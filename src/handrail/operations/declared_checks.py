@@ -8,6 +8,7 @@ import msgspec
 
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.command_words import redact_argv
+from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
@@ -41,6 +42,30 @@ def pin_checks(settings: Settings, secrets: Secrets) -> tuple[PinnedCheck, ...]:
         )
         for check in settings.checks
     )
+
+
+def digest_check(check: DeclaredCheck) -> str:
+    """Which declaration it is: what is started, where, for how long, and what counts its tests.
+
+    A declaration sets no environment: a check gets the caller's, without what steers a runner.
+    """
+    report = None if check.report is None else {"path": check.report.path, "format": check.report.format}
+    return digest(
+        {
+            "command": [word.encode("utf-8", "replace").decode() for word in check.command],
+            "directory": check.directory,
+            "timeoutSeconds": check.timeout_seconds,
+            "report": report,
+        }
+    )
+
+
+def find_declared(settings: Settings, name: str) -> tuple[DeclaredCheck, ...]:
+    """The check of this name, or every one where none is named. Raises Fault VALIDATION_ERROR."""
+    found = tuple(check for check in settings.checks if name in ("", check.name))
+    if not found:
+        raise _not_declared(name, [check.name for check in settings.checks])
+    return found
 
 
 def find_check(
@@ -101,9 +126,10 @@ def _show(check: DeclaredCheck, secrets: Secrets) -> str:
 
 def _not_declared(name: str, names: Sequence[str]) -> Fault:
     known = f"declared are {', '.join(names)}" if names else "it declares none"
+    which = f"check {quote(name)}" if name else "check"
     return Fault(
         VALIDATION_ERROR,
-        f"The project declares no check {quote(name)}; {known}. To run a command as it is, put -- before it.",
+        f"The project declares no {which}; {known}. To run a command as it is, put -- before it.",
         details={
             "problems": [{"param": "name", "problem": "is not declared", "expected": known}],
             "did_you_mean": find_nearest(name, list(names)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar, assert_n
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import INVARIANT_VIOLATION, TOKEN_UNKNOWN_NODE
+from handrail.contract.catalogue import INVARIANT_VIOLATION, TOKEN_SCOPE_MISMATCH, TOKEN_UNKNOWN_NODE
 from handrail.contract.ids import AttemptId, SessionId, attempt_for_new, attempt_of
 from handrail.contract.outcome import Fault
 from handrail.contract.tokens.reading import read_tokens
@@ -21,16 +21,19 @@ from handrail.contract.tokens.workflow import (
     Claims,
     StateClaims,
     TokenKind,
+    WorkClaims,
     choice_attempt,
     mint,
 )
 from handrail.engine.decide import Attempt, Gathered
 from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded, PlannedEvent
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
-from handrail.engine.history import History, Node, Recorded, is_session_point, node_at
+from handrail.engine.history import History, Node, Recorded, Run, is_session_point, node_at
 from handrail.engine.navigate import Running, step_key
+from handrail.engine.progress import JOIN_OPTIONS
 from handrail.engine.reasons import Blocker, waits_for_person
 from handrail.engine.reply import ReplyWarning, Tokens
+from handrail.engine.standing import Standing
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys, Randomness
 from handrail.runtime.operation import AckVerdict, Input, Verdict
@@ -45,7 +48,7 @@ from handrail.runtime.sessions import (
     refuse_lost_work,
     require_healthy,
 )
-from handrail.workflows.compiled import Choice, Leaf
+from handrail.workflows.compiled import Choice
 
 if TYPE_CHECKING:
     from handrail.ports.worktree import Tree
@@ -61,7 +64,7 @@ class Handle(msgspec.Struct, Generic[_C], frozen=True, kw_only=True):
 
     claims: _C
     warnings: tuple[ReplyWarning, ...] = ()
-    beside: tuple[StateClaims, ...] = ()
+    beside: tuple[StateClaims | WorkClaims, ...] = ()
     """State tokens that came along; `require_one_reply` says whether they belong to it."""
 
 
@@ -73,14 +76,14 @@ class TokenCall(msgspec.Struct, frozen=True, kw_only=True):
     tool: Literal["continue_workflow", "checkpoint_workflow"]
 
 
-def read_state(keys: Keys, text: str) -> Handle[StateClaims]:
-    """Verify a stateToken.
+def read_state(keys: Keys, text: str) -> Handle[StateClaims | WorkClaims]:
+    """Verify a stateToken, which a work token may stand for.
 
     Raises Fault TOKEN_INVALID_FORMAT, TOKEN_UNSUPPORTED_VERSION, TOKEN_BAD_SIGNATURE, TOKEN_SCOPE_MISMATCH.
     """
-    found, warnings = _read(keys, text, ("state",))
-    claims = found["state"]
-    assert isinstance(claims, StateClaims), "a state token carries state claims"
+    found, warnings = _read(keys, text, ("state", "work"))
+    claims = found["state"] if "state" in found else found["work"]
+    assert isinstance(claims, StateClaims | WorkClaims), "a place is a state token or a work token"
     return Handle(claims=claims, warnings=warnings)
 
 
@@ -125,7 +128,7 @@ def _with_states(
     state_text: str | UnsetType,
 ) -> Handle[_C]:
     """The token with every stateToken that came along: pasted to it, or in its own argument."""
-    beside = (glued,) if isinstance(glued, StateClaims) else ()
+    beside = (glued,) if isinstance(glued, StateClaims | WorkClaims) else ()
     if state_text is UNSET:
         return Handle(claims=claims, warnings=warnings, beside=beside)
     state = read_state(keys, state_text)
@@ -148,14 +151,28 @@ def session_of(reader: EventReader, claims: Claims) -> Session:
 
 
 def node_of(history: History, claims: Claims) -> Node:
-    """The node a token names.
+    """The node a token names; of a work token, where the run stands that was handed out.
 
     Raises Fault STORE_HISTORY_LOST: the token verified, so its commit was durable once.
     """
     node = node_at(history, claims.node_tag)
     if node is None:
         raise refuse_lost_work(history.session_id, history.head)
-    return node
+    if not isinstance(claims, WorkClaims):
+        return node
+    from handrail.engine.children.tips import find_tip  # noqa: PLC0415 - few tokens are work tokens
+
+    return find_tip(history, node.run_id)
+
+
+def refuse_handed_out(run: Run) -> None:
+    """Raises Fault TOKEN_SCOPE_MISMATCH where a token of a run that was handed out asks for more."""
+    if run.parent is None:
+        return
+    from handrail.runtime.misplaced_token import MAY_DO  # noqa: PLC0415 - few tokens are of such a run
+
+    message = f"This token is of the work {run.parent.child_id}, which was handed out; nothing was done."
+    raise Fault(TOKEN_SCOPE_MISMATCH, message, details={"run_id": run.run_id}, hint=MAY_DO)
 
 
 def require_place(history: History, claims: Claims) -> None:
@@ -164,16 +181,26 @@ def require_place(history: History, claims: Claims) -> None:
         node_of(history, claims)
 
 
-def mint_new_node_tokens(keys: Keys, session_id: SessionId, node: Node, leaf: Leaf | None) -> Tokens:
-    """The tokens of the reply that created a node; a replay mints the same bytes."""
-    return _tokens(keys, session_id, node, leaf, attempt_for_new(node.node_id))
+def mint_new_node_tokens(keys: Keys, session_id: SessionId, standing: Standing) -> Tokens:
+    """The tokens of the reply that created a node; a replay mints the same bytes.
+
+    Whoever reads a node through a work token gets these, too: helpers that share it share attempts.
+    """
+    return _tokens(keys, session_id, standing, attempt_for_new(standing.node.node_id))
 
 
 def mint_fresh_tokens(
-    keys: Keys, randomness: Randomness, session_id: SessionId, node: Node, leaf: Leaf | None
+    keys: Keys, randomness: Randomness, session_id: SessionId, standing: Standing
 ) -> Tokens:
     """Tokens with a random attempt: two agents that rehydrate one node and both advance get a fork."""
-    return _tokens(keys, session_id, node, leaf, attempt_of(randomness.bytes(8)))
+    return _tokens(keys, session_id, standing, attempt_of(randomness.bytes(8)))
+
+
+def mint_work_token(keys: Keys, history: History, run: Run) -> str:
+    """The token that leads to a run which was handed out; the same for its whole life."""
+    assert run.first_node is not None, "a run has a first node"
+    tag = history.nodes[run.first_node].tag
+    return mint(keys.signing_key(WORKFLOW), WorkClaims(session_id=history.session_id, node_tag=tag))
 
 
 def mint_session_token(keys: Keys, history: History) -> str:
@@ -193,25 +220,28 @@ def mint_state_token(keys: Keys, session_id: SessionId, node: Node) -> str:
     return mint(keys.signing_key(WORKFLOW), StateClaims(session_id=session_id, node_tag=node.tag))
 
 
-def _tokens(
-    keys: Keys, session_id: SessionId, node: Node, leaf: Leaf | None, attempt_id: AttemptId
-) -> Tokens:
+def _tokens(keys: Keys, session_id: SessionId, standing: Standing, attempt_id: AttemptId) -> Tokens:
     """A pending step gets an ack, a choice a token per option instead, a finished run neither.
+
+    A step that waits for its children gets none, until enough are done or one was closed.
 
     All get a checkpoint token: what is worth noting may come up after the end.
     """
     key = keys.signing_key(WORKFLOW)
-    tag = node.tag
+    tag, leaf = standing.node.tag, standing.leaf
     state = mint(key, StateClaims(session_id=session_id, node_tag=tag))
     saving = CheckpointClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
     checkpoint = mint(key, saving)
-    if leaf is None:
+    if leaf is None or standing.is_waiting:
         return Tokens(state=state, checkpoint=checkpoint)
-    if isinstance(leaf, Choice):
+    join = standing.join
+    options = list(range(len(leaf.options))) if isinstance(leaf, Choice) else []
+    options += [] if join is None else [list(JOIN_OPTIONS).index(one) for one in join.offered]
+    if options:
         shared = choice_attempt(attempt_id)
         choices = tuple(
             mint(key, ChoiceClaims(session_id=session_id, node_tag=tag, attempt_id=shared, option=option))
-            for option in range(len(leaf.options))
+            for option in options
         )
         return Tokens(state=state, checkpoint=checkpoint, choices=choices)
     ack = AckClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)

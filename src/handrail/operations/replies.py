@@ -13,28 +13,31 @@ from handrail.contract.outcome import LedgerRef, Success
 from handrail.engine.events import Blocked
 from handrail.engine.history import History, Node, Recorded, Run, is_fork, is_late_checkpoint, ledger_version
 from handrail.engine.navigate import Complete, own_action_at
+from handrail.engine.progress import HandedOut
 from handrail.engine.reply import (
     RanAction,
     Recap,
     Reply,
     ReplyWarning,
+    Tokens,
     ToolCall,
     WorkflowRef,
     put_warnings_first,
     reply_at,
     workflow_ref,
 )
-from handrail.engine.standing import standing_at
+from handrail.engine.standing import Standing, standing_at
 from handrail.operations.handles import (
     TokenCall,
     mint_new_node_tokens,
     mint_state_token,
+    mint_work_token,
     name_persons_line,
 )
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.sessions import Session, load_history_before, memory_of
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 from handrail.workflows.limits import MOST_ACTIONS
 
 RUN_SHAPE = Shape(
@@ -74,9 +77,23 @@ RUN_SHAPE = Shape(
 """How much of a reply is shown: `minimal` keeps what the next call needs and what is unusual."""
 
 
+_PART_IS_DONE = "Your part is done; whoever handed it out goes on with the parent's stateToken."
+
+
 def load_pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
     """The compiled workflow a run is pinned to, whatever its source file says today."""
     return memory_of(reader).load_pinned(workflow_hash)
+
+
+def load_handed(
+    reader: EventReader, history: History, run: Run, workflow: CompiledWorkflow
+) -> dict[WorkflowHash, CompiledWorkflow]:
+    """What the steps of a run may hand out: pinned when the outermost run began."""
+    if workflow.v < WITH_CHILDREN:
+        return {}
+    while run.parent is not None:
+        run = history.runs[run.parent.run_id]
+    return {one: load_pinned_workflow(reader, one) for one in run.pins}
 
 
 def reply_to_answer(
@@ -106,7 +123,11 @@ def reply_to_answer(
         warnings = (*warnings, *_warn_of_stale_plan(keys, history, workflow, last, last.blocked))
     node = history.nodes[last.to_node_id]
     standing = standing_at(history, workflow, node, "reply")
-    tokens = mint_new_node_tokens(keys, history.session_id, node, standing.leaf)
+    if last is not recorded:  # actions of ours went on from the step where this was disclosed
+        passed_over = (*standing_at(history, workflow, made, "reply").passed_over, *standing.passed_over)
+        standing = msgspec.structs.replace(standing, passed_over=passed_over)
+    tokens = mint_new_node_tokens(keys, history.session_id, standing)
+    children, tokens = show_children(keys, history, workflow, standing, tokens)
     recap = _recap_before(reader, keys, session.history, recorded, workflow)
     if any(held.fact.differing for held in history.trees.get(made.node_id, ())[:1]):
         from handrail.operations.other_files import warn_of_recorded
@@ -131,6 +152,7 @@ def reply_to_answer(
         blocked=name_persons_line(history, node, last.blocked),
         recap=recap,
         ran=ran,
+        children=children,
         is_arrival=last is not recorded,
         is_healthy=session.is_sound,
         warnings=(*session.warnings, *warnings),
@@ -179,13 +201,47 @@ def _warn_of_stale_plan(
     return (ReplyWarning(code="FILES_DIFFER", message=message, purpose="preview", next_call=call),)
 
 
+def show_children(
+    keys: Keys,
+    history: History,
+    workflow: CompiledWorkflow,
+    standing: Standing,
+    tokens: Tokens,
+    *,
+    is_present: bool = False,
+) -> tuple[list[HandedOut], Tokens]:
+    """What a step handed out, each with its work token, and the token of the first that is not done.
+
+    A recorded reply tells the first of all, and never how they stand; `is_present`: how they stand now.
+    """
+    join = standing.join
+    if join is None or not join.children:
+        return [], tokens
+    from handrail.engine.children.joins import UNDONE, pending_of, write_brief
+
+    shown = [
+        HandedOut(
+            child_id=child.child_id,
+            work_token=mint_work_token(keys, history, child.run),
+            brief=write_brief(history, workflow, join.step, child),
+            status=child.status if is_present else "",
+            step_id=pending_of(child) if is_present else "",
+        )
+        for child in join.children
+    ]
+    left = [one for one, child in zip(shown, join.children, strict=True) if child.status in UNDONE]
+    first = (left if is_present and left else shown)[0]
+    return shown, msgspec.structs.replace(tokens, work=first.work_token)
+
+
 def describe_closing(history: History, node: Node) -> str:
     """At the end of a run, what the agent should tell the user; empty before that."""
     if not isinstance(node.state, Complete):
         return ""
     from handrail.projections.position import closing_line
 
-    return closing_line(history, node.node_id)
+    handed = history.runs[node.run_id].parent is not None
+    return closing_line(history, node.node_id) + (f" {_PART_IS_DONE}" if handed else "")
 
 
 def show_evidence(history: History, node: Node) -> dict[str, int] | None:

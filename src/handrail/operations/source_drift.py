@@ -124,7 +124,7 @@ def _find_differing(
         return contracts
     if not is_as_it_was:
         return [*contracts, _Differing(run.source_kind, run.source_ref)]
-    beside = [*contracts, *_routines(before, run)]
+    beside = [*contracts, *_base(before, run, pinned), *_routines(before, run)]
     return beside or [_Differing(run.source_kind, run.source_ref, happened=_READ_ANEW)]
 
 
@@ -159,6 +159,20 @@ def _is_same(now: Contract | None, before: Contract) -> bool:
     if now is None:
         return False
     return before == (now if now.example else msgspec.structs.replace(now, example=make_example(now)))
+
+
+def _base(catalog: Catalog, run: Run, pinned: CompiledWorkflow) -> Iterator[_Differing]:
+    """Of an overlay: the file of its base, if that is another workflow now."""
+    from handrail.operations.workflow_catalog import find_workflow
+
+    if pinned.base is None:
+        return
+    try:
+        entry, source = find_workflow(catalog, pinned.base.id)
+        if pin(catalog, entry, source).workflow_hash != pinned.base.hash:
+            yield _Differing(entry.source_kind, entry.source_ref, "base file")
+    except Fault:
+        yield _Differing(run.source_kind, pinned.base.id, "base", _VANISHED)
 
 
 def _routines(catalog: Catalog, run: Run) -> Iterator[_Differing]:

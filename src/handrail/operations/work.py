@@ -4,19 +4,20 @@ Also what comes with a report: the project of its run, the surroundings of the c
 tokens of one call come from one reply.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, VALIDATION_ERROR
+from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, TOKEN_SCOPE_MISMATCH, VALIDATION_ERROR
 from handrail.contract.ids import Confirmations, ObservationKey, blob_ref
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims
+from handrail.contract.redaction import Secrets
+from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, WorkClaims
 from handrail.contract.wording import quote
-from handrail.engine.ask import may_ask
-from handrail.engine.decide import Gathered, find_refused_values, plan_attempt_look
+from handrail.engine.ask import find_refused_values, may_ask
+from handrail.engine.decide import Gathered, plan_attempt_look
 from handrail.engine.events import Project
 from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, encode_project, find_long_notes
 from handrail.engine.history import History, Node, Run, context_at, merge_context
@@ -25,8 +26,8 @@ from handrail.engine.judge.report_frame import find_marks
 from handrail.engine.navigate import Running, leaf_at
 from handrail.engine.owners import refuse_context
 from handrail.engine.reply import ReplyWarning
-from handrail.operations.handles import Handle, Prepared
-from handrail.operations.replies import load_pinned_workflow
+from handrail.operations.handles import AttemptClaims, Handle, Prepared, node_of, session_of
+from handrail.operations.replies import load_handed, load_pinned_workflow
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
 from handrail.ports.workspace import ProjectPlaces, Workspace
@@ -115,6 +116,7 @@ def gather(rt: Runtime, session: Session, node: Node, work: WorkDone, project: s
         kept_notes=_load_kept_notes(rt.log, history, node),
         confirmations=find_confirmations(rt, workflow, node, run, own),
         can_ask=rt.can_ask,
+        handed=load_handed(rt.log, history, run, workflow),
     )
     prepared = Prepared(gathered=gathered, blobs=blobs_of(work), project=own)
     wanted = plan_attempt_look(history, workflow, node, work.artifacts, work.context)
@@ -159,10 +161,23 @@ def require_one_reply(
     """Raises Fault TOKEN_SCOPE_MISMATCH unless the tokens of a call come from one reply."""
     acting = handle.claims
     for state in handle.beside:
-        if (state.session_id, state.node_tag) != (acting.session_id, acting.node_tag):
+        if isinstance(state, WorkClaims):
+            _require_child(reader, acting, state)
+        elif (state.session_id, state.node_tag) != (acting.session_id, acting.node_tag):
             from handrail.operations.mixed_tokens import refuse_mixed_tokens  # noqa: PLC0415 - only this
 
             raise refuse_mixed_tokens(reader, keys, acting, state, operation, request)
+
+
+def _require_child(reader: EventReader, acting: AttemptClaims, work: WorkClaims) -> None:
+    """Raises Fault TOKEN_SCOPE_MISMATCH unless a token is of the run that was handed out."""
+    if acting.session_id == work.session_id:
+        history = session_of(reader, work).history
+        if node_of(history, acting).run_id == node_of(history, work).run_id:
+            return
+    message = "The tokens of this call are of different runs; nothing was done."
+    hint = "Send the work token alone as stateToken to read its step, and the ackToken of that reply."
+    raise Fault(TOKEN_SCOPE_MISMATCH, message, hint=hint)
 
 
 # The report
@@ -190,15 +205,16 @@ class Output(Input, frozen=True, kw_only=True):
 def read_report(
     output: Output | msgspec.UnsetType,
     context: dict[str, Any] | msgspec.UnsetType,
+    secrets: Secrets,
     option: int | None = None,
 ) -> WorkDone:
-    """The report in the form that decisions take.
+    """The report in the form that decisions take, without the secrets that this process knows.
 
     Raises Fault VALIDATION_ERROR or CONTEXT_BUDGET_EXCEEDED; nothing was stored then.
     """
-    notes = "" if output is msgspec.UNSET else output.notes_markdown
-    artifacts = [] if output is msgspec.UNSET else output.artifacts
-    delta = {} if context is msgspec.UNSET else context
+    notes = "" if output is msgspec.UNSET else secrets.redact_text(output.notes_markdown)
+    artifacts = [] if output is msgspec.UNSET else cast("list[Any]", secrets.redact_json(output.artifacts))
+    delta = {} if context is msgspec.UNSET else cast("dict[str, Any]", secrets.redact_json(context))
     problems = [*_notes_problems(notes), *_artifact_problems(artifacts)]
     if problems:
         raise _refuse(problems)

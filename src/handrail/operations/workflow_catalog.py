@@ -13,24 +13,52 @@ from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.runtime.hub import input_problems
 from handrail.runtime.misplaced_token import offer_call
-from handrail.runtime.operation import OPERATION_NAMES, operation
+from handrail.runtime.operation import Registry
 from handrail.runtime.runtime import Runtime, project_or_root
-from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog
+from handrail.workflows.catalog import (
+    Catalog,
+    CatalogEntry,
+    Operations,
+    build_catalog,
+    claims_id,
+    source_of,
+)
 from handrail.workflows.checking.flow import FlowFacts, check_flow
 from handrail.workflows.checking.whole_file import read_checked
-from handrail.workflows.compiling.compilation import Compilation, Surroundings
+from handrail.workflows.compiling.children import list_named
+from handrail.workflows.compiling.compilation import BaseCompilation, Compilation, Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.compiling.expand_templates import calls_routine
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, edit_rows
 from handrail.workflows.reading.reader import Reading
-from handrail.workflows.spellings.spelling import decode_document
+
+
+class RegistryOperations:
+    """`workflows.catalog.Operations` of the parts that are installed; naming one loads it."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._registry.names
+
+    def parameters(self, name: str) -> frozenset[str]:
+        return frozenset(field.encode_name for field in fields(self._registry.operation(name).input))
+
+    def refused_values(self, name: str, params: dict[str, Any]) -> list[tuple[str, str]]:
+        problems, _ = input_problems(self._registry.operation(name), params)
+        return [
+            (str(one["param"]), "" if one["problem"] == "missing" else str(one["problem"]))
+            for one in problems
+        ]
 
 
 def load_catalog(rt: Runtime, project: str) -> Catalog:
     """Every workflow file of the project's sources, broken ones included."""
-    return build_catalog(rt.library.files(project))
+    return replace(build_catalog(rt.library.files(project)), operations=RegistryOperations(rt.registry))
 
 
 def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, SourceWorkflow]:
@@ -43,7 +71,7 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
         source = read_entry(entry).workflow if entry.is_usable else None
         if source is not None:
             return entry, source
-    broken = named or [entry for entry in catalog.entries if _claims_id(entry, workflow_id)]
+    broken = named or [entry for entry in catalog.entries if claims_id(entry, workflow_id)]
     if broken:
         raise _invalid(broken[0])
     near = _near_ids(catalog, workflow_id)
@@ -96,67 +124,92 @@ def _near_ids(catalog: Catalog, workflow_id: str) -> list[str]:
     return named or find_nearest(workflow_id, ids) or [by_name[name] for name in names]
 
 
-def _claims_id(entry: CatalogEntry, workflow_id: str) -> bool:
-    """Whether an unusable file, which is listed under its file name, was meant to have this id."""
-    if entry.is_usable:
-        return False
-    document = decode_document(entry.content, entry.spelling, entry.decoded)
-    return isinstance(document, dict) and document.get("id") == workflow_id
-
-
 def read_entry(entry: CatalogEntry) -> Reading:
     """The file of an entry, read and checked."""
-    return read_checked(entry.content, entry.spelling, entry.decoded)
+    reading = read_checked(entry.content, entry.spelling, entry.decoded, entry.base)
+    if not entry.own_id or reading.workflow is None:
+        return reading
+    return replace(reading, workflow=replace(reading.workflow, id=entry.id))
 
 
 def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
     """The workflow compiled among its neighbours, its problems with line and column."""
-    needs_routines = calls_routine(source.steps)
+    base = _compile_base(catalog, entry)
+    if isinstance(base, Problem):
+        return Compilation(pinned=None, problems=add_places(entry.content, [base], entry.spelling))
+    handed = _find_handed(catalog, source)
+    needs_routines = any(calls_routine(one.steps) for one in (source, *handed.values()))
     surroundings = Surroundings(
+        base=base,
         contracts=catalog.contracts,
         broken_contracts={
             one.id: f"{one.problems[0].message} (contract file {one.source_ref})"
             for one in reversed(catalog.broken_contracts)
         },
         routines=_routines(catalog, entry) if needs_routines else (),
+        workflows=handed,
     )
     compilation = compile_workflow(source, surroundings)
     if compilation.pinned is not None:
-        compilation = _with_flow(source, compilation)
+        compilation = _with_flow(source, compilation, catalog.operations)
     if not compilation.problems:
         return compilation
     return replace(compilation, problems=add_places(entry.content, compilation.problems, entry.spelling))
 
 
-def _with_flow(source: SourceWorkflow, compilation: Compilation) -> Compilation:
+def _compile_base(catalog: Catalog, entry: CatalogEntry) -> BaseCompilation | Problem | None:
+    """What an overlay is compiled on, or why it cannot be; None for a workflow that extends no other."""
+    if not entry.extends:
+        return None
+    try:
+        found = find_workflow(catalog, entry.extends)
+    except Fault as fault:
+        return Problem(code="unknown_id", message=fault.message, pointer="/extends", fix="Name another one.")
+    compilation = compile_entry(catalog, *found)
+    if compilation.pinned is None:
+        message = f"{entry.extends} has errors, so nothing can extend it: {compilation.problems[0].message}"
+        fix = f"Correct it: handrail workflow validate {entry.extends}"
+        return Problem(code="unknown_id", message=message[:1024], pointer="/extends", fix=fix)
+    return BaseCompilation(pinned=compilation.pinned, pointers=compilation.pointers)
+
+
+def _find_handed(catalog: Catalog, source: SourceWorkflow) -> dict[str, SourceWorkflow]:
+    """The workflows that its steps hand out, and those that these hand out."""
+    found: dict[str, SourceWorkflow] = {}
+    waiting = list(list_named(source.steps))
+    entries = {entry.id: entry for entry in catalog.entries if entry.is_usable} if waiting else {}
+    while waiting:
+        name = waiting.pop()
+        entry = entries.get(name)
+        read = None if entry is None or name in found else read_entry(entry).workflow
+        if read is not None:
+            found[name] = read
+            waiting += list_named(read.steps)
+    return found
+
+
+def _with_flow(
+    source: SourceWorkflow, compilation: Compilation, operations: Operations | None
+) -> Compilation:
     """What compiles is also held against what a run would meet."""
     assert compilation.pinned is not None, "only what compiles has a way through it"
     given = FlowFacts(
         pointers=compilation.pointers,
-        operations=frozenset(OPERATION_NAMES),
-        parameters=_parameters_of,
-        refused_values=_refused_values,
+        operations=frozenset(() if operations is None else operations.names),
+        parameters=None if operations is None else operations.parameters,
+        refused_values=None if operations is None else operations.refused_values,
     )
     found = check_flow(source, compilation.pinned.workflow, given)
+    for child, made in compilation.inline:
+        if made.pinned is not None:
+            inside = _with_flow(child, made, operations)
+            found = (*found, *(one for one in inside.problems if one not in compilation.problems))
     is_sound = all(problem.severity != "error" for problem in found)
     return replace(
         compilation,
         pinned=compilation.pinned if is_sound else None,
         problems=(*compilation.problems, *found),
     )
-
-
-def _parameters_of(name: str) -> frozenset[str]:
-    """What an operation takes. Its module is loaded for this, so only where an action names it."""
-    return frozenset(field.encode_name for field in fields(operation(name).input))
-
-
-def _refused_values(name: str, params: dict[str, Any]) -> list[tuple[str, str]]:
-    """What the operation itself would say about these parameters."""
-    problems, _ = input_problems(operation(name), params)
-    return [
-        (str(one["param"]), "" if one["problem"] == "missing" else str(one["problem"])) for one in problems
-    ]
 
 
 def list_errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
@@ -190,7 +243,8 @@ def problem_row(problem: Problem) -> dict[str, Any]:
 def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, ...]:
     """The routines a call may mean, bundled ones first.
 
-    Files from elsewhere keep their routines beside them under reserved ids: those serve their neighbours.
+    Files from elsewhere keep their routines beside them under ids of their own, reserved ones too: those
+    serve their neighbours, which call them as their files do.
     """
     held = [
         entry
@@ -198,8 +252,12 @@ def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, .
         if entry.kind == "routine" and (entry.is_usable or entry.source_kind == caller.source_kind)
     ]
     ordered = sorted(held, key=lambda entry: entry.source_kind != "bundled")
-    readings = [read_entry(entry).workflow for entry in ordered]
-    return tuple(source for source in readings if source is not None)
+    named = [(entry, read_entry(entry).workflow) for entry in ordered]
+    return tuple(
+        replace(source, id=entry.own_id) if entry.own_id and source_of(entry) == source_of(caller) else source
+        for entry, source in named
+        if source is not None
+    )
 
 
 def _invalid(entry: CatalogEntry) -> Fault:

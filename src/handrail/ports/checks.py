@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -42,6 +42,10 @@ class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: int = 0
     steering: dict[str, str] = {}
     """Those of `STEERING` that it got."""
+    program: str = ""
+    """The file that was started, with `~` for the user's home."""
+    program_digest: str = ""
+    """Of its bytes; empty: it is too large, or cannot be read."""
 
 
 class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,5 +93,52 @@ class CheckPrograms(Protocol):
     def read_report(self, project: str, path: str, before: str) -> ReportFile:
         """The report, if the program wrote it; `before` is what it was like when the program began."""
 
-    def is_first_use(self, project: str, name: str, argv_digest: str) -> bool:
-        """Whether this check of this project was never run on this machine; from now on it was."""
+
+class KnownCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What this machine knows of one declaration of a check."""
+
+    is_approved: bool = False
+    """The user lets Handrail run it without asking."""
+    was_run: bool = False
+    duration_ms: int | None = None
+    """How long it took last; None: it was never run to its end, or was ended before it last time."""
+
+
+class KnownChecks(Protocol):
+    """Which checks of which project the user approved here, and how long each took last.
+
+    A declaration is known by its digest, so that a changed one is another. Only a person's yes is kept: no
+    project file, bundle or server brings one.
+    """
+
+    def find(self, project: str, digest: str) -> KnownCheck:
+        """What is known of it; of a file that others could have written, nothing. Never raises."""
+
+    def approve(self, project: str, digests: Mapping[str, str], who: str, at: str) -> None:
+        """Keep a person's yes to these declarations, by name; an earlier one to these names ends.
+
+        Raises Fault E_IO.
+        """
+
+    def withdraw(self, project: str, names: Sequence[str]) -> None:
+        """Forget the yes to these names. Raises Fault E_IO."""
+
+    def keep_run(self, project: str, digest: str, duration_ms: int | None) -> None:
+        """Keep how long it took. Never raises: then it is told as its first run again."""
+
+
+class NoChecksKnown:
+    """`KnownChecks` where nobody approved anything."""
+
+    def find(self, project: str, digest: str) -> KnownCheck:
+        del project, digest
+        return KnownCheck()
+
+    def approve(self, project: str, digests: Mapping[str, str], who: str, at: str) -> None:
+        del project, digests, who, at
+
+    def withdraw(self, project: str, names: Sequence[str]) -> None:
+        del project, names
+
+    def keep_run(self, project: str, digest: str, duration_ms: int | None) -> None:
+        del project, digest, duration_ms

@@ -1,6 +1,6 @@
 """The log of a session, as the runtime needs it. The docstrings are the promises.
 
-`tests/event_log/conformance.py` repeats them in code; every adapter passes it.
+`src/handrail_proof/log_promises.py` repeats them in code; every adapter passes it.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 class EventReader(Protocol):
     """What rehydrate and every read get; it cannot append, because it has no such method.
 
-    Raises Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED or STORE_UNSUPPORTED_VERSION.
+    Raises Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED, STORE_UNAVAILABLE or STORE_UNSUPPORTED_VERSION.
     """
 
     def load(self, session_id: SessionId) -> Loaded | None:
@@ -172,12 +172,19 @@ class SessionHold(Protocol):
 class EventLog(EventReader, Protocol):
     """The store: one append-only log per session plus content-addressed blobs."""
 
-    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+    def hold(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
         """Be the single writer of a session, existing or new, for the scope of the `with`.
+
+        `known` is how many events the caller has: a store that is far away reads those after them together
+        with the lock.
 
         Raises Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`. The hold ends with
         the process, however it dies. Alone it creates nothing that `load` or `list_sessions` would show.
         """
 
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
         """The same for a session that its caller saw. Raises Fault SESSION_NOT_FOUND, and makes nothing."""

@@ -125,6 +125,17 @@ class Removed(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions that somebody kept writing to: then no blob was removed, because any could be theirs."""
 
 
+class DatabaseFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A store in a database, as it answers now."""
+
+    place: str
+    """Host and name; never a user or a password."""
+    is_answering: bool
+    version: int = 0
+    """Of its tables; 0 before the first write."""
+    trouble: str = ""
+
+
 class CopyWay(msgspec.Struct, frozen=True, kw_only=True):
     """From which home to which; empty: the one that is in use."""
 
@@ -229,7 +240,8 @@ class SessionIndex(Protocol):
 
 
 class StoreKeeper(Protocol):
-    """The store as a whole, for who operates it. Raises Fault STORE_IO_ERROR or STORE_PERMISSION_DENIED."""
+    """The store as a whole, for who operates it. Raises Fault STORE_IO_ERROR,
+    STORE_PERMISSION_DENIED or STORE_UNAVAILABLE."""
 
     def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
         """Every byte of these sessions and their blobs, or of the store: each session, last the whole."""

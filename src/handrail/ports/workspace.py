@@ -46,6 +46,10 @@ class WorkflowFile(msgspec.Struct, frozen=True, kw_only=True):
     """What the language room said about this content earlier; empty when nothing is remembered."""
     decoded: bytes = b""
     """The document of this content as JSON, where it came with the file; empty where it is read from it."""
+    namespaces: dict[str, str] = {}
+    """How the user who configured the source calls its namespaces, such as wr. to workrail."""
+    address: str = ""
+    """Of a repository: its path or its URL, as the user's settings have it, without credentials."""
 
 
 class WorkflowLibrary(Protocol):
@@ -165,7 +169,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     verify_updates: bool = False
     trusted_root: str = ""
     checks: tuple[DeclaredCheck, ...] = ()
-    """Of the project, sorted by name."""
+    """Of the project, in the order of its file."""
     snapshots: Literal["git", "always", "off"] = "git"
     """Of which projects contents of files are kept with the nodes of a run."""
     looking: Literal["git", "always", "off"] = "git"

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, assert_never, get_args
 import msgspec
 
 from handrail.contract.ids import NodeId
+from handrail.contract.wording import name_person
 from handrail.engine.artifact_shapes import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
@@ -39,7 +40,6 @@ from handrail.engine.history import (
     claims_at,
     confirmation_of,
     list_receipts,
-    name_person,
     way_to,
 )
 from handrail.engine.messages import explain_gap
@@ -175,13 +175,17 @@ def worth_of(claim: Claim) -> Worth:
 def is_contradicted(history: History, node_id: NodeId) -> bool:
     """Whether the newest report under some contract says what the world contradicts.
 
-    No word of the agent settles that: only a later report under the same contract does. What was passed
-    against the word of a person stays so.
+    No word of the agent settles that: only a later report under the same contract does, or a person who
+    settled a gap of that very report. What was passed against the word of a person stays so.
     """
     if not history.evidence:
         return False
+    way = way_to(history, node_id)
+    gaps = [(node.node_id, gap) for node in way for gap in attached_to(history, node.node_id).gaps]
+    settled = {gap.resolves_gap_id for _, gap in gaps if gap.reason == "settled_by_person"}
+    judged = {place for place, gap in gaps if gap.gap_id in settled}
     seen: set[str] = set()
-    for node in reversed(way_to(history, node_id)):
+    for node in reversed(way):
         if node.kind == "blocked_attempt":
             continue
         claims = [
@@ -189,7 +193,7 @@ def is_contradicted(history: History, node_id: NodeId) -> bool:
             for claim in claims_at(history, node.node_id)
             if claim.check == "person" or claim.contract_ref not in seen
         ]
-        if any(claim.verdict == "contradicted" for claim in claims):
+        if node.node_id not in judged and any(claim.verdict == "contradicted" for claim in claims):
             return True
         seen |= {claim.contract_ref for claim in claims}
     return False
@@ -335,12 +339,12 @@ def _read_pointer(body: Any, pointer: str) -> Any:
 Door: TypeAlias = Literal[
     "handrail", "companion", "hook", "agent", "account", "console", "terminal", "client"
 ]
-_RECEIPT_DOORS: dict[ReceiptSource, Door] = {
+RECEIPT_DOORS: dict[ReceiptSource, Door] = {
     "handrail": "handrail",
     "companion": "companion",
     "client_hook": "hook",
 }
-_PERSON_DOORS: dict[ConfirmationDoor, Door] = {
+PERSON_DOORS: dict[ConfirmationDoor, Door] = {
     "terminal": "terminal",
     "elicitation": "client",
     "console": "console",
@@ -355,10 +359,10 @@ def door_of(history: History, placed: PlacedClaim) -> Door:
             return "agent"
         case "confirmed":
             said = _confirmed_before(history, placed.node_id)
-            return "agent" if said is None else _PERSON_DOORS[said.door]
+            return "agent" if said is None else PERSON_DOORS[said.door]
         case "ran":
             receipt = _receipt_of(history, placed)
-            return "handrail" if receipt is None else _RECEIPT_DOORS[receipt.by]
+            return "handrail" if receipt is None else RECEIPT_DOORS[receipt.by]
         case "seen" | "exists":
             return "handrail"
         case never:

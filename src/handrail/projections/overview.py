@@ -6,11 +6,12 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
+from handrail.engine.children.tips import gaps_at, open_gaps
 from handrail.engine.facts import run_place, session_place, title_of_goal, told_at
 from handrail.engine.history import History, Node, path_to, way_to
 from handrail.engine.navigate import Running, leaf_at, step_key
-from handrail.engine.standing import progress_at
-from handrail.projections.run_graph import RunGraph, RunStatus, gaps_at, open_gaps, run_graph, run_graphs
+from handrail.engine.progress import progress_at
+from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs
 from handrail.workflows.compiled import CompiledWorkflow
 
 # Status, goal, and where each run stands
@@ -63,9 +64,11 @@ def latest_run(history: History) -> RunId | None:
 
 
 def _last_indexes(history: History) -> dict[RunId, int]:
-    last: dict[RunId, int] = {run_id: run.index for run_id, run in history.runs.items()}
+    """The latest activity of every run that nobody handed out: a child speaks for no session."""
+    last = {run_id: run.index for run_id, run in history.runs.items() if run.parent is None}
     for node in history.nodes.values():
-        last[node.run_id] = max(last[node.run_id], history.last_index[node.node_id])
+        if node.run_id in last:
+            last[node.run_id] = max(last[node.run_id], history.last_index[node.node_id])
     return last
 
 
@@ -79,8 +82,8 @@ def choose_run(history: History, graphs: Graphs | None = None) -> RunId | None:
     A finished run that was started inside another one does not hide it.
     """
     known = run_graphs(history) if graphs is None else graphs
-    under_way = [run_id for run_id, graph in known.items() if graph.status in UNDER_WAY]
     last = _last_indexes(history)
+    under_way = [run_id for run_id, graph in known.items() if graph.status in UNDER_WAY and run_id in last]
     return max(under_way or last, key=lambda run_id: (last[run_id], run_id), default=None)
 
 

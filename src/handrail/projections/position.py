@@ -6,6 +6,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId
 from handrail.contract.wording import format_count
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.history import (
     History,
     Node,
@@ -16,7 +17,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.projections.evidence import describe_fewer, describe_sum_at, describe_unproven
-from handrail.projections.run_graph import RunStatus, completed_step, open_gaps, run_graph
+from handrail.projections.run_graph import RunStatus, completed_step, run_graph
 from handrail.workflows.compiled import CompiledWorkflow
 
 # A newer position than the one that a token names

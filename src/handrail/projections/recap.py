@@ -28,15 +28,8 @@ from handrail.engine.history import (
 )
 from handrail.engine.messages import name_session
 from handrail.engine.navigate import NO_ROUND_WORDS, PassedBy, Running, leaves_of, step_key
-from handrail.engine.reply import (
-    BranchSummary,
-    PersonSaid,
-    Recap,
-    RecapArtifact,
-    RecapEntry,
-    RecapInput,
-    SkippedPart,
-)
+from handrail.engine.progress import BranchSummary, RecapArtifact, RecapEntry, RecapInput
+from handrail.engine.reply import PersonSaid, Recap, SkippedPart
 from handrail.projections.overview import imported_from
 from handrail.projections.run_graph import (
     RunGraph,

@@ -190,7 +190,8 @@ def subjects_of(
     """
     if not history.runs:
         return [_of_session(history, order)]
-    newest = sorted(history.runs.values(), key=lambda run: (run.index, run.run_id))[-MOST_RUNS:]
+    own = (run for run in history.runs.values() if run.parent is None)
+    newest = sorted(own, key=lambda run: (run.index, run.run_id))[-MOST_RUNS:]
     return [_of_run(history, run.run_id, order, workflows[run.workflow_hash]) for run in newest]
 
 

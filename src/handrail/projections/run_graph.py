@@ -9,7 +9,8 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
-from handrail.engine.events import Artifact, Capability, CapabilityObserved, DivergenceRecorded, GapRecorded
+from handrail.engine.children.tips import find_tips, is_closed, open_gaps, rank_tip
+from handrail.engine.events import Artifact, Capability, CapabilityObserved, DivergenceRecorded
 from handrail.engine.history import (
     Attached,
     Closing,
@@ -71,24 +72,6 @@ def _is_observed(attached: Attached, artifact: Artifact) -> bool:
     told = (artifact.body.get("capability"), artifact.body.get("status"))
     is_seen = any(told == (seen.capability, seen.status) for seen in attached.capabilities)
     return artifact.kind == CAPABILITY_OBSERVATION and is_seen
-
-
-def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
-    """Every gap on the way to a node, oldest first."""
-    return tuple(
-        gap for node in list_tellers(history, node_id) for gap in attached_to(history, node.node_id).gaps
-    )
-
-
-def open_gaps(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
-    """Gaps that nothing settled later. A gap that settles another, or only informs, is not open."""
-    told = gaps_at(history, node_id)
-    settled = {gap.resolves_gap_id for gap in told if gap.resolves_gap_id}
-    return tuple(
-        gap
-        for gap in told
-        if gap.gap_id not in settled and not gap.resolves_gap_id and gap.severity != "info"
-    )
 
 
 def capabilities_at(history: History, node_id: NodeId) -> dict[Capability, CapabilityObserved]:
@@ -164,26 +147,20 @@ def run_graphs(history: History) -> dict[RunId, RunGraph]:
 
 def _graph_of(history: History, run_id: RunId, held: Sequence[Node]) -> RunGraph:
     nodes = tuple(held)
-    reach: dict[NodeId, int] = {}
-    for node in nodes:  # a parent is created before its children, so its reach is known
-        own = history.last_index[node.node_id]
-        reach[node.node_id] = own if node.parent is None else max(own, reach[node.parent])
-    instances = _instances(nodes)
-    followers = _followers(nodes, instances)
-    tips = _tips(nodes, instances, followers)
-    preferred = max(tips, key=lambda tip: _rank(history, reach, tip))
+    found = find_tips(history, nodes)
+    preferred = found.preferred
     return RunGraph(
         run_id=run_id,
         nodes=nodes,
         children={node.node_id: history.children.get(node.node_id, ()) for node in nodes},
-        tips=tips,
-        forks=frozenset(node_id for steps in followers.values() for node_id in steps[1:]),
+        tips=found.tips,
+        forks=frozenset(node_id for steps in found.followers.values() for node_id in steps[1:]),
         preferred_tip=preferred,
         preferred_path=frozenset(_ancestors(history, preferred)),
         status="closed"
-        if _is_closed(history, run_id, nodes)
+        if is_closed(history, run_id, nodes)
         else status_at(history, history.nodes[preferred]),
-        reach=reach,
+        reach=found.reach,
     )
 
 
@@ -192,25 +169,10 @@ def closing_at(history: History, graph: RunGraph) -> Closing | None:
     return history.closings[graph.run_id][-1] if graph.status == "closed" else None
 
 
-def _is_closed(history: History, run_id: RunId, nodes: Sequence[Node]) -> bool:
-    """Closed until it goes on, whatever stands at its tip: `closing_of`, from the nodes of the run alone.
-
-    Only an ack continues a run, and it creates a node that is not a checkpoint.
-    """
-    closings = history.closings.get(run_id, ())
-    return bool(closings) and not any(
-        node.kind != "checkpoint" and node.index > closings[-1].index for node in nodes
-    )
-
-
 def status_at(history: History, node: Node) -> RunStatus:
     """How a run would stand if this node were its preferred tip."""
     if isinstance(node.state, Complete):
-        if open_gaps(history, node.node_id):
-            return "complete_with_gaps"
-        # What the world contradicts left a gap too: a person who settled it has seen that.
-        is_settled = any(gap.reason == "settled_by_person" for gap in gaps_at(history, node.node_id))
-        is_doubted = not is_settled and is_contradicted(history, node.node_id)
+        is_doubted = open_gaps(history, node.node_id) or is_contradicted(history, node.node_id)
         return "complete_with_gaps" if is_doubted else "complete"
     return "blocked" if node.kind == "blocked_attempt" else "in_progress"
 
@@ -230,48 +192,7 @@ def preferred_tip_below(history: History, graph: RunGraph, node_id: NodeId) -> N
         waiting.extend(graph.children[current])
         if current in candidates:
             tips.append(current)
-    return max(tips or [node_id], key=lambda tip: _rank(history, graph.reach, tip))
-
-
-def _instances(nodes: tuple[Node, ...]) -> dict[NodeId, NodeId]:
-    """The step instance of every node (`engine.history.instance_of`), found in one pass."""
-    found: dict[NodeId, NodeId] = {}
-    for node in nodes:
-        if node.kind == "step" or node.parent is None:
-            found[node.node_id] = node.node_id
-        else:
-            found[node.node_id] = found[node.parent]
-    return found
-
-
-def _followers(nodes: tuple[Node, ...], instances: dict[NodeId, NodeId]) -> dict[NodeId, list[NodeId]]:
-    """The steps that followed a step instance, in the order of their creation."""
-    found: dict[NodeId, list[NodeId]] = {}
-    for node in nodes:
-        if node.kind == "step" and node.parent is not None:
-            found.setdefault(instances[node.parent], []).append(node.node_id)
-    return found
-
-
-def _tips(
-    nodes: tuple[Node, ...], instances: dict[NodeId, NodeId], followers: dict[NodeId, list[NodeId]]
-) -> tuple[NodeId, ...]:
-    """The leaves, without checkpoints of step instances that the run has left."""
-    has_more_below: set[NodeId] = set()
-    tips: list[NodeId] = []
-    for node in reversed(nodes):
-        is_leaf = node.node_id not in has_more_below
-        if is_leaf and node.kind == "checkpoint" and instances[node.node_id] in followers:
-            continue
-        if is_leaf:
-            tips.append(node.node_id)
-        if node.parent is not None:
-            has_more_below.add(node.parent)
-    return tuple(reversed(tips))
-
-
-def _rank(history: History, reach: dict[NodeId, int], tip: NodeId) -> tuple[int, int, str]:
-    return (reach[tip], history.nodes[tip].index, tip)
+    return max(tips or [node_id], key=lambda tip: rank_tip(history, graph.reach, tip))
 
 
 def _ancestors(history: History, node_id: NodeId) -> list[NodeId]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from handrail.contract.json.places import join_pointer
+from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +47,43 @@ def _members(before: dict[str, Any], after: dict[str, Any], pointer: str) -> Ite
         if name not in after:
             place = join_pointer(pointer, name)
             yield Difference(pointer=place, action="removed", before=value)
+
+
+class StepDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """One step, choice, action or loop that is not in both workflows as it is in the other."""
+
+    step_id: str
+    change: Literal["added", "removed", "changed"]
+    title: str
+    places: tuple[Difference, ...] = ()
+    """Of a changed one: where, by pointers into it."""
+
+
+def list_step_differences(before: CompiledWorkflow, after: CompiledWorkflow) -> Iterator[StepDifference]:
+    """What differs step by step, in the order of the newer workflow, removed ones last.
+
+    The body of a loop is not part of it: its steps stand for themselves.
+    """
+    old, new = dict(_flat_parts(before.steps)), dict(_flat_parts(after.steps))
+    for name, part in new.items():
+        if name not in old:
+            yield StepDifference(step_id=name, change="added", title=part.get("title", ""))
+        elif places := tuple(list_differences(old[name], part)):
+            title = part.get("title", "")
+            yield StepDifference(step_id=name, change="changed", title=title, places=places)
+    for name, part in old.items():
+        if name not in new:
+            yield StepDifference(step_id=name, change="removed", title=part.get("title", ""))
+
+
+def _flat_parts(parts: tuple[Part, ...], loop: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    for part in parts:
+        plain: dict[str, Any] = msgspec.to_builtins(part)
+        for key in ("body", "provenance"):  # where a step came from is not what it does
+            plain.pop(key, None)
+        yield part.id, plain | ({"loop": loop} if loop else {})
+        if isinstance(part, Loop):
+            yield from _flat_parts(part.body, part.id)
 
 
 def _text(value: Any) -> bytes:

@@ -9,11 +9,24 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.catalogue import TOKEN_SCOPE_MISMATCH, WORKFLOW_NOT_FOUND
-from handrail.contract.outcome import Failure, Json, NextCall
+from handrail.contract.outcome import Failure, Fault, Json, NextCall
+from handrail.contract.tokens.workflow import LAYOUTS, clean
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 
 _TOKEN_FIELDS = ("ackToken", "stateToken", "checkpointToken")
-_FIELD_BY_PREFIX = {"ak": "ackToken", "ch": "ackToken", "st": "stateToken", "ck": "checkpointToken"}
+_FIELD_BY_PREFIX = {
+    "ak": "ackToken",
+    "ch": "ackToken",
+    "ck": "checkpointToken",
+    "st": "stateToken",
+    "wk": "stateToken",
+}
+WORKED_THROUGH = frozenset({"run.continue", "run.checkpoint", "check.run"})
+"""What a work token does, where a stateToken stands; nothing else takes one."""
+MAY_DO = (
+    "A token of work that was handed out reads its step, reports it, saves progress in it and runs checks "
+    "for it (run continue, run checkpoint, check run); everything else is for whoever handed it out."
+)
 _REPORTED = {"output", "context"}
 _AROUND = " \t\r\n\"'`<>[](){}"
 
@@ -27,6 +40,18 @@ def correct_call(failure: Failure, operation: str, params: dict[str, Json]) -> F
     return _with_token_moved(failure, operation, params)
 
 
+def refuse_work_token(operation: str, params: dict[str, Json]) -> None:
+    """Raises Fault TOKEN_SCOPE_MISMATCH where a work token is sent to an operation that it does not open."""
+    layout = LAYOUTS["work"]
+    for name, value in params.items():
+        is_token = isinstance(value, str) and len(value) <= 2 * layout.length
+        text = clean(value) if is_token else ""
+        if text.startswith(layout.prefix) and len(text) == layout.length and operation not in WORKED_THROUGH:
+            details = {"token_kind": "work", "found": f"a work token as {name}"}
+            message = f"A work token was sent as {name}; nothing was done."
+            raise Fault(TOKEN_SCOPE_MISMATCH, message, details=details, hint=MAY_DO)
+
+
 def offer_call(failure: Failure, call: NextCall) -> Failure:
     """The failure with this call to copy, unless it is too long to send back."""
     is_short = len(msgspec.json.encode(call.params)) <= OFFERED_CALL_BYTES
@@ -35,6 +60,8 @@ def offer_call(failure: Failure, call: NextCall) -> Failure:
 
 def _with_token_moved(failure: Failure, operation: str, params: dict[str, Json]) -> Failure:
     if failure.kind is not TOKEN_SCOPE_MISMATCH or failure.next_call is not None:
+        return failure
+    if failure.hint == MAY_DO:
         return failure
     call = _corrected(operation, params)
     if call is None or len(msgspec.json.encode(call.params)) > OFFERED_CALL_BYTES:

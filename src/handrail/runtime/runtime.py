@@ -37,13 +37,15 @@ from handrail.ports.workspace import (
     WorkflowLibrary,
     Workspace,
 )
+from handrail.runtime.operation import CORE, Registry
 
 if TYPE_CHECKING:
-    from handrail.ports.checks import CheckPrograms
+    from handrail.ports.checks import CheckPrograms, KnownChecks
     from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
+    from handrail.ports.receipts import CommittedFiles, ReceiptKeys
     from handrail.ports.server import HttpClient
-    from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
+    from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Tree, TreeLook, Worktree
 
 
@@ -150,6 +152,26 @@ def no_check_programs() -> CheckPrograms:
     )
 
 
+def no_known_checks() -> KnownChecks:
+    from handrail.ports.checks import NoChecksKnown  # noqa: PLC0415 - few calls ask about a check
+
+    return NoChecksKnown()
+
+
+def no_receipt_keys() -> ReceiptKeys:
+    raise Fault(
+        FEATURE_DISABLED,
+        "This runtime has no keys for receipts.",
+        hint="Run it on the command line.",
+    )
+
+
+def no_committed_files() -> CommittedFiles:
+    from handrail.ports.receipts import NothingCommitted  # noqa: PLC0415 - few calls read a commit
+
+    return NothingCommitted()
+
+
 def no_http_client() -> HttpClient:
     raise Fault(
         FEATURE_DISABLED,
@@ -230,6 +252,8 @@ NO_OBSERVER = NoObserver()
 NEVER_INTERRUPTED = NeverInterrupted()
 NO_PROGRESS = NoProgress()
 NO_PLACES = NoPlaces()
+ALONE = Registry(CORE)
+"""The core without its neighbours."""
 
 
 # The runtime
@@ -273,11 +297,16 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: ConfirmedTokens
     authored: AuthoredFiles
     settings: SettingsFiles
+    registry: Registry = ALONE
+    """What can be asked for, here and of the parts beside the core."""
     installation: Callable[[], Installation] = no_installation
     clients: Callable[[], ClientFiles] = no_clients
     updates: Callable[[], Updates] = no_updates
     provenance: Callable[[], Provenance] = no_provenance
     check_programs: Callable[[], CheckPrograms] = no_check_programs
+    known_checks: Callable[[], KnownChecks] = no_known_checks
+    receipt_keys: Callable[[], ReceiptKeys] = no_receipt_keys
+    committed: Callable[[], CommittedFiles] = no_committed_files
     mcp_processes: Callable[[], McpProcesses] = no_processes
     http_client: Callable[[], HttpClient] = no_http_client
     """Asks other servers; a server of ours asks none, whoever tells it to."""
@@ -294,6 +323,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof
+    database: Callable[[], DatabaseFacts] | None = None
+    """Where the store is a database: how it answers; None: it is in files of the home."""
     index: Callable[[], SessionIndex | None] = no_index
     """Of the sessions, for lists and searches; None: they are read from the log."""
     worktree: Callable[[], Worktree] = no_worktree

@@ -38,6 +38,7 @@ from handrail.contract.catalogue import (
     SESSION_NOT_FOUND,
     SESSION_NOT_HEALTHY,
     STORE_HISTORY_LOST,
+    STORE_UNAVAILABLE,
     STORE_UNSUPPORTED_VERSION,
     TOKEN_SESSION_LOCKED,
     TOKEN_UNKNOWN_NODE,
@@ -130,6 +131,14 @@ def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
     return _keep_if_sound(reader, Session(history=fold(session_id, loaded.records), health=loaded.health))
 
 
+def pass_over(fault: Fault) -> None:
+    """Go on to the next session: one that cannot be read hides no other. A store that is away hides all of
+    them, and raises what it said.
+    """
+    if fault.kind is STORE_UNAVAILABLE:
+        raise fault
+
+
 def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
     """The session as this process saw it last; only for starting a hold, which brings it up to date."""
     known = memory_of(reader).get_folded(session_id)
@@ -189,7 +198,7 @@ def wait_for_hold(log: EventLog, known: History, interruptions: Interruptions) -
         while True:
             wait_ms = min(LOCK_WAIT_MS, total_ms - waited_ms)
             try:
-                hold = stack.enter_context(take(session_id, wait_ms))
+                hold = stack.enter_context(take(session_id, wait_ms, known.head))
                 break
             except Fault as fault:
                 if fault.kind is not SESSION_LOCKED:
@@ -404,11 +413,15 @@ class HotLog:
                     del self._workflows[next(iter(self._workflows))]
         return workflow
 
-    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return self.log.hold(session_id, wait_ms)
+    def hold(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
+        return self.log.hold(session_id, wait_ms, known)
 
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return self.log.hold_existing(session_id, wait_ms)
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> AbstractContextManager[SessionHold]:
+        return self.log.hold_existing(session_id, wait_ms, known)
 
     def get_folded(self, session_id: SessionId) -> History | None:
         """The history as it was kept last; now the one that will be forgotten last."""

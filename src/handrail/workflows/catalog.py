@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from hashlib import sha256
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from handrail.contract.ids import SourceKind
+from handrail.contract.suggest import find_nearest
+from handrail.contract.wording import quote
 from handrail.workflows.checking.whole_file import read_checked, read_checked_contract
 from handrail.workflows.compiled import Contract, InputSpec
 from handrail.workflows.compiling.shelf import ReadContract, read_contract
-from handrail.workflows.limits import IdStatus, Spelling, WorkflowKind, id_status, spelling_of
+from handrail.workflows.limits import (
+    RESERVED_NAMESPACE,
+    IdStatus,
+    Spelling,
+    WorkflowKind,
+    id_status,
+    rename_namespace,
+    spelling_of,
+)
 from handrail.workflows.problem import Problem, replace_value
+from handrail.workflows.reading.reader import BaseDocument
+from handrail.workflows.spellings.spelling import decode_document
 
-RESERVED_NAMESPACE = "wr."
 _SUFFIX_DIGITS = 6
 
 
@@ -30,6 +41,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: WorkflowKind = "workflow"
     tags: tuple[str, ...] = ()
     inputs: dict[str, InputSpec] = {}
+    extends: str = ""
+    """Of an overlay: its base, which says what is left empty here."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -37,11 +50,15 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One file of the library. A broken one is listed under its file name, never hidden."""
 
     id: str
+    own_id: str = ""
+    """Where its source is under other namespaces here: what its file says."""
     name: str
     description: str
     kind: WorkflowKind | Literal["contract"] = "workflow"
     source_kind: SourceKind
     source_ref: str
+    address: str = ""
+    """Of a repository: its path or its URL, as the user's settings have it."""
     content: bytes
     spelling: Spelling = "json"
     decoded: bytes = b""
@@ -54,6 +71,9 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it can be started, judging by its content and its name."""
     suggested_id: str = ""
     """Of a legacy id: the one it should get."""
+    extends: str = ""
+    base: BaseDocument | None = None
+    """Of an overlay: the workflow that it changes, as the other sources have it."""
 
     @property
     def id_status(self) -> IdStatus:
@@ -70,10 +90,24 @@ class BrokenContract(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
 
 
+class Operations(Protocol):
+    """What the actions of a workflow may name."""
+
+    @property
+    def names(self) -> Collection[str]: ...
+    def parameters(self, name: str) -> frozenset[str]:
+        """What one of them takes."""
+
+    def refused_values(self, name: str, params: dict[str, Any]) -> Iterable[tuple[str, str]]:
+        """Parameters that one of them refuses as they are, and why; without a reason, one is missing."""
+
+
 class Catalog(msgspec.Struct, frozen=True, kw_only=True):
     """What a project can use."""
 
     entries: tuple[CatalogEntry, ...]
+    operations: Operations | None = None
+    """None: actions are not held against them."""
     contracts: dict[str, Contract] = {}
     contract_files: dict[str, tuple[SourceKind, str]] = {}
     """Where each of them stands: its source and its name there."""
@@ -102,20 +136,25 @@ class FoundFile(Protocol):
     def summary(self) -> bytes: ...
     @property
     def decoded(self) -> bytes: ...
+    @property
+    def namespaces(self) -> Mapping[str, str]: ...
+    @property
+    def address(self) -> str: ...
 
 
 def build_catalog(files: Iterable[FoundFile]) -> Catalog:
     """Settle names: `wr.*` is bundled only, no file shadows one of an earlier source, none has a twin."""
     found = list(files)
-    read = [_entry(file) for file in found if file.holds == "workflow"]
+    alone = [_entry(file) for file in found if file.holds == "workflow"]
+    read = [with_base(entry, alone) for entry in alone]
     twins: dict[tuple[str, str], list[CatalogEntry]] = {}
     for entry in read:
         if entry.is_usable:
-            twins.setdefault((_source_of(entry), entry.id), []).append(entry)
+            twins.setdefault((source_of(entry), entry.id), []).append(entry)
     entries: list[CatalogEntry] = []
     taken: dict[str, str] = {}
     for one in read:
-        beside = [twin for twin in twins.get((_source_of(one), one.id), ()) if twin is not one]
+        beside = [twin for twin in twins.get((source_of(one), one.id), ()) if twin is not one]
         entry = _named(one, taken, beside)
         if entry.is_usable:
             taken[entry.id] = f"{entry.source_kind} {entry.source_ref}"
@@ -133,6 +172,9 @@ def summarise(content: bytes, spelling: Spelling = "json", decoded: bytes = b"")
     """Read a file for a listing."""
     reading = read_checked(content, spelling, decoded)
     source = reading.workflow
+    if source is None and reading.extends and isinstance(reading.document, dict):
+        named = {key: reading.document.get(key, "") for key in ("id", "name", "description")}
+        return Summary(**named, extends=reading.extends)
     if source is None:
         return Summary(problems=reading.problems)
     return Summary(
@@ -182,12 +224,14 @@ def _entry(file: FoundFile) -> CatalogEntry:
     )
     name = file.source_ref.rsplit("/", 1)[-1]
     return CatalogEntry(
-        id=summary.id or name,
+        id=rename_namespace(summary.id, file.namespaces) if summary.id else name,
+        own_id=summary.id if file.namespaces else "",
         name=summary.name or name,
         description=summary.description,
         kind=summary.kind,
         source_kind=file.source_kind,
         source_ref=file.source_ref,
+        address=file.address,
         content=file.content,
         spelling=spelling,
         decoded=file.decoded,
@@ -195,7 +239,66 @@ def _entry(file: FoundFile) -> CatalogEntry:
         inputs=summary.inputs,
         problems=summary.problems,
         is_usable=bool(summary.id),
+        extends=summary.extends,
     )
+
+
+def with_base(entry: CatalogEntry, others: Iterable[CatalogEntry]) -> CatalogEntry:
+    """An overlay together with the workflow that it changes; any other entry as it is."""
+    if not entry.extends:
+        return entry
+    base = _find_base(entry, list(others))
+    reading = read_checked(entry.content, entry.spelling, entry.decoded, base)
+    source = reading.workflow
+    if source is None:
+        name = entry.source_ref.rsplit("/", 1)[-1]
+        return msgspec.structs.replace(
+            entry,
+            id=name,
+            name=entry.name or name,
+            base=base,
+            problems=(*entry.problems, *reading.problems),
+            is_usable=False,
+        )
+    return msgspec.structs.replace(
+        entry,
+        name=source.name,
+        description=source.description,
+        kind=source.kind,
+        tags=source.tags,
+        inputs=source.inputs,
+        base=base,
+        problems=(*entry.problems, *reading.problems),
+    )
+
+
+def claims_id(entry: CatalogEntry, workflow_id: str) -> bool:
+    """Whether an unusable file, which is listed under its file name, was meant to have this id."""
+    if entry.is_usable:
+        return False
+    document = decode_document(entry.content, entry.spelling, entry.decoded)
+    return isinstance(document, dict) and document.get("id") == workflow_id
+
+
+def _find_base(entry: CatalogEntry, others: list[CatalogEntry]) -> BaseDocument:
+    """The first source that has the workflow counts, as it does when that one is started."""
+    beside = [one for one in others if one is not entry]
+    named = [one for one in beside if one.is_usable and one.id == entry.extends]
+    named = named or [one for one in beside if claims_id(one, entry.extends)]
+    if not named:
+        ids = [one.id for one in beside if one.is_usable and not one.extends]
+        near = find_nearest(entry.extends, ids)
+        fix = f"Did you mean {' or '.join(near)}?" if near else "Name a workflow that a source has."
+        return BaseDocument(trouble=f"There is no workflow {quote(entry.extends)} to extend.", fix=fix)
+    base = named[0]
+    if base.extends:
+        trouble = f"{base.id} is an overlay itself, and a base has no extends."
+        return BaseDocument(trouble=trouble, fix=f"Extend {base.extends}, and repeat the changes here.")
+    reading = read_checked(base.content, base.spelling, base.decoded)
+    if reading.workflow is None:
+        trouble = f"{entry.extends} ({base.source_ref}) has errors, so nothing can extend it."
+        return BaseDocument(trouble=trouble, fix=f"Correct it: handrail workflow validate {base.id}")
+    return BaseDocument(document=reading.document, has_open_names=reading.workflow.has_open_names)
 
 
 def _remembered(file: FoundFile) -> Summary | None:
@@ -213,10 +316,14 @@ def _trouble(file: FoundFile) -> Summary:
     return Summary(problems=(problem,))
 
 
-def _source_of(entry: CatalogEntry) -> str:
+def source_of(entry: CatalogEntry | BrokenContract) -> str:
     """Which source an entry is of: a repository and a plugin are each their own."""
-    name = entry.source_ref.partition("/")[0] if entry.source_kind in ("git", "plugin") else ""
-    return f"{entry.source_kind} {name}"
+    return f"{entry.source_kind} {name_source(entry)}".rstrip()
+
+
+def name_source(entry: CatalogEntry | BrokenContract) -> str:
+    """The name of a repository or plugin; empty for a source of which there is one."""
+    return entry.source_ref.partition("/")[0] if entry.source_kind in ("git", "plugin") else ""
 
 
 def _named(entry: CatalogEntry, taken: dict[str, str], twins: list[CatalogEntry]) -> CatalogEntry:

@@ -13,6 +13,7 @@ from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
 from handrail.contract.ids import Autonomy, RiskPolicy, WorkflowHash, WorkflowId
 from handrail.contract.outcome import Fault, Json
 from handrail.workflows.conditions import Condition, ConditionId
+from handrail.workflows.evidence import Evidence
 
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
@@ -20,7 +21,9 @@ from handrail.workflows.conditions import Condition, ConditionId
 COMPILED_VERSION = 1
 WITH_EVIDENCE = 2
 """Of a workflow whose contracts say what can be checked: a program that does not look refuses it."""
-VERSIONS = (COMPILED_VERSION, WITH_EVIDENCE)
+WITH_CHILDREN = 3
+"""Of a workflow that hands out work: a program that does not wait for it refuses it."""
+VERSIONS = (COMPILED_VERSION, WITH_EVIDENCE, WITH_CHILDREN)
 OWN_OPERATIONS = frozenset({"code.scan", "code.edit"})
 """The operations that an action has run by Handrail itself; no other ever is, and none is a program."""
 
@@ -36,7 +39,8 @@ TYPE_WORDS = {
     "any": "anything",
 }
 """What a sentence calls a value of each type."""
-ProvenanceKind: TypeAlias = Literal["authored", "template", "feature", "capability_probe"]
+ProvenanceKind: TypeAlias = Literal["authored", "template", "feature", "capability_probe", "base", "overlay"]
+"""`base` and `overlay` only where a workflow extends another."""
 UserOnlyReason: TypeAlias = Literal[
     "needs_user_secret_or_token",
     "needs_user_account_access",
@@ -63,7 +67,7 @@ class Provenance(Compiled, frozen=True, kw_only=True):
 
     kind: ProvenanceKind = "authored"
     origin: str = ""
-    """Template, feature or capability id; empty for authored steps."""
+    """Template, feature, capability or workflow id; empty for authored steps."""
 
 
 class InputSpec(Compiled, frozen=True, kw_only=True):
@@ -151,15 +155,7 @@ class Gate(Compiled, frozen=True, kw_only=True):
     """Level to the guidance given when any dimension has it."""
 
 
-class Step(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="kind",
-    tag="step",
-):
+class Step(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="step"):
     """One step as it is executed; `prompt` is what the agent reads before fragments and functions."""
 
     id: str
@@ -193,15 +189,7 @@ class Option(Compiled, frozen=True, kw_only=True):
     sets: dict[str, Any] = {}
 
 
-class Choice(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="kind",
-    tag="choice",
-):
+class Choice(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="choice"):
     """Named options, each with its own token."""
 
     id: str
@@ -213,15 +201,7 @@ class Choice(
     provenance: Provenance = Provenance()
 
 
-class Action(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="kind",
-    tag="action",
-):
+class Action(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="action"):
     """An operation that Handrail runs itself if it is a code tool, and asks of the agent if it is not."""
 
     id: str
@@ -241,6 +221,35 @@ class Action(
     def is_guarded(self) -> bool:
         """Whether Handrail writes files when it runs it."""
         return self.is_own and self.params.get("fix", False) is not False
+
+
+class Child(Compiled, frozen=True, kw_only=True):
+    """Work that is handed out, pinned like the workflow that hands it out."""
+
+    id: str
+    workflow_id: WorkflowId
+    workflow_hash: WorkflowHash
+    inputs: dict[str, Any] = {}  # a text may name values of the run that hands it out
+    brief: str = ""
+    when: ConditionId = ""
+
+
+class Delegate(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="delegate"):
+    """Runs that are opened on arrival; the step is done when enough of them are."""
+
+    id: str
+    title: str
+    children: tuple[Child, ...]
+    for_each: str = ""
+    item: str = ""
+    """With a list: its only child is handed out once for each item, which is this input of it."""
+    at_least: int = 0
+    """How many must be done; 0: all."""
+    collect: str = ""  # the value that gets what the children delivered
+    non_assumable: ChoiceKind | None = None
+    """Why an agent must not decide what becomes of a child that was closed."""
+    when: ConditionId = ""
+    provenance: Provenance = Provenance()
 
 
 class While(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="while", rename="camel"):
@@ -289,15 +298,7 @@ class Count(
 Repeat: TypeAlias = While | Until | ForEach | Count
 
 
-class Loop(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="kind",
-    tag="loop",
-):
+class Loop(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="loop"):
     """Steps that may run more than once, never more than `max_iterations` times."""
 
     id: str
@@ -308,109 +309,8 @@ class Loop(
     provenance: Provenance = Provenance()
 
 
-Leaf: TypeAlias = Step | Choice | Action
-Part: TypeAlias = Step | Choice | Action | Loop
-
-
-Demand: TypeAlias = Literal["required", "where_possible", "shown"]
-"""Whether a report without it is refused; `where_possible`: once the run has a check or a receipt."""
-
-
-class EvidenceShape(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="check",
-    forbid_unknown_fields=True,
-):
-    """Shared options of evidence rules. `at` is a place in the artifact, where `*` stands for every item."""
-
-
-class Term(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
-):
-    """What a place must be: exactly one of the three."""
-
-    at: str
-    equals: str | int | bool | None = None
-    differs: str | int | bool | None = None
-    exists: bool | None = None
-
-
-class Consistent(EvidenceShape, frozen=True, kw_only=True, tag="consistent"):
-    """Where `when` holds, `then` holds too: in the same row where both go through the same list."""
-
-    when: Term
-    then: Term
-
-
-class PathExists(EvidenceShape, frozen=True, kw_only=True, tag="path_exists"):
-    """The text is the path of something in the project."""
-
-    at: str
-    where: dict[str, tuple[str, ...]] = {}
-    """Only rows in which each of these members has one of these values."""
-    is_told: bool = False
-    """Of older contracts, and without an effect: that a path exists proves nothing that is said about it."""
-    demand: Demand = "required"
-
-
-class PlaceExists(EvidenceShape, frozen=True, kw_only=True, tag="place_exists"):
-    """The text is `path` or `path:line`; `line` and `quote` name members beside it that say more."""
-
-    at: str
-    where: dict[str, tuple[str, ...]] = {}
-    line: str = ""
-    quote: str = ""
-    quoted_in: str = ""
-    """A member beside it that may quote the place; still read, and never compared: it is prose."""
-    demand: Demand = "required"
-
-
-class ChangedInRun(EvidenceShape, frozen=True, kw_only=True, tag="changed_in_run"):
-    """The paths are those that changed since the run began."""
-
-    at: str
-    change: str = ""
-    """The member beside it that says added, modified, deleted or renamed."""
-    also: str = ""
-    """Paths that count as listed too: where a renamed file was."""
-    left_out: str = ""
-    """Paths that changed and are left out on purpose."""
-    demand: Demand = "required"
-
-
-class Ran(EvidenceShape, frozen=True, kw_only=True, tag="ran"):
-    """The text is a command that ran on the present files."""
-
-    at: str
-    where: dict[str, tuple[str, ...]] = {}
-    status: str = ""
-    """The member beside it with the exit status."""
-    receipt: str = ""
-    """The member beside it with the id of a receipt."""
-    passes: Term | None = None
-    """Where this holds and no status is given, the command must have passed; None: everywhere."""
-    demand: Demand = "where_possible"
-
-
-class RedThenGreen(EvidenceShape, frozen=True, kw_only=True, tag="red_then_green"):
-    """The text is a command that failed earlier in this run and passes on the present files."""
-
-    at: str
-    where: dict[str, tuple[str, ...]] = {}
-    demand: Demand = "required"
-
-
-class Person(EvidenceShape, frozen=True, kw_only=True, tag="person"):
-    """A person confirmed the artifact as a whole, through a door that the agent does not hold."""
-
-    demand: Demand = "required"
-
-
-Evidence: TypeAlias = Consistent | PathExists | PlaceExists | ChangedInRun | Ran | RedThenGreen | Person
+Leaf: TypeAlias = Step | Choice | Action | Delegate
+Part: TypeAlias = Step | Choice | Action | Delegate | Loop
 
 
 class Contract(Compiled, frozen=True, kw_only=True):
@@ -464,6 +364,22 @@ class Recommended(Compiled, frozen=True, kw_only=True):
     risk_policy: RiskPolicy | None = None
 
 
+class LeftOut(Compiled, frozen=True, kw_only=True):
+    """A step of the base with proof, a question or an action that the overlay skips or gives another text."""
+
+    id: str
+    title: str
+    how: Literal["skip", "replace"]
+
+
+class CompiledBase(Compiled, frozen=True, kw_only=True):
+    """What an overlay was compiled on."""
+
+    id: WorkflowId
+    hash: WorkflowHash
+    left_out: tuple[LeftOut, ...] = ()
+
+
 class CompiledWorkflow(Compiled, frozen=True, kw_only=True, dict=True):
     """A compiled workflow. What follows from it alone is kept with it (`derive_once`)."""
 
@@ -481,6 +397,8 @@ class CompiledWorkflow(Compiled, frozen=True, kw_only=True, dict=True):
     functions: dict[str, str] = {}
     references: tuple[Reference, ...] = ()
     steps: tuple[Part, ...]
+    base: CompiledBase | None = None
+    """Only of a workflow that extends another."""
 
 
 class Pinned(msgspec.Struct, frozen=True, kw_only=True):
@@ -489,6 +407,8 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     workflow: CompiledWorkflow
     content: bytes
     workflow_hash: WorkflowHash
+    children: "tuple[Pinned, ...]" = ()
+    """Every workflow that its steps hand out, those of its children included, each once."""
 
 
 _DECODER = msgspec.json.Decoder(CompiledWorkflow)
@@ -538,13 +458,13 @@ def derive_once(workflow: CompiledWorkflow, derive: Callable[[CompiledWorkflow],
 
 
 def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
-    """What a choice sets and what an action saves."""
+    """What a choice sets, what an action saves and what children deliver."""
     for part in parts:
         match part:
             case Choice(options=options):
                 for option in options:
                     yield from option.sets
-            case Action(save_as=name):
+            case Action(save_as=name) | Delegate(collect=name):
                 yield name
             case Loop(body=body):
                 yield from names_set_inside(body)

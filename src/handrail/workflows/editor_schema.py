@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, assert_never
 
 from handrail.workflows.builtins.registry import all_contracts, all_features, all_refs, all_templates
 from handrail.workflows.reading.grammar import ROOT, SHAPES
+from handrail.workflows.reading.overlay_grammar import OVERLAY
 from handrail.workflows.reading.shapes import (
     Anything,
     ByType,
@@ -39,13 +40,15 @@ _OPEN_NAMES: dict[Registry, str] = {
 
 def workflow_json_schema() -> Schema:
     """The schema of one workflow file; the same on every machine."""
-    root = _schema(SHAPES[ROOT])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
         "title": "Handrail workflow",
-        **root,
-        "$defs": {name: _schema(shape) for name, shape in sorted(SHAPES.items()) if name != ROOT},
+        "type": "object",
+        "if": {"required": ["extends"]},
+        "then": {"$ref": f"#/$defs/{OVERLAY}"},
+        "else": {"$ref": f"#/$defs/{ROOT}"},
+        "$defs": {name: _schema(shape) for name, shape in sorted(SHAPES.items())},
     }
 
 
@@ -149,10 +152,18 @@ def _tagged(shape: Tagged) -> Schema:
         }
         for tag, record in shape.records.items()
     ]
+    branches += [
+        {
+            "if": {"not": {"required": [shape.tag]}, "required": [name]},
+            "then": {"$ref": f"#/$defs/{record}"},
+        }
+        for name, record in shape.own_keys.items()
+    ]
     if shape.default:
+        told = [{"required": [name]} for name in (shape.tag, *shape.own_keys)]
         branches.append(
             {
-                "if": {"not": {"required": [shape.tag]}},
+                "if": {"not": {"anyOf": told} if shape.own_keys else {"required": [shape.tag]}},
                 "then": {"$ref": f"#/$defs/{shape.records[shape.default]}"},
             }
         )

@@ -5,6 +5,7 @@ Over a limit is a problem with a fix, never a cut.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -27,6 +28,16 @@ MAX_INPUTS = 50
 MAX_CONDITIONS = 200
 MIN_OPTIONS = 2
 MAX_OPTIONS = 32
+MAX_CHILDREN = 16
+"""Of one step that hands out work."""
+MAX_RUN_CHILDREN = 64
+"""That all steps of one run hand out together."""
+MAX_CHILD_DEPTH = 3
+"""Levels below a run."""
+MAX_CHILD_TRIES = 3
+"""Times that a child which was closed is handed out again."""
+MAX_BRIEF_TOKENS = 60
+"""Of what is handed to a helper with its token."""
 MOST_ACTIONS = 25
 """Actions that one call runs; the reply then shows the next one, and its ack goes on."""
 
@@ -179,9 +190,18 @@ def is_looked_into(folder: str) -> bool:
 # Workflow ids
 
 WorkflowKind: TypeAlias = Literal["workflow", "routine"]
+RESERVED_NAMESPACE = "wr."
+"""Ids of bundled workflows begin with it, and no others."""
 IdStatus: TypeAlias = Literal["namespaced", "legacy"]
 
 
 def id_status(workflow_id: str) -> IdStatus:
     """An id without a dot predates namespaces; it runs, with a warning."""
     return "namespaced" if "." in workflow_id else "legacy"
+
+
+def rename_namespace(workflow_id: str, namespaces: Mapping[str, str]) -> str:
+    """The id under the namespace that a source's own one is called here; an id without one has the empty."""
+    namespace, _, name = workflow_id.rpartition(".")
+    renamed = namespaces.get(namespace, namespace)
+    return f"{renamed}.{name}" if renamed else name

@@ -12,6 +12,7 @@ import msgspec
 
 from handrail.workflows.compiled import ChoiceKind, InputSpec, Recommended, Reference, Rule, UserOnly
 from handrail.workflows.conditions import Condition
+from handrail.workflows.evidence import Demand
 
 
 class Authored(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,6 +130,36 @@ class SourceAction(Authored, frozen=True, kw_only=True):
     pointer: str
 
 
+class SourceChild(Authored, frozen=True, kw_only=True):
+    """Work that is handed out: a workflow by its id, or steps that are written here."""
+
+    id: str
+    workflow: str = ""
+    title: str = ""
+    steps: tuple[SourcePart, ...] = ()
+    inputs: dict[str, Any] = {}
+    brief: str = ""
+    when: When | None = None
+    pointer: str
+
+
+class SourceDelegate(Authored, frozen=True, kw_only=True):
+    """A step that hands out work and waits for it."""
+
+    id: str
+    title: str
+    children: tuple[SourceChild, ...]
+    """With `for_each` exactly one, which is handed out once for each item."""
+    for_each: str = ""
+    item: str = ""
+    at_least: int = 0
+    """How many must be done; 0: all."""
+    collect: str = ""
+    non_assumable: ChoiceKind | None = None
+    when: When | None = None
+    pointer: str
+
+
 class SourceTemplateCall(Authored, frozen=True, kw_only=True):
     """Steps that a builtin template stands for. `id` and `title` may be empty."""
 
@@ -175,7 +206,9 @@ class SourceLoop(Authored, frozen=True, kw_only=True):
     pointer: str
 
 
-SourcePart: TypeAlias = SourceStep | SourceChoice | SourceAction | SourceTemplateCall | SourceLoop
+SourcePart: TypeAlias = (
+    SourceStep | SourceChoice | SourceAction | SourceDelegate | SourceTemplateCall | SourceLoop
+)
 
 
 class SourceFeature(Authored, frozen=True, kw_only=True):
@@ -191,6 +224,35 @@ class SourceAssessment(Authored, frozen=True, kw_only=True):
     purpose: str
     dimensions: dict[str, tuple[str, ...]]
     pointer: str
+
+
+class Displaced(Authored, frozen=True, kw_only=True):
+    """A part of the base that an overlay skips or gives another text."""
+
+    how: Literal["skip", "replace"]
+    ids: tuple[str, ...]
+    """Its id, and those of all parts inside it."""
+    base_pointer: str
+    pointer: str
+
+
+class TightenedContract(Authored, frozen=True, kw_only=True):
+    """What an overlay demands of a contract on top."""
+
+    required: tuple[str, ...] = ()
+    evidence: tuple[dict[str, Any], ...] = ()
+    demand: Demand | None = None
+    pointer: str
+
+
+class SourceOverlay(Authored, frozen=True, kw_only=True):
+    """What came from where in a workflow that extends another."""
+
+    base_id: str
+    own_parts: frozenset[str] = frozenset()
+    """Ids of parts that the overlay added or changed; all others are the base's."""
+    displaced: tuple[Displaced, ...] = ()
+    contracts: dict[str, TightenedContract] = {}
 
 
 class SourceWorkflow(Authored, frozen=True, kw_only=True):
@@ -221,6 +283,7 @@ class SourceWorkflow(Authored, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     extra: dict[str, Any] = {}
     """Keys of the other dialect that mean nothing here: kept and reported, never fatal, not in the hash."""
+    overlay: SourceOverlay | None = None
     has_open_names: bool = False
     """Whether it may name what exists only where it came from, as a translated file does.
 

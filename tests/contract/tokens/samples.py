@@ -21,6 +21,7 @@ from handrail.contract.tokens.workflow import (
     Claims,
     StateClaims,
     TokenKind,
+    WorkClaims,
 )
 
 KEY = bytes(range(32))
@@ -35,15 +36,17 @@ TOKENS: dict[TokenKind, str] = {
     "ack": "ak10123456789abcdefghjkmnpqrste5ncf5qy7eev8ccjsg786ftdev",
     "checkpoint": "ck10123456789abcdefghjkmnpqrst71hagqg9eadhcy48fmyh1jkc9j",
     "choice": "ch10123456789abcdefghjkmnpqrs3pvn5pnb57dwy3hn7pf92bzs80f",
+    "work": "wk10123456789abcdefghjkd32b7atptdrdy2pmxjwexmkyck",
 }
 CLAIMS: dict[TokenKind, Claims] = {
     "state": StateClaims(session_id=SESSION, node_tag=TAG),
     "ack": AckClaims(session_id=SESSION, node_tag=TAG, attempt_id=ATTEMPT),
     "checkpoint": CheckpointClaims(session_id=SESSION, node_tag=TAG, attempt_id=ATTEMPT),
     "choice": ChoiceClaims(session_id=SESSION, node_tag=TAG, attempt_id=AttemptId("mnpqrs0"), option=3),
+    "work": WorkClaims(session_id=SESSION, node_tag=TAG),
 }
 KINDS = tuple(TOKENS)
-STATE, ACK, CHECKPOINT, CHOICE = TOKENS.values()
+STATE, ACK, CHECKPOINT, CHOICE, WORK = TOKENS.values()
 
 
 def check_refusal(raised: pytest.ExceptionInfo[Fault], kind: Kind, says: str, **details: Any) -> None:

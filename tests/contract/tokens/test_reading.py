@@ -24,6 +24,7 @@ from tests.contract.tokens.samples import (
     STATE,
     TAG,
     TOKENS,
+    WORK,
     check_refusal,
 )
 
@@ -81,7 +82,7 @@ def test_a_repaired_token_says_so_and_brings_its_right_spelling(text: str) -> No
         ("run_0123456789ab", "holds a run id", "a run id"),
         ("WVdzeE1ERXlNelExTmpjNE9XRmlZMlJsWm1kb2FtdHRibkJ4Y25O", "does not start with", "an unknown prefix"),
         (STATE + ACK, "holds 2 different tokens", "2 tokens"),
-        (STATE + ACK + CHECKPOINT + CHOICE + STATE[:-1], "holds 5 different", "5 tokens"),
+        (STATE + ACK + CHECKPOINT + CHOICE + WORK + STATE[:-1], "holds 6 different", "6 tokens"),
     ],
 )
 def test_what_is_not_a_token_is_described(text: str, says: str, found: str) -> None:

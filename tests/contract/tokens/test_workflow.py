@@ -50,7 +50,7 @@ def test_a_token_verifies_to_its_claims(kind: TokenKind) -> None:
 def test_every_kind_has_a_layout_and_fits_into_56_characters() -> None:
     lengths = {kind: layout.length for kind, layout in LAYOUTS.items()}
 
-    assert lengths == {"state": 49, "ack": 56, "checkpoint": 56, "choice": 56}
+    assert lengths == {"state": 49, "ack": 56, "checkpoint": 56, "choice": 56, "work": 49}
     assert tuple(lengths) == get_args(TokenKind)
 
 

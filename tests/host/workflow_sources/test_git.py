@@ -92,7 +92,31 @@ def test_the_files_of_a_directory_at_a_commit_are_given_by_name(repository: str,
     files = read_git_files(GitSource(path=repository, ref=commit, directory="flows"), home, ENVIRONMENT)
 
     shown = f"flows-repo@{commit[:12]}"
-    assert given(files) == [(f"{shown}/a.json", b'{"a": "\xc3\xa9"}\n'), (f"{shown}/b.json", b'{"b": 1}')]
+    assert given(files) == [
+        (f"{shown}/a.json", b'{"a": "\xc3\xa9"}\n'),
+        (f"{shown}/b.json", b'{"b": 1}'),
+        (f"{shown}/deeper/c.json", b"{}"),
+    ]
+    assert {file.address for file in files} == {repository}
+
+
+def test_a_folder_of_contracts_holds_contracts_and_that_of_another_tool_is_left_alone(
+    repository: str, home: str
+) -> None:
+    put(repository, "own/contracts/team.contracts.x.json", b"{}")
+    put(repository, "own/.hg/y.json", b"{}")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "two")
+    source = GitSource(
+        path=repository,
+        ref=git(repository, "rev-parse", "HEAD"),
+        directory="own",
+        namespaces={"wr": "theirs"},
+    )
+
+    (file,) = read_git_files(source, home, ENVIRONMENT)
+
+    assert (file.holds, file.namespaces) == ("contract", {"wr": "theirs"})
 
 
 def test_later_commits_and_changes_in_the_checkout_do_not_matter(repository: str, home: str) -> None:
@@ -104,16 +128,19 @@ def test_later_commits_and_changes_in_the_checkout_do_not_matter(repository: str
     git(repository, "commit", "-q", "-m", "two")
 
     assert given(read_git_files(source, home, ENVIRONMENT)) == given(before)
-    assert [content for _, content in given(before)] == [b"top"]
+    assert (f"flows-repo@{source.ref[:12]}/top.json", b"top") in given(before)
 
 
 def test_a_file_larger_than_a_workflow_may_be_is_given_empty(repository: str, home: str) -> None:
-    put(repository, "huge.json", b"x" * 1_200_000)
+    put(repository, "large/huge.json", b"x" * 1_200_000)
+    put(repository, "large/top.json", b"top")
     git(repository, "add", "-A")
     git(repository, "commit", "-q", "-m", "huge")
 
     files = read_git_files(
-        GitSource(path=repository, ref=git(repository, "rev-parse", "HEAD")), home, ENVIRONMENT
+        GitSource(path=repository, ref=git(repository, "rev-parse", "HEAD"), directory="large"),
+        home,
+        ENVIRONMENT,
     )
 
     assert [(name[-9:], len(content)) for name, content in given(files)] == [
@@ -141,7 +168,7 @@ def test_a_fetched_repository_is_read(repository: str, home: str) -> None:
         GitSource(url=url, ref=git(repository, "rev-parse", "HEAD"), directory="flows"), home, ENVIRONMENT
     )
 
-    assert [content for _, content in given(files)] == [b'{"a": "\xc3\xa9"}\n', b'{"b": 1}']
+    assert [content for _, content in given(files)] == [b'{"a": "\xc3\xa9"}\n', b'{"b": 1}', b"{}"]
 
 
 def test_a_commit_that_is_not_there_is_told_with_the_command_that_fetches_it(

@@ -47,13 +47,15 @@ def test_a_broken_file_is_told_and_stops_nothing_else(home: str) -> None:
 
 
 def test_git_sources_and_plugins_are_read(home: str) -> None:
-    sources = [git(directory="flows/"), {"kind": "git", "url": "https://example.org/r.git", "ref": "b" * 64}]
+    named = {"wr.": "workrail.", "": "workrail"}
+    other = {"kind": "git", "url": "https://example.org/r.git", "ref": "b" * 64}
+    sources = [git(directory="flows/", namespaces=named), other]
     write(home, {"workflowSources": sources, "plugins": ["acme", 3, ""]})
 
     found = read_user_settings(home)
 
     assert found.git == (
-        GitSource(path="/repo", ref=COMMIT, directory="flows"),
+        GitSource(path="/repo", ref=COMMIT, directory="flows", namespaces={"wr": "workrail", "": "workrail"}),
         GitSource(url="https://example.org/r.git", ref="b" * 64),
     )
     assert found.plugins == ("acme",)
@@ -75,6 +77,9 @@ def test_git_sources_and_plugins_are_read(home: str) -> None:
         (git(ref=COMMIT.upper()), "is not pinned"),
         (git(directory="../other"), "has a directory that leads elsewhere"),
         (git(directory="a//b"), "has a directory that leads elsewhere"),
+        (git(namespaces=["wr"]), "has namespaces that cannot be used"),
+        (git(namespaces={"theirs": "wr."}), "has namespaces that cannot be used"),
+        (git(namespaces={"wr": "two.words"}), "has namespaces that cannot be used"),
     ],
 )
 def test_a_git_source_that_cannot_be_used_is_told_in_its_place(home: str, source: Any, words: str) -> None:

@@ -9,6 +9,36 @@ _MUST = "evidence, section 7"
 
 RECEIPTS: tuple[Promise, ...] = (
     Promise(
+        "receipt.travels",
+        source="trust, rule 20",
+        says="A receipt is one in-toto statement in a DSSE envelope about a commit: what ran on exactly its "
+        "files, what differs, and what rests on the agent's word; no server signs one.",
+    ),
+    Promise(
+        "receipt.verified",
+        source="trust, rule 20",
+        says="Elsewhere and offline, a receipt holds only whole, byte for byte, signed by a key that was "
+        "given or pinned, about this commit, and on its files; each reason against it is named.",
+    ),
+    Promise(
+        "receipt.replayed",
+        source="trust, rule 20",
+        says="A replay takes the commit and the names of checks from a receipt, and runs what this checkout "
+        "declares and this user approved, on the files of the commit; nothing of the receipt is started.",
+    ),
+    Promise(
+        "check.approved-by-a-person",
+        source="trust, rule 13",
+        says="Only a person's yes at a terminal or in the Console approves a check: this declaration, in "
+        "this project, on this machine. They are told that code of the project then runs without asking.",
+    ),
+    Promise(
+        "check.approved-runs-itself",
+        source="trust, rule 13",
+        says="An approved check whose last run was short is run once per tree where a report needs it, as a "
+        "commit of its own before the attempt; a long one, and what a server is asked, is asked for by name.",
+    ),
+    Promise(
         "receipt.where-it-ran",
         source=_RECEIPTS,
         says="A receipt says in which folder of the project its command ran. In another folder it is not the "

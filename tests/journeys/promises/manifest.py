@@ -12,6 +12,7 @@ from tests.journeys.promises import (
     command_line_self,
     command_line_update,
     console_pages,
+    delegation,
     design,
     evidence,
     evidence_code,
@@ -55,6 +56,7 @@ EVIDENCE: tuple[Promise, ...] = (
     *evidence.PROMISES,
     *evidence_code.PROMISES,
     *people.PROMISES,
+    *delegation.PROMISES,
     *values.PROMISES,
 )
 PROMISES: tuple[Promise, ...] = (

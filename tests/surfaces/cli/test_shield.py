@@ -26,8 +26,8 @@ from handrail.ports.log import (
 from handrail.ports.process import Claim
 from handrail.surfaces.cli.call import ShieldedFiles, ShieldedLog, ShieldedTokens
 from handrail.surfaces.cli.process import Interrupted, Process
+from handrail_proof.log_promises import WAIT_MS, A, EventLogPromises, append, keys, plan
 from tests.conftest import KeptClaims, KeptFiles
-from tests.event_log.conformance import WAIT_MS, A, EventLogPromises, append, keys, plan
 
 
 class TestShieldedLog(EventLogPromises):
@@ -80,13 +80,15 @@ class SignallingLog:
         return self._log.get_blob(ref)
 
     @contextmanager
-    def hold(self, session_id: SessionId, wait_ms: int) -> Iterator[SessionHold]:
-        with self._log.hold(session_id, wait_ms) as hold:
+    def hold(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Iterator[SessionHold]:
+        with self._log.hold(session_id, wait_ms, known) as hold:
             yield SignallingHold(hold)
 
     @contextmanager
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> Iterator[SessionHold]:
-        with self._log.hold_existing(session_id, wait_ms) as hold:
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> Iterator[SessionHold]:
+        with self._log.hold_existing(session_id, wait_ms, known) as hold:
             yield SignallingHold(hold)
 
 

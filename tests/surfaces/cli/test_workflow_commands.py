@@ -95,7 +95,7 @@ def test_the_first_broken_file_may_end_the_check_and_the_rest_is_named(
 
 
 def test_the_bundled_set_has_nothing_wrong(tool: Tool) -> None:
-    rows = tool.data("workflow", "list", "--sources", "bundled", "--limit", "500")["items"]
+    rows = tool.data("workflow", "list", "--source", "bundled", "--limit", "500")["items"]
 
     data = tool.data("workflow", "validate", *(row["id"] for row in rows))
 
@@ -184,7 +184,7 @@ def test_raw_json_is_a_document_of_its_own(runtime: Runtime, folder: Path) -> No
 
 
 def test_the_svg_of_every_bundled_workflow_is_well_formed(tool: Tool) -> None:
-    for row in tool.data("workflow", "list", "--sources", "bundled", "--limit", "500")["items"][:4]:
+    for row in tool.data("workflow", "list", "--source", "bundled", "--limit", "500")["items"][:4]:
         ran = tool.run("workflow", "graph", row["id"], "--as", "svg", "--format", "raw")
 
         assert ElementTree.fromstring(ran.out).tag.endswith("svg")
@@ -214,6 +214,17 @@ def test_a_recorded_run_is_printed_raw_and_replayed_from_a_file(
 
     assert strict_json(case.out)["workflowId"] == "wr.small_change"
     assert data["replay"]["is_same"] is True
+    told = tool.run(
+        "workflow", "simulate", "wr.small_change", "--replay", str(tmp_path / "case.json"), "--human"
+    )
+    assert told.out.decode() == "wr.small_change: the recorded run goes the same way.\n"
+
+
+def test_people_read_what_became_of_the_ways(runtime: Runtime) -> None:
+    walked = run_here(runtime, ["workflow", "simulate", "project.three_steps", "--human"]).out.decode()
+
+    assert walked.startswith("project.three_steps has no problems: 3 of 3 steps reached.\n")
+    assert "ways walked" in walked
 
 
 def test_raw_of_a_simulation_is_offered_for_a_record_only(runtime: Runtime) -> None:
@@ -254,14 +265,6 @@ def test_a_file_goes_where_the_line_is_typed(
     change = checked_document(run_here(runtime, line))["data"]["preview"]["changes"][0]
 
     assert change["id"] == str(tmp_path / "small.md")
-
-
-def test_sources_take_commas_and_repeats(runtime: Runtime) -> None:
-    joined = run_here(runtime, ["workflow", "list", "--sources", "project,user"])
-    repeated = run_here(runtime, ["workflow", "list", "--sources", "project", "--sources", "user,user"])
-
-    assert checked_document(joined)["data"] == checked_document(repeated)["data"]
-    assert checked_document(joined)["data"]["scope"] == "workflows of the sources project, user"
 
 
 def test_the_gate_from_the_bare_call_to_the_second_use(fresh_tool: Tool) -> None:

@@ -1,6 +1,6 @@
 """Workflow tokens: their keys, how they are minted and verified, and how a pasted text is cleaned. Pure.
 
-A token is a prefix (3 characters), a session body (12), a node tag (8), for all but the state token an
+A token is a prefix (3 characters), a session body (12), a node tag (8), for all but state and work tokens an
 attempt (7), and a MAC (26), which is 130 bits of HMAC-SHA256. Every part is a whole number of base32
 characters, so a token has exactly one spelling.
 """
@@ -69,7 +69,7 @@ def hkdf_sha256(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
 
 # Minting and verifying, strictly
 
-TokenKind: TypeAlias = Literal["state", "ack", "checkpoint", "choice"]
+TokenKind: TypeAlias = Literal["state", "ack", "checkpoint", "choice", "work"]
 
 VERSION = 1
 PREFIX_LENGTH = 3
@@ -121,7 +121,14 @@ class ChoiceClaims(msgspec.Struct, frozen=True, kw_only=True):
     option: int
 
 
-Claims: TypeAlias = StateClaims | AckClaims | CheckpointClaims | ChoiceClaims
+class WorkClaims(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was handed out, by its first node: the token leads to its present step, wherever that is."""
+
+    session_id: SessionId
+    node_tag: str
+
+
+Claims: TypeAlias = StateClaims | AckClaims | CheckpointClaims | ChoiceClaims | WorkClaims
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,6 +156,7 @@ LAYOUTS: dict[TokenKind, Layout] = {
     "ack": Layout(kind="ack", prefix="ak1", body_length=_ATTEMPT_END, field="ackToken"),
     "checkpoint": Layout(kind="checkpoint", prefix="ck1", body_length=_ATTEMPT_END, field="checkpointToken"),
     "choice": Layout(kind="choice", prefix="ch1", body_length=_ATTEMPT_END, field="ackToken"),
+    "work": Layout(kind="work", prefix="wk1", body_length=_ATTEMPT_START, field="stateToken"),
 }
 LAYOUT_BY_PREFIX = {layout.prefix: layout for layout in LAYOUTS.values()}
 
@@ -184,6 +192,8 @@ def kind_of(claims: Claims) -> TokenKind:
             return "checkpoint"
         case ChoiceClaims():
             return "choice"
+        case WorkClaims():
+            return "work"
         case never:
             assert_never(never)
 
@@ -217,7 +227,7 @@ def _payload(claims: Claims) -> str:
     assert is_session_id(claims.session_id), "a token names its session by a session id"
     place = claims.session_id.removeprefix(SESSION_PREFIX) + _whole(claims.node_tag, NODE_TAG_LENGTH)
     match claims:
-        case StateClaims():
+        case StateClaims() | WorkClaims():
             return place
         case AckClaims(attempt_id=attempt_id) | CheckpointClaims(attempt_id=attempt_id):
             return place + _whole(attempt_id, ATTEMPT_LENGTH)
@@ -242,6 +252,8 @@ def _claims(kind: TokenKind, body: str) -> Claims:
     match kind:
         case "state":
             return StateClaims(session_id=session_id, node_tag=node_tag)
+        case "work":
+            return WorkClaims(session_id=session_id, node_tag=node_tag)
         case "ack":
             return AckClaims(session_id=session_id, node_tag=node_tag, attempt_id=attempt_id)
         case "checkpoint":
@@ -269,7 +281,7 @@ BAD_CHARACTER = "?"
 _LABELS = frozenset({
     "ack", "acktoken", "and", "checkpoint", "checkpointtoken", "choice", "choicetoken", "is", "my", "retry",
     "retryack", "retryacktoken", "session", "sessiontoken", "state", "statetoken", "the", "token", "tokens",
-    "your",
+    "work", "worktoken", "your",
 })
 # fmt: on
 _LABELS_IN_A_ROW = 6

@@ -21,6 +21,7 @@ from handrail.workflows.compiled import (
     AnyOf,
     Choice,
     CompiledWorkflow,
+    Delegate,
     Loop,
     Part,
     PatternRule,
@@ -131,6 +132,12 @@ def _dangling(workflow: CompiledWorkflow, part: Part) -> Iterator[str]:
         case Choice(options=options):
             if not options or len({option.id for option in options}) != len(options):
                 yield "a choice has no options, or two with one id"
+        case Delegate(children=children):
+            conditions |= {child.when for child in children}
+            if not children or len({child.id for child in children}) != len(children):
+                yield "a step hands out nothing, or two children with one id"
+            if len(children) > limits.MAX_CHILDREN or (part.for_each and len(children) > 1):
+                yield "a step hands out too much"
         case Loop() | Action():
             pass
     if not conditions - {""} <= set(workflow.conditions):

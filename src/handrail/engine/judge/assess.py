@@ -97,7 +97,16 @@ from handrail.engine.reasons import (
     consequence,
     shorten_message,
 )
-from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Option, Step, UserOnly
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    Delegate,
+    Leaf,
+    Option,
+    Step,
+    UserOnly,
+)
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
@@ -382,7 +391,7 @@ def answer_report(
         verdict = msgspec.structs.replace(verdict, claims=(*verdict.claims, *said.claims))
     outcome = consequence(reasons, autonomy)
     match leaf:
-        case Step() | Action():
+        case Step() | Action() | Delegate():
             return Answer(verdict=verdict, outcome=outcome, context=context)
         case Choice():
             assert option is not None, "a choice step is answered with the token of an option"
@@ -432,7 +441,7 @@ def _judge_word(
     match leaf:
         case Step():
             if leaf.user_only is not None:
-                parts.append(_judge_gift(leaf.user_only, leaf.id, shown.given, verdict))
+                parts.append(_judge_gift(leaf.user_only, leaf.id, autonomy, shown.given, verdict))
             if leaf.require_confirmation is not False:
                 after = apply_report(workflow, facts, state, {}, verdict.artifacts)
                 parts.append(_judge_confirmation(workflow, state, leaf, autonomy, shown, after))
@@ -441,7 +450,7 @@ def _judge_word(
         case Action() if leaf.is_guarded:
             told, due_write = weigh_confirmation(workflow, leaf, autonomy, facts, facts, shown.word)
             parts.append(_Weighed(claims=_some(told), due=_some(due_write)))
-        case Choice() | Action():
+        case Choice() | Action() | Delegate():
             pass
         case never:
             assert_never(never)
@@ -462,14 +471,19 @@ def _some(value: _T | None) -> tuple[_T, ...]:
     return () if value is None else (value,)
 
 
-def _judge_gift(needed: UserOnly, step_id: str, word: PersonsWord, verdict: Verdict) -> _Weighed:
+def _judge_gift(
+    needed: UserOnly, step_id: str, autonomy: Autonomy, word: PersonsWord, verdict: Verdict
+) -> _Weighed:
     """What only the user can give: a person gave it, or the agent says what they said.
 
-    Where nothing came at all, the requirement of the step is the reason already.
+    Where nothing came at all, the requirement of the step is the reason already. A mode that asks nobody
+    discloses that whatever the agent says.
     """
     is_missing = any(reason.waits_for.kind == "give" for reason in verdict.reasons)
-    if not word.is_given and word.is_due:
-        return _Weighed(claims=(claim_word(GIVEN, word, is_agents=False),), due=(let_give(needed, step_id),))
+    is_due = word.is_due or (autonomy == "full_auto_never_stop" and not is_missing)
+    if not word.is_given and is_due:
+        claim = claim_word(GIVEN, word, is_agents=not word.is_due)
+        return _Weighed(claims=(claim,), due=(let_give(needed, step_id),))
     return _Weighed() if is_missing else _Weighed(claims=(claim_word(GIVEN, word, is_agents=True),))
 
 

@@ -15,7 +15,7 @@ import msgspec
 from handrail.contract.wording import make_readable
 from handrail.engine.judge.artifact_spots import find_spots
 from handrail.engine.judge.run_claims import ChangedPaths, LocatedPath, Sighting, list_paths
-from handrail.workflows.compiled import ChangedInRun
+from handrail.workflows.evidence import ChangedInRun
 
 _FIRST_FILES = "the files of this run were first recorded after it began"
 _NOT_SINCE = f"unchanged since then; {_FIRST_FILES}"

@@ -43,6 +43,7 @@ from handrail.engine.judge.run_claims import (
     list_paths,
     match_run,
     names_check,
+    was_seen,
 )
 from handrail.engine.judge.standing import (
     FACT_BYTES,
@@ -55,10 +56,10 @@ from handrail.engine.judge.standing import (
     weigh_step,
 )
 from handrail.engine.reasons import BY_PERSON, Issue, OutputContract, Reason, WaitsFor, shorten_message
-from handrail.workflows.compiled import (
+from handrail.workflows.compiled import Contract
+from handrail.workflows.evidence import (
     ChangedInRun,
     Consistent,
-    Contract,
     Demand,
     Evidence,
     PathExists,
@@ -393,7 +394,7 @@ class _Weighing:
             case never:
                 assert_never(never)
         is_due = rule.demand == "required" or (
-            rule.demand == "where_possible" and self._known.expects_receipts
+            rule.demand == "where_possible" and self._expects_receipt(rule, text)
         )
         if result.verdict == "contradicted":
             self._refute(check, pointer, rule.demand, result.fact)
@@ -406,6 +407,12 @@ class _Weighing:
         self._claim(check, pointer, level=level, verdict=result.verdict, fact=result.fact, refs=result.refs)
         if is_due and result.verdict in ("missing", "stale"):
             self._miss_once(f"{pointer}: {result.fact}", result)
+
+    def _expects_receipt(self, rule: Ran | RedThenGreen, text: str) -> bool:
+        """Of a command that is declared or was seen before. That one was seen says nothing about others."""
+        if isinstance(rule, RedThenGreen):
+            return self._known.expects_receipts
+        return names_check(self._known, text) or was_seen(self._known, text)
 
     def _require_declared_check(self, contract: Contract) -> None:
         """Where a project declares checks, another command is shown, and does not stand for them."""

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from handrail.engine.judge.run_claims import AskedPlace
-from handrail.workflows.compiled import PathExists, PlaceExists
+from handrail.workflows.evidence import PathExists, PlaceExists
 
 _PLACE = re.compile(
     r"(?P<path>.+?)(?:(?::L?|#L|,?\s+lines?\s+|\()(?P<line>[1-9]\d{0,8})"

@@ -37,6 +37,7 @@ from handrail.workflows.compiled import (
     CompiledWorkflow,
     Contract,
     Count,
+    Delegate,
     ForEach,
     Gate,
     InputSpec,
@@ -88,8 +89,7 @@ def find_misfits(gate: Gate, judgement: Judgement) -> list[tuple[str, str]]:
 
 def find_demand(gate: Gate, judgement: Judgement) -> tuple[str, str] | None:
     """The first dimension and level that demand a follow-up before the run goes on."""
-    found = ((name, level) for name, level in judgement.dimensions.items() if level in gate.followups)
-    return next(found, None)
+    return next((held for held in judgement.dimensions.items() if held[1] in gate.followups), None)
 
 
 def assessment_example(gate: Gate) -> dict[str, Any]:
@@ -310,15 +310,16 @@ class _Search:
         self, leaf: Leaf, recent: _Recent, loops: tuple[str, ...], counted: frozenset[str]
     ) -> None:
         match leaf:
-            case Step(fragments=fragments, require_confirmation=confirmed):
-                for fragment in fragments:
-                    self._read(fragment.when, recent, loops, counted)
-                if isinstance(confirmed, str):
-                    self._read(confirmed, recent, loops, counted)
+            case Step(fragments=fragments, require_confirmation=asked):
+                read = [*(one.when for one in fragments), asked if isinstance(asked, str) else ""]
+            case Delegate(children=children):
+                read = [child.when for child in children]
             case Choice() | Action():
-                pass
+                read = []
             case never:
                 assert_never(never)
+        for condition_id in read:
+            self._read(condition_id, recent, loops, counted)
 
     def _read(
         self,
@@ -410,10 +411,9 @@ def make_frame(
                 context[needed.input] = TO_FILL_IN
         case Action(save_as=name):
             context |= {name: TO_FILL_IN} if name and not leaf.is_own else {}
-        case Choice(non_assumable=kind):
-            if (
-                kind is not None and autonomy == "full_auto_never_stop"
-            ):  # the choice is disclosed with its reason
+        case Choice(non_assumable=kind) | Delegate(non_assumable=kind):
+            # In never-stop mode the choice is disclosed with its reason.
+            if kind is not None and autonomy == "full_auto_never_stop":
                 frame["output"] = {"notesMarkdown": TO_FILL_IN}
         case never:
             assert_never(never)

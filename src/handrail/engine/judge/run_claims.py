@@ -34,6 +34,7 @@ from handrail.engine.receipts import (
     PinnedCheck,
     ReceiptSource,
     StatusUnknown,
+    TimedOut,
     compare_counts,
     describe_outcome,
     digest_argv,
@@ -43,7 +44,6 @@ from handrail.engine.receipts import (
 MOST_PATHS_NAMED = 5
 _OWN_CHECK = ("handrail", "check", "run")
 _SHELLS = ("sh", "bash")
-_NAME_THE_COMMAND = "Name the command line alone, as it ran, and make the call in nextCall again."
 MOST_PATHS_SINCE = 200
 """Paths that changed since a command ran."""
 
@@ -216,7 +216,7 @@ def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any
             return _tell_unknown_folder(own[0], command)
         if own[0].receipt_id in known.imported:
             return tell_imported(own[0], command)
-        is_run = not explain_not_run(own[0].argv, own[0].outcome, own[0].counts)
+        is_run = not explain_unfinished(known, own[0])
         if (
             expected and is_run and _has_ended(own[0], expected)
         ):  # a failure that is shown on purpose may be older
@@ -242,8 +242,7 @@ def _tell_folders(known: Witnessed, text: str, command: str) -> RunResult:
         if longer is not None:
             fact = f"it ran within a longer line, whose status is not its own: {_show_argv(longer)}"
             return RunResult(verdict="unknown", fact=fact, refs=(longer.receipt_id,), command=command)
-        result = judge_receipts(known, (), None, command, name)
-        return msgspec.structs.replace(result, fix=_NAME_THE_COMMAND) if _is_sentence(text) else result
+        return judge_receipts(known, (), None, command, name)
     if not told:
         return _tell_unknown_folder(found[-1], command)
     tree = known.sighting.tree
@@ -265,13 +264,6 @@ def _find_in_longer_line(known: Witnessed, text: str) -> ReceiptRecorded | None:
     words = read_command(_read_line(text)).words
     held = (one for one in reversed(known.receipts) if words in list_programs(write_line(one)))
     return next(held, None)
-
-
-def _is_sentence(text: str) -> bool:
-    """Whether words stand around a command, as in "ran the tests (pytest -q)": no shell would take them."""
-    line = text.strip()
-    is_one = split_command(line) == (line,) and " (" in line
-    return is_one and not any(character in line for character in "|&;<>$`{}=")
 
 
 def _tell_unknown_folder(receipt: ReceiptRecorded, command: str) -> RunResult:
@@ -383,6 +375,23 @@ def names_check(known: Witnessed, text: str) -> bool:
     return any(one.argv_digest in digests for one in known.checks)
 
 
+def was_seen(known: Witnessed, text: str) -> bool:
+    """Whether a command ran in this run, in whichever folder or line, as far as is known."""
+    is_own = any(_has_words(known, text, one) for one in known.receipts)
+    return is_own or _find_in_longer_line(known, text) is not None
+
+
+def find_named_check(checks: Sequence[PinnedCheck], command: str) -> str:
+    """The check that a suggested command runs, by its name or by its words; empty: another program."""
+    words = split_command(command)[len(_OWN_CHECK) :]
+    argv = words[words.index("--") + 1 :] if "--" in words else ()
+    is_here = "--directory" not in words
+    for one in checks:
+        if words[:1] == (one.name,) or (is_here and argv and digest_argv(argv) == one.argv_digest):
+            return one.name
+    return ""
+
+
 def write_line(receipt: ReceiptRecorded) -> str:
     """The command of a receipt as a line for a shell, as far as readers may see it."""
     return receipt.argv[0] if receipt.by == "client_hook" else shlex.join(receipt.argv)
@@ -449,10 +458,11 @@ def judge_receipts(
         fact = "it ran, and nobody told how it ended" if is_own else _NOT_ITS_OWN
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     ended = describe_outcome(newest.outcome)
-    nothing = explain_not_run(newest.argv, newest.outcome, newest.counts)
+    nothing = explain_unfinished(known, newest)
     if nothing:
         fact = f"{name}: {nothing}, so it has neither passed nor failed"
         fix = f"Run one that has tests, or report that it ended with {ended}, and make the call in nextCall."
+        fix = "" if isinstance(newest.outcome, TimedOut) else fix
         verdict: EvidenceVerdict = "unknown" if expected else "missing"
         return RunResult(verdict=verdict, fact=fact, refs=refs, command=command, fix=fix)
     is_older = bool(tree and newest.tree_after and not current)
@@ -477,6 +487,15 @@ def judge_receipts(
         return RunResult(verdict="unknown", fact=fact, refs=refs, command=command)
     fact = ended + _name_unlooked(known) + _name_others(newest, current) + _name_fewer(own, newest)
     return RunResult(verdict="holds", fact=fact, refs=refs, command=command)
+
+
+def explain_unfinished(known: Witnessed, receipt: ReceiptRecorded) -> str:
+    """Why it has neither passed nor failed: nothing ran, or it was ended before the time that it has."""
+    ended = receipt.outcome
+    limits = [one.timeout_seconds for one in known.checks if one.argv_digest == receipt.argv_digest]
+    if isinstance(ended, TimedOut) and any(ended.seconds < limit for limit in limits):
+        return f"it was ended after {ended.seconds} s, and may take longer"
+    return explain_not_run(receipt.argv, ended, receipt.counts)
 
 
 _DOORS: dict[ReceiptSource, int] = {"handrail": 2, "companion": 1, "client_hook": 0}

@@ -14,7 +14,6 @@ import msgspec
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import make_readable
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
-from handrail.engine.command_lines import explain_not_run
 from handrail.engine.events import Claim, ReceiptRecorded
 from handrail.engine.facts import facts_after
 from handrail.engine.history import History, Node, attached_to, claims_at, way_to
@@ -26,6 +25,7 @@ from handrail.engine.judge.run_claims import (
     StandingClaims,
     Witnessed,
     choose_strongest,
+    explain_unfinished,
     find_check_receipts,
     is_command_of,
     is_of_present_files,
@@ -38,7 +38,8 @@ from handrail.engine.messages import write_fix
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, StatusUnknown, describe_outcome, has_passed
-from handrail.workflows.compiled import ChangedInRun, CompiledWorkflow
+from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.evidence import ChangedInRun
 
 FACT_BYTES = 300
 MOST_PATHS_KEPT = 200
@@ -250,7 +251,7 @@ def find_failing(known: Witnessed) -> list[FailingCheck]:
         if not here or isinstance(here[-1].outcome, StatusUnknown):
             continue
         last = choose_strongest(here)
-        if explain_not_run(last.argv, last.outcome, last.counts):
+        if explain_unfinished(known, last):
             continue
         if not has_passed(last.outcome, last.counts, last.uncounted):
             name = last.check or make_readable(" ".join(last.argv))[:120]

@@ -34,6 +34,7 @@ from handrail.workflows.compiled import (
     Action,
     Choice,
     CompiledWorkflow,
+    Delegate,
     ForEach,
     Leaf,
     Loop,
@@ -226,6 +227,8 @@ class Walks:
             case Action():
                 result: Any = ["result"] if leaf.save_as in self._lists else "result"
                 yield MadeReport(label="result", context={leaf.save_as: result} if leaf.save_as else {})
+            case Delegate():
+                yield MadeReport(label="joined", context={leaf.collect: []} if leaf.collect else {})
             case never:
                 assert_never(never)
 

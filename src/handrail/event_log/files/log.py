@@ -377,7 +377,8 @@ class FileLog:
             return read_blob(self.disk, self.blobs, ref)
 
     @contextmanager
-    def hold(self, session_id: SessionId, wait_ms: int) -> Iterator[FileHold]:
+    def hold(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Iterator[FileHold]:
+        del known  # what follows is at hand
         check_session_id(session_id)
         with translate_os_errors(session_id):
             held = acquire(self.disk, f"{self.sessions}/{session_id}", session_id, wait_ms)
@@ -385,7 +386,10 @@ class FileLog:
             yield hold
 
     @contextmanager
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> Iterator[FileHold]:
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> Iterator[FileHold]:
+        del known
         check_session_id(session_id)
         with translate_os_errors(session_id):
             held = acquire_existing(self.disk, f"{self.sessions}/{session_id}", session_id, wait_ms)

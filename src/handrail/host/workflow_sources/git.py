@@ -6,6 +6,9 @@ import hashlib
 import os
 import shlex
 from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
 
 from handrail.contract.redaction import REDACTED, redact_credentials
 from handrail.contract.wording import quote
@@ -13,7 +16,13 @@ from handrail.host.git import Git, open_objects
 from handrail.host.workflow_sources.directories import MOST_FILES
 from handrail.host.workflow_sources.settings import GitSource, describe_trouble
 from handrail.ports.workspace import WorkflowFile
-from handrail.workflows.limits import MAX_SOURCE_BYTES, explain_misnaming, file_kind, spelling_of
+from handrail.workflows.limits import (
+    MAX_SOURCE_BYTES,
+    explain_misnaming,
+    file_kind,
+    is_looked_into,
+    spelling_of,
+)
 from handrail.workflows.spellings.decoded import has_workflow_id
 
 SECONDS = 20
@@ -28,21 +37,24 @@ def clone_directory(home: str, url: str) -> str:
 def read_git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> list[WorkflowFile]:
     """Every workflow file of the directory at the pinned commit; nothing is ever fetched."""
     repository = _repository(source, home)
-    named = redact_credentials(source.path or source.url).rpartition(f"{REDACTED}@")[2]
+    address = redact_credentials(source.path or source.url)
+    named = address.rpartition(f"{REDACTED}@")[2]
     shown = f"{named.rstrip('/').rpartition('/')[2] or 'repository'}@{source.ref[:12]}"
     if not os.path.isdir(repository):
         return [_absent(source, repository, shown)]
     git = open_objects(repository, environment, SECONDS)
     if git.run("cat-file", "-e", f"{source.ref}^{{commit}}") is None:
         return [_no_commit(source, repository, shown)]
-    listing = git.run("ls-tree", "-z", f"{source.ref}:{source.directory}")
+    listing = git.run("ls-tree", "-r", "-z", f"{source.ref}:{source.directory}")
     if listing is None:
         message = f"{shown} has no directory {quote(source.directory)}."
         return [describe_trouble("git", shown, message, "Correct directory in config.json.")]
     names = _listed(listing)
     contents = _contents(git, [digest for _, digest in names])
     return [
-        _read_file(f"{shown}/{name}", content)
+        msgspec.structs.replace(
+            _read_file(f"{shown}/{name}", content), namespaces=source.namespaces, address=address
+        )
         for (name, _), content in zip(names, contents, strict=True)
         if spelling_of(name) != "md" or has_workflow_id(content)
     ]
@@ -51,7 +63,8 @@ def read_git_files(source: GitSource, home: str, environment: Mapping[str, str])
 def _read_file(source_ref: str, content: bytes) -> WorkflowFile:
     if (told := explain_misnaming(source_ref)) is not None:
         return describe_trouble("git", source_ref, *told)
-    return WorkflowFile(source_kind="git", source_ref=source_ref, content=content)
+    held: Literal["workflow", "contract"] = "contract" if file_kind(source_ref) == "contract" else "workflow"
+    return WorkflowFile(source_kind="git", source_ref=source_ref, content=content, holds=held)
 
 
 def _contents(git: Git, digests: list[str]) -> list[bytes]:
@@ -79,7 +92,8 @@ def _listed(listing: bytes) -> list[tuple[str, str]]:
     for row in listing.split(b"\0"):
         facts, _, name = row.decode("utf-8", "replace").partition("\t")
         mode, _, rest = facts.partition(" ")
-        if mode in _PLAIN_FILES and file_kind(name):
+        is_looked_at = all(is_looked_into(folder) for folder in name.split("/")[:-1])
+        if mode in _PLAIN_FILES and is_looked_at and file_kind(name):
             found.append((name, rest.partition(" ")[2]))
     return sorted(found)[:MOST_FILES]
 

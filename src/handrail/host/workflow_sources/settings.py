@@ -23,6 +23,7 @@ OWN_FOLDER = ".handrail"
 MOST_BYTES = 65_536
 MOST_SOURCES = 50
 _COMMIT = r"[0-9a-f]{40}|[0-9a-f]{64}"
+_NAMESPACE = r"[a-z][a-z0-9_-]*"
 
 Object: TypeAlias = dict[str, Json]
 
@@ -35,6 +36,8 @@ class GitSource(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     """A full commit id: a branch would mean something else tomorrow."""
     directory: str = ""
+    namespaces: dict[str, str] = {}
+    """Its own namespaces to what they are called here, both without the dot."""
 
 
 class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,4 +154,19 @@ def _git_source(source: Json, shown: str) -> GitSource | WorkflowFile:
     directory = texts["directory"].strip("/")
     if any(part in ("", ".", "..") for part in directory.split("/") if directory):
         return refused("has a directory that leads elsewhere.", "Write a directory of the repository.")
-    return GitSource(path=texts["path"], url=texts["url"], ref=texts["ref"], directory=directory)
+    namespaces = _namespaces(source.get("namespaces", {}))
+    if namespaces is None:
+        remedy = 'Write a map such as {"wr.": "workrail."}: its own namespace, then what you call it.'
+        return refused("has namespaces that cannot be used; wr. is reserved for bundled workflows.", remedy)
+    return GitSource(
+        path=texts["path"], url=texts["url"], ref=texts["ref"], directory=directory, namespaces=namespaces
+    )
+
+
+def _namespaces(written: Json) -> dict[str, str] | None:
+    """The map without dots; None where a name is none, or is reserved."""
+    if not isinstance(written, dict) or not all(isinstance(name, str) for name in written.values()):
+        return None
+    found = {theirs.removesuffix("."): ours.removesuffix(".") for theirs, ours in written.items()}
+    is_sound = all(re.fullmatch(_NAMESPACE, ours) and ours != "wr" for ours in found.values())
+    return found if is_sound else None

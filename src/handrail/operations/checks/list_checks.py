@@ -12,6 +12,8 @@ from handrail.contract.command_words import redact_argv
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Page, Payload, Success
 from handrail.contract.printed_text import strip_escapes
+from handrail.operations.declared_checks import digest_check
+from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 
@@ -34,6 +36,12 @@ class CheckRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
     description: str
     report: str
     """The file in which its tests are counted; empty: there is none."""
+    digest: str
+    """Of the declaration."""
+    is_approved: bool
+    """Handrail runs it itself where a report needs it and its last run was short."""
+    last_duration_ms: int | None
+    """On this machine; null: it was never run to its end, or was ended before it last time."""
 
 
 class CheckList(Payload, frozen=True, kw_only=True, omit_defaults=False):
@@ -43,22 +51,28 @@ class CheckList(Payload, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def list_checks(rt: Runtime, request: ListChecks) -> Success:
-    """Every declared check, by name. Nothing is run."""
+    """Every declared check, in the order of the declarations. Nothing is run."""
     project = project_of(rt, request.project)
-    rows = tuple(
-        CheckRow(
-            name=check.name,
-            command=redact_argv(check.command, rt.secrets),
-            line=shlex.join(redact_argv(check.command, rt.secrets)),
-            directory=check.directory,
-            timeout_seconds=check.timeout_seconds,
-            description=strip_escapes(check.description),
-            report="" if check.report is None else check.report.path,
-        )
-        for check in rt.settings.of(project).checks
-    )
+    rows = tuple(_describe(rt, project, check) for check in rt.settings.of(project).checks)
     page = Page(items=tuple(map(msgspec.to_builtins, rows)), style="none", limit=max(1, len(rows)))
     return Success(data=msgspec.to_builtins(CheckList(declared_in=".handrail/config.json")), page=page)
+
+
+def _describe(rt: Runtime, project: str, check: DeclaredCheck) -> CheckRow:
+    declaration = digest_check(check)
+    known = rt.known_checks().find(project, declaration)
+    return CheckRow(
+        name=check.name,
+        command=redact_argv(check.command, rt.secrets),
+        line=shlex.join(redact_argv(check.command, rt.secrets)),
+        directory=check.directory,
+        timeout_seconds=check.timeout_seconds,
+        description=strip_escapes(check.description),
+        report="" if check.report is None else check.report.path,
+        digest=declaration,
+        is_approved=known.is_approved,
+        last_duration_ms=known.duration_ms,
+    )
 
 
 OPERATION = Operation(
@@ -75,5 +89,5 @@ OPERATION = Operation(
         select="items",
         untrusted=("command", "line", "description"),
     ),
-    default_sort="name",
+    default_sort="declared",
 )

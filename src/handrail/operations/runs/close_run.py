@@ -30,7 +30,7 @@ from handrail.engine.history import (
     not_run_at,
 )
 from handrail.operations.finding import find_run
-from handrail.operations.handles import node_of, session_of
+from handrail.operations.handles import node_of, refuse_handed_out, session_of
 from handrail.operations.stored_sessions import find_sessions_with_run
 from handrail.operations.work import REQUEST_ID_PATTERN
 from handrail.projections.overview import UNDER_WAY, Graphs, choose_run
@@ -137,7 +137,9 @@ def _find_named(rt: Runtime, request: CloseRun) -> tuple[Session, RunId, bool]:
     claims = read_token(rt.keys.verifying_keys(WORKFLOW), text, ANY_KIND).claims
     session = session_of(rt.log, claims)
     if not is_session_point(session.history, claims.node_tag):
-        return session, node_of(session.history, claims).run_id, True
+        run_id = node_of(session.history, claims).run_id
+        refuse_handed_out(session.history.runs[run_id])
+        return session, run_id, True
     return session, _of_session(session.history, request), True
 
 

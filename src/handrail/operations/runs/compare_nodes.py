@@ -12,6 +12,7 @@ from handrail.contract.catalogue import NODE_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
 from handrail.contract.outcome import Answer
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.facts import excerpt, preferences_at, told_at
 from handrail.engine.history import History, Node, attached_to, path_to
@@ -22,7 +23,7 @@ from handrail.operations.runs.show_graph import done_title, title_of
 from handrail.operations.runs.show_node import find_node
 from handrail.projections.evidence import EvidenceSum, caveat_of, sum_evidence
 from handrail.projections.overview import session_title
-from handrail.projections.run_graph import completed_step, open_gaps, status_at
+from handrail.projections.run_graph import completed_step, status_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 

@@ -23,15 +23,16 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
-from handrail.contract.wording import quote
+from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import Ask, ask_about, read_value, weigh_answers
 from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
-from handrail.engine.history import Confirmation, History, name_person
+from handrail.engine.history import Confirmation, History
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.messages import RUN_CONFIRM, confirm_line
 from handrail.engine.navigate import Running, step_key
+from handrail.operations.handles import refuse_handed_out
 from handrail.operations.pending_step import PendingStep, find_pending_step, name_answerer
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.asked_person import show_to_person
@@ -146,6 +147,8 @@ def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuest
         raise _not_a_person(request.session)
     project = project_of(rt, request.project)
     pending = find_pending_step(rt, request.state_token, request.session, project, request.run, is_asked=True)
+    if pending.by_token:
+        refuse_handed_out(pending.run)
     require_healthy(pending.session)
     history = pending.session.history
     workflow = load_pinned_workflow(rt.log, pending.run.workflow_hash)

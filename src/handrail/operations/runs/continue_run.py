@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
-from handrail.contract.catalogue import E_USAGE
+from handrail.contract.catalogue import E_USAGE, STEP_WAITS
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.tokens.workflow import ChoiceClaims
 from handrail.engine.decide import decide_advance
@@ -78,7 +78,7 @@ def advance(
     require_one_reply(rt.log, rt.keys, handle, "run.continue", request)
     claims = handle.claims
     option = claims.option if isinstance(claims, ChoiceClaims) else None
-    work = read_report(request.output, request.context, option)
+    work = read_report(request.output, request.context, rt.secrets, option)
 
     def gather_report(session: Session, node: Node) -> Prepared:
         return _gather_report(rt, session, node, work, request)
@@ -87,7 +87,14 @@ def advance(
         from handrail.operations.handles import predict_outcome
 
         return predict_outcome(rt, claims, "advance", gather_report, decide_advance)
-    answer = answer_attempt(rt, claims, "advance", gather_report, decide_advance)
+    try:
+        answer = answer_attempt(rt, claims, "advance", gather_report, decide_advance)
+    except Fault as fault:
+        if fault.kind is not STEP_WAITS:
+            raise
+        from handrail.operations.runs.waiting_step import tell_children
+
+        raise tell_children(rt, claims, fault) from None
     session, recorded, prepared = answer.session, answer.recorded, answer.prepared
     if prepared is not None and prepared.project is not None:
         leave_tree(rt, claims.session_id, recorded.to_node_id, prepared.project, "advance", prepared.tree)
@@ -114,8 +121,18 @@ def _gather_report(
     differently.
     """
     prepared = gather(rt, session, node, work, request.project)
+    check_change(session.history, prepared.gathered.workflow, node, work)
+    if session.history.runs[node.run_id].checks and not rt.is_served and request.dry_run is not True:
+        from handrail.operations.checks.approved_runs import Looked, run_due_checks
+
+        looked = run_due_checks(
+            rt,
+            Looked(session=session, prepared=prepared),
+            node,
+            lambda current: gather(rt, current, node, work, request.project),
+        )
+        session, prepared = looked.session, looked.prepared
     gathered, history = prepared.gathered, session.history
-    check_change(history, gathered.workflow, node, work)
     if own_action_at(gathered.workflow, node.state) is not None and request.dry_run is not True:
         from handrail.operations.runs.own_actions import perform_action
 
@@ -177,6 +194,7 @@ OPERATION = Operation(
         "CONTEXT_BUDGET_EXCEEDED",
         "WORK_LIMIT_EXCEEDED",
         "TOKEN_SCOPE_MISMATCH",
+        "STEP_WAITS",
         "STORE_CORRUPT",
     ),
 )

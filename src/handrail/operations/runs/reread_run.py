@@ -9,17 +9,25 @@ from msgspec import UNSET
 
 from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
 from handrail.contract.outcome import Fault, NextCall, Success
-from handrail.contract.tokens.workflow import StateClaims
+from handrail.contract.tokens.workflow import StateClaims, WorkClaims
 from handrail.engine.facts import is_same_place, place_of, run_place
 from handrail.engine.history import History, Node, Run, is_older, is_session_point
 from handrail.engine.reply import ReplyWarning, reply_at
 from handrail.engine.standing import standing_at
-from handrail.operations.handles import Handle, mint_fresh_tokens, node_of, read_state, session_of
+from handrail.operations.handles import (
+    Handle,
+    mint_fresh_tokens,
+    mint_new_node_tokens,
+    node_of,
+    read_state,
+    session_of,
+)
 from handrail.operations.position import add_closing, add_current_place
 from handrail.operations.replies import (
     current_ledger,
     describe_closing,
     load_pinned_workflow,
+    show_children,
     show_evidence,
     success_of,
 )
@@ -52,7 +60,11 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
     node = node_of(history, handle.claims)
     workflow = load_pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
     standing = standing_at(history, workflow, node, "rehydrate")
-    tokens = mint_fresh_tokens(reading.keys, reading.randomness, history.session_id, node, standing.leaf)
+    if isinstance(handle.claims, WorkClaims):
+        tokens = mint_new_node_tokens(reading.keys, history.session_id, standing)
+    else:
+        tokens = mint_fresh_tokens(reading.keys, reading.randomness, history.session_id, standing)
+    children, tokens = show_children(reading.keys, history, workflow, standing, tokens, is_present=True)
     if request.output is not UNSET or request.context is not UNSET:
         require_healthy(session)
         raise _nothing_stored(request, tokens.ack)
@@ -77,6 +89,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         ),
         project=place.project,
         is_healthy=session.is_sound,
+        children=children,
         closing=describe_closing(history, node),
         evidence=show_evidence(history, node),
     )
@@ -117,7 +130,7 @@ def _place(reading: Reading, request: ContinueRun, run: Run) -> _Place:
 
 
 def _reread_session(
-    reading: Reading, request: ContinueRun, session: Session, handle: Handle[StateClaims]
+    reading: Reading, request: ContinueRun, session: Session, handle: Handle[StateClaims | WorkClaims]
 ) -> Success:
     """The token names the session itself: its notes, its runs and a fresh token to keep more."""
     if request.output is not UNSET or request.context is not UNSET:

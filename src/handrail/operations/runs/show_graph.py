@@ -14,6 +14,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, RunId, WorkflowHash
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import is_newer
 from handrail.engine.facts import told_at
 from handrail.engine.history import (
@@ -28,7 +29,7 @@ from handrail.engine.history import (
     path_to,
 )
 from handrail.engine.navigate import NO_ROUND_WORDS, Running, leaves_of, step_key
-from handrail.engine.standing import progress_at
+from handrail.engine.progress import progress_at
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.evidence import (
@@ -43,7 +44,7 @@ from handrail.projections.evidence import (
 from handrail.projections.html.rail import Place, lay_out
 from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
 from handrail.projections.overview import Graphs, Need, choose_run
-from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graphs
+from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session, refuse_unsound

@@ -14,8 +14,9 @@ from handrail.contract.disclosure.newest import take_first, take_newest_rows
 from handrail.contract.ids import BlobRef, NodeId
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, NextCall
-from handrail.contract.wording import quote
+from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import kept_report, may_ask
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.command_lines import (
     explain_not_run,
@@ -31,7 +32,6 @@ from handrail.engine.history import (
     Run,
     answer_about,
     confirmation_of,
-    name_person,
     seen_at,
 )
 from handrail.engine.messages import explain_gap, join_parts
@@ -54,7 +54,7 @@ from handrail.projections.needs import resume_prompt
 from handrail.projections.overview import session_title
 from handrail.projections.report.phrases import describe_way
 from handrail.projections.report.story import Moment, moment_at
-from handrail.projections.run_graph import RunGraph, open_gaps, preferred_tip_below, run_graph
+from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session

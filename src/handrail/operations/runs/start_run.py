@@ -41,7 +41,7 @@ from handrail.engine.facts import (
     encode_project,
     place_of,
 )
-from handrail.engine.history import Recorded
+from handrail.engine.history import Recorded, node_at
 from handrail.engine.judge.artifacts import check_start_context, correct_context
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.owners import (
@@ -55,13 +55,14 @@ from handrail.engine.reasons import InputProblem
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import find_requested
-from handrail.operations.handles import require_place
-from handrail.operations.replies import RUN_SHAPE, reply_to_answer
+from handrail.operations.handles import refuse_handed_out, require_place
+from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.runs.continue_run import run_following_actions
 from handrail.operations.runs.start_warnings import (
     find_duplicate_start,
     is_first_here,
     list_recorded_warnings,
+    warn_of_changed_base,
 )
 from handrail.operations.source_drift import pin
 from handrail.operations.work import REQUEST_ID_PATTERN, Goal, check_context, check_filled_in, check_goal_size
@@ -193,22 +194,26 @@ def _answer_start(
     rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
     if isinstance(recorded, Given):
         seen = _seen(rt, asked, project)
+        warnings = warn_of_changed_base(rt, recorded.pinned.workflow)
         if request.request_id is UNSET:  # with one, a repeat meets its own run
-            warnings = find_duplicate_start(
+            warnings += find_duplicate_start(
                 rt.log, rt.keys, session, asked.input_digest, place_of(project, seen)
             )
         session, recorded = _begin(rt, found, recorded, project, seen, is_checked=is_checked)
         rt.places.keep(encode_project(project).directory, project)
         leave_tree(rt, session.history.session_id, recorded.to_node_id, project, "start")
     session = run_following_actions(rt, session, recorded, request.project, actions)
+    run = session.history.runs[found.run_id]
+    workflow = load_pinned_workflow(rt.log, run.workflow_hash)
     return reply_to_answer(
         rt.log,
         rt.keys,
         session,
         recorded,
         asked.input_digest,
-        warnings=(*warnings, *list_recorded_warnings(session.history.runs[found.run_id])),
+        warnings=(*warnings, *list_recorded_warnings(run, workflow)),
         project=project,
+        workflow=workflow,
         actions=actions,
     )
 
@@ -321,6 +326,9 @@ def _existing(rt: Runtime, asked: str) -> Session:
         )
     if claims is not None:
         require_place(session.history, claims)
+        node = node_at(session.history, claims.node_tag)
+        if node is not None:
+            refuse_handed_out(session.history.runs[node.run_id])
     return session
 
 
@@ -344,7 +352,7 @@ def _begin(
         confirmations_from=settings.confirmations_from,
     )
     _check_lists(facts, session, asked)
-    blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
+    blobs = [Blob(ref=BlobRef(one.workflow_hash), content=one.content) for one in (pinned, *pinned.children)]
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
             if is_checked and current.history.head != found.session.history.head:
@@ -353,7 +361,7 @@ def _begin(
             recorded = _started(session, run_id)
             if recorded is not None:
                 return session, recorded
-            committed = commit(rt, witness, current, partial(decide_start, current.history, facts), [blob])
+            committed = commit(rt, witness, current, partial(decide_start, current.history, facts), blobs)
         if committed is not None:
             recorded = _started(committed, run_id)
             assert recorded is not None, "a committed start is in the history"
@@ -392,6 +400,7 @@ def _facts(
         is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
         tags=entry.tags[:MOST_TAGS],
         agent=shorten(rt.client),
+        handed={one.workflow_hash: one.workflow for one in pinned.children},
     )
 
 

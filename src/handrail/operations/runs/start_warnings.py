@@ -12,10 +12,13 @@ from handrail.engine.facts import Place, is_same_place, run_place
 from handrail.engine.history import History, Run, closing_of
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.handles import mint_state_token
+from handrail.operations.overlay_drift import explain_changed_base
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
+from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.catalog import suggest_id
+from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.limits import id_status
 
 SESSIONS_LOOKED_AT = 5
@@ -24,9 +27,15 @@ FROM_ELSEWHERE: frozenset[SourceKind] = frozenset({"project", "git", "remote", "
 """Sources whose files other people write."""
 
 
-def list_recorded_warnings(run: Run) -> tuple[ReplyWarning, ...]:
+def list_recorded_warnings(run: Run, workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
     """What follows from the recorded start alone, so that every replay says it too."""
-    return (*_legacy_id(run), *_first_run(run))
+    return (*_legacy_id(run), *_first_run(run), *_left_out(workflow))
+
+
+def warn_of_changed_base(rt: Runtime, workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
+    """Only the first reply says it: a run that began keeps the base that it began with."""
+    told = explain_changed_base(rt, workflow)
+    return (ReplyWarning(code="WORKFLOW_SOURCE_DIFFERS", message=told),) if told else ()
 
 
 def is_first_here(reader: EventReader, source_kind: SourceKind, workflow_hash: WorkflowHash) -> bool:
@@ -107,6 +116,19 @@ def _legacy_id(run: Run) -> tuple[ReplyWarning, ...]:
     )
     details = {"workflowId": run.workflow_id, "suggestion": better}
     return (ReplyWarning(code="WORKFLOW_ID_LEGACY", message=message, details=details),)
+
+
+def _left_out(workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
+    if workflow.base is None or not workflow.base.left_out:
+        return ()
+    done = {"skip": "skipped", "replace": "rewritten"}
+    named = [f"{one.id} ({done[one.how]})" for one in workflow.base.left_out]
+    message = (
+        f"This workflow changes {workflow.base.id}. Left out by the overlay, of what has to be proven or "
+        f"asked there: {', '.join(named)}. Tell the user when you report."
+    )
+    details = {"steps": [one.id for one in workflow.base.left_out]}
+    return (ReplyWarning(code="LEFT_OUT_BY_OVERLAY", message=message, details=details),)
 
 
 def _first_run(run: Run) -> tuple[ReplyWarning, ...]:

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Success
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.history import Node, attached_to, list_tellers
 from handrail.operations.stored_sessions import (
@@ -23,11 +24,11 @@ from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.evidence import describe_settler
 from handrail.projections.overview import session_project, session_title
-from handrail.projections.run_graph import RunGraph, completed_step, open_gaps, run_graphs
+from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import Session, read_session
+from handrail.runtime.sessions import Session, pass_over, read_session
 
 GapState: TypeAlias = Literal["open", "settled", "noted"]
 """`noted` only informs: nothing is missing."""
@@ -148,7 +149,8 @@ def _with_gaps(
         rt.interruptions.end_here()
         try:
             session = read_session(rt.log, stamp.session_id)
-        except Fault:
+        except Fault as fault:
+            pass_over(fault)
             continue
         if session is not None:
             yield stamp.order, session

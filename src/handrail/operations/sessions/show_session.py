@@ -14,7 +14,8 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_newest, take_newest_rows
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import Answer, Fault
-from handrail.contract.wording import quote
+from handrail.contract.wording import name_person, quote
+from handrail.engine.children.tips import gaps_at, open_gaps
 from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.facts import preferences_at, told_at
 from handrail.engine.history import (
@@ -25,7 +26,6 @@ from handrail.engine.history import (
     SessionNotes,
     attached_to,
     describe_not_run,
-    name_person,
     not_run_at,
     way_to,
 )
@@ -63,9 +63,7 @@ from handrail.projections.run_graph import (
     current_artifacts,
     divergences_at,
     draw_run,
-    gaps_at,
     loop_exits_at,
-    open_gaps,
     run_graphs,
 )
 from handrail.projections.timeline import TimelineEntry, timeline
@@ -219,6 +217,8 @@ class RunRow(Answer, frozen=True, kw_only=True):
     workflow_id: str
     workflow_name: str
     workflow_hash: str
+    child_id: str = ""
+    parent_run_id: str = ""  # of a run that another one handed out
     status: str
     pending_step: str | None
     closed: ClosedRow | None
@@ -430,11 +430,14 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
         "loops": loops[1],
         "graph": graph[1],
     }
+    parent = history.runs[run.run_id].parent
     return RunRow(
         id=run.run_id,
         workflow_id=run.workflow_id,
         workflow_name=workflow.name,
         workflow_hash=run.workflow_hash,
+        child_id="" if parent is None else parent.child_id,
+        parent_run_id="" if parent is None else parent.run_id,
         status=run.status,
         pending_step=pending_step(run.tip),
         closed=_closed_row(history, drawn),

@@ -82,7 +82,7 @@ def _way(request: CopyStore) -> CopyWay:
     )
     for param, given in (("from", way.source), ("to", way.target)):
         if "://" in given:
-            expected = "the path of a Handrail home"
+            expected = "the path of a Handrail home; HANDRAIL_STORE names a database as the other end"
             problem = {"param": param, "problem": "is an address", "expected": expected}
             raise Fault(
                 E_VALIDATION,

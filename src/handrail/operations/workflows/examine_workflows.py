@@ -17,20 +17,20 @@ from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.builtins.registry import all_contracts, all_templates
 from handrail.workflows.builtins.routines import routine_template_id
-from handrail.workflows.catalog import RESERVED_NAMESPACE, BrokenContract, Catalog, CatalogEntry, suggest_id
+from handrail.workflows.catalog import BrokenContract, Catalog, CatalogEntry, suggest_id, summarise, with_base
 from handrail.workflows.checking.dangling import find_dangling_names
 from handrail.workflows.checking.linter import check
-from handrail.workflows.checking.whole_file import read_checked, read_checked_contract
+from handrail.workflows.checking.whole_file import read_checked_contract
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.shelf import ReadContract
 from handrail.workflows.limits import (
     MAX_SOURCE_BYTES,
+    RESERVED_NAMESPACE,
     explain_misnaming,
     id_status,
     kind_if_renamed,
     spelling_of,
 )
-from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, replace_value
 from handrail.workflows.sound_edits import keep_sound_edits
@@ -71,6 +71,8 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     workflow_id: str = ""
     pinned: Pinned | None = None
     problems: tuple[Problem, ...] = ()
+    entry: CatalogEntry | None = None
+    """The file of one that can be started."""
 
 
 def load_chosen_workflow(rt: Runtime, request: WorkflowChoice) -> Pinned:
@@ -100,7 +102,7 @@ def load_given(rt: Runtime, document: WorkflowText, project: str) -> tuple[Catal
     examined = examine_texts(catalog, [document])[0]
     if examined.pinned is None:
         raise _invalid(examined)
-    return _entry(catalog, document), examined.pinned
+    return with_base(_entry(catalog, document), catalog.entries), examined.pinned
 
 
 def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
@@ -134,7 +136,9 @@ def examine_texts(catalog: Catalog, documents: Sequence[WorkflowText]) -> list[E
     contracts = {
         document: _read_contract(catalog, document) for document in documents if _holds_contract(document)
     }
-    entries = {document: _entry(catalog, document) for document in documents if document not in contracts}
+    alone = {document: _entry(catalog, document) for document in documents if document not in contracts}
+    others = (*catalog.entries, *alone.values())
+    entries = {document: with_base(entry, others) for document, entry in alone.items()}
     beside = _with_beside(catalog, contracts, tuple(entries.values()))
     return [
         _examine_contract(document, contracts[document])
@@ -210,22 +214,23 @@ def _trouble(document: WorkflowText) -> tuple[Problem, ...]:
 def _entry(catalog: Catalog, document: WorkflowText) -> CatalogEntry:
     content = _content(document)
     spelling = spelling_of(document.source, content)
-    source = read_checked(content, spelling).workflow
+    read = summarise(content, spelling)
     name = document.source.replace("\\", "/").rsplit("/", 1)[-1]
     return CatalogEntry(
-        id=name if source is None else source.id,
-        name=name if source is None else source.name,
+        id=read.id or name,
+        name=read.name or name,
         description="",
-        kind="workflow" if source is None else source.kind,
+        kind=read.kind,
         source_kind="project",
         source_ref=document.source,
         content=content,
         spelling=spelling,
         problems=(
             *(_trouble(document) or _ending_advice(name)),
-            *(() if source is None else _name_advice(catalog, content, name, source)),
+            *(_name_advice(catalog, content, name, read.id) if read.id else ()),
         ),
-        is_usable=source is not None and explain_misnaming(name) is None,
+        is_usable=bool(read.id) and explain_misnaming(name) is None,
+        extends=read.extends,
     )
 
 
@@ -263,6 +268,7 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         workflow_id=entry.id,
         pinned=compilation.pinned if is_usable else None,
         problems=problems,
+        entry=entry,
     )
 
 
@@ -299,7 +305,7 @@ def _ending_advice(name: str) -> Iterable[Problem]:
         yield Problem(code="bad_source", message=told[0], pointer="", fix=told[1])
 
 
-def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWorkflow) -> Iterable[Problem]:
+def _name_advice(catalog: Catalog, content: bytes, name: str, own_id: str) -> Iterable[Problem]:
     """What the library says about the id of this very file; of a file elsewhere, what it would say."""
     own = [
         entry
@@ -314,21 +320,21 @@ def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWork
     ]
     if told:
         yield from told
-    elif source.id.startswith(RESERVED_NAMESPACE):
+    elif own_id.startswith(RESERVED_NAMESPACE):
         yield Problem(
             code="reserved_id",
-            message=f"{source.id}: ids that begin with wr. are reserved for bundled workflows.",
+            message=f"{own_id}: ids that begin with wr. are reserved for bundled workflows.",
             pointer="/id",
             fix="Choose another namespace, such as project, before you put it into a project.",
             severity="warning",
         )
-    elif id_status(source.id) == "legacy":
+    elif id_status(own_id) == "legacy":
         ids = [entry.id for entry in catalog.entries]
         listed = [entry.suggested_id for entry in own if entry.suggested_id]
-        better = listed[0] if listed else suggest_id(source.id, "project", name, ids)
+        better = listed[0] if listed else suggest_id(own_id, "project", name, ids)
         yield Problem(
             code="legacy_id",
-            message=f"{source.id}: an id without a namespace is deprecated; it still runs.",
+            message=f"{own_id}: an id without a namespace is deprecated; it still runs.",
             pointer="/id",
             fix=f"Name it {better}.",
             severity="warning",

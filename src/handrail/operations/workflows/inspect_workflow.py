@@ -26,7 +26,9 @@ from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiled import (
     Action,
     Choice,
+    CompiledBase,
     CompiledWorkflow,
+    Delegate,
     Loop,
     Pinned,
     Recommended,
@@ -75,6 +77,8 @@ class StepOutline(Payload, frozen=True, kw_only=True):
     max_iterations: int = 0
     loop: str = ""
     """The innermost loop around it."""
+    origin: str = ""
+    """In a workflow that extends another: base or overlay, by whom it was written."""
 
 
 class SourceChange(Payload, frozen=True, kw_only=True):
@@ -116,6 +120,8 @@ class WorkflowDetail(Payload, frozen=True, kw_only=True):
     inputs_omitted: int = 0
     capabilities: dict[str, str] = {}
     recommended: Recommended = Recommended()
+    base: CompiledBase | UnsetType = UNSET
+    """Of an overlay: what it extends, and the steps with proof or a question that it leaves out."""
     steps: list[StepOutline] = []
     """The first that fit; the compiled form has all."""
     steps_omitted: int = 0
@@ -165,6 +171,7 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
         inputs_omitted=inputs_omitted,
         capabilities=dict(pinned.workflow.capabilities),
         recommended=pinned.workflow.recommended,
+        base=UNSET if pinned.workflow.base is None else pinned.workflow.base,
         steps=steps,
         steps_omitted=steps_omitted,
         source=entry.content.decode() if part == "source" else "",
@@ -196,7 +203,7 @@ def _show_pinned(rt: Runtime, asked: str, project: str) -> Success:
         source_kind=run.source_kind,
         workflow_hash=run.workflow_hash,
         step_count=_count(workflow.steps),
-        compiled=msgspec.to_builtins(_readable(workflow)),
+        compiled=msgspec.to_builtins(make_readable(workflow)),
     )
     return _to_success(detail, project, found.session.notices)
 
@@ -233,18 +240,18 @@ def _diff(rt: Runtime, run: Run, pinned: Pinned) -> WorkflowDiff:
     """Raises Fault VALIDATION_ERROR when the run is of another workflow."""
     if run.workflow_id != pinned.workflow.id:
         raise _misfit("run", f"is of {run.workflow_id}")
-    before = msgspec.to_builtins(_readable(load_pinned_workflow(rt.log, run.workflow_hash)))
-    found = list(list_differences(before, msgspec.to_builtins(_readable(pinned.workflow))))
+    before = msgspec.to_builtins(make_readable(load_pinned_workflow(rt.log, run.workflow_hash)))
+    found = list(list_differences(before, msgspec.to_builtins(make_readable(pinned.workflow))))
     return WorkflowDiff(
         run_id=run.run_id,
         pinned_hash=run.workflow_hash,
         is_same=run.workflow_hash == pinned.workflow_hash,
         change_count=len(found),
-        changes=take_first(map(_change, found[:MOST_CHANGES]), PART_BYTES)[0],
+        changes=take_first(map(describe_change, found[:MOST_CHANGES]), PART_BYTES)[0],
     )
 
 
-def _change(one: Difference) -> SourceChange:
+def describe_change(one: Difference) -> SourceChange:
     return SourceChange(
         pointer=one.pointer,
         action=one.action,
@@ -266,7 +273,7 @@ def _inputs(pinned: Pinned) -> tuple[list[InputOutline], int]:
 
 
 def _steps(pinned: Pinned) -> tuple[list[StepOutline], int]:
-    outlines = list(_outlines(_readable(pinned.workflow).steps))
+    outlines = list(_outlines(make_readable(pinned.workflow).steps))
     shown, _ = take_first(outlines, PART_BYTES)
     return shown, len(outlines) - len(shown)
 
@@ -286,7 +293,7 @@ def _misfit(param: str, problem: str) -> Fault:
     )
 
 
-def _readable(workflow: CompiledWorkflow) -> CompiledWorkflow:
+def make_readable(workflow: CompiledWorkflow) -> CompiledWorkflow:
     """The workflow for readers: a condition without an id of its own stands where it is used, in words."""
     named = {
         name: held for name, held in workflow.conditions.items() if not name.startswith(GENERATED_PREFIX)
@@ -319,7 +326,9 @@ def _with_words(part: CompiledPart, conditions: Mapping[ConditionId, Condition])
 
 def _outlines(parts: tuple[CompiledPart, ...], loop_id: str = "") -> Iterator[StepOutline]:
     for part in parts:
-        yield msgspec.structs.replace(_outline(part), loop=loop_id)
+        kind = part.provenance.kind
+        origin = kind if kind in ("base", "overlay") else ""
+        yield msgspec.structs.replace(_outline(part), loop=loop_id, origin=origin)
         if isinstance(part, Loop):
             yield from _outlines(part.body, part.id)
 
@@ -357,6 +366,15 @@ def _outline(part: CompiledPart) -> StepOutline:
             return StepOutline(
                 id=part.id, require_confirmation=False, title=part.title, type="action", when=part.when
             )
+        case Delegate():
+            return StepOutline(
+                id=part.id,
+                require_confirmation=False,
+                title=part.title,
+                type="delegate",
+                when=part.when,
+                options=[child.id for child in part.children],
+            )
         case never:
             assert_never(never)
 
@@ -373,7 +391,16 @@ OPERATION = Operation(
         id_field="id",
         select="entity:workflow",
         drop_order=("compiled", "diff", "source", "steps", "inputs", "description"),
-        untrusted=("name", "description", "inputs.description", "steps.title", "source", "compiled", "diff"),
+        untrusted=(
+            "name",
+            "description",
+            "inputs.description",
+            "steps.title",
+            "base",
+            "source",
+            "compiled",
+            "diff",
+        ),
         trusted_where=("sourceKind", "bundled"),
     ),
     tool="inspect_workflow",

@@ -9,14 +9,13 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Payload, Success
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog, problem_row
 from handrail.operations.workflows.workflow_inputs import InputOutline, outline_inputs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime, project_of
-from handrail.workflows.catalog import BrokenContract, Catalog, CatalogEntry, catalog_order
+from handrail.workflows.catalog import BrokenContract, Catalog, CatalogEntry, catalog_order, name_source
 
 
 class ListWorkflows(Input, frozen=True, kw_only=True):
@@ -26,8 +25,11 @@ class ListWorkflows(Input, frozen=True, kw_only=True):
         Annotated[str, Meta(description="Words in id, name, description or tags.", max_length=200)]
         | UnsetType
     ) = UNSET
-    sources: (
-        Annotated[list[SourceKind], Meta(description="Only from these sources.", max_length=10)] | UnsetType
+    source: (
+        Annotated[
+            str, Meta(description="Only from this source: a kind, a path or an address.", max_length=4_096)
+        ]
+        | UnsetType
     ) = UNSET
     kind: Annotated[Literal["workflow", "routine"], Meta(description="Only this kind.")] | UnsetType = UNSET
     limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
@@ -44,6 +46,8 @@ class WorkflowRow(Payload, frozen=True, kw_only=True):
     kind: str
     id_status: str
     source_kind: str
+    source: str = ""
+    """Which repository or plugin it is of, where there can be several."""
     suggested_id: str = ""
     inputs: list[InputOutline] = []
     """What a start takes, without the descriptions: those are in the inspection."""
@@ -66,7 +70,7 @@ def list_workflows(rt: Runtime, request: ListWorkflows) -> Success:
         entry
         for entry in (*catalog.entries, *map(_contract_entry, catalog.broken_contracts))
         if (request.kind is UNSET or entry.kind == request.kind)
-        and (request.sources is UNSET or entry.source_kind in request.sources)
+        and (request.source is UNSET or _is_of(entry, request.source))
         and _matches(entry, words.split())
     ]
     page = page_of(rt, OPERATION, request, entries, catalog_order, partial(_row, catalog))
@@ -88,10 +92,17 @@ def _contract_entry(broken: BrokenContract) -> CatalogEntry:
     )
 
 
+def _is_of(entry: CatalogEntry, source: str) -> bool:
+    """Whether a file is of a kind of source, of a repository, or below a folder."""
+    named = source.rstrip("/")
+    beside = (entry.source_kind, entry.address.rstrip("/"), name_source(entry))
+    return named in beside or entry.source_ref.startswith(f"{named}/")
+
+
 def _scope(request: ListWorkflows) -> str:
-    if request.sources is UNSET:
+    if request.source is UNSET:
         return "workflows of every source"
-    return "workflows of the sources " + ", ".join(request.sources)
+    return f"workflows of the source {request.source}"
 
 
 def _matches(entry: CatalogEntry, words: list[str]) -> bool:
@@ -108,6 +119,7 @@ def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
         kind=entry.kind,
         id_status=entry.id_status,
         source_kind=entry.source_kind,
+        source=name_source(entry),
         suggested_id=entry.suggested_id,
         inputs=[replace(held, description="") for held in outline_inputs(entry.inputs)],
         problems=[problem_row(problem) for problem in problems[:20]],

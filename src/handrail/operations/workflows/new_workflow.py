@@ -24,8 +24,8 @@ from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
-from handrail.workflows.catalog import RESERVED_NAMESPACE, suggest_id
-from handrail.workflows.limits import Spelling
+from handrail.workflows.catalog import suggest_id
+from handrail.workflows.limits import RESERVED_NAMESPACE, Spelling
 from handrail.workflows.spellings.spelling import write_document
 from handrail.workflows.starters import Starter, starter_document
 

@@ -35,8 +35,8 @@ from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
-from handrail.workflows.catalog import RESERVED_NAMESPACE, Catalog
-from handrail.workflows.limits import Spelling, spelling_of
+from handrail.workflows.catalog import Catalog
+from handrail.workflows.limits import RESERVED_NAMESPACE, Spelling, spelling_of
 from handrail.workflows.problem import Problem
 
 ABSENT = "absent"

@@ -77,6 +77,14 @@ class WalkProblem(Answer, frozen=True, kw_only=True):
     message: str
 
 
+class LoopRow(Answer, frozen=True, kw_only=True):
+    """After how many rounds walks left a loop, and why."""
+
+    loop_id: str
+    iterations: list[int]
+    reasons: list[str]
+
+
 class ReplayRow(Answer, frozen=True, kw_only=True):
     """The recorded way beside the way the same reports take now."""
 
@@ -97,6 +105,7 @@ class Simulation(Answer, frozen=True, kw_only=True):
     dead_steps: list[DeadStepRow] | UnsetType = UNSET
     untried: list[DeadStepRow] | UnsetType = UNSET
     problems: list[WalkProblem] | UnsetType = UNSET
+    loops: list[LoopRow] | UnsetType = UNSET
     paths: int | UnsetType = UNSET
     completed: int | UnsetType = UNSET
     starts_tried: int | UnsetType = UNSET
@@ -196,6 +205,10 @@ def _rows(report: Report) -> dict[str, Any]:
             mode: CoverageRow(reached=held.reached, total=held.total) for mode, held in report.by_mode.items()
         },
         "dead_steps": [DeadStepRow(step_id=one.step_id, reason=one.reason) for one in report.dead_steps],
+        "loops": [
+            LoopRow(loop_id=one.loop_id, iterations=list(one.iterations), reasons=list(one.reasons))
+            for one in report.loops
+        ],
         "untried": [DeadStepRow(step_id=one.step_id, reason=one.reason) for one in report.untried],
         "problems": [
             WalkProblem(kind=one.kind, step_id=one.step_id, mode=one.mode, message=one.message)

@@ -19,7 +19,7 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_permission import DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.limits import Spelling, spelling_of
-from handrail.workflows.reading.reader import read_workflow
+from handrail.workflows.reading.reader import EXTENDS, read_workflow
 from handrail.workflows.spellings.decoded import Comment
 from handrail.workflows.spellings.spelling import decode_document, decode_spelled, write_document
 
@@ -94,7 +94,8 @@ def load_source(rt: Runtime, request: SpellingChoice) -> Source:
 def _source(content: bytes, spelling: Spelling, named: str) -> Source:
     reading = read_workflow(content, spelling)
     document = decode_document(content, spelling)
-    if reading.workflow is None or not isinstance(document, dict):
+    is_sound = reading.workflow is not None or bool(reading.extends)
+    if not is_sound or not isinstance(document, dict):
         errors = [problem for problem in reading.problems if problem.severity == "error"]
         raise Fault(
             WORKFLOW_INVALID,
@@ -104,7 +105,7 @@ def _source(content: bytes, spelling: Spelling, named: str) -> Source:
         )
     comments = {} if spelling == "json" else decode_spelled(content, spelling).comments
     return Source(
-        workflow_id=reading.workflow.id,
+        workflow_id=document["id"],
         content=content,
         spelling=spelling,
         document=document,
@@ -120,9 +121,12 @@ def print_or_write(
     Raises Fault E_USAGE, VALIDATION_ERROR, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, and what the gate raises.
     """
     source = load_source(rt, request)
+    if EXTENDS in source.document and spelling == "md":
+        problem = {"param": "to", "problem": "is not a spelling of an overlay", "expected": "yaml or json"}
+        raise Fault(VALIDATION_ERROR, "Overlays have no Markdown form.", details={"problems": [problem]})
     text = write_document(source.document, spelling, source.comments)
-    told = read_workflow(text.encode(), spelling).workflow
-    assert told == read_workflow(source.content, source.spelling).workflow, "the text says the same workflow"
+    told, meant = read_workflow(text.encode(), spelling), read_workflow(source.content, source.spelling)
+    assert (told.workflow, told.extends) == (meant.workflow, meant.extends), "the text says the same workflow"
     notices = _notices(source, spelling)
     if request.out is UNSET:
         if request.dry_run is True or request.confirm is not UNSET:

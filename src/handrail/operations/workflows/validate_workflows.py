@@ -11,6 +11,7 @@ from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.wording import quote
+from handrail.operations.overlay_drift import explain_changed_base
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.operations.workflows.examine_workflows import (
     Examined,
@@ -23,6 +24,7 @@ from handrail.runtime.batch import BatchSummary, ItemError, item_error
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.catalog import Catalog
+from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem
 
 MOST_TARGETS = 1_000
@@ -128,7 +130,7 @@ def _examine_targets(rt: Runtime, request: ValidateWorkflows) -> list[_Target]:
     catalog = load_catalog(rt, project_of(rt, request.project))
     texts = iter(examine_texts(catalog, [one for one in targets if isinstance(one, WorkflowText)]))
     looked = [
-        one
+        _with_changed_base(rt, one)
         for target in targets
         for one in (_by_id(catalog, target) if isinstance(target, str) else [_of_text(next(texts))])
     ]
@@ -142,6 +144,18 @@ def _by_id(catalog: Catalog, workflow_id: str) -> list[_Target]:
         return [_Target(workflow_id, one) for one in examine_id(catalog, workflow_id)]
     except Fault as fault:
         return [_Target(workflow_id, missing=fault)]
+
+
+def _with_changed_base(rt: Runtime, target: _Target) -> _Target:
+    """What an overlay is told besides: its base is another one than when it last ran."""
+    found = target.found
+    told = "" if found is None or found.pinned is None else explain_changed_base(rt, found.pinned.workflow)
+    if found is None or found.entry is None or not told:
+        return target
+    fix = "Read the changes; a new run follows them, and a run that began does not."
+    problem = Problem(code="changed_meaning", message=told, pointer="/extends", fix=fix, severity="warning")
+    placed = add_places(found.entry.content, [problem], found.entry.spelling)
+    return target._replace(found=msgspec.structs.replace(found, problems=(*placed, *found.problems)))
 
 
 def _of_text(examined: Examined) -> _Target:

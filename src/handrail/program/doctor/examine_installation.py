@@ -21,6 +21,7 @@ from handrail.contract.wording import format_count, quote
 from handrail.engine.events import is_newer
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog
 from handrail.ports.program import ClientServer, PlaceFacts
+from handrail.ports.store import DatabaseFacts
 from handrail.program.doctor import program_checks
 from handrail.program.doctor.program_checks import (
     Check,
@@ -35,6 +36,7 @@ from handrail.program.update.package_index import version_key
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
 from handrail.runtime.sessions import read_session
+from handrail.workflows.catalog import source_of
 
 # What agents have of Handrail: the skill, the registration in their clients, the protocol
 
@@ -161,6 +163,8 @@ LEAST_FREE_BYTES = 1 << 20
 
 
 def check_store(given: CheckInput) -> Finding:
+    if given.rt.database is not None:
+        return _check_database(given, given.rt.database())
     place = given.rt.installation().place("data")
     facts: dict[str, Json] = {"path": place.path, "exists": place.exists}
     if not place.is_writable:
@@ -173,6 +177,30 @@ def check_store(given: CheckInput) -> Finding:
         facts["free_bytes"] = place.free_bytes
         fix = f"Free space on the disk that holds {place.path}, then send the refused calls again."
         return report_failure("The disk of the store is full.", fix, **facts)
+    counted, trouble = _check_sessions(given, facts)
+    if trouble is not None:
+        return trouble
+    home = given.rt.installation().place("")
+    if home.mode is not None and home.mode & _OTHERS_WRITE:
+        told = "Other users can put another store in its place."
+        return report_warning(told, f"chmod go-w {shlex.quote(home.path)}", **facts, home_mode=_mode(home))
+    state = "can be read, written and locked" if place.exists else "does not exist yet and can be made"
+    return report_pass(f"The store {state}; {counted} in it.", **facts)
+
+
+def _check_database(given: CheckInput, found: DatabaseFacts) -> Finding:
+    facts: dict[str, Json] = {"address": found.place, "version": found.version}
+    if not found.is_answering:
+        fix = "Start the database or correct HANDRAIL_STORE; refused calls can then be sent again."
+        return report_failure(found.trouble, fix, **facts)
+    counted, trouble = _check_sessions(given, facts)
+    if trouble is not None:
+        return trouble
+    return report_pass(f"The database answers; {counted} in it.", **facts)
+
+
+def _check_sessions(given: CheckInput, facts: dict[str, Json]) -> tuple[str, Finding | None]:
+    """How many there are, in words, and what is wrong with the newest; adds the numbers to the facts."""
     stamps = given.rt.log.list_sessions()
     states = Counter(_health(given, stamp.session_id) for stamp in stamps[:MOST_SESSIONS])
     facts |= {
@@ -182,35 +210,35 @@ def check_store(given: CheckInput) -> Finding:
     }
     newer = sum(count for state, count in states.items() if is_newer(state))
     unsound = sum(count for state, count in states.items() if state != "healthy") - newer
+    counted = "1 session is" if len(stamps) == 1 else f"{len(stamps)} sessions are"
     if unsound:
         told = "1 session is" if unsound == 1 else f"{unsound} sessions are"
-        return report_failure(f"{told} not sound and can only be read.", "handrail store verify", **facts)
+        message = f"{told} not sound and can only be read."
+        return counted, report_failure(message, "handrail store verify", **facts)
     if newer:
         told = "1 session was" if newer == 1 else f"{newer} sessions were"
-        return report_warning(f"{told} written by a newer version of Handrail.", "handrail update", **facts)
-    home = given.rt.installation().place("")
-    if home.mode is not None and home.mode & _OTHERS_WRITE:
-        told = "Other users can put another store in its place."
-        return report_warning(told, f"chmod go-w {shlex.quote(home.path)}", **facts, home_mode=_mode(home))
-    state = "can be read, written and locked" if place.exists else "does not exist yet and can be made"
-    counted = "1 session is" if len(stamps) == 1 else f"{len(stamps)} sessions are"
-    return report_pass(f"The store {state}; {counted} in it.", **facts)
+        message = f"{told} written by a newer version of Handrail."
+        return counted, report_warning(message, "handrail update", **facts)
+    return counted, None
 
 
 def check_workflow_library(given: CheckInput) -> Finding:
     catalog = load_catalog(given.rt, given.project)
-    broken = [one.id for one in catalog.entries if not one.is_usable or list_errors_in_use(catalog, one)]
+    unusable = [one for one in catalog.entries if not one.is_usable or list_errors_in_use(catalog, one)]
+    broken = [one.id for one in unusable]
+    by_source = Counter(map(source_of, unusable)) + Counter(map(source_of, catalog.broken_contracts))
     contracts = sorted(one.source_ref for one in catalog.broken_contracts)
     facts: dict[str, Json] = {
         "workflows": len(catalog.entries),
         "broken": sorted(broken)[:20],
         "broken_contracts": contracts[:20],
-        "sources": sorted({entry.source_kind for entry in catalog.entries}),
+        "sources": sorted({source_of(entry) for entry in catalog.entries}),
     }
     if broken or contracts:
         total = len(broken) + len(contracts)
         fix = "handrail workflow list --fields items.id,items.problems --compact"
-        return report_warning(f"{total} workflow files or sources cannot be used.", fix, **facts)
+        where = ", ".join(f"{count} of {name}" for name, count in sorted(by_source.items()))
+        return report_warning(f"{total} workflow files or sources cannot be used: {where}.", fix, **facts)
     return report_pass(f"All {len(catalog.entries)} workflows can be used.", **facts)
 
 
@@ -222,6 +250,9 @@ def check_keyring(given: CheckInput) -> Finding:
     keys = given.rt.keys.verifying_keys(WORKFLOW)  # a Fault of the keyring becomes the finding
     if source == "environment":
         return report_pass("The keys come from AI_NATIVE_CLI_SECRET.", **facts)
+    if given.rt.database is not None:
+        facts |= {"backend": "database", "keys": len(keys)}
+        return report_pass("The keyring is in the database; confirm tokens use that of the home.", **facts)
     if not place.exists:
         return report_pass("There is no keyring yet; the first signed token makes it.", **facts)
     if not place.is_ours:

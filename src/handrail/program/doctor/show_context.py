@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
@@ -10,6 +11,7 @@ from handrail import __version__
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.ports.store import DatabaseFacts
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
@@ -35,6 +37,9 @@ class ConfigFacts(Answer, frozen=True, kw_only=True):
 
     home: str
     store: str
+    """A directory, or the address of a database without its user."""
+    store_answers: bool
+    """Always true of files."""
     format: str
     envelope: str
     max_effect: str
@@ -76,6 +81,9 @@ def show_context(rt: Runtime, request: ShowContext) -> Context:
     settings, steps = _settings(rt, project)
     if trouble is not None:
         steps.insert(0, "handrail doctor --checks workspace --compact")
+    database = None if rt.database is None else _database(rt.database)
+    if database is not None and not database.is_answering:
+        steps.append("handrail doctor --checks store --compact")
     credentials = _credentials(rt)
     if not credentials.usable:
         steps.append("handrail doctor --checks keyring --compact")
@@ -90,7 +98,8 @@ def show_context(rt: Runtime, request: ShowContext) -> Context:
         ),
         config=ConfigFacts(
             home=rt.installation().home(),
-            store=rt.installation().place("data").path,
+            store=rt.installation().place("data").path if database is None else database.place,
+            store_answers=database is None or database.is_answering,
             format=settings.output_format or "json",
             envelope=settings.output_envelope or "cli",
             max_effect=settings.max_effect,
@@ -111,8 +120,17 @@ def _settings(rt: Runtime, project: str) -> tuple[Settings, list[str]]:
         return Settings(), steps
 
 
+def _database(ask: Callable[[], DatabaseFacts]) -> DatabaseFacts:
+    """How the database answers; an address that cannot be used does not."""
+    try:
+        return ask()
+    except Fault as fault:
+        return DatabaseFacts(place="", is_answering=False, trouble=fault.message)
+
+
 def _credentials(rt: Runtime) -> CredentialFacts:
-    backend = rt.installation().secret_source()
+    source = rt.installation().secret_source()
+    backend = "database" if rt.database is not None and source == "file" else source
     try:
         configured, usable = bool(rt.keys.verifying_keys(WORKFLOW)), True
     except Fault:

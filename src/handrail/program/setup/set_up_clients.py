@@ -20,6 +20,7 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
+from handrail.operations.declared_checks import digest_check
 from handrail.ports.program import ClientFiles, ClientPlaces, HeldSkill, SkillCopy
 from handrail.program.setup.clients import (
     CLIENTS,
@@ -70,6 +71,7 @@ HOOKS_OF = "{} hooks"
 CODE_SET = (
     "For an agent without a shell, tools about source code: handrail setup --set code --dry-run --compact."
 )
+_APPROVING = "To let Handrail run its short checks itself when a report needs them: handrail check approve"
 TRUST = "In Codex, look at Handrail's hooks with /hooks and trust them; before that they do not run."
 
 
@@ -221,15 +223,21 @@ def _read_known(files: ClientFiles, project: str) -> dict[str, bytes]:
 
 
 def _offer_checks(rt: Runtime, files: ClientFiles, request: SetUpClients, project: str) -> list[str]:
-    """The command that would declare checks, where this call was not asked to and something was found."""
-    if request.remove is True or request.checks is True:
-        return ["handrail check list --compact"] if request.checks is True else []
-    try:
-        is_declared = bool(rt.settings.of(project).checks)
-    except Fault:
+    """The command that would declare checks where something was found, or have Handrail run declared ones."""
+    if request.remove is True:
         return []
-    found = [] if is_declared else list(_suggest_startable(rt, files, project))
-    return [f"To declare {', '.join(found)}: handrail setup --checks --dry-run --compact"] if found else []
+    listing = ["handrail check list --compact"] if request.checks is True else []
+    try:
+        declared = rt.settings.of(project).checks
+    except Fault:
+        return listing
+    if declared:
+        known = rt.known_checks()
+        is_due = not all(known.find(project, digest_check(check)).is_approved for check in declared)
+        return [*listing, *([_APPROVING] if is_due else [])]
+    found = list(_suggest_startable(rt, files, project)) if not listing else []
+    offer = f"To declare {', '.join(found)}: handrail setup --checks --dry-run --compact"
+    return [*listing, *([offer] if found else [])]
 
 
 def _of_clients(files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:

@@ -277,7 +277,7 @@ def _unfinished(why: str, facts: InstallFacts) -> Fault:
 
 
 def _without_library(message: str, facts: InstallFacts) -> Fault:
-    command = _extra_command(facts)
+    command = extra_command(facts)
     return Fault(
         E_CONFIG,
         message,
@@ -286,9 +286,9 @@ def _without_library(message: str, facts: InstallFacts) -> Fault:
     )
 
 
-def _extra_command(facts: InstallFacts) -> tuple[str, ...]:
-    """What adds the extra to this version, by its own manager: no newer one comes unverified."""
-    wanted = f"{_EXTRA}=={__version__}"
+def extra_command(facts: InstallFacts, extra: str = _EXTRA) -> tuple[str, ...]:
+    """What adds an extra to this version, by its own manager: no newer one comes unverified."""
+    wanted = f"{extra}=={__version__}"
     match facts.method:
         case "uv-tool":
             return ("uv", "tool", "install", "--force", wanted)

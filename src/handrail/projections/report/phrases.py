@@ -261,4 +261,8 @@ def provenance(story: Story, run: RunStory | None) -> list[tuple[str, str]]:
             ("Workflow", f"{run.run.workflow_id} ({run.run.source_kind}, {run.run.source_ref})"),
             ("Workflow hash", run.run.workflow_hash),
         ]
+        if run.base is not None:
+            facts.append(("Extends", f"{run.base.id} ({run.base.hash})"))
+            left_out = [f"{one.id} ({one.title})" for one in run.base.left_out]
+            facts += [("Left out by the overlay", ", ".join(left_out))] if left_out else []
     return facts

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from handrail.contract.ids import BlobRef, NodeId
+from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
@@ -53,11 +54,10 @@ from handrail.projections.run_graph import (
     capabilities_at,
     closing_at,
     current_artifacts,
-    open_gaps,
     run_graphs,
     status_at,
 )
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import CompiledBase, CompiledWorkflow
 
 MOST_MOMENTS = 1_000
 """Of one line; the newest are told."""
@@ -120,6 +120,8 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
 
     run: Run
     name: str
+    base: CompiledBase | None = None
+    """Of an overlay: what it extends."""
     status: RunStatus
     pending: str
     pending_answer: ConfirmationRecorded | None
@@ -272,6 +274,7 @@ class _Telling:
         return RunStory(
             run=self._run,
             name=self._run.workflow_id if self._workflow is None else self._workflow.name,
+            base=None if self._workflow is None else self._workflow.base,
             status=self._graph.status,
             pending=self._title(tip.state) if isinstance(tip.state, Running) else "",
             pending_answer=None if said is None else said.fact,

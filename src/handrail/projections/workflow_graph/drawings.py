@@ -55,7 +55,7 @@ def _node(node: GraphNode, options: Mapping[str, str]) -> Iterator[str]:
             yield node.title
         case "repeat" | "condition":
             return  # the heading of the loop or of the condition says it
-        case "step" | "choice" | "action":
+        case "step" | "choice" | "action" | "delegate":
             name = f"{node.id}: {node.title}" if node.title else node.id
             yield f"{_MARKS[node.kind]} {_line(name)}{_notes(node.notes)}"
             if node.id in options:
@@ -78,6 +78,7 @@ _SHAPES: dict[NodeKind, tuple[str, str]] = {
     "step": ("[", "]"),
     "choice": ("{", "}"),
     "action": ("[[", "]]"),
+    "delegate": ("[[", "]]"),
     "condition": ("((", "))"),
     "repeat": ("((", "))"),
 }
@@ -338,7 +339,7 @@ class _Drawing:
                 self._enter()
                 self._diamond(node)
                 self._label = self._options.get(node.id, "")
-            case "step" | "action":
+            case "step" | "action" | "delegate":
                 self._enter()
                 self._rectangle(node)
             case never:

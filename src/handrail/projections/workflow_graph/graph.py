@@ -17,6 +17,7 @@ from handrail.workflows.compiled import (
     Choice,
     CompiledWorkflow,
     Count,
+    Delegate,
     ForEach,
     Loop,
     Part,
@@ -27,7 +28,7 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import describe_condition
 
-NodeKind: TypeAlias = Literal["start", "end", "step", "choice", "action", "condition", "repeat"]
+NodeKind: TypeAlias = Literal["start", "end", "step", "choice", "action", "delegate", "condition", "repeat"]
 EdgeKind: TypeAlias = Literal["next", "option", "enter", "skip", "again", "leave"]
 
 
@@ -179,6 +180,9 @@ class _Builder:
             case Action():
                 notes = (f"runs {part.operation}", *_origin(part.provenance))
                 return self.leaf(_node(part.id, "action", part.title, notes, loop), exits)
+            case Delegate():
+                notes = (*_child_notes(part), *_origin(part.provenance))
+                return self.leaf(_node(part.id, "delegate", part.title, notes, loop), exits)
             case Loop():
                 return self._loop(part, exits, loop)
             case never:
@@ -236,6 +240,15 @@ def _node(node_id: str, kind: NodeKind, title: str, notes: tuple[str, ...], loop
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
+
+
+def _child_notes(step: Delegate) -> tuple[str, ...]:
+    needed = f"at least {step.at_least}" if step.at_least else "all"
+    each = f" for each of {step.for_each}" if step.for_each else ""
+    return (
+        *(f"hands out {child.id}: {child.workflow_id}{each}" for child in step.children),
+        f"needs {needed}",
+    )
 
 
 def _choice_notes(choice: Choice) -> tuple[str, ...]:

@@ -140,8 +140,10 @@ def _warnings(reply: dict[str, Any], *, is_first: bool) -> Iterator[str]:
 def _calls(reply: dict[str, Any]) -> Iterator[str]:
     call = reply.get("nextCall")
     yield from _options(reply)
+    yield from _children(reply)
     if call is not None and "options" not in call:
-        before = _BEFORE_CALL[reply["kind"], reply["nextIntent"]]
+        is_childs = "stateToken" in call["params"] and "children" in reply
+        before = "To do the first yourself" if is_childs else _BEFORE_CALL[reply["kind"], reply["nextIntent"]]
         yield f"{before}: {_call(call)}"
     recovery = []
     if "stateToken" in reply:
@@ -152,6 +154,15 @@ def _calls(reply: dict[str, Any]) -> Iterator[str]:
         recovery.append(f"{saving}: checkpointToken {reply['checkpointToken']}")
     if recovery:
         yield "    ".join(recovery)
+
+
+def _children(reply: dict[str, Any]) -> Iterator[str]:
+    """What was handed out, with what a helper needs."""
+    for child in reply.get("children", ()):
+        place = f" at {child['stepId']}" if "stepId" in child else ""
+        status = f" ({child['status']}{place})" if "status" in child else ""
+        yield f"- {child['childId']}{status}: workToken {child['workToken']}"
+        yield f"  {flatten_text(child.get('brief', ''))}"
 
 
 def _options(reply: dict[str, Any]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from handrail.workflows.model import (
     RefPart,
     SourceAction,
     SourceChoice,
+    SourceDelegate,
     SourceLoop,
     SourcePart,
     SourceStep,
@@ -68,7 +69,7 @@ def phrase_value(value: Any) -> str:
 
 # Parts
 
-_P = TypeVar("_P", SourceStep, SourceChoice, SourceAction, SourceTemplateCall, SourceLoop)
+_P = TypeVar("_P", SourceStep, SourceChoice, SourceAction, SourceDelegate, SourceTemplateCall, SourceLoop)
 
 
 def place_parts(parts: tuple[SourcePart, ...], context: TemplateContext) -> tuple[SourcePart, ...]:
@@ -130,6 +131,8 @@ def _top_part(part: SourcePart, names: _Names, context: TemplateContext) -> Sour
             return _shown(replace(part, id=names.top(part.id)), names.title(part.title), context)
         case SourceAction():
             return _shown(replace(part, id=names.top(part.id)), names.title(part.title), context)
+        case SourceDelegate():
+            return _shown(replace(part, id=names.top(part.id)), names.title(part.title), context)
         case never:
             assert_never(never)
 
@@ -145,7 +148,7 @@ def _inner_part(part: SourcePart, names: _Names, context: TemplateContext) -> So
             return replace(part, id=name, pointer=context.pointer)
         case SourceStep():
             return replace(_at(part, context.pointer), id=names.inner(part.id), pointer=context.pointer)
-        case SourceChoice() | SourceAction():
+        case SourceChoice() | SourceAction() | SourceDelegate():
             return replace(part, id=names.inner(part.id), pointer=context.pointer)
         case never:
             assert_never(never)
@@ -191,7 +194,7 @@ def _asking(part: SourcePart, confirmation: bool | When) -> SourcePart | None:
         case SourceLoop(body=body):
             changed = _confirmed(body, confirmation)
             return None if changed is body else replace(part, body=changed)
-        case SourceChoice() | SourceAction():
+        case SourceChoice() | SourceAction() | SourceDelegate():
             return None
         case never:
             assert_never(never)

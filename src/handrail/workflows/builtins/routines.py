@@ -38,6 +38,7 @@ from handrail.workflows.model import (
     RepeatWhile,
     SourceAction,
     SourceChoice,
+    SourceDelegate,
     SourceLoop,
     SourcePart,
     SourceRepeat,
@@ -151,6 +152,11 @@ def rewrite_texts(part: SourcePart, rewrite: Rewrite) -> SourcePart:
             return replace(part, title=text(part.title), prompt=text(part.prompt), options=options)
         case SourceAction():
             return replace(part, title=text(part.title), params=rewrite(part.params))
+        case SourceDelegate():
+            children = tuple(
+                replace(each, inputs=rewrite(each.inputs), brief=text(each.brief)) for each in part.children
+            )
+            return replace(part, title=text(part.title), children=children)
         case SourceTemplateCall():
             return replace(part, title=text(part.title), args=rewrite(part.args))
         case SourceLoop():
@@ -288,7 +294,7 @@ def _in_role(part: SourcePart, routine: SourceWorkflow) -> SourcePart:
             )
         case SourceLoop():
             return replace(part, body=tuple(_in_role(inner, routine) for inner in part.body))
-        case SourceChoice() | SourceAction() | SourceTemplateCall():
+        case SourceChoice() | SourceAction() | SourceDelegate() | SourceTemplateCall():
             return part
         case never:
             assert_never(never)
@@ -318,6 +324,9 @@ class _Binding:
                 return (replace(moved, body=body, repeat=self._repeat(moved.repeat)),) if body else ()
             case SourceTemplateCall(require_confirmation=asked):
                 return (replace(moved, require_confirmation=self._asked(asked)),)
+            case SourceDelegate():
+                children = tuple(replace(one, when=self._when(one.when)) for one in moved.children)
+                return (replace(moved, children=children),)
             case SourceChoice() | SourceAction():
                 return (moved,)
             case never:
@@ -405,7 +414,7 @@ def _values_set_by(parts: tuple[SourcePart, ...]) -> Iterator[str]:
         match part:
             case SourceChoice(options=options):
                 yield from (name for option in options for name in option.sets)
-            case SourceAction(save_as=name):
+            case SourceAction(save_as=name) | SourceDelegate(collect=name):
                 yield name
             case SourceLoop(repeat=repeat, body=body):
                 if isinstance(repeat, RepeatForEach):

@@ -24,6 +24,7 @@ from handrail.workflows.compiled import (
     Action,
     Choice,
     CompiledWorkflow,
+    Delegate,
     ForEach,
     Gate,
     Leaf,
@@ -37,7 +38,7 @@ from handrail.workflows.compiled import (
     names_set_inside,
     resolve_ref,
 )
-from handrail.workflows.compiling.implicit_inputs import placeholder_names
+from handrail.workflows.compiling.implicit_inputs import child_texts, placeholder_names
 from handrail.workflows.conditions import (
     And,
     Compare,
@@ -105,6 +106,10 @@ class _Flow:
                     self._loop(part, pointer, before, around)
                 case Action():
                     self._action(part, pointer)
+                case Delegate():
+                    for child in part.children:
+                        if child.when:
+                            self._reads(child.when, f"{pointer}/delegate", before | around)
                 case Choice():
                     pass
                 case never:
@@ -239,7 +244,7 @@ class _Flow:
             case Loop(body=body):
                 for inner in body:
                     yield from self._delivered(inner)
-            case Choice() | Action():
+            case Choice() | Action() | Delegate():
                 pass
             case never:
                 assert_never(never)
@@ -429,7 +434,7 @@ def _leaves(parts: tuple[Part, ...], known: frozenset[str]) -> Iterator[tuple[Le
         if isinstance(part, Loop):
             yield from _leaves(part.body, known | loop_variables(part))
         else:
-            yield part, known
+            yield part, known | {part.item} if isinstance(part, Delegate) else known
 
 
 def _texts(leaf: Leaf, functions: Mapping[str, str]) -> list[str]:
@@ -439,5 +444,7 @@ def _texts(leaf: Leaf, functions: Mapping[str, str]) -> list[str]:
             return [leaf.prompt, *(fragment.text for fragment in leaf.fragments), *named]
         case Choice():
             return [leaf.prompt]
+        case Delegate():
+            return child_texts(leaf)
         case _:
             return []

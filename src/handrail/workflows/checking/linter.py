@@ -19,6 +19,7 @@ from handrail.workflows.compiled import (
     Action,
     Choice,
     CompiledWorkflow,
+    Delegate,
     ForEach,
     InputSpec,
     Leaf,
@@ -175,6 +176,10 @@ def _read_at_first(
                 for place, fragment in enumerate(fragments):
                     if fragment.when:
                         yield f"{pointer}/promptFragments/{place}/when", fragment.when, variables
+            case Delegate(children=children):
+                for child in children:
+                    if child.when:
+                        yield f"{pointer}/delegate", child.when, variables
             case Choice() | Action():
                 pass
             case never:
@@ -192,6 +197,8 @@ def _runs_once(workflow: CompiledWorkflow, part: Part) -> bool:
             return False
         case Loop() | Step() | Choice() | Action():
             return True
+        case Delegate():
+            return False
         case never:
             assert_never(never)
 

@@ -20,6 +20,7 @@ from handrail.workflows.checking.value_checks import (
     check_comparison,
     check_count,
     check_delimiters,
+    check_dimensions,
     check_goal,
     check_schema_patterns,
     check_set_value,
@@ -194,7 +195,7 @@ class _Names:
         self._parts(document["steps"], "/steps", frozenset())
         for index, assessment in enumerate(document.get("assessments", ())):
             self._texts(assessment["purpose"], f"/assessments/{index}/purpose", anywhere)
-            self._dimensions(assessment["dimensions"], f"/assessments/{index}/dimensions")
+            check_dimensions(self._found, assessment["dimensions"], f"/assessments/{index}/dimensions")
         for index, feature in enumerate(document.get("features", ())):
             if isinstance(feature, dict):
                 self._texts(feature.get("config"), f"/features/{index}/config", anywhere)
@@ -223,7 +224,9 @@ class _Names:
     def _parts(self, parts: list[Object], pointer: str, variables: frozenset[str]) -> None:
         for index, part in enumerate(parts):
             place = join_pointer(pointer, index)
-            match part.get("type", "step"):
+            match "slot" if "slot" in part else part.get("type", "step"):
+                case "slot":
+                    self._plain_texts(part, place, ("description",))
                 case "loop":
                     self._loop(part, place, variables)
                 case "choice":
@@ -256,9 +259,25 @@ class _Names:
             self._plain_texts(followups, f"{place}/gates/{index}/followups", tuple(followups))
         for index, rule in enumerate(part.get("validation", ())):
             self._rule(rule, f"{place}/validation/{index}")
+        if "delegate" in part:
+            self._delegate(part["delegate"], f"{place}/delegate", variables)
         asked = part.get("userOnly", {}).get("input")
         if asked is not None:
             self._name(asked, f"{place}/userOnly/input", variables, {})
+
+    def _delegate(self, told: Object, place: str, variables: frozenset[str]) -> None:
+        """A child sees what it is given: the values that it names, its inputs and the item."""
+        if "forEach" in told:
+            self._for_each(told["forEach"].strip("{} "), f"{place}/forEach", variables)
+        several = {f"{place}/children/{at}": one for at, one in enumerate(told.get("children", ()))}
+        for here, child in (several or {f"{place}/child": told["child"]}).items():
+            known = variables | {told.get("as", "")}
+            for key in ("inputs", "brief"):
+                self._texts(child.get(key), join_pointer(here, key), known)
+            if isinstance(child.get("when"), dict):
+                self._condition(child["when"], f"{here}/when", known)
+            own = _given({"steps": [], **child}, has_open_names=False).names
+            self._parts(child.get("steps", []), f"{here}/steps", known | own)
 
     def _rule(self, rule: Object, pointer: str) -> None:
         self._plain_texts(rule, pointer, ("message",))
@@ -284,17 +303,6 @@ class _Names:
                     self._set.append(
                         SetName(pointer=pointer, name=name, beside=own, instead=missing, is_key=True)
                     )
-
-    def _dimensions(self, dimensions: dict[str, list[str]], pointer: str) -> None:
-        if not dimensions:
-            message = "The assessment has no dimension, so there is nothing to report."
-            self._found.report("bad_value", pointer, message, 'Add one, such as "risk": ["low", "high"].')
-        for name, levels in dimensions.items():
-            for index, level in enumerate(levels):
-                if level in levels[:index]:
-                    place = join_pointer(join_pointer(pointer, name), index)
-                    message = f"{label_pointer(place)} repeats the level {quote_name(level)}."
-                    self._found.report("bad_value", place, message, "Remove one of them, or rename it.")
 
     def _repeats(self, part: Object, place: str) -> None:
         """A loop needs different names for its item, its index and its list, and one end."""
@@ -506,8 +514,8 @@ def _given(document: Object, *, has_open_names: bool) -> Given:
         for option in part.get("options", ()):
             for name, value in option.get("set", {}).items():
                 set_inside.setdefault(name, []).append(value)
-        if isinstance(part.get("saveAs"), str):
-            saved.add(part["saveAs"])
+        given = (part.get("saveAs"), part.get("delegate", {}).get("collect"))
+        saved |= {name for name in given if isinstance(name, str)}
     inputs = document.get("inputs", {})
     if has_open_names:
         inputs = {
@@ -581,12 +589,7 @@ def _spec_for(condition: Object) -> Object:
     value: Any = condition.get("value")
     if condition.get("op") == "in" and isinstance(value, list):
         value = value[0]
-    match value:
-        case bool():
-            return {"type": "boolean"}
-        case int() | float():
-            return {"type": "number"}
-        case str() if condition.get("op") != "contains":
-            return {"type": "string"}
-        case _:
-            return {"type": "any"}
+    if isinstance(value, str) and condition.get("op") == "contains":
+        return {"type": "any"}
+    kinds = {bool: "boolean", int: "number", float: "number", str: "string"}
+    return {"type": kinds.get(type(value), "any")}

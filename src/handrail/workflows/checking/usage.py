@@ -15,6 +15,7 @@ from handrail.workflows.compiled import (
     CompiledWorkflow,
     ContainsRule,
     Contract,
+    Delegate,
     ForEach,
     Leaf,
     LengthRule,
@@ -27,7 +28,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.compiling.implicit_inputs import condition_names, placeholder_names
+from handrail.workflows.compiling.implicit_inputs import child_texts, condition_names, placeholder_names
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.conditions import ConditionId
 from handrail.workflows.contracts.check import explain_unsatisfiable
@@ -80,6 +81,8 @@ def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]
             used.add(part.repeat.input.partition(".")[0])
         if isinstance(part, Step) and part.user_only is not None:
             used.add(part.user_only.input)
+        if isinstance(part, Delegate):
+            used |= {part.for_each.partition(".")[0]}
         if isinstance(part, Action):
             used |= {name for text in strings_in(part.params) for name in placeholder_names(text)}
     # An argument may be settled while its template is expanded and leave no trace.
@@ -113,6 +116,9 @@ def _texts(workflow: CompiledWorkflow) -> Iterator[str]:
                 yield from (option.description for option in part.options)
             case Action():
                 yield part.title
+            case Delegate():
+                yield part.title
+                yield from child_texts(part)
 
 
 def _condition_ids(parts: tuple[Part, ...]) -> Iterator[ConditionId]:
@@ -121,6 +127,8 @@ def _condition_ids(parts: tuple[Part, ...]) -> Iterator[ConditionId]:
             yield part.when
         if isinstance(part, Loop) and isinstance(part.repeat, While | Until):
             yield part.repeat.condition
+        if isinstance(part, Delegate):
+            yield from (child.when for child in part.children if child.when)
         if isinstance(part, Step):
             yield from (fragment.when for fragment in part.fragments if fragment.when)
             if isinstance(part.require_confirmation, str):

@@ -12,7 +12,13 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
 from handrail.workflows.conditions import Compare, Facts, holds
 from handrail.workflows.problem import NO_EDIT, Edit, replace_value
-from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
+from handrail.workflows.reading.findings import (
+    Findings,
+    guess_name,
+    guess_surely,
+    label_pointer,
+    quote_name,
+)
 from handrail.workflows.reading.value_fit import INPUT_FITS, convert_value, is_same_value
 
 Object: TypeAlias = dict[str, Json]
@@ -188,3 +194,16 @@ def drop_delimiters(pattern: str) -> str:
     inner, flags = split_delimiters(pattern) or (pattern, "")
     ours = "".join(flag for flag in OUR_FLAGS if flag in flags)
     return f"Write {quote(f'(?{ours}){inner}' if ours else inner)}."
+
+
+def check_dimensions(found: Findings, dimensions: dict[str, list[str]], pointer: str) -> None:
+    """Every assessment has a dimension, and no dimension the same level twice."""
+    if not dimensions:
+        message = "The assessment has no dimension, so there is nothing to report."
+        found.report("bad_value", pointer, message, 'Add one, such as "risk": ["low", "high"].')
+    for name, levels in dimensions.items():
+        for index, level in enumerate(levels):
+            if level in levels[:index]:
+                place = join_pointer(join_pointer(pointer, name), index)
+                message = f"{label_pointer(place)} repeats the level {quote_name(level)}."
+                found.report("bad_value", place, message, "Remove one of them, or rename it.")

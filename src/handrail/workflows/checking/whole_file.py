@@ -21,18 +21,27 @@ from handrail.workflows.limits import Spelling
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, drop_edits
 from handrail.workflows.reading.findings import Findings, quote_name
-from handrail.workflows.reading.reader import Reading, read_workflow
+from handrail.workflows.reading.reader import BaseDocument, Reading, read_workflow
 from handrail.workflows.sound_edits import keep_sound_edits
 from handrail.workflows.spellings.spelling import decode_document
 
 
-def read_checked(content: bytes, spelling: Spelling = "json", decoded: bytes = b"") -> Reading:
-    """The file with all its problems; without a workflow where one of them is an error."""
-    reading = _read(content, spelling, decoded)
+def read_checked(
+    content: bytes, spelling: Spelling = "json", decoded: bytes = b"", base: BaseDocument | None = None
+) -> Reading:
+    """The file with all its problems; without a workflow where one of them is an error.
+
+    An overlay has one only together with its base.
+    """
+    reading = _read(content, spelling, decoded, base)
     if not reading.problems:
         return reading
     document = decode_document(content, spelling, decoded)
-    problems = keep_sound_edits(document, len(content), reading.problems, _problems_of)
+
+    def judge(edited: bytes) -> tuple[Problem, ...]:
+        return _read(edited, "json", b"", base).problems
+
+    problems = keep_sound_edits(document, len(content), reading.problems, judge)
     return msgspec.structs.replace(reading, problems=problems)
 
 
@@ -44,12 +53,8 @@ _MISPLACED = Problem(
 )
 
 
-def _problems_of(content: bytes) -> tuple[Problem, ...]:
-    return _read(content, "json", b"").problems
-
-
-def _read(content: bytes, spelling: Spelling, decoded: bytes) -> Reading:
-    reading = read_workflow(content, spelling, decoded)
+def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument | None) -> Reading:
+    reading = read_workflow(content, spelling, decoded, base)
     if reading.workflow is None and is_contract(decode_document(content, spelling, decoded)):
         # Held against the rules of workflows, everything in it would be wrong.
         beside = read_checked_contract(content, "").problems if spelling == "json" else ()
@@ -62,7 +67,7 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes) -> Reading:
     if not found.problems:
         return reading
     placed = [msgspec.structs.replace(one, pointer=reading.origin(one.pointer)) for one in found.problems]
-    told = drop_edits(placed) if is_open else placed
+    told = drop_edits(placed) if is_open or reading.extends else placed
     problems = add_places(content, (*reading.problems, *told), spelling)
     kept = None if found.has_errors else reading.workflow
     return msgspec.structs.replace(reading, workflow=kept, problems=problems)

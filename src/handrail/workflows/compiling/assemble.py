@@ -17,6 +17,7 @@ from handrail.workflows.compiled import (
     Choice,
     Contract,
     Count,
+    Delegate,
     ForEach,
     Fragment,
     Gate,
@@ -30,6 +31,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
+from handrail.workflows.compiling.children import ChildCompiler, check_delegate
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, walk
 from handrail.workflows.compiling.condition_table import ConditionTable, asks_for_decision
 from handrail.workflows.compiling.feature_texts import FeatureTexts
@@ -44,6 +46,7 @@ from handrail.workflows.model import (
     RepeatWhile,
     SourceAction,
     SourceChoice,
+    SourceDelegate,
     SourceGate,
     SourceRepeat,
     SourceStep,
@@ -177,6 +180,7 @@ class Assembly(msgspec.Struct, frozen=True, kw_only=True):
     """Deciding step to its loop."""
     first: frozenset[str]
     """Steps a run can begin with."""
+    children: ChildCompiler
 
 
 def assemble(assembly: Assembly, parts: tuple[Placed, ...]) -> tuple[Part, ...]:
@@ -201,8 +205,30 @@ def _part(assembly: Assembly, placed: Placed) -> Part:
                 when=assembly.table.id_of(*placed.whens),
                 provenance=placed.provenance,
             )
+        case SourceDelegate() as delegate:
+            return _delegate(assembly, placed, delegate)
         case never:
             assert_never(never)
+
+
+def _delegate(assembly: Assembly, placed: PlacedLeaf, step: SourceDelegate) -> Delegate:
+    check_delegate(step, assembly.trail)
+    made = [
+        assembly.children.compile(step, child, assembly.table.id_of(*_listed(child.when)))
+        for child in step.children
+    ]
+    return Delegate(
+        id=step.id,
+        title=step.title.strip(),
+        children=tuple(child for child in made if child is not None),
+        for_each=step.for_each,
+        item=step.item,
+        at_least=step.at_least,
+        collect=step.collect,
+        non_assumable=step.non_assumable,
+        when=assembly.table.id_of(*placed.whens),
+        provenance=placed.provenance,
+    )
 
 
 def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
@@ -395,7 +421,7 @@ def prompt_bytes(part: Leaf, functions: Mapping[str, str]) -> int:
             texts = [part.prompt, *(fragment.text for fragment in part.fragments), *named]
         case Choice():
             texts = [part.prompt]
-        case Action():
+        case Action() | Delegate():
             texts = []
         case never:
             assert_never(never)

@@ -8,7 +8,15 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.workflows.compiled import Contract, Pinned, Provenance
-from handrail.workflows.model import SourceAction, SourceChoice, SourceLoop, SourceStep, SourceWorkflow, When
+from handrail.workflows.model import (
+    SourceAction,
+    SourceChoice,
+    SourceDelegate,
+    SourceLoop,
+    SourceStep,
+    SourceWorkflow,
+    When,
+)
 from handrail.workflows.problem import Problem
 
 # Parts between source and compiled: every step in its final place, with its origin
@@ -17,9 +25,9 @@ from handrail.workflows.problem import Problem
 
 
 class PlacedLeaf(msgspec.Struct, frozen=True, kw_only=True):
-    """A step, choice or action."""
+    """A step, a choice, an action, or a step that hands out work."""
 
-    part: SourceStep | SourceChoice | SourceAction
+    part: SourceStep | SourceChoice | SourceAction | SourceDelegate
     whens: tuple[When, ...] = ()
     """All must hold: those of the calls it was expanded from, outermost first, and its own."""
     provenance: Provenance = Provenance()
@@ -59,9 +67,36 @@ def pointer_of(part: Placed) -> str:
     return part.loop.pointer if isinstance(part, PlacedLoop) else part.part.pointer
 
 
+def name_origins(source: SourceWorkflow, parts: tuple[Placed, ...]) -> tuple[Placed, ...]:
+    """Of a workflow that extends another: which of the two each part came from."""
+    if source.overlay is None:
+        return parts
+    told: list[Placed] = []
+    for part in parts:
+        placed: Placed = part
+        if isinstance(placed, PlacedLoop):
+            placed = msgspec.structs.replace(placed, body=name_origins(source, placed.body))
+        if placed.provenance.kind == "authored":
+            is_own = placed.id in source.overlay.own_parts
+            origin = Provenance(
+                kind="overlay" if is_own else "base", origin=source.id if is_own else source.overlay.base_id
+            )
+            placed = msgspec.structs.replace(placed, provenance=origin)
+        told.append(placed)
+    return tuple(told)
+
+
 # What the compiler gets and gives
 
 DecisionKind: TypeAlias = Literal["template", "feature", "capability_probe", "contract", "input"]
+
+
+class BaseCompilation(msgspec.Struct, frozen=True, kw_only=True):
+    """What an overlay is compiled on."""
+
+    pinned: Pinned
+    pointers: dict[str, str]
+    """Id of each step and loop to its place in the base."""
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,9 +106,13 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """The project's own contracts by id."""
     broken_contracts: dict[str, str] = {}
     """Id of a project's contract that cannot be used to the reason."""
+    base: BaseCompilation | None = None
+    """Of an overlay: its base."""
     routines: tuple[SourceWorkflow, ...] = ()
     """Routines that `wr.templates.routine.<name>` stands for; of two with one name the first counts,
     and one with open names comes last."""
+    workflows: dict[str, SourceWorkflow] = {}
+    """What a step may hand out, by id."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,5 +132,7 @@ class Compilation(msgspec.Struct, frozen=True, kw_only=True):
     pinned: Pinned | None
     problems: tuple[Problem, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    inline: tuple[tuple[SourceWorkflow, Compilation], ...] = ()
+    """Children that are written inside the workflow."""
     pointers: dict[str, str] = {}
     """Id of each compiled step and loop to its place in the author's file."""

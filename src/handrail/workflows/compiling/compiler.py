@@ -12,6 +12,7 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Fault
 from handrail.workflows.compiled import (
     COMPILED_VERSION,
+    WITH_CHILDREN,
     WITH_EVIDENCE,
     CompiledWorkflow,
     Pinned,
@@ -19,29 +20,51 @@ from handrail.workflows.compiled import (
     names_checks,
 )
 from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
-from handrail.workflows.compiling.compilation import Compilation, Placed, Surroundings, pointer_of, walk
+from handrail.workflows.compiling.children import ChildCompiler, check_count, hands_out
+from handrail.workflows.compiling.compilation import (
+    Compilation,
+    Placed,
+    Surroundings,
+    name_origins,
+    pointer_of,
+    walk,
+)
 from handrail.workflows.compiling.condition_table import ConditionTable, to_plain_json
 from handrail.workflows.compiling.expand_templates import expand_templates
 from handrail.workflows.compiling.feature_texts import collect_feature_texts
 from handrail.workflows.compiling.implicit_inputs import find_first_steps, find_implicit_inputs
+from handrail.workflows.compiling.overlay_guards import describe_base
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
 from handrail.workflows.model import SourceWorkflow
 
 
-def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None = None) -> Compilation:
-    """Expand, resolve, render and freeze. Total: every trouble is a problem, all of them at once."""
+def compile_workflow(
+    source: SourceWorkflow, surroundings: Surroundings | None = None, above: tuple[str, ...] = ()
+) -> Compilation:
+    """Expand, resolve, render and freeze. Total: every trouble is a problem, all of them at once.
+
+    `above` are the workflows that hand this one out, the outermost first.
+    """
     around = Surroundings() if surroundings is None else surroundings
     trail = Trail(has_open_names=source.has_open_names)
     expanded = expand_templates(source, around, trail)
     source = expanded.source
-    parts = add_probes(source, expanded.parts, trail)
+    parts = add_probes(source, name_origins(source, expanded.parts), trail)
     pointers = {part.id: pointer_of(part) for part in walk(parts)}
+    children = ChildCompiler(
+        source,
+        around.workflows,
+        trail,
+        above,
+        lambda child: compile_workflow(child, around, (*above, source.id)),
+    )
+    check_count(source, trail)
     try:
-        workflow = _compiled(source, around, parts, trail)
+        workflow = _compiled(source, around, parts, trail, children)
         _report_heavy(source, workflow, pointers, trail)
-        pinned = None if trail.has_errors else _freeze(workflow)
+        pinned = None if trail.has_errors else _freeze(workflow, tuple(children.pins.values()))
     except Fault as fault:  # RFC 8785 takes I-JSON only: 2^53 + 1 in a default, a schema or a condition
         fix = fault.hint or "Write a value that every JSON reader keeps."
         trail.report("bad_value", "", fault.message, fix)
@@ -50,15 +73,20 @@ def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None =
         pinned=pinned,
         problems=tuple(trail.problems),
         decisions=tuple(trail.decisions),
+        inline=tuple(children.inline),
         pointers=pointers,
     )
 
 
 def _compiled(
-    source: SourceWorkflow, around: Surroundings, parts: tuple[Placed, ...], trail: Trail
+    source: SourceWorkflow,
+    around: Surroundings,
+    parts: tuple[Placed, ...],
+    trail: Trail,
+    children: ChildCompiler,
 ) -> CompiledWorkflow:
     table = ConditionTable(source.conditions, trail)
-    shelf = Shelf(around, source.functions, trail)
+    shelf = Shelf(around, source, trail)
     assembly = Assembly(
         source=source,
         table=table,
@@ -67,6 +95,7 @@ def _compiled(
         features=collect_feature_texts(source, trail),
         deciders=loop_deciders(parts, table, trail),
         first=find_first_steps(parts, table),
+        children=children,
     )
     steps = assemble(assembly, parts)
     conditions = table.sorted()
@@ -74,9 +103,14 @@ def _compiled(
     for name in implicit:
         trail.decide("input", name, "", "a condition, a loop or a prompt uses it and nothing declares it")
     contracts = shelf.used_contracts()
+    shelf.report_untightened()
+    base = None
+    if source.overlay is not None and around.base is not None:
+        base = describe_base(source.overlay, around.base, trail)
     looks = any(contract.evidence for contract in contracts.values()) or names_checks(steps)
+    plain = WITH_EVIDENCE if looks else COMPILED_VERSION
     return CompiledWorkflow(
-        v=WITH_EVIDENCE if looks else COMPILED_VERSION,
+        v=WITH_CHILDREN if hands_out(steps) else plain,
         id=WorkflowId(source.id),
         kind=source.kind,
         name=source.name,
@@ -90,6 +124,7 @@ def _compiled(
         functions=dict(sorted(source.functions.items())),
         references=source.references,
         steps=steps,
+        base=base,
     )
 
 
@@ -104,9 +139,12 @@ def _report_heavy(
         trail.report("too_large", here, found.message, found.fix)
 
 
-def _freeze(workflow: CompiledWorkflow) -> Pinned:
+def _freeze(workflow: CompiledWorkflow, children: tuple[Pinned, ...]) -> Pinned:
     content = canonical_bytes(to_plain_json(workflow))
     # What a run gets later is decoded from these bytes, so the first step sees exactly that, too.
     return Pinned(
-        workflow=decode_compiled(content), content=content, workflow_hash=WorkflowHash(blob_ref(content))
+        workflow=decode_compiled(content),
+        content=content,
+        workflow_hash=WorkflowHash(blob_ref(content)),
+        children=children,
     )

@@ -23,6 +23,7 @@ from handrail.workflows.limits import MAX_ID_CHARACTERS, MAX_LOOP_DEPTH, MAX_PAR
 from handrail.workflows.model import (
     SourceAction,
     SourceChoice,
+    SourceDelegate,
     SourceLoop,
     SourcePart,
     SourceStep,
@@ -136,7 +137,7 @@ class _Expander:
         provenance = Provenance(kind="template", origin=where.calls[-1]) if where.calls else Provenance()
         whens = where.whens if part.when is None else (*where.whens, part.when)
         match part:
-            case SourceStep() | SourceChoice() | SourceAction():
+            case SourceStep() | SourceChoice() | SourceAction() | SourceDelegate():
                 capability = where.capability if _observes(part) else ""
                 return (PlacedLeaf(part=part, whens=whens, provenance=provenance, capability=capability),)
             case SourceLoop():

@@ -10,8 +10,10 @@ from handrail.workflows.compiled import (
     Action,
     Choice,
     Count,
+    Delegate,
     ForEach,
     InputSpec,
+    Leaf,
     Loop,
     Part,
     Step,
@@ -39,6 +41,15 @@ def placeholder_names(text: str) -> Iterator[str]:
     """The values a text asks for, without their members, in order and with repeats."""
     for match in PLACEHOLDER.finditer(text):
         yield match[1].partition(".")[0]
+
+
+def child_texts(step: Delegate) -> list[str]:
+    """The texts in which a step names values for its children."""
+    return [
+        text
+        for child in step.children
+        for text in (child.brief, *(value for value in child.inputs.values() if isinstance(value, str)))
+    ]
 
 
 # Inputs that conditions, loops and prompts use without a declaration
@@ -82,6 +93,9 @@ def _used(
         else:
             texts = _texts(part, functions)
             ids = _condition_ids(part)
+            if isinstance(part, Delegate):
+                counted = counted | {part.item}
+                yield from (name for name in (part.for_each.partition(".")[0],) if name not in {*counted, ""})
             yield from (name for text in texts for name in placeholder_names(text) if name not in counted)
             yield from (
                 name for one in ids for name in condition_names(conditions[one]) if name not in counted
@@ -105,7 +119,7 @@ def _named_by_loop(
     yield from (name for name in names if name not in counted)
 
 
-def _texts(part: Step | Choice | Action, functions: Mapping[str, str]) -> list[str]:
+def _texts(part: Leaf, functions: Mapping[str, str]) -> list[str]:
     match part:
         case Step():
             named = [functions[name] for name in part.functions if name in functions]
@@ -114,12 +128,14 @@ def _texts(part: Step | Choice | Action, functions: Mapping[str, str]) -> list[s
             return [part.prompt]
         case Action():
             return []
+        case Delegate():
+            return child_texts(part)
         case never:
             assert_never(never)
 
 
-def _condition_ids(part: Step | Choice | Action) -> list[ConditionId]:
-    ids = [part.when]
+def _condition_ids(part: Leaf) -> list[ConditionId]:
+    ids = [part.when, *(child.when for child in part.children)] if isinstance(part, Delegate) else [part.when]
     if isinstance(part, Step):
         ids += [fragment.when for fragment in part.fragments]
         if isinstance(part.require_confirmation, str):

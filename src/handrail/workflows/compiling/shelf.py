@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 
@@ -13,12 +13,13 @@ from handrail.contract.outcome import Fault, Json
 from handrail.workflows.builtins.registry import all_contracts, all_refs, find_contract, find_ref
 from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
+from handrail.workflows.compiling.tighten_contracts import tighten
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations, make_example
 from handrail.workflows.contracts.evidence_rules import read_evidence
 from handrail.workflows.contracts.schema_subset import Trouble
 from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION_CHARACTERS
-from handrail.workflows.model import RefPart
+from handrail.workflows.model import RefPart, SourceWorkflow
 from handrail.workflows.places import add_places, suggest_repair
 from handrail.workflows.problem import NO_EDIT, Problem, add_value, remove_value, rename_key, replace_value
 from handrail.workflows.reading.findings import guess_name, guess_surely, quote_name
@@ -248,10 +249,11 @@ def guidance_key(document: dict[str, Json]) -> str:
 class Shelf:
     """Finds named things; what was found is embedded, so that pinning holds."""
 
-    def __init__(self, around: Surroundings, functions: Mapping[str, str], trail: Trail) -> None:
+    def __init__(self, around: Surroundings, source: SourceWorkflow, trail: Trail) -> None:
         self._own = around.contracts
         self._broken = around.broken_contracts
-        self._functions = functions
+        self._functions = source.functions
+        self._tightened = {} if source.overlay is None else source.overlay.contracts
         self._trail = trail
         self._used: dict[str, Contract] = {}
 
@@ -272,8 +274,17 @@ class Shelf:
             known = [contract.id for contract in all_contracts()] + list(self._own)
             self._trail.unknown("contract", contract_id, known, pointer, "The step asks for notes only.")
             return None
+        if contract_id in self._tightened:
+            found = tighten(found, self._tightened[contract_id], self._trail)
         self._used[contract_id] = found
         return found
+
+    def report_untightened(self) -> None:
+        """A contract that an overlay tightens and no step delivers is misspelt."""
+        for name, change in self._tightened.items():
+            if name not in self._used:
+                stand_in = "Nothing is tightened."
+                self._trail.unknown("contract of the base", name, self._used, change.pointer, stand_in)
 
     def _why_broken(self, contract_id: str) -> str:
         """A file that cannot be read has no id but its name."""

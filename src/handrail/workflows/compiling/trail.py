@@ -45,6 +45,12 @@ class Trail:
             return
         self.problems.append(problem if len(self.problems) < MAX_PROBLEMS else _more(severity))
 
+    def add(self, problem: Problem) -> None:
+        """Report what the compilation of a part found."""
+        self.report(
+            problem.code, problem.pointer, problem.message, problem.fix, problem.severity, problem.edit
+        )
+
     def unknown(self, what: str, name: str, known: Iterable[str], pointer: str, stand_in: str) -> None:
         """An id that names nothing; a warning says what stands in."""
         names = sorted(known)

@@ -19,6 +19,7 @@ from handrail.workflows.compiled import (
     CompiledWorkflow,
     ContainsRule,
     Count,
+    Delegate,
     ForEach,
     LengthRule,
     Loop,
@@ -123,6 +124,8 @@ def _conditions_read(parts: tuple[Part, ...]) -> Iterator[str]:
                 yield from (fragment.when for fragment in fragments)
                 if isinstance(confirmed, str):
                     yield confirmed
+            case Delegate(children=children):
+                yield from (child.when for child in children)
             case Choice() | Action():
                 pass
             case never:
@@ -138,9 +141,13 @@ def _steps(parts: tuple[Part, ...]) -> Iterator[Step]:
 
 
 class _Passed(NamedTuple):
-    """A stretch of parts: places a run may pass in it without a step, and whether it must come to one."""
+    """A stretch of parts: places a run may pass in it without a step, and whether it must come to one.
 
-    places: int
+    One that must: the places before the first such step, and those behind the last.
+    """
+
+    head: int
+    tail: int
     stops: bool
 
 
@@ -153,29 +160,43 @@ class _Measure:
         self.heavy: list[HeavyPart] = []
 
     def passed(self, parts: tuple[Part, ...]) -> _Passed:
-        places, stops = 0, False
+        head, places, stops = 0, 0, False
         for part in parts:
-            inner = self._loop(part) if isinstance(part, Loop) else _Passed(0, stops=True)
-            if not stops:
-                places += 1 + self._sizes.get(part.when, 0) + inner.places
-                stops = inner.stops and not part.when
-        return _Passed(places, stops=stops)
+            inner = self._loop(part) if isinstance(part, Loop) else _Passed(0, 0, stops=True)
+            before = places + 1 + self._sizes.get(part.when, 0)
+            self._limit(part, before + inner.head)
+            if inner.stops and not part.when:
+                head = head if stops else before + inner.head
+                places, stops = inner.tail, True
+            else:
+                places = max(before + (0 if inner.stops else inner.head), inner.tail)
+        return _Passed(head if stops else places, places, stops=stops)
 
     def _loop(self, loop: Loop) -> _Passed:
         body = self.passed(loop.body)
         rounds, is_entered, asked = self._rounds(loop)
-        if body.stops:
-            return _Passed(body.places, stops=is_entered)
-        places = rounds * (1 + asked + body.places)
-        if places > MAX_MOVE_PLACES:
-            message = (
-                f"The loop {loop.id} may pass {places} places without coming to a step; "
-                f"the limit is {MAX_MOVE_PLACES}."
+        if not body.stops:
+            places = rounds * (1 + asked + body.head)
+            self._limit(loop, places)
+            return _Passed(places, places, stops=False)
+        self._limit(loop, body.tail + 1 + asked + body.head)
+        return _Passed(1 + asked + body.head, body.tail + 1 + asked, stops=is_entered)
+
+    def _limit(self, part: Part, places: int) -> None:
+        """Report the first place of the file where the next step is too far away."""
+        if places <= MAX_MOVE_PLACES or self.heavy:
+            return
+        message = (
+            f"The loop {part.id} may pass {places} places without coming to a step; "
+            if isinstance(part, Loop)
+            else f"The way to {part.id} may pass {places} places without coming to a step; "
+        )
+        fix = "Lower the counts of its loops, or let a step in them run in every round."
+        self.heavy.append(
+            HeavyPart(
+                part_id=part.id, key="loop", message=f"{message}the limit is {MAX_MOVE_PLACES}.", fix=fix
             )
-            fix = "Lower the counts of its loops, or let a step in them run in every round."
-            if not any(one.key == "loop" for one in self.heavy):
-                self.heavy.append(HeavyPart(part_id=loop.id, key="loop", message=message, fix=fix))
-        return _Passed(places, stops=False)
+        )
 
     def _rounds(self, loop: Loop) -> tuple[int, bool, int]:
         """Rounds it can make without a step, whether it surely begins, and what each round compares."""

@@ -38,7 +38,9 @@ from handrail.workflows.model import (
     RepeatWhile,
     SourceAction,
     SourceAssessment,
+    SourceChild,
     SourceChoice,
+    SourceDelegate,
     SourceFeature,
     SourceFragment,
     SourceGate,
@@ -125,7 +127,10 @@ def _length(value: dict[str, Any], message: str) -> LengthRule:
 
 
 def build_parts(parts: list[Object], pointer: str, origin: Origin) -> tuple[SourcePart, ...]:
-    return tuple(_part(part, f"{pointer}/{index}", origin) for index, part in enumerate(parts))
+    """The parts; a slot is only a place for those of an overlay."""
+    return tuple(
+        _part(part, f"{pointer}/{index}", origin) for index, part in enumerate(parts) if "slot" not in part
+    )
 
 
 def _part(value: Object, pointer: str, origin: Origin) -> SourcePart:
@@ -138,6 +143,8 @@ def _part(value: Object, pointer: str, origin: Origin) -> SourcePart:
             return _choice(value, pointer, origin)
         case "action":
             return _action(value, pointer, origin)
+        case _ if "delegate" in value:
+            return _delegate(value, pointer, origin)
         case _:
             return _step(value, pointer, origin)
 
@@ -245,6 +252,40 @@ def _action(value: Object, pointer: str, origin: Origin) -> SourceAction:
         operation=value["operation"],
         params=value.get("params", {}),
         save_as=value.get("saveAs", ""),
+        when=optional_when(value, pointer, origin),
+        pointer=origin(pointer),
+    )
+
+
+def _delegate(value: Object, pointer: str, origin: Origin) -> SourceDelegate:
+    told, place = value["delegate"], f"{pointer}/delegate"
+    needs = told.get("needs", "all")
+    if "children" in told:
+        children = [(one, f"{place}/children/{index}") for index, one in enumerate(told["children"])]
+    else:
+        children = [(told["child"], f"{place}/child")]
+    return SourceDelegate(
+        id=value["id"],
+        title=value["title"],
+        children=tuple(_child(one, where, origin) for one, where in children),
+        for_each=told.get("forEach", "").strip("{} "),
+        item=told.get("as", ""),
+        at_least=int(needs["atLeast"]) if isinstance(needs, dict) else 0,
+        collect=told.get("collect", ""),
+        non_assumable=told.get("nonAssumable"),
+        when=optional_when(value, pointer, origin),
+        pointer=origin(pointer),
+    )
+
+
+def _child(value: Object, pointer: str, origin: Origin) -> SourceChild:
+    return SourceChild(
+        id=value["id"],
+        workflow=value.get("workflow", ""),
+        title=value.get("title", ""),
+        steps=build_parts(value.get("steps", []), f"{pointer}/steps", origin),
+        inputs=value.get("inputs", {}),
+        brief=value.get("brief", ""),
         when=optional_when(value, pointer, origin),
         pointer=origin(pointer),
     )

@@ -21,6 +21,7 @@ from handrail.workflows.limits import (
     MAX_VERSION_CHARACTERS,
     MAX_WORKFLOW_ID_CHARACTERS,
 )
+from handrail.workflows.reading.overlay_grammar import OVERLAY_SHAPES
 from handrail.workflows.reading.part_grammar import CONDITION_SHAPES, PART_SHAPES, PARTS
 from handrail.workflows.reading.shapes import (
     DESCRIPTION,
@@ -270,5 +271,11 @@ _WORKFLOW_SHAPES: dict[str, Shape] = {
     ),
 }
 
-SHAPES: dict[str, Shape] = {**_WORKFLOW_SHAPES, **CONDITION_SHAPES, **PART_SHAPES, **RULE_SHAPES}
+SHAPES: dict[str, Shape] = {
+    **_WORKFLOW_SHAPES,
+    **CONDITION_SHAPES,
+    **PART_SHAPES,
+    **RULE_SHAPES,
+    **OVERLAY_SHAPES,
+}
 """Every shape with a name, the root first."""

@@ -107,8 +107,26 @@ Meaning: TypeAlias = Callable[[Findings, Object, str], None]
 
 def _workflow(found: Findings, value: Object, pointer: str) -> None:
     _unique(found, named_ids(value), pointer)
+    slots = [(one.value["slot"], f"{one.pointer}/slot") for one in _parts(value) if _is_slot(one.value)]
+    _unique(found, slots, pointer)
+    _has_step(found, value.get("steps"), f"{pointer}/steps")
     for name in ("references", "assessments"):
         _unique(found, _ids_in(value, name), pointer)
+
+
+def _loop(found: Findings, value: Object, pointer: str) -> None:
+    _has_step(found, value.get("body"), f"{pointer}/body")
+
+
+def _has_step(found: Findings, parts: Json, pointer: str) -> None:
+    """Slots are nothing while they are empty, so something has to stand beside them."""
+    if isinstance(parts, list) and parts and all(_is_slot(part) for part in parts):
+        message = f"{label_pointer(pointer)} has nothing but slots."
+        found.report("no_steps", pointer, message, "Write a step beside them.")
+
+
+def _is_slot(part: Json) -> bool:
+    return isinstance(part, dict) and isinstance(part.get("slot"), str)
 
 
 def _input(found: Findings, value: Object, pointer: str) -> None:
@@ -231,8 +249,41 @@ def _choice(found: Findings, value: Object, pointer: str) -> None:
     _unique(found, _ids_in(value, "options"), pointer)
 
 
+_BESIDE_DELEGATE = frozenset({"type", "id", "title", "when", "delegate"})
+
+
 def _step(found: Findings, value: Object, pointer: str) -> None:
     _unique(found, _ids_in(value, "promptFragments"), pointer)
+    if "delegate" not in value:
+        return
+    for name in value:
+        if name not in _BESIDE_DELEGATE and name not in ("prompt", "promptBlocks"):
+            place = join_pointer(pointer, name)
+            message = f"{quote_name(name)} does not go with delegate: nobody does this step itself."
+            found.report("bad_value", place, message, "Move it into a step before or after.")
+
+
+def _delegate(found: Findings, value: Object, pointer: str) -> None:
+    """Which keys go together, and how many children a need can ask for."""
+    _unique(found, _ids_in(value, "children"), pointer)
+    for name in ("as", "child"):
+        if "forEach" in value and _lacks(value, name, "delegate"):
+            found.report("missing_key", pointer, f"{name} is missing.", f'Add "{name}" beside forEach.')
+        elif "forEach" not in value and name in value:
+            place = join_pointer(pointer, name)
+            found.report("bad_value", place, f"{name} goes with forEach.", "Remove it.", remove_value(place))
+    needs, children = value.get("needs"), value.get("children")
+    least = needs.get("atLeast") if isinstance(needs, dict) else None
+    if not isinstance(least, int) or not isinstance(children, list):
+        return
+    place = join_pointer(join_pointer(pointer, "needs"), "atLeast")
+    if least > len(children):
+        message = f"At least {least} of {len(children)} can never be done."
+        found.report("bad_value", place, message, f"Write {len(children)} at most, or all.")
+
+
+def _child(found: Findings, value: Object, pointer: str) -> None:
+    _unique(found, named_ids(value), pointer)
 
 
 def _lacks(value: Object, key: str, record: str) -> bool:
@@ -270,6 +321,7 @@ def _ids_in(value: Object, key: str) -> list[tuple[str, str]]:
 
 MEANINGS: dict[str, Meaning] = {
     "workflow": _workflow,
+    "loop": _loop,
     "input": _input,
     "compare": _compare,
     "declared_compare": _compare,
@@ -279,5 +331,7 @@ MEANINGS: dict[str, Meaning] = {
     "user_only": _user_only,
     "choice": _choice,
     "step": _step,
+    "delegate": _delegate,
+    "child": _child,
 }
 """By the name of a record."""

@@ -7,8 +7,10 @@ from typing import get_args
 from handrail.workflows.compiled import ChoiceKind, UserOnlyReason
 from handrail.workflows.conditions import Operator
 from handrail.workflows.limits import (
+    MAX_CHILDREN,
     MAX_ITERATIONS,
     MAX_LIST_ITEMS,
+    MAX_NAME_CHARACTERS,
     MAX_OPTIONS,
     MAX_PARTS,
     MAX_TITLE_CHARACTERS,
@@ -18,6 +20,7 @@ from handrail.workflows.limits import (
 from handrail.workflows.reading.shapes import (
     ARTIFACT_KIND,
     CONDITION_ID,
+    DESCRIPTION,
     FREE_OBJECT,
     ID,
     NAME,
@@ -27,6 +30,7 @@ from handrail.workflows.reading.shapes import (
     PROSE_LIST,
     REMARK,
     TITLE,
+    WORKFLOW_ID,
     Anything,
     ByType,
     Flag,
@@ -143,12 +147,13 @@ REPEATS = ("while", "until", "forEach", "count")
 
 _CHOICE_KIND = Word(values=CHOICE_KINDS)
 _TEMPLATE_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="templates")
-_CONTRACT_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="contracts")
+CONTRACT_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="contracts")
 _REF_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="refs")
+_PLAIN_PATH = PATH.pattern
 _TIMES = Whole(least=1, most=MAX_ITERATIONS)
 
-_PROMPT_PART = ByType(shapes=(PROMPT, Named(name="ref_part")))
-_BLOCK = ByType(shapes=(PROMPT, Named(name="ref_part"), Items(of=_PROMPT_PART, least=1, most=MAX_LIST_ITEMS)))
+PROMPT_PART = ByType(shapes=(PROMPT, Named(name="ref_part")))
+BLOCK = ByType(shapes=(PROMPT, Named(name="ref_part"), Items(of=PROMPT_PART, least=1, most=MAX_LIST_ITEMS)))
 _WHEN = optional_key(WHEN, "The part is skipped where this condition does not hold.")
 _CONFIRM = optional_key(
     CONFIRMATION, "Whether the user must confirm before the step is done: a boolean or a condition."
@@ -165,10 +170,11 @@ _PART_SHAPES: dict[str, Shape] = {
         tag="type",
         records={name: name for name in ("step", "loop", "template_call", "choice", "action")},
         default="step",
+        own_keys={"slot": "slot"},
     ),
     "step": Record(
-        says="A step an agent does.",
-        one_of=("prompt", "promptBlocks"),
+        says="A step an agent does, or hands out.",
+        one_of=("prompt", "promptBlocks", "delegate"),
         keys={
             "type": optional_key(Word(values=("step",)), "A step; may be left out."),
             "id": required_key(ID, "What everything else calls this step."),
@@ -176,6 +182,9 @@ _PART_SHAPES: dict[str, Shape] = {
             "prompt": optional_key(PROMPT, "What the agent reads."),
             "promptBlocks": optional_key(
                 Named(name="prompt_blocks"), "The prompt in parts, rendered in a fixed order."
+            ),
+            "delegate": optional_key(
+                Named(name="delegate"), "Work to hand out; such a step has a title and no prompt."
             ),
             "promptFragments": optional_key(
                 Items(of=Named(name="fragment"), most=MAX_LIST_ITEMS), "Text added where its condition holds."
@@ -263,21 +272,75 @@ _PART_SHAPES: dict[str, Shape] = {
             "when": _WHEN,
         },
     ),
+    "slot": Record(
+        says="A place where an overlay may add parts; nothing while none does.",
+        keys={
+            "slot": required_key(ID, "What an overlay fills it by."),
+            "title": optional_key(TITLE, "What people see."),
+            "description": optional_key(REMARK, "What belongs here."),
+        },
+    ),
 }
 
 _INNER_SHAPES: dict[str, Shape] = {
+    "delegate": Record(
+        says="Work to hand out: one helper each, or one agent after the other. The step waits for it.",
+        one_of=("children", "forEach"),
+        keys={
+            "children": optional_key(
+                Items(of=Named(name="child"), least=1, most=MAX_CHILDREN), "What is handed out."
+            ),
+            "forEach": optional_key(
+                Text(
+                    most=2 * MAX_NAME_CHARACTERS,
+                    pattern=rf"{_PLAIN_PATH}|\{{\{{ *{_PLAIN_PATH} *\}}\}}",
+                    wanted='Write the name of a list, such as "{{slices}}".',
+                ),
+                "A list; child is handed out once for each of its items.",
+            ),
+            "as": optional_key(NAME, "With forEach: the input of the child that gets the item."),
+            "child": optional_key(Named(name="child"), "With forEach: what is handed out for an item."),
+            "needs": optional_key(
+                ByType(shapes=(Word(values=("all",)), Named(name="needs"))),
+                "How many must be done before the run goes on; all unless written.",
+            ),
+            "collect": optional_key(NAME, "The value that gets what the children deliver."),
+            "nonAssumable": optional_key(
+                _CHOICE_KIND, "Why an agent must not decide what becomes of a child that was closed."
+            ),
+        },
+    ),
+    "needs": Record(
+        says="Fewer than all.",
+        keys={"atLeast": required_key(Whole(least=1, most=MAX_CHILDREN), "How many must be done.")},
+    ),
+    "child": Record(
+        says="Work that is handed out: a workflow by its id, or steps written here.",
+        one_of=("workflow", "steps"),
+        keys={
+            "id": required_key(ID, "What everything else calls this piece of work."),
+            "workflow": optional_key(WORKFLOW_ID, "The workflow that does it."),
+            "title": optional_key(TITLE, "Of steps that are written here; what people see."),
+            "steps": optional_key(PARTS, "The steps that do it; they see the values that they name."),
+            "inputs": optional_key(
+                FREE_OBJECT, "Its context values; a text may name values of this run, such as {{goal}}."
+            ),
+            "brief": optional_key(DESCRIPTION, "A sentence for whoever gets the work."),
+            "when": optional_key(WHEN, "It is handed out only where this condition holds."),
+        },
+    ),
     "prompt_blocks": Record(
         says="A prompt in parts; each is a text, a ref, or a list of both.",
         any_of=("goal", "constraints", "procedure", "outputRequired", "verify"),
         keys={
-            "goal": optional_key(_BLOCK, "What is true when the step is done."),
-            "constraints": optional_key(_BLOCK, "What must not happen."),
-            "procedure": optional_key(_BLOCK, "What to do, in order."),
+            "goal": optional_key(BLOCK, "What is true when the step is done."),
+            "constraints": optional_key(BLOCK, "What must not happen."),
+            "procedure": optional_key(BLOCK, "What to do, in order."),
             "outputRequired": optional_key(
-                Members(of=_PROMPT_PART, name=Text(most=MAX_TITLE_CHARACTERS), most=MAX_LIST_ITEMS),
+                Members(of=PROMPT_PART, name=Text(most=MAX_TITLE_CHARACTERS), most=MAX_LIST_ITEMS),
                 "What to deliver: the name of each thing, and what it must hold.",
             ),
-            "verify": optional_key(_BLOCK, "How to see that it worked."),
+            "verify": optional_key(BLOCK, "How to see that it worked."),
         },
     ),
     "ref_part": Record(
@@ -302,7 +365,7 @@ _INNER_SHAPES: dict[str, Shape] = {
         any_of=("contractRef", "hints"),
         keys={
             "contractRef": optional_key(
-                _CONTRACT_ID, "The contract of the artifact, such as wr.contracts.plan."
+                CONTRACT_ID, "The contract of the artifact, such as wr.contracts.plan."
             ),
             "hints": optional_key(PROSE_LIST, "What helps to get it right."),
         },

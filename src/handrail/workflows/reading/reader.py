@@ -16,9 +16,11 @@ from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places, locate_depth, suggest_repair
 from handrail.workflows.problem import NO_EDIT, Problem, drop_edits
 from handrail.workflows.reading.build import Origin, build_workflow
+from handrail.workflows.reading.compose_overlay import compose
 from handrail.workflows.reading.findings import Findings
 from handrail.workflows.reading.grammar import ROOT
 from handrail.workflows.reading.meaning import check_size
+from handrail.workflows.reading.overlay_grammar import OVERLAY
 from handrail.workflows.reading.shape_check import check_shape
 from handrail.workflows.reading.shapes import Named
 from handrail.workflows.spellings.spelling import decode_spelled
@@ -73,6 +75,9 @@ def _member(value: Json, part: str) -> Json:
 
 # Reading a file
 
+EXTENDS = "extends"
+"""The key that makes a document an overlay."""
+
 _FIX = "Correct the text at that place: one JSON object in UTF-8, without a byte order mark."
 _TEXT_FIX = "Save the file as UTF-8, without a byte order mark."
 _FIXES = {
@@ -91,12 +96,25 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What the workflow was built from: the file, or its translation. A file that is wrong has it too."""
     origin: Origin = str
     """From a pointer into the document to the one into the file."""
+    extends: str = ""
+    """Of an overlay: the workflow that it changes. Without that one there is a document and no workflow."""
 
 
-def read_workflow(content: bytes, spelling: Spelling = "json", decoded: bytes = b"") -> Reading:
+class BaseDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """What an overlay changes: the document of a sound workflow, or why there is none."""
+
+    document: Json = None
+    has_open_names: bool = False
+    trouble: str = ""
+    fix: str = ""
+
+
+def read_workflow(
+    content: bytes, spelling: Spelling = "json", decoded: bytes = b"", base: BaseDocument | None = None
+) -> Reading:
     """Decode and check one workflow file, native or from elsewhere. Total: no content makes it raise.
 
-    `decoded` is its document as JSON, where that is known already.
+    `decoded` is its document as JSON, where that is known already; `base` is what an overlay changes.
     """
     try:
         document, problems = _decode(content, spelling, decoded)
@@ -104,8 +122,12 @@ def read_workflow(content: bytes, spelling: Spelling = "json", decoded: bytes = 
         return Reading(workflow=None, problems=(_unreadable(fault, content, spelling),))
     if problems:
         return Reading(workflow=None, problems=problems)
-    foreign = isinstance(document, dict) and is_foreign(document)
-    reading = _read_foreign(document) if foreign else _read_native(document, str)
+    if isinstance(document, dict) and EXTENDS in document:
+        reading = _read_overlay(document, spelling, base)
+    elif isinstance(document, dict) and is_foreign(document):
+        reading = _read_foreign(document)
+    else:
+        reading = _read_native(document, str)
     if not reading.problems:
         return reading
     return msgspec.structs.replace(reading, problems=add_places(content, reading.problems, spelling))
@@ -149,6 +171,35 @@ def _read_foreign(document: dict[str, Json]) -> Reading:
         return Reading(workflow=None, problems=problems)
     workflow = msgspec.structs.replace(reading.workflow, has_open_names=True)
     return msgspec.structs.replace(reading, workflow=workflow, problems=problems)
+
+
+def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocument | None) -> Reading:
+    """The overlay alone, or composed with its base and then read like any other workflow."""
+    found = Findings()
+    if spelling == "md":
+        fix = "Write it as a .yaml or .json file; Markdown is for whole workflows."
+        found.report("bad_source", f"/{EXTENDS}", "An overlay is not written in Markdown.", fix)
+    else:
+        check_shape(found, Named(name=OVERLAY), document, "")
+    if base is not None and base.trouble and not found.problems:
+        found.report("unknown_id", f"/{EXTENDS}", base.trouble, base.fix)
+    if found.problems or base is None:
+        extends = "" if found.problems else str(document[EXTENDS])
+        return Reading(workflow=None, problems=tuple(found.problems), document=document, extends=extends)
+    composed = compose(found, document, base.document)
+    if composed is None:
+        return Reading(workflow=None, problems=tuple(found.problems), document=document)
+    origin = origin_in(document, composed.pointers)
+    reading = _read_native(composed.document, origin)
+    problems = tuple(
+        msgspec.structs.replace(one, pointer=origin(one.pointer)) for one in drop_edits(reading.problems)
+    )
+    if reading.workflow is None:
+        return msgspec.structs.replace(reading, problems=problems, document=document)
+    workflow = msgspec.structs.replace(
+        reading.workflow, overlay=composed.overlay, has_open_names=base.has_open_names
+    )
+    return msgspec.structs.replace(reading, workflow=workflow, problems=problems, extends=document[EXTENDS])
 
 
 def _read_native(document: Json, origin: Origin) -> Reading:

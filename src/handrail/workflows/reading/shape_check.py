@@ -121,6 +121,10 @@ def _named(found: Findings, name: str, value: Json, pointer: str, kinds: Tagged 
 
 
 def _tagged(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str) -> None:
+    own = next((record for name, record in shape.own_keys.items() if name in value), "")
+    if own and shape.tag not in value:
+        _named(found, own, value, pointer)
+        return
     tag = _meant_tag(found, shape, value, pointer)
     if tag:
         _named(found, shape.records[tag], value, pointer, shape)

@@ -109,6 +109,8 @@ class Tagged(msgspec.Struct, frozen=True, kw_only=True):
     """Tag to the name of its record."""
     default: str = ""
     """The tag that holds where none is written; empty: it must be written."""
+    own_keys: dict[str, str] = {}
+    """A key that says as much as a tag does, to the name of its record."""
 
 
 class ByType(msgspec.Struct, frozen=True, kw_only=True):

@@ -251,7 +251,7 @@ class _Reading:
 
     def _finish_part(self, part: _Part) -> Json:
         is_call = part.document.get("type") == "template_call"
-        if not is_call and not part.document.keys() & {"id", "loopId"}:
+        if not is_call and not part.document.keys() & {"id", "loopId", "slot"}:
             fix = f"Write `{'#' * part.level} Title {{#step_id}}`. {_TEXT_FIX}"
             self._report(part.place, "This heading has no id.", fix)
         if part.body:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import msgspec
 
-from handrail.contract.ids import SourceKind
 from handrail.surfaces.cli.commands.row import CURSOR, LIMIT, WORKFLOW, Row, Spelling
 
 _OUT = Spelling(field="out", kind="directory", value="FILE")
@@ -17,7 +14,7 @@ WORKFLOW_ROWS = (
         operation="workflow.list",
         spellings=(
             Spelling(field="query", value="WORDS"),
-            Spelling(field="sources", kind="choices", choices=get_args(SourceKind)),
+            Spelling(field="source", kind="text", value="SOURCE"),
             LIMIT,
             CURSOR,
         ),
@@ -73,6 +70,21 @@ WORKFLOW_ROWS = (
             "handrail workflow graph wr.code_review --as text --format raw",
             "handrail workflow graph wr.code_review --as svg --format raw",
         ),
+    ),
+    Row(
+        path="workflow diff",
+        operation="workflow.diff",
+        spellings=(
+            Spelling(
+                field="workflows",
+                position=1,
+                is_required=True,
+                kind="sources",
+                value="PATH|ID",
+                text="Two workflows, the older first: files or ids; `-` is stdin.",
+            ),
+        ),
+        examples=("handrail workflow diff wr.small_change my_check.json --compact",),
     ),
     Row(
         path="workflow simulate",

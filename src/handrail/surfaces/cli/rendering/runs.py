@@ -38,11 +38,22 @@ def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
         lines += [*lines_of(pending["prompt"]), ""] if pending.get("prompt") else []
     else:
         lines += ["The workflow is complete.", *wrap(one_line(reply.get("closing", "")), page.width), ""]
-    for part in (_blocked(reply, page), _warnings(reply, page, is_first=False), _recap(reply, page)):
+    told = (_blocked(reply, page), _warnings(reply, page, is_first=False), _children(reply, page))
+    for part in (*told, _recap(reply, page)):
         lines += [*part, ""] if part else []
     lines += format_aligned([*_progress(reply, pending), *_calls(reply, pending)])
     session = reply.get("session")
     return lines + (["", *format_aligned(_session(session))] if isinstance(session, dict) else [])
+
+
+def _children(reply: dict[str, Json], page: Page) -> list[str]:
+    """What was handed out: each with its brief, and the command that begins it."""
+    lines: list[str] = []
+    for child in reply.get("children", []):
+        status = f" ({one_line(child['status'])})" if child.get("status") else ""
+        lines += wrap(f"{one_line(child['childId'])}{status}: {one_line(child.get('brief', ''))}", page.width)
+        lines.append(f"{INDENT}{spell_command({'params': {'stateToken': child['workToken']}})}")
+    return lines
 
 
 def _progress(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:

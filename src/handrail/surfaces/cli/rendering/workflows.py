@@ -52,6 +52,7 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
         ("Version", format_cell(workflow.get("version"))),
         ("Steps", format_cell(workflow.get("stepCount"))),
         ("From", one_line(workflow.get("sourceKind", ""))),
+        ("Extends", _base(workflow.get("base", {}))),
         ("Recommended", ", ".join(one_line(str(one)) for one in workflow.get("recommended", {}).values())),
         ("Hash", one_line(workflow.get("workflowHash", ""))),
     ]
@@ -66,6 +67,13 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
             lines.append(f"{INDENT}{omitted} left out; --part compiled has all.")
     start = f"handrail run start {workflow_id} --request-id KEY --human"
     return [*lines, "", *format_aligned([("Start it", start)])]
+
+
+def _base(base: dict[str, Json]) -> str:
+    """What an overlay extends, and what it leaves out of it."""
+    left = [f"{one_line(one['id'])} ({one_line(one['how'])})" for one in base.get("leftOut", ())]
+    told = f"; left out by the overlay: {', '.join(left)}" if left else ""
+    return f"{one_line(base['id'])}{told}" if base else ""
 
 
 def _inputs(inputs: Json, page: Page) -> list[str]:
@@ -120,3 +128,53 @@ def drawing_lines(payload: dict[str, Json], _: Page) -> list[str]:
     """The drawing as it is; a graph as data has no better look than its own."""
     drawing = payload["drawing"]
     return lines_of(drawing.rstrip("\n")) if isinstance(drawing, str) else value_lines(payload)
+
+
+def diff_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """One row per step that differs, then what differs beside the steps."""
+    names = [one_line(payload[side]["workflow_id"]) for side in ("before", "after")]
+    if payload["is_same"]:
+        return [f"{names[0]} and {names[1]} are the same workflow."]
+    rows = [
+        [
+            one_line(step["change"]),
+            one_line(step["step_id"]),
+            ", ".join(one_line(place["pointer"].lstrip("/")) for place in step.get("places", ())),
+        ]
+        for step in payload["steps"]
+    ]
+    lines = [f"From {names[0]} to {names[1]}:", "", *(format_table(rows) or ["No step differs."])]
+    if left := payload["step_count"] - len(rows):
+        lines.append(f"{format_count(left, 'more step')} left out.")
+    beside = [f"{one_line(one['action'])} {one_line(one['pointer'])}" for one in payload["elsewhere"]]
+    return [*lines, *(["", "Beside the steps:", *(INDENT + line for line in beside)] if beside else [])]
+
+
+def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """Whether every step can be reached and every way ends, and what became of the ways."""
+    workflow_id = one_line(payload["workflow_id"])
+    if "replay" in payload:
+        replay = payload["replay"]
+        told = "the same way" if replay["is_same"] else f"another way, {one_line(replay['difference'])}"
+        return wrap(f"{workflow_id}: the recorded run goes {told}.", page.width)
+    coverage, met = payload["coverage"], payload["paths"] - payload["completed"]
+    verdict = "has no problems" if payload["ok"] else "has problems"
+    lines = [f"{workflow_id} {verdict}: {coverage['reached']} of {coverage['total']} steps reached."]
+    walked = f"{format_count(payload['paths'], 'way')} walked, {payload['completed']} to the end"
+    met_words = f"; {met} met a place where another way had been, and went on as that one did" if met else ""
+    lines += wrap(f"{walked}{met_words}.", page.width)
+    for loop in payload["loops"]:
+        rounds = ", ".join(map(str, loop["iterations"]))
+        told = (
+            f"The loop {one_line(loop['loop_id'])} ended after {rounds} rounds: {', '.join(loop['reasons'])}."
+        )
+        lines += wrap(told, page.width)
+    lines += [f"- {one_line(one['step_id'])}: {one_line(one['message'])}" for one in payload["problems"]]
+    for name, heading in (("dead_steps", "Never reached"), ("untried", "Not tried, which says nothing")):
+        lines += [
+            f"{heading}: {one_line(one['step_id'])}, {one_line(one['reason'])}" for one in payload[name]
+        ]
+    if payload["truncated"]:
+        lines.append("There are more ways than were walked; --max-paths and --max-starts walk more.")
+    rows = [[one_line(one["step_id"]), str(one["tokens"])] for one in payload["prompts"]]
+    return [*lines, "", *format_table([["STEP", "TOKENS OF ITS PROMPT"], *rows])]

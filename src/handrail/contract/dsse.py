@@ -1,0 +1,82 @@
+"""A signed statement as a file: in-toto Statement v1 in a DSSE envelope, one spelling of it. Pure.
+
+Signing and checking a signature are the keys' business. Here is what is signed (`encode_for_signing`, the PAE
+of DSSE 1.0.2) and how a file is read: whatever is not exactly what `write_envelope` writes is no receipt, so
+no byte of a file can change unseen.
+"""
+
+from __future__ import annotations
+
+import binascii
+from typing import Any
+
+import msgspec
+
+from handrail.contract.json.canonical import canonical_bytes
+
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+MOST_BYTES = 1_048_576
+"""Of a file with a statement."""
+
+
+class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base64, and the id of the key."""
+
+    keyid: str
+    sig: str
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """As DSSE has it, with exactly one signature."""
+
+    payload: str
+    payload_type: str
+    signatures: tuple[Signature, ...]
+
+
+class Read(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file holds; whether its signature is right is another question."""
+
+    statement: dict[str, Any]
+    signed: bytes
+    """What the signature is over."""
+    key_id: str
+    signature: bytes
+
+
+def encode_for_signing(payload: bytes) -> bytes:
+    """The pre-authentication encoding of DSSE."""
+    kind = PAYLOAD_TYPE.encode()
+    return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
+
+
+def write_envelope(payload: bytes, key_id: str, signature: bytes) -> bytes:
+    """The file, ending with a newline."""
+    made = Envelope(
+        payload=_encode(payload),
+        payload_type=PAYLOAD_TYPE,
+        signatures=(Signature(keyid=key_id, sig=_encode(signature)),),
+    )
+    return canonical_bytes(msgspec.to_builtins(made)) + b"\n"
+
+
+def read_envelope(content: bytes) -> Read | None:
+    """The statement of a file; None where it is not, byte for byte, what `write_envelope` writes."""
+    try:
+        held = msgspec.json.decode(content, type=Envelope)
+        payload = binascii.a2b_base64(held.payload, strict_mode=True)
+        (one,) = held.signatures
+        signature = binascii.a2b_base64(one.sig, strict_mode=True)
+        statement = msgspec.json.decode(payload, type=dict[str, Any])
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    if write_envelope(payload, one.keyid, signature) != content or statement.get("_type") != STATEMENT_TYPE:
+        return None
+    return Read(
+        statement=statement, signed=encode_for_signing(payload), key_id=one.keyid, signature=signature
+    )
+
+
+def _encode(content: bytes) -> str:
+    return binascii.b2a_base64(content, newline=False).decode("ascii")

@@ -1,0 +1,281 @@
+"""How a step hands out work: the runs that it opens, in the commit that arrives there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from handrail.contract.ids import (
+    AttemptId,
+    NodeId,
+    RunId,
+    SessionId,
+    WorkflowHash,
+    first_node_of,
+    node_after,
+    run_id_for,
+)
+from handrail.contract.json.canonical import digest
+from handrail.engine.children.joins import Joined, collect_nothing
+from handrail.engine.events import (
+    RULES,
+    ContextSet,
+    GapRecorded,
+    NodeCreated,
+    Parent,
+    PlannedEvent,
+    Preferences,
+    PreferencesChanged,
+    PreferencesDelta,
+    RunClosed,
+    RunStarted,
+    Scope,
+    ValueOwner,
+)
+from handrail.engine.facts import WorkDone, add_loop_values, cap_preferences, first_facts, preferences_after
+from handrail.engine.history import History, Node, Run
+from handrail.engine.judge.artifacts import check_start_context
+from handrail.engine.judge.assess import Verdict
+from handrail.engine.navigate import Move, Running, State, first_move, leaf_at
+from handrail.engine.owners import fill_from_goal
+from handrail.engine.plans import (
+    Accepted,
+    plan_advance,
+    plan_blocked,
+    plan_event,
+    plan_gaps,
+    plan_preferences,
+    plan_trace,
+)
+from handrail.engine.reasons import (
+    Block,
+    Proceed,
+    Reason,
+    WaitsFor,
+    WorkflowStep,
+    consequence,
+    shorten_message,
+)
+from handrail.workflows.compiled import CompiledWorkflow, Delegate
+from handrail.workflows.conditions import Facts
+from handrail.workflows.handouts import Handout, list_handouts
+from handrail.workflows.limits import MAX_CHILDREN, MAX_RUN_CHILDREN
+
+if TYPE_CHECKING:
+    from handrail.engine.decide import Gathered, StartFacts
+
+Workflows: TypeAlias = Mapping[WorkflowHash, CompiledWorkflow]
+"""Of everything that a run may hand out."""
+
+
+class Opener(msgspec.Struct, frozen=True, kw_only=True):
+    """The run and the node that hand out work."""
+
+    session_id: SessionId
+    run_id: RunId
+    node_id: NodeId
+    goal: str
+    run: RunStarted | Run
+    """Its children have its source, its project, its checks and its rule about confirmations."""
+    preferences: Preferences
+
+
+def list_arriving(workflow: CompiledWorkflow, state: State, facts: Facts) -> tuple[Handout, ...]:
+    """What is handed out where a move ends; at most as much as a step may."""
+    leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
+    if not isinstance(leaf, Delegate) or not isinstance(state, Running):
+        return ()
+    return list_handouts(workflow, leaf, add_loop_values(workflow, state, facts))[:MAX_CHILDREN]
+
+
+def plan_children(
+    opener: Opener, handouts: Sequence[Handout], workflows: Workflows, salt: int
+) -> list[PlannedEvent]:
+    """The runs of these children, and of what those hand out at once."""
+    return [event for one in handouts for event in _plan_child(opener, one, workflows, salt)]
+
+
+def plan_arrival(
+    opener: Opener, workflow: CompiledWorkflow, move: Move, facts: Facts, workflows: Workflows, salt: int
+) -> list[PlannedEvent]:
+    """The children of the step that a move ends at, and what its node discloses about them."""
+    handouts = list_arriving(workflow, move.state, facts)
+    at_node = Scope(run_id=opener.run_id, node_id=opener.node_id)
+    few = find_few(workflow, move.state, len(handouts))
+    told = [plan_event(f"gap_recorded:{opener.node_id}:few", at_node, gap) for gap in few]
+    return [*told, *plan_children(opener, handouts, workflows, salt)]
+
+
+def plan_first_children(
+    facts: StartFacts, started: RunStarted, first: NodeId, preferences: Preferences, salt: int
+) -> list[PlannedEvent]:
+    """The children of the step that a run begins with."""
+    known = first_facts(facts.workflow, facts.context)
+    opener = Opener(
+        session_id=facts.session_id,
+        run_id=facts.run_id,
+        node_id=first,
+        goal=facts.observations.get("goal", ""),
+        run=started,
+        preferences=preferences,
+    )
+    return plan_arrival(opener, facts.workflow, first_move(facts.workflow, known), known, facts.handed, salt)
+
+
+def find_few(workflow: CompiledWorkflow, state: State, count: int) -> list[GapRecorded]:
+    """Where conditions left fewer children than a step asks for: all that there are must be done then."""
+    leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
+    if not isinstance(leaf, Delegate) or count >= leaf.at_least:
+        return []
+    summary = f"{leaf.id} asks for {leaf.at_least} pieces of work and handed out {count}: all must be done."
+    gap_id = f"gap_{leaf.id}_few"
+    return [GapRecorded(gap_id=gap_id, severity="warning", reason="reported", summary=summary)]
+
+
+# An advance in a workflow that hands out work
+
+
+def plan_advance_and_open(
+    history: History,
+    node: Node,
+    attempt_id: AttemptId,
+    work: WorkDone,
+    accepted: Accepted,
+    gathered: Gathered,
+    facts: Facts,
+    salt: int,
+) -> list[PlannedEvent]:
+    """The run moves on, and hands out what the step there hands out, in the same commit."""
+    workflow, move = gathered.workflow, accepted.move
+    preferences = preferences_after(history, node.node_id)
+    handouts = list_arriving(workflow, move.state, facts)
+    over = consequence(_find_overflow(history, node.run_id, move, len(handouts)), preferences.autonomy)
+    if isinstance(over, Block):
+        verdict = accepted.verdict
+        return plan_blocked(history, node, attempt_id, work, verdict, over, (), salt, gathered.sighting)
+    empty = collect_nothing(workflow, move.trace)
+    work = replace(work, context=work.context | empty, owners=work.owners | dict.fromkeys(empty, "action"))
+    accepted = replace(accepted, outcome=Proceed(gaps=(*accepted.outcome.gaps, *over.gaps)))
+    plan = plan_advance(history, node, attempt_id, work, accepted, gathered.seen, salt, gathered.sighting)
+    if over.gaps:
+        return plan
+    opener = _open_at(history, node, attempt_id, preferences, salt)
+    return [*plan, *plan_arrival(opener, workflow, move, facts, gathered.handed, salt)]
+
+
+def plan_waiting_on(
+    history: History, node: Node, attempt_id: AttemptId, gathered: Gathered, joined: Joined, salt: int
+) -> list[PlannedEvent]:
+    """The step waits on: for another try of what was closed, or for nobody, because the run is closed."""
+    accepted = Accepted(
+        verdict=Verdict(),
+        outcome=Proceed(gaps=()),
+        move=Move(state=node.state, trace=()),
+        option_id=joined.option,
+    )
+    plan = plan_advance(history, node, attempt_id, gathered.work, accepted, gathered.seen, salt)
+    opener = _open_at(history, node, attempt_id, preferences_after(history, node.node_id), salt)
+    if joined.option == "again":
+        return [*plan, *plan_children(opener, joined.again, gathered.handed, salt)]
+    closed = RunClosed(reason="abandoned", node_id=opener.node_id, note="Work that it waited for was closed.")
+    return [*plan, plan_event(f"run_closed:{opener.node_id}", Scope(run_id=node.run_id), closed)]
+
+
+def _open_at(
+    history: History, node: Node, attempt_id: AttemptId, preferences: Preferences, salt: int
+) -> Opener:
+    run = history.runs[node.run_id]
+    return Opener(
+        session_id=history.session_id,
+        run_id=run.run_id,
+        node_id=node_after(node.node_id, attempt_id, "advance", salt),
+        goal=run.seen.get("goal", ""),
+        run=run,
+        preferences=preferences,
+    )
+
+
+def _find_overflow(history: History, run_id: RunId, move: Move, new: int) -> tuple[Reason, ...]:
+    """Why a run that goes round a loop may not hand out even more."""
+    held = sum(run.parent is not None and run.parent.run_id == run_id for run in history.runs.values())
+    if held + new <= MAX_RUN_CHILDREN or not isinstance(move.state, Running):
+        return ()
+    step_id = move.state.step_id
+    message = f"The run has handed out {held} pieces of work; {new} more would be over {MAX_RUN_CHILDREN}."
+    return (
+        Reason(
+            name="unexpected:invariant_violation",
+            pointer=WorkflowStep(step_id=step_id),
+            waits_for=WaitsFor(kind="context", state="invalid", values={"step": step_id}),
+            message=message,
+            fix="Close this run and start another one for the rest of the work.",
+            is_retryable=False,
+        ),
+    )
+
+
+# One child
+
+
+def _plan_child(opener: Opener, handout: Handout, workflows: Workflows, salt: int) -> list[PlannedEvent]:
+    child = handout.child
+    workflow = workflows[child.workflow_hash]
+    run_id = run_id_for(opener.session_id, f"{opener.node_id}:{handout.child_id}")
+    first = first_node_of(run_id, salt)
+    at_first = Scope(run_id=run_id, node_id=first)
+    filled = fill_from_goal(workflow, handout.inputs, opener.goal)
+    context = handout.inputs | filled
+    facts = first_facts(workflow, context)
+    move = first_move(workflow, facts)
+    started = RunStarted(
+        workflow_id=child.workflow_id,
+        workflow_hash=child.workflow_hash,
+        source_kind=opener.run.source_kind,
+        source_ref=opener.run.source_ref,
+        input_digest=digest({"workflowId": child.workflow_id, "goal": opener.goal, "context": context}),
+        project=opener.run.project,
+        checks=opener.run.checks,
+        confirmations=opener.run.confirmations,
+        rules=RULES,
+        parent=Parent(run_id=opener.run_id, node_id=opener.node_id, child_id=handout.child_id),
+        agent=opener.run.agent,
+    )
+    # Never looser than the node that hands it out, and stricter where its author says so.
+    effective = cap_preferences(workflow, opener.preferences) or opener.preferences
+    change = PreferencesChanged(
+        change_id=f"prf_{first}",
+        source="system",
+        operation="run.start",
+        delta=PreferencesDelta(),
+        effective=effective,
+    )
+    owners: dict[str, ValueOwner] = dict.fromkeys(handout.inputs, "parent")
+    owners |= dict.fromkeys(filled, "goal")
+    told = ContextSet(context=context, source="initial", owners=owners)
+    below = replace(opener, run_id=run_id, node_id=first, run=started, preferences=effective)
+    gaps = _list_misfits(workflow, context)
+    return [
+        plan_event(f"run_started:{run_id}", Scope(run_id=run_id), started),
+        plan_event(f"node_created:{first}", at_first, NodeCreated(node_kind="step", state=move.state)),
+        plan_preferences(at_first, change),
+        *([plan_event(f"context_set:{first}", at_first, told)] if context else []),
+        *plan_gaps(at_first, first, gaps),
+        *plan_trace(at_first, move.trace),
+        *plan_arrival(below, workflow, move, facts, workflows, salt),
+    ]
+
+
+def _list_misfits(workflow: CompiledWorkflow, context: dict[str, Any]) -> list[GapRecorded]:
+    """What a child was handed that does not fit its inputs: it begins anyway, and says so."""
+    return [
+        GapRecorded(
+            gap_id="",
+            severity="warning",
+            reason="reported",
+            summary=shorten_message(f"The input {one.key}: {one.problem}; expected: {one.expected}."),
+        )
+        for one in check_start_context(workflow.inputs, context)
+    ]

@@ -1,0 +1,114 @@
+"""Where a run could go on, which of these places it prefers, and the gaps on the way there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from handrail.contract.ids import NodeId, RunId
+from handrail.engine.events import GapRecorded
+from handrail.engine.history import History, Node, attached_to, list_tellers
+
+
+def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
+    """Every gap on the way to a node, oldest first."""
+    return tuple(
+        gap for node in list_tellers(history, node_id) for gap in attached_to(history, node.node_id).gaps
+    )
+
+
+def open_gaps(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
+    """Gaps that nothing settled later. A gap that settles another, or only informs, is not open."""
+    told = gaps_at(history, node_id)
+    settled = {gap.resolves_gap_id for gap in told if gap.resolves_gap_id}
+    return tuple(
+        gap
+        for gap in told
+        if gap.gap_id not in settled and not gap.resolves_gap_id and gap.severity != "info"
+    )
+
+
+class Tips(msgspec.Struct, frozen=True, kw_only=True):
+    """The ends of the branches of a run."""
+
+    tips: tuple[NodeId, ...]
+    followers: dict[NodeId, list[NodeId]]
+    """The steps that followed a step instance, in the order of their creation."""
+    reach: dict[NodeId, int]
+    """The highest event index on the way to a node."""
+    preferred: NodeId
+
+
+def find_tips(history: History, nodes: Sequence[Node]) -> Tips:
+    """The tips among all nodes of one run, which come in the order of the log."""
+    reach: dict[NodeId, int] = {}
+    for node in nodes:  # a parent is created before its children, so its reach is known
+        own = history.last_index[node.node_id]
+        reach[node.node_id] = own if node.parent is None else max(own, reach[node.parent])
+    instances = _instances(nodes)
+    followers = _followers(nodes, instances)
+    tips = _tips(nodes, instances, followers)
+    preferred = max(tips, key=lambda tip: rank_tip(history, reach, tip))
+    return Tips(tips=tips, followers=followers, reach=reach, preferred=preferred)
+
+
+def find_tip(history: History, run_id: RunId) -> Node:
+    """The tip whose reachable history has the highest last event index; never chosen by clock."""
+    return history.nodes[find_tips(history, nodes_of(history, run_id)).preferred]
+
+
+def nodes_of(history: History, run_id: RunId) -> list[Node]:
+    return [node for node in history.nodes.values() if node.run_id == run_id]
+
+
+def is_closed(history: History, run_id: RunId, nodes: Sequence[Node]) -> bool:
+    """Closed until it goes on, whatever stands at its tip: `closing_of`, from the nodes of the run alone.
+
+    Only an ack continues a run, and it creates a node that is not a checkpoint.
+    """
+    closings = history.closings.get(run_id, ())
+    return bool(closings) and not any(
+        node.kind != "checkpoint" and node.index > closings[-1].index for node in nodes
+    )
+
+
+def _instances(nodes: Sequence[Node]) -> dict[NodeId, NodeId]:
+    """The step instance of every node (`engine.history.instance_of`), found in one pass."""
+    found: dict[NodeId, NodeId] = {}
+    for node in nodes:
+        if node.kind == "step" or node.parent is None:
+            found[node.node_id] = node.node_id
+        else:
+            found[node.node_id] = found[node.parent]
+    return found
+
+
+def _followers(nodes: Sequence[Node], instances: dict[NodeId, NodeId]) -> dict[NodeId, list[NodeId]]:
+    """The steps that followed a step instance, in the order of their creation."""
+    found: dict[NodeId, list[NodeId]] = {}
+    for node in nodes:
+        if node.kind == "step" and node.parent is not None:
+            found.setdefault(instances[node.parent], []).append(node.node_id)
+    return found
+
+
+def _tips(
+    nodes: Sequence[Node], instances: dict[NodeId, NodeId], followers: dict[NodeId, list[NodeId]]
+) -> tuple[NodeId, ...]:
+    """The leaves, without checkpoints of step instances that the run has left."""
+    has_more_below: set[NodeId] = set()
+    tips: list[NodeId] = []
+    for node in reversed(nodes):
+        is_leaf = node.node_id not in has_more_below
+        if is_leaf and node.kind == "checkpoint" and instances[node.node_id] in followers:
+            continue
+        if is_leaf:
+            tips.append(node.node_id)
+        if node.parent is not None:
+            has_more_below.add(node.parent)
+    return tuple(reversed(tips))
+
+
+def rank_tip(history: History, reach: dict[NodeId, int], tip: NodeId) -> tuple[int, int, str]:
+    return (reach[tip], history.nodes[tip].index, tip)

@@ -1,0 +1,141 @@
+"""How far a run is: its steps, the work that it handed out, and the way behind it. Pure.
+
+A step with a condition, a loop that may not be entered and every round after the first count for nothing
+until they happen.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+from handrail.contract.outcome import Payload
+from handrail.engine.history import Node
+from handrail.engine.navigate import Running
+from handrail.workflows.compiled import (
+    CompiledWorkflow,
+    Count,
+    ForEach,
+    Loop,
+    Part,
+    Until,
+    While,
+    derive_once,
+)
+from handrail.workflows.conditions import LoopControl
+
+ChildStatus: TypeAlias = Literal["open", "blocked", "needs_person", "done", "done_with_gaps", "closed"]
+JoinOption: TypeAlias = Literal["again", "without", "stop"]
+JOIN_OPTIONS: Final[dict[JoinOption, str]] = {
+    "again": "Hand the closed work out once more",
+    "without": "Go on without it; a gap says so",
+    "stop": "Close this run, too",
+}
+"""What can become of work that was closed; a token names one by its place here."""
+
+
+class HandedOut(Payload, frozen=True, kw_only=True):
+    """A child in a reply: what to hand to a helper. A recorded reply never tells how it stands."""
+
+    child_id: str
+    work_token: str
+    brief: str = ""
+    status: ChildStatus | Literal[""] = ""
+    step_id: str = ""
+    """Where it stands."""
+
+
+class Progress(Payload, frozen=True, kw_only=True):
+    """`done` of `atLeast` steps."""
+
+    done: int
+    at_least: int
+
+
+NOT_BEGUN = Progress(done=0, at_least=0)
+
+
+def progress_at(workflow: CompiledWorkflow, node: Node) -> Progress:
+    """How far the run is at a node."""
+    done = node.steps_done
+    if not isinstance(node.state, Running):
+        return Progress(done=done, at_least=done)
+    following = derive_once(workflow, _count_following)[node.state.step_id]
+    return Progress(done=done, at_least=done + 1 + following)
+
+
+def _count_following(workflow: CompiledWorkflow) -> dict[str, int]:
+    """The steps that surely follow each leaf; of the loops it stands in, those of their round."""
+    found: dict[str, int] = {}
+
+    def count(parts: tuple[Part, ...], following: int) -> None:
+        for part in reversed(parts):
+            if isinstance(part, Loop):
+                count(part.body, following)
+            else:
+                found[part.id] = following
+            following += _surely(workflow, (part,))
+
+    count(workflow.steps, 0)
+    return found
+
+
+def _surely(workflow: CompiledWorkflow, parts: tuple[Part, ...]) -> int:
+    total = 0
+    for part in parts:
+        if part.when:
+            continue
+        total += (
+            _surely(workflow, part.body) * _count_sure_rounds(workflow, part) if isinstance(part, Loop) else 1
+        )
+    return total
+
+
+def _count_sure_rounds(workflow: CompiledWorkflow, loop: Loop) -> int:
+    """The rounds that a loop surely makes."""
+    match loop.repeat:
+        case Count(count=count):
+            return min(count, loop.max_iterations)
+        case While(condition=condition):
+            return 1 if isinstance(workflow.conditions[condition], LoopControl) else 0
+        case Until():
+            return 1
+        case ForEach():
+            return 0
+
+
+# What a recap shows of the way to a node
+
+
+class RecapEntry(Payload, frozen=True, kw_only=True):
+    """The notes that one step or checkpoint left behind."""
+
+    node_id: str
+    step_id: str
+    title: str
+    is_checkpoint: bool = False
+    notes: str
+
+
+class RecapArtifact(Payload, frozen=True, kw_only=True):
+    """The current artifact of a kind."""
+
+    kind: str
+    step_id: str
+    body: dict[str, Any]
+
+
+class RecapInput(Payload, frozen=True, kw_only=True):
+    """A value that holds at the step; a long one is cut, and is text then."""
+
+    name: str
+    value: Any
+
+
+class BranchSummary(Payload, frozen=True, kw_only=True):
+    """One branch that left the step of a reply before: its first node, and how it stands at its end."""
+
+    node_id: str
+    is_preferred: bool
+    status: str
+    pending_step_id: str | None
+    notes: str = ""

@@ -1,0 +1,148 @@
+"""`check.approve`: a person lets Handrail run declared checks itself, at a terminal or in the Console."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED, E_IO
+from handrail.contract.command_words import redact_argv
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.fence import flatten_text
+from handrail.contract.outcome import Answer, Fault
+from handrail.contract.printed_text import strip_escapes
+from handrail.operations.declared_checks import digest_check, find_declared
+from handrail.ports.workspace import DeclaredCheck
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime, project_of
+
+_YES = ("y", "yes")
+_MEANING = (
+    "Code of this project then runs with your rights and without asking, when an agent's report needs one\n"
+    "and its last run took at most 20 seconds. A changed declaration needs a new approval; a changed script\n"
+    "or test that it starts does not."
+)
+
+
+class ApproveCheck(Input, frozen=True, kw_only=True):
+    """Which checks of which project."""
+
+    name: Annotated[str, Meta(description="A declared check; else every one of them.")] | UnsetType = UNSET
+    digest: (
+        Annotated[
+            str, Meta(description="Of the declaration that was shown, from the Console.", max_length=128)
+        ]
+        | UnsetType
+    ) = UNSET
+    withdraw: Annotated[bool, Meta(description="Take the approval back; asks nobody.")] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+
+
+class ApprovedCheck(Answer, frozen=True, kw_only=True):
+    """A check, and whether it is approved now."""
+
+    name: str
+    line: str
+    digest: str
+    is_approved: bool
+
+
+class ApprovedChecks(Answer, frozen=True, kw_only=True):
+    """What the user's word is now; `is_new` is false where it was the same before this call."""
+
+    checks: list[ApprovedCheck]
+    door: str
+    """Where a person was asked; empty: nobody was."""
+    who: str
+    is_new: bool
+
+
+def approve_check(rt: Runtime, request: ApproveCheck) -> ApprovedChecks:
+    """Ask the person once, and keep their yes for exactly these declarations.
+
+    Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, E_CONFLICT where the Console
+    showed another declaration, and VALIDATION_ERROR for a check that is not declared.
+    """
+    project = project_of(rt, request.project)
+    checks = find_declared(rt.settings.of(project), "" if request.name is UNSET else request.name)
+    digests = {check.name: digest_check(check) for check in checks}
+    known = rt.known_checks()
+    if request.withdraw is True:
+        was = any(known.find(project, one).is_approved for one in digests.values())
+        known.withdraw(project, tuple(digests))
+        return _describe(rt, checks, project, "", is_new=was)
+    if all(known.find(project, one).is_approved for one in digests.values()):
+        return _describe(rt, checks, project, "", is_new=False)
+    door = _ask_console(request, digests) if rt.is_at_console else _ask_terminal(rt, checks, project)
+    known.approve(project, digests, rt.workspace.account(), rt.clock.now())
+    return _describe(rt, checks, project, door, is_new=True)
+
+
+def _ask_console(request: ApproveCheck, digests: dict[str, str]) -> str:
+    """A page shows one declaration and sends its digest back: a yes is about what was shown."""
+    if request.digest is UNSET or list(digests.values()) != [request.digest]:
+        raise Fault(
+            E_CONFLICT,
+            "The declaration changed after it was shown, or none was; nothing was approved.",
+            details={"reason": "target_changed"},
+            hint="Look at what is declared now, then approve it.",
+        )
+    return "console"
+
+
+def _ask_terminal(rt: Runtime, checks: tuple[DeclaredCheck, ...], project: str) -> str:
+    """A person says yes at the terminal itself: a line that an agent runs approves nothing."""
+    listed = "\n".join(f"  {check.name}: {_show(rt, check)}" for check in checks)
+    where = flatten_text(strip_escapes(project))
+    text = f"\nChecks of {where}:\n{listed}\n\n{_MEANING}\nApprove? [y/n] "
+    with rt.interruptions.defer():
+        told = rt.terminal().ask(text, lambda: rt.interruptions.stop_reason() == "signal")
+    if told is not None and told.strip().lower() in _YES:
+        return "terminal"
+    command = " ".join(["handrail check approve", *(check.name for check in checks[:1] if len(checks) == 1)])
+    raise Fault(
+        E_HUMAN_REQUIRED,
+        "Nobody agreed at a terminal; nothing was approved. A person must run this command themselves.",
+        details={"action": command, "resume": "handrail check list"},
+        hint=f"Ask the user to run `{command}` in a terminal of their own; until then run checks by name.",
+    )
+
+
+def _show(rt: Runtime, check: DeclaredCheck) -> str:
+    """The whole declaration in one line, because all of it is approved."""
+    line = flatten_text(strip_escapes(shlex.join(redact_argv(check.command, rt.secrets))))
+    report = "" if check.report is None else f", report {flatten_text(check.report.path)}"
+    return f"{line} (in {flatten_text(check.directory)}, at most {check.timeout_seconds} s{report})"
+
+
+def _describe(
+    rt: Runtime, checks: tuple[DeclaredCheck, ...], project: str, door: str, *, is_new: bool
+) -> ApprovedChecks:
+    rows = [
+        ApprovedCheck(
+            name=check.name,
+            line=strip_escapes(shlex.join(redact_argv(check.command, rt.secrets))),
+            digest=digest_check(check),
+            is_approved=rt.known_checks().find(project, digest_check(check)).is_approved,
+        )
+        for check in checks
+    ]
+    return ApprovedChecks(checks=rows, door=door, who=rt.workspace.account(), is_new=is_new)
+
+
+OPERATION = Operation(
+    name="check.approve",
+    effect="record",
+    summary="Let Handrail run declared checks itself when a report needs them; a person is asked.",
+    input=ApproveCheck,
+    output=ApprovedChecks,
+    perform=approve_check,
+    shape=Shape(
+        levels={"minimal": ("checks", "is_new"), "standard": None, "full": None},
+        select="top",
+        untrusted=("checks",),
+    ),
+    errors=(E_HUMAN_REQUIRED.code, E_CONFLICT.code, E_IO.code),
+)

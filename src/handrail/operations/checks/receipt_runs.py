@@ -1,0 +1,249 @@
+"""Starting the program of a check without a lock, and recording its receipt at the step that it was for."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+import msgspec
+
+from handrail.contract.catalogue import INVARIANT_VIOLATION
+from handrail.contract.command_words import redact_argv
+from handrail.contract.ids import receipt_id_for
+from handrail.contract.outcome import Fault, Notice
+from handrail.contract.printed_text import PrintedText, strip_escapes
+from handrail.contract.wording import make_readable
+from handrail.engine.command_lines import find_counting, is_status_own
+from handrail.engine.events import ReceiptRecorded
+from handrail.engine.judge.run_claims import list_paths
+from handrail.engine.plans import plan_receipt
+from handrail.engine.receipts import (
+    Counts,
+    Exited,
+    NotStarted,
+    RunOutcome,
+    Signalled,
+    TimedOut,
+    digest_argv,
+)
+from handrail.operations.checks.reports import UnreadableReport, count_tests
+from handrail.operations.pending_step import PendingStep
+from handrail.ports.checks import PRINTED, STEERING, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
+from handrail.ports.workspace import ReportPlace
+from handrail.ports.worktree import Tree, Unseen
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+
+TREE_SECONDS = 10.0
+MOST_CHANGED_MEANWHILE = 20
+MOST_PRINTED_BYTES = 8 * 1024 * 1024
+"""Of what a program prints, read as its report."""
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """What is started, whether it was declared or typed."""
+
+    argv: tuple[str, ...]
+    directory: str
+    seconds: int
+    check: str = ""
+    digest: str = ""
+    """Of its declaration."""
+    report: ReportPlace | None = None
+    change: str = ""
+    """How it differs from what is declared now."""
+
+
+class RanCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    receipt: ReceiptRecorded
+    notices: list[Notice]
+    """What could not be found out about it."""
+    is_interrupted: bool
+    tree: Tree | None
+    """The files after it; None: they cannot be seen."""
+
+
+def tell_first_use(rt: Runtime, command: Command, project: str) -> list[Notice]:
+    """What a caller should know about a declared check before its receipt counts for something."""
+    if not command.check:
+        return []
+    notices = []
+    if not rt.known_checks().find(project, command.digest).was_run:
+        shown = " ".join(redact_argv(command.argv, rt.secrets))
+        message = f"The first run of this project's check {command.check} on this machine. It starts: {shown}"
+        notices.append(Notice(type="check_first_use", message=message[:1000], severity="warning"))
+    if command.change:
+        notices.append(Notice(type="check_changed", message=command.change[:1000], severity="warning"))
+    for notice in notices:
+        rt.progress.say(f"handrail: {notice.message}\n")
+    return notices
+
+
+def run_command(
+    rt: Runtime, programs: CheckPrograms, command: Command, target: PendingStep, project: str
+) -> RanCommand:
+    printed = PrintedText(rt.secrets)
+
+    def show(lines: list[str]) -> None:
+        if lines:
+            rt.progress.say("".join(f"{line}\n" for line in lines))
+
+    report_path = find_report_file(command)
+    report_before = programs.look_at_report(project, report_path) if report_path else ""
+    kept = bytearray()
+    before = _take_tree(rt, project)
+    call = ProgramCall(
+        argv=command.argv,
+        directory=command.directory,
+        project=project,
+        seconds=command.seconds,
+        without=STEERING if command.check else (),
+    )
+
+    def take(chunk: bytes) -> None:
+        show(printed.take(chunk))
+        if command.report is not None and command.report.path == PRINTED and len(kept) < MOST_PRINTED_BYTES:
+            kept.extend(chunk)
+
+    with rt.interruptions.defer():
+        ended = programs.run(call, rt.interruptions.stop_reason, take)
+    show(printed.finish())
+    if command.digest:
+        duration = None if ended.status is None else ended.duration_ms
+        rt.known_checks().keep_run(project, command.digest, duration)
+    after = _take_tree(rt, project)
+    counts, uncounted = count_report(programs, command, project, report_before, ended, bytes(kept))
+    notices = _after(command, uncounted)
+    meanwhile = _name_changes(rt, project, before, after, report_path)
+    if meanwhile:
+        message = (
+            f"{list_paths(list(meanwhile))} changed while it ran, so it is no proof; run it again. "
+            "What the check writes itself belongs into .gitignore."
+        )
+        notices = [*notices, Notice(type="files_changed_meanwhile", message=message, severity="warning")]
+    key = rt.randomness.bytes(16).hex()
+    receipt = ReceiptRecorded(
+        receipt_id=receipt_id_for(target.node.node_id, key),
+        node_id=target.node.node_id,
+        by="handrail",
+        check=command.check,
+        argv=redact_argv(command.argv, rt.secrets),
+        argv_digest=digest_argv(command.argv),
+        directory=_inside(project, command.directory),
+        outcome=tell_end(ended, command.seconds),
+        duration_ms=ended.duration_ms,
+        output_digest=printed.digest,
+        output_bytes=printed.size,
+        head=printed.head,
+        tail=printed.tail,
+        tree_before="" if before is None else before.tree_id,
+        tree_after="" if after is None else after.tree_id,
+        changed_meanwhile=meanwhile,
+        counts=counts,
+        uncounted=uncounted,
+        steering={name: _show_value(rt, value) for name, value in ended.steering.items()},
+        program=strip_escapes(_show_value(rt, ended.program)),
+        program_digest=ended.program_digest,
+    )
+    return RanCommand(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted, tree=after)
+
+
+def find_report_file(command: Command) -> str:
+    """Where it writes its report; empty: nowhere, or it prints it."""
+    return "" if command.report is None or command.report.path == PRINTED else command.report.path
+
+
+def _show_value(rt: Runtime, value: str) -> str:
+    """The value of a variable for readers: without secrets, bounded."""
+    (shown,) = redact_argv((value,), rt.secrets)
+    return shown[:200]
+
+
+def _take_tree(rt: Runtime, project: str) -> Tree | None:
+    """The project's files now; None when they cannot be seen."""
+    tree = rt.worktree().take_tree(project, TREE_SECONDS)
+    return None if isinstance(tree, Unseen) else tree
+
+
+def _name_changes(
+    rt: Runtime, project: str, before: Tree | None, after: Tree | None, report: str
+) -> tuple[str, ...]:
+    """Files that changed while a program ran: nobody knows which of the two it ran on.
+
+    The report that a check declares is its own to write. Whatever else it writes is in nobody's way once it
+    is ignored, or the same after every run.
+    """
+    if before is None or after is None or before.tree_id == after.tree_id:
+        return ()
+    found = rt.worktree().compare(project, before, after)
+    if isinstance(found, Unseen):
+        same = set(before.entries) & set(after.entries)
+        paths = {entry.path for entry in (*before.entries, *after.entries) if entry not in same}
+    else:
+        paths = {*found.changed, *found.arrived}
+    own = os.path.normpath(report) if report else ""
+    return tuple(make_readable(path) for path in sorted(paths - {own})[:MOST_CHANGED_MEANWHILE])
+
+
+def _inside(project: str, directory: str) -> str:
+    return strip_escapes(os.path.relpath(directory, os.path.realpath(project)))
+
+
+def tell_end(ended: ProgramEnd, seconds: int) -> RunOutcome:
+    if ended.trouble:
+        return NotStarted(reason=ended.trouble)
+    if ended.is_timed_out:
+        return TimedOut(seconds=seconds)
+    if ended.signal:
+        return Signalled(signal=ended.signal)
+    assert ended.status is not None, "a program that ended by itself has a status"
+    return Exited(status=ended.status)
+
+
+def count_report(
+    programs: CheckPrograms, command: Command, project: str, before: str, ended: ProgramEnd, printed: bytes
+) -> tuple[Counts | None, str]:
+    """What the declared report counts, or why it counts nothing."""
+    if command.report is None or ended.trouble:
+        return None, ""
+    found = ReportFile(content=printed)
+    if command.report.path != PRINTED:
+        found = programs.read_report(project, command.report.path, before)
+    trouble = found.trouble
+    if not trouble:
+        try:
+            return count_tests(found.content, command.report.format), ""
+        except UnreadableReport as why:
+            trouble = f"the report cannot be read: {why}"
+    return None, trouble
+
+
+def _after(command: Command, uncounted: str) -> list[Notice]:
+    if not is_status_own(command.argv, command.check):
+        line = command.argv[0] if len(command.argv) == 1 else shlex.join(command.argv)
+        counting = shlex.join(find_counting(line))
+        message = "Its line starts several programs, so its status is not that of one; "
+        message += f"run {counting} alone." if counting else "run the one that counts alone."
+        return [Notice(type="status_not_own", message=message[:500], severity="warning")]
+    if not uncounted or command.report is None:
+        return []
+    message = f"Nothing was counted, so it has not passed: {uncounted} ({command.report.path})."
+    return [Notice(type="report_not_read", message=message[:500], severity="warning")]
+
+
+def record_receipt(rt: Runtime, target: PendingStep, receipt: ReceiptRecorded) -> Session:
+    """Append the receipt to the run as it stands now; the run may have moved on meanwhile."""
+    session = target.session
+    plan = [plan_receipt(target.node, receipt)]
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=target.by_token) as (session, witness):
+            committed = commit(rt, witness, session, lambda _: plan)
+        if committed is not None:
+            return committed
+    raise Fault(
+        INVARIANT_VIOLATION,
+        "The log kept changing during this call.",
+        details={"session_id": session.history.session_id},
+    )

@@ -1,0 +1,188 @@
+"""`receipt.export`: what a run proved about a commit, as one signed statement or as Markdown."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail import __version__
+from handrail.contract.catalogue import CONTEXT_MISSING
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.dsse import encode_for_signing, write_envelope
+from handrail.contract.json.canonical import canonical_bytes
+from handrail.contract.outcome import Answer, Fault, Json, NextCall
+from handrail.engine.code_trees import find_tree
+from handrail.engine.facts import encode_project
+from handrail.engine.history import History, Run, list_receipts
+from handrail.operations.finding import find_session
+from handrail.operations.kept_trees import load_tree
+from handrail.operations.receipts.signing import find_commit, require_local
+from handrail.ports.receipts import NamedCommit
+from handrail.ports.worktree import Tree, Unseen
+from handrail.projections.overview import choose_run
+from handrail.projections.receipt_statement import Subject, state_run, write_markdown
+from handrail.runtime.operation import Chunked, Input, Operation
+from handrail.runtime.runtime import Runtime, project_of
+from handrail.runtime.sessions import Session, read_session, require_healthy
+
+MOST_SESSIONS = 50
+"""That are looked at for the newest run of a project."""
+TREE_SECONDS = 10.0
+
+
+class ExportReceipt(Input, frozen=True, kw_only=True):
+    """Of which run, about which commit."""
+
+    session: Annotated[str, Meta(description="A session; else the newest of this project.")] | UnsetType = (
+        UNSET
+    )
+    commit: (
+        Annotated[str, Meta(description="About this commit; default HEAD.", max_length=256)] | UnsetType
+    ) = UNSET
+    exported_as: (
+        Annotated[
+            Literal["json", "markdown"],
+            Meta(description="Signed, or ten lines for a pull request; default json."),
+        ]
+        | UnsetType
+    ) = msgspec.field(default=UNSET, name="as")
+    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+
+
+class ExportedReceipt(Answer, frozen=True, kw_only=True):
+    """The receipt, and what it says."""
+
+    session_id: str
+    run_id: str
+    exported_as: str = msgspec.field(name="as")
+    commit: str
+    result: str
+    """PASSED, FAILED, or WARNED where no check ran on the files of the commit."""
+    is_clean: bool
+    """The checks ran on exactly the files of the commit."""
+    key_id: str
+    """Empty: Markdown is not signed."""
+    content: Any = UNSET
+    """Left out where it went into a file."""
+    path: str | UnsetType = UNSET
+    bytes: int | UnsetType = UNSET
+    sha256: str | UnsetType = UNSET
+
+
+def export_receipt(rt: Runtime, request: ExportReceipt) -> ExportedReceipt:
+    """Nothing is stored, except the key where there was none.
+
+    Raises Fault CONTEXT_MISSING, SESSION_NOT_FOUND, VALIDATION_ERROR for a commit that is not there, and
+    E_CONFIG without the extra.
+    """
+    exported = export_in_chunks(rt, request)
+    content = b"".join(exported.chunks).decode()
+    return msgspec.convert({**exported.facts, "content": content}, ExportedReceipt)
+
+
+def export_in_chunks(rt: Runtime, request: ExportReceipt) -> Chunked:
+    """The same without the content, and the content as the bytes of its file."""
+    require_local(rt)
+    project = project_of(rt, request.project)
+    session, run = _find_run(rt, request, project)
+    require_healthy(session)
+    named = find_commit(rt, project, "HEAD" if request.commit is UNSET else request.commit)
+    subject = _describe_subject(rt, session.history, run, project, named)
+    statement = state_run(session.history, run, subject, rt.clock.now(), __version__)
+    statement = _redact(rt, statement)
+    facts: dict[str, Json] = {
+        "session_id": session.history.session_id,
+        "run_id": run.run_id,
+        "commit": named.commit,
+        "result": statement["predicate"]["result"],
+        "is_clean": statement["predicate"]["handrailRun"]["isClean"],
+    }
+    if request.exported_as == "markdown":
+        content = write_markdown(statement, "").encode()
+        return Chunked(facts={**facts, "as": "markdown", "key_id": ""}, chunks=iter((content,)))
+    payload = canonical_bytes(statement)
+    signed = rt.receipt_keys().sign(encode_for_signing(payload))
+    content = write_envelope(payload, signed.key.key_id, signed.signature)
+    return Chunked(facts={**facts, "as": "json", "key_id": signed.key.key_id}, chunks=iter((content,)))
+
+
+def _find_run(rt: Runtime, request: ExportReceipt, project: str) -> tuple[Session, Run]:
+    if request.session is not UNSET:
+        session = find_session(rt, request.session)
+        run_id = choose_run(session.history)
+        if run_id is not None:
+            return session, session.history.runs[run_id]
+    else:
+        own = encode_project(project).directory
+        for stamp in rt.log.list_sessions()[:MOST_SESSIONS]:
+            read = read_session(rt.log, stamp.session_id)
+            run_id = None if read is None else choose_run(read.history)
+            if read is None or run_id is None:
+                continue
+            run = read.history.runs[run_id]
+            if run.project is not None and run.project.directory == own:
+                return read, run
+    raise Fault(
+        CONTEXT_MISSING,
+        "There is no run to make a receipt of.",
+        details={"missing": ["session"]},
+        hint="Name a session of this project: --session ID.",
+        next_call=NextCall(operation="session.list", params={}),
+    )
+
+
+def _describe_subject(rt: Runtime, history: History, run: Run, project: str, named: NamedCommit) -> Subject:
+    committed = Tree(head=named.commit, entries=(), tree_id="")
+    trees = dict.fromkeys(held.fact.tree_after for held in list_receipts(history, run.run_id))
+    present = rt.worktree().take_tree(project, TREE_SECONDS)
+    is_here = isinstance(present, Tree) and present.head == named.commit
+    return Subject(
+        project=encode_project(project).name,
+        commit=named.commit,
+        tree=named.tree,
+        differing={tree: _compare(rt, history, project, tree, committed) for tree in trees if tree},
+        is_clean=is_here and isinstance(present, Tree) and not present.entries,
+    )
+
+
+def _compare(
+    rt: Runtime, history: History, project: str, tree_id: str, committed: Tree
+) -> tuple[str, ...] | None:
+    """What differs between the files of a receipt and those of the commit; None: nobody can tell."""
+    recorded = find_tree(history, tree_id)
+    stored = None if recorded is None else load_tree(rt.log, history, recorded)
+    if stored is None or isinstance(stored, Unseen):
+        return None
+    found = rt.worktree().compare(project, stored.tree, committed)
+    return None if isinstance(found, Unseen) else tuple(sorted({*found.changed, *found.arrived}))
+
+
+def _redact(rt: Runtime, value: Any) -> Any:
+    """The statement without any secret that this process knows: it leaves the machine."""
+    text = rt.secrets.redact_text(msgspec.json.encode(value).decode())
+    return msgspec.json.decode(text)
+
+
+OPERATION = Operation(
+    name="receipt.export",
+    effect="read",
+    summary="Write what a run proved about a commit as a signed statement that others can check.",
+    input=ExportReceipt,
+    output=ExportedReceipt,
+    perform=export_receipt,
+    chunked=export_in_chunks,
+    shape=Shape(
+        levels={
+            "minimal": ("session_id", "as", "commit", "result", "is_clean", "key_id"),
+            "standard": None,
+            "full": None,
+        },
+        id_field="session_id",
+        select="top",
+        drop_order=("content",),
+        untrusted=("content",),
+    ),
+    errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "KEYRING_INVALID"),
+)

@@ -1,0 +1,26 @@
+"""The refusal of an ack that came before the children of its step were done."""
+
+from __future__ import annotations
+
+from msgspec import to_builtins
+
+from handrail.contract.catalogue import STEP_WAITS
+from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.tokens.workflow import AckClaims, ChoiceClaims
+from handrail.engine.reply import Tokens
+from handrail.engine.standing import standing_at
+from handrail.operations.handles import node_of, session_of
+from handrail.operations.replies import load_pinned_workflow, show_children
+from handrail.runtime.runtime import Runtime
+
+
+def tell_children(rt: Runtime, claims: AckClaims | ChoiceClaims, fault: Fault) -> Fault:
+    """The refusal of a step that waits, with its children and the call of the first that is not done."""
+    history = session_of(rt.log, claims).history
+    node = node_of(history, claims)
+    workflow = load_pinned_workflow(rt.log, history.runs[node.run_id].workflow_hash)
+    standing = standing_at(history, workflow, node, "rehydrate")
+    children, tokens = show_children(rt.keys, history, workflow, standing, Tokens(state=""), is_present=True)
+    call = NextCall(operation="run.continue", params={"stateToken": tokens.work})
+    details = fault.details | {"children": to_builtins(children)}
+    return Fault(STEP_WAITS, fault.message, details=details, next_call=call)

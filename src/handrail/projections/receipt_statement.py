@@ -1,0 +1,313 @@
+"""What a run proved, as a statement that travels: an in-toto test result about a commit. Pure.
+
+The statement is the test result of in-toto (v0.1): whether the checks passed, which ones did. What Handrail
+knows beside that is in its member `handrailRun`, which other readers ignore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from handrail.contract.credential_files import holds_credentials
+from handrail.contract.dsse import STATEMENT_TYPE
+from handrail.contract.wording import make_readable
+from handrail.engine.command_lines import explain_not_run, is_status_own
+from handrail.engine.events import ReceiptRecorded
+from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
+from handrail.engine.judge.red_then_green import is_test_file
+from handrail.engine.judge.run_claims import choose_strongest
+from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
+from handrail.projections.evidence import (
+    PERSON_DOORS,
+    RECEIPT_DOORS,
+    PlacedClaim,
+    level_of,
+    list_claims,
+    sum_evidence,
+    text_of,
+)
+from handrail.projections.run_graph import run_graph
+
+TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
+MOST_CHECKS = 20
+MOST_NAMED = 20
+_LONGEST_TEXT = 200
+SAYS = (
+    "Whoever can use the account that holds this key can sign. A receipt says which commands ran and how "
+    "they ended on these files, not that they were good ones."
+)
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """What the statement is about, and how far each receipt is."""
+
+    project: str
+    commit: str
+    tree: str
+    """Git's id of all files of the commit."""
+    differing: Mapping[str, tuple[str, ...] | None]
+    """By the tree of a receipt: paths that are other ones in the commit; None: they could not be compared."""
+    is_clean: bool
+    """Of a run without a check: the present files are those of the commit."""
+
+
+def state_run(history: History, run: Run, subject: Subject, made_at: str, version: str) -> dict[str, Any]:
+    """The statement of a run about a commit."""
+    tip = run_graph(history, run.run_id).preferred_tip
+    claims = list_claims(history, tip)
+    checks = [_state_check(history, run, one, subject) for one in find_counting_receipts(history, run)]
+    passed = [check["name"] for check in checks if check["hasPassed"]]
+    failed = [check["name"] for check in checks if not check["hasPassed"]]
+    is_clean = all(check["isOnCommit"] for check in checks) if checks else subject.is_clean
+    evidence = sum_evidence(history, tip)
+    told: dict[str, Any] = {
+        "v": 1,
+        "handrail": version,
+        "madeAt": made_at,
+        "session": history.session_id,
+        "run": run.run_id,
+        "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
+        "status": run_graph(history, run.run_id).status,
+        "isClean": is_clean,
+        "checks": checks,
+        "redThenGreen": _state_guards(history, run, claims, subject),
+        "testsTouched": _name_touched_tests(history, claims),
+        "leftOut": _list_left_out(history, tip),
+        "onlyAgentsWord": _list_words(history, claims),
+        "confirmedBy": _list_people(history, run),
+        "evidence": {} if evidence is None else msgspec.to_builtins(evidence),
+        "says": SAYS,
+    }
+    return {
+        "_type": STATEMENT_TYPE,
+        "subject": [
+            {"name": subject.project, "digest": {"gitCommit": subject.commit, "gitTree": subject.tree}}
+        ],
+        "predicateType": TEST_RESULT,
+        "predicate": {
+            "result": "FAILED" if failed else "PASSED" if passed and is_clean else "WARNED",
+            "configuration": [
+                {"name": check["name"], "digest": {"sha256": check["argvDigest"].removeprefix("sha256:")}}
+                for check in checks
+            ],
+            "passedTests": passed,
+            "failedTests": failed,
+            "handrailRun": told,
+        },
+    }
+
+
+def find_counting_receipts(history: History, run: Run) -> list[ReceiptRecorded]:
+    """The last receipt of each declared check, and of each command that an accepted report rests on."""
+    tip = run_graph(history, run.run_id).preferred_tip
+    used = {ref for placed in list_claims(history, tip) for ref in placed.claim.refs}
+    here = [
+        held.fact
+        for held in list_receipts(history, run.run_id)
+        if history.imported is None or held.index >= history.imported.index
+    ]
+    named = {_identify(one) for one in here if one.check or one.receipt_id in used}
+    groups: dict[tuple[str, str], list[ReceiptRecorded]] = {}
+    for one in here:
+        groups.setdefault(_identify(one), []).append(one)
+    return [_choose_last(own) for key, own in groups.items() if key in named][-MOST_CHECKS:]
+
+
+def _choose_last(own: Sequence[ReceiptRecorded]) -> ReceiptRecorded:
+    """On the files of the last one: the strongest door."""
+    return choose_strongest([one for one in own if one.tree_after == own[-1].tree_after])
+
+
+def _identify(receipt: ReceiptRecorded) -> tuple[str, str]:
+    return receipt.argv_digest, receipt.directory
+
+
+def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
+    same = [
+        held.fact
+        for held in list_receipts(history, run.run_id)
+        if _identify(held.fact) == _identify(one) and held.fact.counts is not None
+    ]
+    first = same[0].counts if same else None
+    differing = subject.differing.get(one.tree_after)
+    is_over = not explain_not_run(one.argv, one.outcome, one.counts)
+    return {
+        "name": one.check or _cut(" ".join(one.argv)),
+        "isDeclared": bool(one.check),
+        "command": [_cut(word) for word in one.argv],
+        "argvDigest": one.argv_digest,
+        "directory": _cut(one.directory),
+        "program": _cut(one.program),
+        "programDigest": one.program_digest,
+        "outcome": describe_outcome(one.outcome),
+        "hasPassed": is_over
+        and is_status_own(one.argv, one.check)
+        and has_passed(one.outcome, one.counts, one.uncounted),
+        "counts": None if one.counts is None else msgspec.to_builtins(one.counts),
+        "countsBefore": None if first is None else msgspec.to_builtins(first),
+        "fewer": compare_counts(first, one.counts),
+        "door": RECEIPT_DOORS[one.by],
+        "receipt": one.receipt_id,
+        "outputDigest": one.output_digest,
+        "filesBefore": one.tree_before,
+        "files": one.tree_after,
+        "isOnCommit": differing == () and not one.changed_meanwhile,
+        "differs": None if differing is None else _name_paths(differing),
+        "steering": dict(one.steering),
+    }
+
+
+def _state_guards(
+    history: History, run: Run, claims: Sequence[PlacedClaim], subject: Subject
+) -> list[dict[str, Any]]:
+    by_id: dict[str, ReceiptRecorded] = {
+        held.fact.receipt_id: held.fact for held in list_receipts(history, run.run_id)
+    }
+    found = []
+    for placed in claims:
+        claim = placed.claim
+        held = [by_id[ref] for ref in claim.refs if ref in by_id]
+        if claim.check == "red_then_green" and claim.verdict == "holds" and len(held) > 1:
+            red = subject.differing.get(held[0].tree_after)
+            found.append(
+                {
+                    "command": _cut(" ".join(held[-1].argv)),
+                    "red": held[0].tree_after,
+                    "green": held[-1].tree_after,
+                    "differs": None if red is None else _name_paths(red),
+                    "fact": _cut(claim.fact),
+                }
+            )
+    return found[:MOST_CHECKS]
+
+
+def _name_touched_tests(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    seen = {
+        text_of(history, placed)
+        for placed in claims
+        if placed.claim.check == "changed_in_run" and level_of(placed.claim) == "seen"
+    }
+    return _name_paths(sorted(path for path in seen if is_test_file(path)))
+
+
+def _list_left_out(history: History, tip: Any) -> list[dict[str, str]]:
+    found: dict[str, str] = {}
+    for node in way_to(history, tip):
+        for kept in attached_to(history, node.node_id).artifacts:
+            rows = kept.artifact.body.get("leftOut")
+            for row in rows if isinstance(rows, list) else ():
+                if isinstance(row, dict) and isinstance(row.get("path"), str):
+                    found[row["path"]] = str(row.get("why", ""))
+    named = [path for path in found if not holds_credentials(path)]
+    return [{"path": _cut(path), "why": _cut(found[path])} for path in named[:MOST_NAMED]]
+
+
+def _list_words(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
+    texts = [text_of(history, placed) for placed in claims if level_of(placed.claim) == "claimed"]
+    return [_cut(text) for text in dict.fromkeys(texts)][:MOST_NAMED]
+
+
+def _list_people(history: History, run: Run) -> list[dict[str, str]]:
+    return [
+        {"who": said.fact.who, "door": PERSON_DOORS[said.fact.door], "node": node_id, "at": said.at}
+        for node_id, answers in history.confirmations.items()
+        if history.nodes[node_id].run_id == run.run_id
+        for said in answers[-1:]
+        if said.fact.answer == "confirmed"
+        and (history.imported is None or said.index >= history.imported.index)
+    ][:MOST_NAMED]
+
+
+def _name_paths(paths: Sequence[str]) -> list[str]:
+    return [_cut(path) for path in paths if not holds_credentials(path)][:MOST_NAMED]
+
+
+def _cut(text: str) -> str:
+    return make_readable(text)[:_LONGEST_TEXT]
+
+
+# Reading one
+
+
+class Stated(msgspec.Struct, frozen=True, kw_only=True):
+    """What a statement of ours is about."""
+
+    commit: str
+    tree: str
+    result: str
+    is_clean: bool
+    checks: tuple[dict[str, Any], ...]
+
+
+def read_statement(statement: dict[str, Any]) -> Stated | None:
+    """What it is about; None: it is none of ours."""
+    try:
+        (subject,) = statement["subject"]
+        predicate = statement["predicate"]
+        told = predicate["handrailRun"]
+        if statement["predicateType"] != TEST_RESULT or told["v"] != 1:
+            return None
+        return msgspec.convert(
+            {
+                "commit": subject["digest"]["gitCommit"],
+                "tree": subject["digest"]["gitTree"],
+                "result": predicate["result"],
+                "is_clean": told["isClean"],
+                "checks": told["checks"],
+            },
+            Stated,
+        )
+    except (KeyError, TypeError, ValueError, msgspec.MsgspecError):
+        return None
+
+
+# The same for people
+
+
+def write_markdown(statement: dict[str, Any], place: str) -> str:
+    """Ten lines for a pull request; `place` is the file with the signed statement, if it is known."""
+    run = statement["predicate"]["handrailRun"]
+    commit = statement["subject"][0]["digest"]["gitCommit"]
+    name = statement["subject"][0]["name"]
+    checks = "; ".join(map(_describe_check, run["checks"])) or "none"
+    differs = "exactly these files" if run["isClean"] else "**other files than those of the commit**"
+    guards = "; ".join(_code(one["command"]) for one in run["redThenGreen"])
+    people = ", ".join(_plain(f"{one['who']} ({one['door']})") for one in run["confirmedBy"])
+    words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
+    tests = ", ".join(map(_code, run["testsTouched"][:5]))
+    left = ", ".join(_code(one["path"]) for one in run["leftOut"][:5])
+    signed = f" ([signed receipt](<{place}>))" if place else ""
+    lines = [
+        f"### Receipt: {statement['predicate']['result']} on `{commit[:12]}` of {_plain(name)}{signed}",
+        "",
+        f"- Checks, on {differs}: {checks}",
+        f"- Failed before, passes now: {guards or 'nothing shown'}",
+        f"- Tests changed: {tests or 'none'}; left out: {left or 'none'}",
+        f"- Confirmed by: {people or 'nobody'}",
+        f"- Only the agent's word: {words or 'nothing'}",
+        f"- Run: `{run['workflow']['id']}`, {run['status']}, session `{run['session']}`",
+        f"- To check it: `handrail receipt verify FILE --commit {commit[:12]} --key PUB`",
+        f"- {SAYS}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _describe_check(check: dict[str, Any]) -> str:
+    counts = check["counts"]
+    counted = "" if counts is None else f", {counts['passed']} passed, {counts['failed']} failed"
+    fewer = f" ({_plain(check['fewer'])})" if check["fewer"] else ""
+    verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
+    return f"{_code(check['name'])} {verdict} ({check['outcome']}{counted}, by {check['door']}){fewer}"
+
+
+def _code(text: str) -> str:
+    return "`" + " ".join(text.replace("`", "'").split()) + "`"
+
+
+def _plain(text: str) -> str:
+    """Outside text in a line of Markdown: nothing in it is a link, a heading or HTML."""
+    flat = " ".join(text.split())
+    return "".join(f"\\{one}" if one in "\\`*_[]<>#|!~@" else one for one in flat)

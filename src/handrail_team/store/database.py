@@ -1,0 +1,244 @@
+"""Connections to the database, how long they are waited for, and the faults that its errors become.
+
+A connection is made in the thread that needs it and kept for the next one. So a database that is away is
+noticed at once, with its own words, and the first call after it is back goes on; nothing runs beside.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Final, LiteralString, TypeVar
+
+import psycopg
+from psycopg import conninfo, errors, pq
+
+from handrail.contract.catalogue import STORE_IO_ERROR, STORE_PERMISSION_DENIED, STORE_UNAVAILABLE
+from handrail.contract.outcome import Fault
+from handrail_team.store.migrations import NEWEST, migrate, version_of
+
+_T = TypeVar("_T")
+
+PATIENCE_S: Final = 5.0
+"""How long one question may stay without its answer; a lock that is waited for adds to it."""
+LONG_PATIENCE_S: Final = 600.0
+"""The same for what reads or removes very much."""
+CONNECT_S: Final = 4
+_MOST_CONNECTIONS: Final = 32
+"""Of one process; a hold and a reading beside it take one each."""
+_MOST_IDLE: Final = 8
+
+
+class Link(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that gives up when the database stays silent."""
+
+    patience_s = PATIENCE_S
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        return super().wait(gen, interval, self.patience_s if timeout is None else timeout)
+
+    def __del__(self) -> None:  # type: ignore[override]  # psycopg complains here of what a process leaves open
+        if hasattr(self, "pgconn"):
+            self.pgconn.finish()
+
+
+class Database:
+    """One database, for all threads of this process. Touches nothing before it is asked."""
+
+    def __init__(
+        self, address: str, *, most: int = _MOST_CONNECTIONS, patience_s: float = PATIENCE_S
+    ) -> None:
+        self._address = address
+        self.patience_s = patience_s
+        self._guard = threading.Lock()
+        self._idle: list[Link] = []
+        self._free = threading.BoundedSemaphore(most)
+        self._is_made = False
+
+    @property
+    def place(self) -> str:
+        """Where it is, without names and secrets of people."""
+        return show_address(self._address)
+
+    def take(self, *, is_new: bool = False) -> tuple[Link, bool]:
+        """A connection, and whether it was made just now. Whoever takes one gives it back.
+
+        Raises Fault STORE_UNAVAILABLE.
+        """
+        if not self._free.acquire(timeout=self.patience_s):
+            raise _unavailable("busy", "All connections of this process are in use.")
+        link: Link | None = None
+        try:
+            if is_new:  # one was dead, so the others are
+                self.close()
+            with self._guard:
+                kept = link = self._idle.pop() if self._idle else None
+            link = link or self._connect()
+            link.patience_s = self.patience_s
+            return link, kept is None
+        finally:
+            if link is None:
+                self._free.release()
+
+    def give(self, link: Link) -> None:
+        """Keep it for the next call, unless it is broken or in the middle of something."""
+        try:
+            if not link.closed and link.info.transaction_status == pq.TransactionStatus.IDLE:
+                with self._guard:
+                    if len(self._idle) < _MOST_IDLE:
+                        self._idle.append(link)
+                        return
+            link.close()
+        finally:
+            self._free.release()
+
+    def fetch(
+        self, asked: LiteralString, values: Sequence[object] = (), patience_s: float = 0
+    ) -> list[tuple[Any, ...]]:
+        """Every row that a reading gives, with more patience where it asks for it; none without tables."""
+
+        def read(link: Link) -> list[tuple[Any, ...]]:
+            return link.execute(asked, values, binary=True).fetchall() if self._has_tables(link) else []
+
+        return self._run(read, patience_s)
+
+    def write(self, work: Callable[[Link], _T], patience_s: float = 0) -> _T:
+        """Do what may be repeated, once more if a kept connection was dead; makes the tables first."""
+
+        def make_and_work(link: Link) -> _T:
+            self.make(link)
+            return work(link)
+
+        return self._run(make_and_work, patience_s)
+
+    def make(self, link: Link) -> None:
+        """Make or extend the tables, where this process has not found them yet."""
+        if not self._is_made:
+            if version_of(link) < NEWEST:
+                migrate(link)
+            self._is_made = True
+
+    def close(self) -> None:
+        with self._guard:
+            for link in self._idle:
+                link.close()
+            self._idle.clear()
+
+    def _run(self, work: Callable[[Link], _T], patience_s: float) -> _T:
+        for _ in range(2):
+            link, is_new = self.take()
+            link.patience_s = max(patience_s, self.patience_s)
+            try:
+                with translate_errors():
+                    try:
+                        return work(link)
+                    except psycopg.Error as error:
+                        if is_new or not is_lost(link, error):
+                            raise
+            finally:
+                settle(link)
+                self.give(link)
+            self.close()
+        raise _unavailable("connection", "The database closed every connection.")
+
+    def _has_tables(self, link: Link) -> bool:
+        if not self._is_made:
+            version = version_of(link)
+            if 0 < version < NEWEST:
+                migrate(link)
+            self._is_made = version > 0
+        return self._is_made
+
+    def _connect(self) -> Link:
+        given = {"connect_timeout": str(CONNECT_S), "application_name": "handrail"}
+        try:
+            known = conninfo.conninfo_to_dict(self._address)
+            settings = conninfo.make_conninfo(**(given | {name: str(value) for name, value in known.items()}))
+            return Link.connect(settings, autocommit=True)
+        except psycopg.Error as error:
+            raise _unavailable(
+                "connection", f"The database cannot be reached: {_first_line(error)}"
+            ) from error
+
+
+def show_address(address: str) -> str:
+    """Host and name of a database; never a user, a password or an option."""
+    try:
+        known = conninfo.conninfo_to_dict(address)
+    except psycopg.Error:
+        return "postgresql://"
+    port = f":{known['port']}" if "port" in known else ""
+    return f"postgresql://{known.get('host', '')}{port}/{known.get('dbname', '')}"
+
+
+def find_secrets(address: str) -> list[str]:
+    """What of an address nobody may print."""
+    try:
+        return [str(value) for name, value in conninfo.conninfo_to_dict(address).items() if "pass" in name]
+    except psycopg.Error:
+        return []
+
+
+def is_lost(link: Link, error: psycopg.Error) -> bool:
+    """Whether the connection is gone, so that nobody here knows what became of the last question."""
+    if link.closed or isinstance(error, errors._WaitTimeout):
+        link.close()
+        return True
+    return False
+
+
+def settle(link: Link) -> None:
+    """End what is still open on a connection, and the connection itself after a refusal.
+
+    Statements that came after the refused one in the same trip never ran; psycopg counts theirs as prepared.
+    """
+    with suppress(psycopg.Error):
+        if link.info.transaction_status == pq.TransactionStatus.INTRANS:
+            link.execute("ROLLBACK")
+
+
+@contextmanager
+def translate_errors() -> Iterator[None]:
+    """Turn what the database refuses into the faults of the port."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise fault_of(error) from error
+
+
+def fault_of(error: psycopg.Error) -> Fault:
+    said = _first_line(error)
+    match error:
+        case errors.InsufficientPrivilege():
+            hint = "Give the role of the address rights on the schema handrail of that database."
+            return Fault(
+                STORE_PERMISSION_DENIED,
+                f"The database refuses this role: {said}",
+                details={"reason": "insufficient_privilege"},
+                hint=hint,
+            )
+        case errors.DiskFull():
+            return _refused("disk_full", said)
+        case errors.ReadOnlySqlTransaction():
+            return _refused("read_only", said)
+        case errors.SerializationFailure() | errors.DeadlockDetected() | errors.LockNotAvailable():
+            return _unavailable("busy", f"The database could not do this now: {said}")
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return _unavailable("connection", f"The database does not answer: {said}")
+        case _:
+            return _refused(error.sqlstate or "unknown", said)
+
+
+def _refused(reason: str, said: str) -> Fault:
+    hint = "Look at the log of the database; nothing half-written counts. Then send the same call again."
+    return Fault(STORE_IO_ERROR, f"The database refused: {said}", details={"reason": reason}, hint=hint)
+
+
+def _unavailable(reason: str, message: str) -> Fault:
+    return Fault(STORE_UNAVAILABLE, message, details={"reason": reason})
+
+
+def _first_line(error: psycopg.Error) -> str:
+    text = error.diag.message_primary or str(error)
+    return text.strip().partition("\n")[0][:300]

@@ -1,0 +1,113 @@
+"""The keyring in the database, so that tokens of runs are valid on every machine of the store.
+
+Confirm tokens stay with the machine: what is confirmed here was asked here. A secret in the environment
+replaces every keyring, as it does beside files.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from handrail.contract.catalogue import KEYRING_INVALID
+from handrail.contract.outcome import Fault
+from handrail.contract.redaction import Secrets
+from handrail.contract.tokens.workflow import CONFIRM, KEY_LENGTH
+from handrail.host.keyring import Ring, decode_ring, derive, encode_ring, facts_of
+from handrail.ports.process import KeyringFacts, Keys, Randomness
+from handrail_team.store.database import Database, Link
+
+_FRESH_SECONDS: Final = 5.0
+"""How long a process may sign and verify with keys that another one has replaced."""
+_NAME = "The keyring in the database"
+_RING, _REQUESTS = "ring", "requests"
+_READ = "SELECT content FROM handrail.keyring WHERE name = %s"
+_MAKE = "INSERT INTO handrail.keyring VALUES (%s, %s) ON CONFLICT (name) DO NOTHING"
+
+
+class TeamKeys:
+    """`ports.Keys` over one row; `local` is the keyring of this machine."""
+
+    def __init__(self, database: Database, randomness: Randomness, local: Keys, secrets: Secrets) -> None:
+        self._database = database
+        self._randomness = randomness
+        self._local = local
+        self._secrets = secrets
+        self._ring: Ring | None = None
+        self._content = b""
+        self._read_at = 0.0
+        self._request_key = b""
+
+    def facts(self) -> KeyringFacts:
+        return facts_of(self._read())
+
+    def rotate(self, expected_version: str) -> bool:
+        self._make(_RING)
+        ring = self._read()
+        if ring is None or facts_of(ring).version != expected_version:
+            return False
+        fresh = self._randomness.bytes(KEY_LENGTH)
+        self._secrets.register(fresh)  # before anything is written
+        asked = (encode_ring(fresh, ring.keys[0]), _RING, self._content)
+        is_done = self._database.write(lambda link: _replace(link, asked))
+        self._read_at = 0.0
+        return is_done
+
+    def signing_key(self, purpose: str) -> bytes:
+        if purpose == CONFIRM:
+            return self._local.signing_key(purpose)
+        ring = self._current()
+        if ring is None:
+            self._make(_RING)
+            ring = self._read()
+        if ring is None:
+            raise Fault(KEYRING_INVALID, f"{_NAME} was removed.", details={"reason": "unreadable"})
+        return derive(ring, purpose)[0]
+
+    def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
+        if purpose == CONFIRM:
+            return self._local.verifying_keys(purpose)
+        ring = self._current()
+        return () if ring is None else derive(ring, purpose)
+
+    def request_key(self) -> bytes:
+        if not self._request_key:
+            found = self._stored(_REQUESTS)
+            if found is None:
+                self._make(_REQUESTS)
+                found = self._stored(_REQUESTS)
+            assert found is not None, "it was made just now"
+            self._secrets.register(found)
+            self._request_key = found
+        return self._request_key
+
+    def _current(self) -> Ring | None:
+        is_fresh = self._ring is not None and time.monotonic() - self._read_at < _FRESH_SECONDS
+        return self._ring if is_fresh else self._read()
+
+    def _read(self) -> Ring | None:
+        content = self._stored(_RING)
+        if content is None:
+            self._ring = None
+        elif self._ring is None or content != self._content:
+            keys = decode_ring(content, _NAME)
+            for key in keys:
+                self._secrets.register(key)
+            self._ring, self._content = Ring(stamp=(), keys=keys, derived={}), content
+        self._read_at = time.monotonic()
+        return self._ring
+
+    def _stored(self, name: str) -> bytes | None:
+        rows = self._database.fetch(_READ, (name,))
+        return bytes(rows[0][0]) if rows else None
+
+    def _make(self, name: str) -> None:
+        """Make what is missing; of many processes one makes it, and all read the same."""
+        fresh = self._randomness.bytes(KEY_LENGTH)
+        content = encode_ring(fresh) if name == _RING else fresh
+        self._database.write(lambda link: link.execute(_MAKE, (name, content)))
+
+
+def _replace(link: Link, asked: tuple[bytes, str, bytes]) -> bool:
+    changed = link.execute("UPDATE handrail.keyring SET content = %s WHERE name = %s AND content = %s", asked)
+    return changed.rowcount == 1

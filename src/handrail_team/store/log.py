@@ -1,0 +1,399 @@
+"""The log of sessions in PostgreSQL: `ports.EventLog`, with the bytes and the chain that files have.
+
+The problem: many machines share one database. Each of them, the way to it, or the database itself may go
+away between any two bytes. An acknowledged event must stay, one that was not acknowledged must not be
+counted twice, and an advance should wait for the database as rarely as possible.
+
+The idea: a hold is a transaction that has locked the row of its session, and the same trip brings the events
+that its caller lacks. A commit sends blobs, events, the new head and COMMIT in one trip. So an advance is
+two trips, and nothing but that tail is read under the lock.
+
+The invariants: the row of a session says how many events it has, and only a transaction that has locked the
+row adds any; both change in one transaction. The chain is worked out again whenever events are read. A
+commit whose answer did not arrive is never guessed at: the row is locked again, which waits until the
+database has finished with the first try, and then the dedupe key tells what became of it.
+
+What would break it: looking for the key without the lock (the first try may still be about to commit);
+`now()` in place of `clock_timestamp()` (a transaction begins long before it commits); reading head and
+events in two statements without the lock (a commit in between looks like damage).
+
+The lock ends with a commit. A hold that goes on takes it again, and if somebody else was quicker, answers
+`Conflict` from then on, as the port says.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+import psycopg
+from psycopg import errors
+
+from handrail.contract.catalogue import SESSION_LOCKED, SESSION_NOT_HEALTHY, STORE_CORRUPT
+from handrail.contract.ids import BlobRef, SessionId, blob_ref, is_session_id
+from handrail.contract.json.canonical import genesis
+from handrail.contract.outcome import Fault
+from handrail.contract.wording import quote
+from handrail.event_log.plan import (
+    chain_records,
+    check_new,
+    check_plan,
+    check_session_id,
+    session_not_found,
+)
+from handrail.ports.log import (
+    Appended,
+    Blob,
+    Committed,
+    Conflict,
+    Draft,
+    Health,
+    Loaded,
+    Record,
+    Remembered,
+    Replayed,
+    SessionStamp,
+)
+from handrail_team.store.database import (
+    Database,
+    Link,
+    fault_of,
+    is_lost,
+    settle,
+    translate_errors,
+)
+from handrail_team.store.proving import Head, prove
+
+_KEPT_SECONDS: Final = 60
+"""How long a small blob is not asked for again: content never changes under its digest."""
+_MOST_KEPT: Final = 64
+_LARGEST_KEPT_BYTES: Final = 256 * 1024
+
+BLOB: Final = "SELECT content FROM handrail.blobs WHERE workspace = '' AND ref = %s"
+_EVENTS = (
+    "SELECT event_index, dedupe_key, body, digest FROM handrail.events"
+    " WHERE session_id = %s AND event_index >= %s ORDER BY event_index"
+)
+_SESSION_AND_EVENTS = (
+    "SELECT s.head, s.digest, e.event_index, e.dedupe_key, e.body, e.digest FROM handrail.sessions s"
+    " LEFT JOIN handrail.events e"
+    " ON e.session_id = s.session_id AND e.event_index >= %s AND e.event_index < s.head"
+    " WHERE s.session_id = %s AND s.head > 0 ORDER BY e.event_index"
+)
+_NEW_SESSION = (
+    "INSERT INTO handrail.sessions (session_id, head, digest, stamp) VALUES (%s, 0, %s, 0)"
+    " ON CONFLICT (session_id) DO NOTHING"
+)
+_LOCK = "SELECT head, digest FROM handrail.sessions WHERE session_id = %s FOR UPDATE"
+# The update locks a blob that is there already, so that a collection which is about to remove it waits and
+# then finds it young; the condition keeps most of them from being written again.
+_BLOBS = (
+    "INSERT INTO handrail.blobs (ref, content) SELECT * FROM unnest(%s::text[], %b::bytea[])"
+    " ON CONFLICT (workspace, ref) DO UPDATE SET touched = excluded.touched"
+    " WHERE handrail.blobs.touched < excluded.touched - interval '10 minutes'"
+)
+_PINS = (
+    "INSERT INTO handrail.session_blobs (session_id, commit_first, place, ref)"
+    " SELECT %s::text, %s::bigint, place, ref FROM unnest(%s::text[]) WITH ORDINALITY AS named(ref, place)"
+)
+_ADD = (
+    "INSERT INTO handrail.events (session_id, event_index, commit_first, dedupe_key, body, digest)"
+    " SELECT %s::text, i, %s::bigint, k, b, d"
+    " FROM unnest(%s::bigint[], %s::text[], %b::bytea[], %s::text[]) AS new(i, k, b, d)"
+)
+_MOVE = (
+    "UPDATE handrail.sessions SET head = %s, digest = %s,"
+    " stamp = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000 WHERE session_id = %s"
+)
+_OF_KEY = (
+    "SELECT event_index, dedupe_key, body, digest FROM handrail.events"
+    " WHERE session_id = %s AND dedupe_key = %s"
+)
+
+
+class TeamHold:
+    """The single writer of one session, for the scope of `TeamLog.hold`."""
+
+    def __init__(self, log: TeamLog, session_id: SessionId, wait_ms: int, *, is_new: bool) -> None:
+        self._database = log.database
+        self._session_id = session_id
+        self._wait_ms = wait_ms
+        self._is_new = is_new
+        """Whether the session is made if it is not there."""
+        self._link: Link | None = None
+        self._is_current = True
+        self._head = Head(head=0, digest=genesis(session_id))
+        self._tail: tuple[int, Loaded] | None = None
+        """What was read last under the lock, and from which index on."""
+        self._is_locked = False
+
+    def load(self) -> Loaded | None:
+        return self.load_since(0)
+
+    def load_since(self, index: int) -> Loaded | None:
+        self._check_current()
+        assert index >= 0, "events are counted from 0"
+        return self._loaded(index)
+
+    def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
+        self._check_current()
+        check_plan(plan, blobs)
+        for _ in range(2):
+            self._require_sound()
+            if expected_head != self._head.head:
+                known = self._find(plan[0].dedupe_key)
+                return Conflict(head=self._head.head) if known is None else Replayed(record=known)
+            records = chain_records(plan, self._head.head, self._head.digest)
+            if self._commit(records, blobs):
+                return Committed(records=records)
+            known = self._find(plan[0].dedupe_key)
+            if known is not None and known == records[0]:
+                return Committed(records=records)
+            if known is not None:
+                return Replayed(record=known)
+            check_new(plan, [one.dedupe_key for one in plan if self._find(one.dedupe_key)])
+        raise fault_of(psycopg.OperationalError("the connection was lost twice"))
+
+    def remember(self, content: bytes) -> None:
+        """Nothing: what a process works out it keeps itself, and another one reads the events."""
+        self._check_current()
+        del content
+
+    def lock(self, known: int | None) -> None:
+        """Wait for the row, and read what follows the `known` events in the same trip."""
+        for is_retry in (False, True):
+            link, was_new = self._database.take(is_new=is_retry)
+            try:
+                self._lock_on(link, known)
+                self._link = link
+                return
+            except psycopg.Error as error:
+                if was_new or not is_lost(link, error):
+                    raise self._refusal(error) from error
+            finally:
+                if self._link is None:
+                    self._give_up(link)
+
+    def end(self) -> None:
+        self._is_current = False
+        self._drop()
+
+    def _check_current(self) -> None:
+        assert self._is_current, "a hold is used only within its scope"
+
+    def _lock_on(self, link: Link, known: int | None) -> None:
+        self._database.make(link)
+        link.patience_s = self._database.patience_s + self._wait_ms / 1000
+        tail: psycopg.Cursor[tuple[Any, ...]] | None = None
+        with link.pipeline():
+            link.execute("BEGIN")
+            link.execute("SELECT set_config('lock_timeout', %s, true)", (str(max(1, self._wait_ms)),))
+            if self._is_new:
+                link.execute(_NEW_SESSION, (self._session_id, genesis(self._session_id)))
+            row = link.execute(_LOCK, (self._session_id,))
+            if known is not None:
+                tail = link.execute(_EVENTS, (self._session_id, max(0, known - 1)), binary=True)
+        found = row.fetchone()
+        if found is None:
+            raise session_not_found(self._session_id)
+        self._is_locked = True
+        self._head = Head(head=found[0], digest=found[1])
+        self._tail = None if tail is None or known is None else (known, self._prove(tail, known))
+
+    def _refusal(self, error: psycopg.Error) -> Fault:
+        if not isinstance(error, errors.LockNotAvailable):
+            return fault_of(error)
+        details = {"session_id": self._session_id, "waited_ms": self._wait_ms}
+        return Fault(SESSION_LOCKED, "Another writer holds this session.", details=details)
+
+    def _current_link(self) -> Link:
+        """The connection with the lock; taken again after a commit, or where it was lost."""
+        if self._link is None or not self._is_locked:
+            self._drop()
+            self.lock(self._head.head)
+        assert self._link is not None, "it was locked just now"
+        return self._link
+
+    def _loaded(self, index: int) -> Loaded | None:
+        link = self._current_link()
+        if self._head.head == 0:
+            return None
+        if self._tail is not None:
+            first, loaded = self._tail
+            is_here = loaded.health.state == "healthy" and first <= index
+            if is_here or first == index:
+                return _drop_before(loaded, index)
+        try:
+            rows = link.execute(_EVENTS, (self._session_id, max(0, index - 1)), binary=True)
+        except psycopg.Error as error:
+            self._drop()
+            raise fault_of(error) from error
+        self._tail = (index, self._prove(rows, index))
+        return self._tail[1]
+
+    def _prove(self, rows: psycopg.Cursor[tuple[Any, ...]], index: int) -> Loaded:
+        records = [_record(row) for row in rows]
+        return prove(self._session_id, self._head, records, index)
+
+    def _require_sound(self) -> None:
+        """Raises Fault SESSION_NOT_HEALTHY unless what was read, or at least the last event, is proven."""
+        self._current_link()
+        if self._tail is None and self._head.head:
+            self._loaded(self._head.head)
+        if self._tail is not None and self._head.head and self._tail[1].health.state != "healthy":
+            raise _not_healthy(self._session_id, self._tail[1].head, self._tail[1].health)
+
+    def _find(self, key: str) -> Record | None:
+        """The event under a dedupe key, read under the lock."""
+        link = self._current_link()
+        try:
+            row = link.execute(_OF_KEY, (self._session_id, key), binary=True).fetchone()
+        except psycopg.Error as error:
+            self._drop()
+            raise fault_of(error) from error
+        return None if row is None else _record(row)
+
+    def _commit(self, records: Sequence[Record], blobs: Sequence[Blob]) -> bool:
+        """Whether it is durable; False: the database refused a known key, or did not answer."""
+        link = self._current_link()
+        self._is_locked = False  # whatever comes of it, the transaction ends here
+        first, last = records[0].index, records[-1]
+        try:
+            with link.pipeline():
+                if blobs:
+                    contents = {blob.ref: blob.content for blob in blobs}
+                    refs = sorted(contents)  # in one order everywhere: two commits cannot wait for each other
+                    link.execute(_BLOBS, (refs, [contents[ref] for ref in refs]))
+                    link.execute(_PINS, (self._session_id, first, list(contents)))
+                link.execute(
+                    _ADD,
+                    (
+                        self._session_id,
+                        first,
+                        [record.index for record in records],
+                        [record.dedupe_key for record in records],
+                        [record.body for record in records],
+                        [record.digest for record in records],
+                    ),
+                )
+                link.execute(_MOVE, (last.index + 1, last.digest, self._session_id))
+                link.execute("COMMIT")
+        except psycopg.Error as error:
+            is_unknown = is_lost(link, error) or isinstance(error, errors.UniqueViolation)
+            self._drop()
+            if is_unknown:
+                return False
+            raise fault_of(error) from error
+        self._head = Head(head=last.index + 1, digest=last.digest)
+        self._tail = (last.index + 1, Loaded(records=(), head=last.index + 1, digest=last.digest))
+        self._is_new = False
+        return True
+
+    def _drop(self) -> None:
+        """Give the connection back, and with it the lock."""
+        link, self._link = self._link, None
+        self._is_locked = False
+        if link is not None:
+            self._give_up(link)
+
+    def _give_up(self, link: Link) -> None:
+        settle(link)
+        self._database.give(link)
+
+
+class TeamLog:
+    """`ports.EventLog` in a database; keeps small blobs for a minute and nothing else."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._kept: dict[BlobRef, tuple[float, bytes]] = {}
+
+    def load(self, session_id: SessionId) -> Loaded | None:
+        return self.load_since(session_id, 0)
+
+    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
+        assert index >= 0, "events are counted from 0"
+        if not is_session_id(session_id):
+            return None
+        rows = self.database.fetch(_SESSION_AND_EVENTS, (max(0, index - 1), session_id))
+        if not rows:
+            return None
+        records = [_record(row[2:]) for row in rows if row[2] is not None]
+        return prove(session_id, Head(head=rows[0][0], digest=rows[0][1]), records, index)
+
+    def recall(self, session_id: SessionId) -> Remembered | None:
+        del session_id
+        return None
+
+    def list_sessions(self) -> Sequence[SessionStamp]:
+        rows = self.database.fetch("SELECT session_id, stamp FROM handrail.sessions WHERE head > 0")
+        stamps = [SessionStamp(session_id=SessionId(name), order=order) for name, order in rows]
+        return tuple(sorted(stamps, key=lambda stamp: (-stamp.order, stamp.session_id)))
+
+    def get_blob(self, ref: BlobRef) -> bytes:
+        kept = self._kept.get(ref)
+        if kept is not None and time.monotonic() - kept[0] < _KEPT_SECONDS:
+            return kept[1]
+        rows = self.database.fetch(BLOB, (ref,))
+        if not rows:
+            message = f"The blob {quote(ref[:80])} is not in the store."
+            raise Fault(STORE_CORRUPT, message, details={"reason": "missing_blob"})
+        content = bytes(rows[0][0])
+        if blob_ref(content) != ref:
+            message = f"The blob {quote(ref[:80])} does not have the content that it is named by."
+            raise Fault(STORE_CORRUPT, message, details={"reason": "digest_mismatch"})
+        if len(content) <= _LARGEST_KEPT_BYTES:
+            if len(self._kept) >= _MOST_KEPT:
+                with suppress(KeyError, StopIteration, RuntimeError):  # another thread was quicker
+                    del self._kept[next(iter(self._kept))]
+            self._kept[ref] = (time.monotonic(), content)
+        return content
+
+    @contextmanager
+    def hold(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Iterator[TeamHold]:
+        check_session_id(session_id)
+        with self._scope(TeamHold(self, session_id, wait_ms, is_new=True), known) as hold:
+            yield hold
+
+    @contextmanager
+    def hold_existing(
+        self, session_id: SessionId, wait_ms: int, known: int | None = None
+    ) -> Iterator[TeamHold]:
+        check_session_id(session_id)
+        with self._scope(TeamHold(self, session_id, wait_ms, is_new=False), known) as hold:
+            yield hold
+
+    @contextmanager
+    def _scope(self, hold: TeamHold, known: int | None) -> Iterator[TeamHold]:
+        with translate_errors():
+            hold.lock(known)
+        try:
+            yield hold
+        finally:
+            hold.end()
+
+
+def _record(row: Sequence[Any]) -> Record:
+    index, key, body, digest = row
+    return Record(index=index, dedupe_key=key, body=bytes(body), digest=digest)
+
+
+def _drop_before(loaded: Loaded, index: int) -> Loaded:
+    records = tuple(record for record in loaded.records if record.index >= index)
+    return Loaded(records=records, head=loaded.head, digest=loaded.digest, health=loaded.health)
+
+
+def _not_healthy(session_id: SessionId, head: int, health: Health) -> Fault:
+    return Fault(
+        SESSION_NOT_HEALTHY,
+        f"The stored session is not sound, so nothing is added to it. {health.detail}",
+        details={
+            "session_id": session_id,
+            "health": health.state,
+            "reason": health.reason,
+            "event_index": head,
+        },
+        hint="Restore the database from a backup, or go on in a new session.",
+    )

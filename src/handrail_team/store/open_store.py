@@ -1,0 +1,67 @@
+"""A store in a database as the runtime uses it: every adapter over the same connections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from handrail.contract.outcome import Fault
+from handrail.contract.redaction import Secrets
+from handrail.ports.process import Audit, Keys, Randomness
+from handrail.ports.store import DatabaseFacts
+from handrail_team.store.audit import TeamAudit
+from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
+from handrail_team.store.database import Database, find_secrets
+from handrail_team.store.keeper import TeamKeeper
+from handrail_team.store.keys import TeamKeys
+from handrail_team.store.log import TeamLog
+from handrail_team.store.migrations import version_of
+from handrail_team.store.session_index import TeamSessionIndex
+
+
+class TeamStore:
+    """Everything that is kept in one database.
+
+    `local` and `audit` are those of this machine; `has_own_keys` puts its keyring in place
+    of the one in the database.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        data: str,
+        randomness: Randomness,
+        local: Keys,
+        secrets: Secrets,
+        audit: Audit,
+        *,
+        has_own_keys: bool,
+    ) -> None:
+        for secret in find_secrets(address):
+            secrets.register(secret.encode())
+        self.database = Database(address)
+        self.log = TeamLog(self.database)
+        self.keys: Keys = local if has_own_keys else TeamKeys(self.database, randomness, local, secrets)
+        self.confirmed = TeamConfirmedTokens(self.database)
+        self.audit = TeamAudit(self.database, secrets, audit)
+        self.keeper = TeamKeeper(self.log, data)
+        self.index = TeamSessionIndex(self.log)
+
+    def facts(self) -> DatabaseFacts:
+        """Where it is and whether it answers. Changes nothing, never raises."""
+        place = self.database.place
+        try:
+            link, _ = self.database.take()
+            try:
+                version = version_of(link)
+            finally:
+                self.database.give(link)
+        except Fault as fault:
+            return DatabaseFacts(place=place, is_answering=False, trouble=fault.message)
+        return DatabaseFacts(place=place, is_answering=True, version=version)
+
+    def marks(self) -> Mapping[str, str]:
+        """What changes with every commit, for each session; nothing while the database is away."""
+        try:
+            return {stamp.session_id: str(stamp.order) for stamp in self.log.list_sessions()}
+        except Fault:
+            return {}

@@ -1,0 +1,242 @@
+"""Checks that the user approved: Handrail runs the short ones itself where a report needs them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.contract.outcome import Failure
+from handrail.host.known_checks import LocalKnownChecks
+from handrail.operations.checks import approved_runs
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import NeverInterrupted, Runtime
+from tests.journeys.at_a_terminal import Person, seat
+from tests.journeys.conversation import answer
+from tests.journeys.doors import command, events_of, of_kind
+from tests.journeys.given_workflows import step
+from tests.journeys.test_confirmations import at_console
+from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, WRONG, Site, blocker, changed
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+DECLARED = {"command": TESTS.split()}
+NEEDED = step("check", evidence={"check": "tests"})
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    site = Site(tmp_path)
+    site.declare(tests=DECLARED)
+    return site
+
+
+def approve(site: Site, **params: Any) -> dict[str, Any]:
+    return answer(seat(site.runtime, Person("y")), "check.approve", **params)
+
+
+def run_once(site: Site) -> None:
+    """A run in which the check ran by its name, so that this machine knows how long it takes."""
+    site.begin()
+    site.run_declared("tests")
+
+
+def receipts(site: Site) -> list[dict[str, Any]]:
+    return [event["data"] for event in of_kind(events_of(site.runtime, site.reply), "receipt_recorded")]
+
+
+def is_approved(runtime: Runtime) -> bool:
+    (row,) = answer(runtime, "check.list")["items"]
+    return bool(row["isApproved"])
+
+
+# The yes
+
+
+@pytest.mark.promise("check.approved-by-a-person")
+def test_a_person_approves_a_declaration_and_is_told_what_that_means(site: Site) -> None:
+    person = Person("y")
+
+    told = answer(seat(site.runtime, person), "check.approve", name="tests")
+    again = answer(site.runtime, "check.approve", name="tests")
+
+    assert "runs with your rights and without asking" in person.shown[0]
+    assert f"tests: {TESTS} (in ., at most 600 s)" in person.shown[0]
+    assert (told["door"], told["is_new"], told["checks"][0]["is_approved"]) == ("terminal", True, True)
+    assert again["is_new"] is False
+    assert is_approved(site.runtime)
+    held = json.loads((site.home / "approved-checks.json").read_text(encoding="utf-8"))
+    assert [(one["check"], one["project"]) for one in held["approved"]] == [("tests", str(site.root))]
+
+
+@pytest.mark.promise("check.approved-by-a-person")
+def test_nobody_else_approves(site: Site) -> None:
+    status, document = command(site.runtime, "check", "approve", "tests")
+    declined = perform(seat(site.runtime, Person("n")), "check.approve", {"name": "tests"})
+    unseen = perform(at_console(site.runtime), "check.approve", {"name": "tests"})
+    other = perform(at_console(site.runtime), "check.approve", {"name": "tests", "digest": "sha256:00"})
+
+    assert (status, document["error"]["code"]) == (9, "E_HUMAN_REQUIRED")
+    codes = [one.kind.code for one in (declined, unseen, other) if isinstance(one, Failure)]
+    assert codes == ["E_HUMAN_REQUIRED", "E_CONFLICT", "E_CONFLICT"]
+    assert not is_approved(site.runtime)
+    (row,) = answer(site.runtime, "check.list")["items"]
+    assert answer(at_console(site.runtime), "check.approve", name="tests", digest=row["digest"])["is_new"]
+
+
+@pytest.mark.promise("check.approved-by-a-person")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"command": ["true"]},
+        {"directory": "src"},
+        {"timeoutSeconds": 30},
+        {"report": {"path": "report.xml"}},
+    ],
+)
+def test_another_declaration_is_not_approved(site: Site, change: dict[str, Any]) -> None:
+    approve(site)
+
+    site.declare(tests=DECLARED | change)
+    assert not is_approved(site.runtime)
+
+    site.declare(tests=DECLARED | {"description": "Only words."})
+    assert is_approved(site.runtime)
+
+
+@pytest.mark.promise("check.approved-by-a-person")
+def test_an_approval_is_of_one_project_and_of_a_file_that_nobody_else_writes(
+    site: Site, tmp_path: Path
+) -> None:
+    approve(site)
+    held = site.home / "approved-checks.json"
+    (digest,) = (row["digest"] for row in answer(site.runtime, "check.list")["items"])
+    known = LocalKnownChecks(str(site.home))
+
+    assert known.find(str(site.root), digest).is_approved
+    assert not known.find(str(tmp_path), digest).is_approved
+    held.chmod(0o622)
+    assert not known.find(str(site.root), digest).is_approved
+    held.chmod(0o600)
+    held.rename(site.root / "mine.json")
+    held.symlink_to(site.root / "mine.json")
+    assert not known.find(str(site.root), digest).is_approved
+
+
+@pytest.mark.promise("check.approved-by-a-person")
+def test_an_approval_is_taken_back_without_a_question(site: Site) -> None:
+    approve(site)
+
+    assert answer(site.runtime, "check.approve", withdraw=True)["is_new"] is True
+    assert not is_approved(site.runtime)
+
+
+# What it is for
+
+
+@pytest.mark.promise("check.approved-runs-itself")
+def test_a_report_that_needs_an_approved_check_passes_without_another_call(site: Site) -> None:
+    approve(site)
+    run_once(site)
+    site.write("src/bill.py", RIGHT)
+
+    told = site.send(changed("src/bill.py"))
+
+    assert told["kind"] == "ok", told
+    last = receipts(site)[-1]
+    assert (last["check"], last["by"], last["outcome"]["status"]) == ("tests", "handrail", 0)
+    kinds = [event["kind"] for event in events_of(site.runtime, site.reply)]
+    assert kinds.index("advance_recorded") > len(kinds) - 1 - kinds[::-1].index("receipt_recorded")
+    assert len(receipts(site)) == 2
+    assert ("/checks/0/command", "holds") in {one[:2] for one in site.claims()}
+
+
+@pytest.mark.promise("check.approved-runs-itself")
+def test_it_runs_once_on_the_same_files_and_its_failure_counts(site: Site) -> None:
+    approve(site)
+    run_once(site)
+    site.write("src/bill.py", WRONG)
+
+    refused = site.send(changed("src/bill.py"))
+    site.send(changed("src/bill.py"))
+
+    assert "exit 1" in json.dumps(refused["blockers"])
+    assert len(receipts(site)) == 2
+
+
+@pytest.mark.promise("check.approved-runs-itself")
+@pytest.mark.parametrize("why", ["not approved", "changed", "long", "never run", "served", "no time"])
+def test_otherwise_the_check_is_asked_for_by_its_line(site: Site, why: str) -> None:
+    site.begin(NEEDED)
+    if why != "never run":
+        site.run_declared("tests")
+    if why != "not approved":
+        approve(site)
+    if why == "changed":
+        site.declare(tests=DECLARED | {"timeoutSeconds": 30})
+        site.begin(NEEDED)
+    (row,) = answer(site.runtime, "check.list")["items"]
+    if why == "long":
+        site.runtime.known_checks().keep_run(str(site.root), row["digest"], approved_runs.SHORT_MS + 1)
+    if why == "served":
+        site.runtime = msgspec.structs.replace(site.runtime, is_served=True)
+    if why == "no time":
+        site.runtime = msgspec.structs.replace(site.runtime, interruptions=NoTimeLeft())
+    site.write("src/bill.py", RIGHT)
+    ran = len(receipts(site))
+
+    refused = site.send()
+
+    assert "handrail check run tests" in blocker(refused)["suggestedFix"]
+    assert len(receipts(site)) == ran
+
+
+class NoTimeLeft(NeverInterrupted):
+    """A call that must answer within two seconds."""
+
+    def ms_left(self) -> int | None:
+        return approved_runs.SPARED_MS
+
+
+@pytest.mark.promise("check.approved-runs-itself")
+def test_one_that_takes_too_long_is_ended_and_asked_for_by_name_from_then_on(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approved_runs, "MOST_SECONDS", 1)
+    code = "import os, time; time.sleep(0 if os.path.exists('fast') else 60)"
+    site.declare(tests={"command": [sys.executable, "-c", code]})
+    approve(site)
+    site.begin(NEEDED)
+    site.write("fast", "")
+    site.run_declared("tests")
+    (site.root / "fast").unlink()
+
+    refused = [site.send(), site.send()]
+
+    assert [one["outcome"]["kind"] for one in receipts(site)] == ["exited", "timed_out"]
+    told = blocker(refused[0])
+    assert "ended after 1 s, and may take longer" in told["message"]
+    assert "handrail check run tests" in told["suggestedFix"]
+
+
+@pytest.mark.promise("check.approved-runs-itself")
+def test_a_dry_run_starts_nothing(site: Site) -> None:
+    approve(site)
+    run_once(site)
+    site.write("src/bill.py", RIGHT)
+    report = {"notesMarkdown": "done", "artifacts": [changed("src/bill.py")]}
+
+    told = answer(site.runtime, "run.continue", ackToken=site.reply["ackToken"], output=report, dryRun=True)
+
+    assert told["verdict"] == "would_block"
+    assert len(receipts(site)) == 1
+
+
+@pytest.mark.promise("check.approved-runs-itself")
+def test_the_step_names_the_line_before_the_work(site: Site) -> None:
+    assert "handrail check run tests" in site.begin(step("change", **CHANGE))["pending"]["prompt"]

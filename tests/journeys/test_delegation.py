@@ -1,0 +1,351 @@
+"""Work that is handed out: children are opened once, advance alone, and the step waits for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from tests.journeys.conversation import advance, answer, refusal, rehydrate
+from tests.journeys.doors import TOOLS, command, events_of, of_kind, tool_call
+from tests.journeys.given_workflows import NEVER_STOP, begin, equals, give, step
+from tests.journeys.test_moving_sessions import exported, imported
+
+GUIDED: dict[str, Any] = {"autonomy": "guided"}
+
+
+def child(child_id: str, *steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"id": child_id, "steps": list(steps) or [step("look")]} | fields
+
+
+def handing_out(*children: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"id": "review", "title": "Review", "delegate": {"children": list(children)} | fields}
+
+
+def arrive(runtime: Runtime, *children: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A run that waits for its children, and goes on with a step that reads what they found."""
+    steps = (step("plan"), handing_out(*children, collect="findings", **fields), step("conclude"))
+    inputs = {"inputs": {"topic": {"type": "string", "default": "the till"}, "risk": {"default": "low"}}}
+    return advance(runtime, begin(runtime, *steps, fields=inputs))
+
+
+def read(runtime: Runtime, handed: dict[str, Any]) -> dict[str, Any]:
+    return answer(runtime, "run.continue", stateToken=handed["workToken"])
+
+
+def finish(runtime: Runtime, handed: dict[str, Any]) -> dict[str, Any]:
+    """Do all steps of a child."""
+    reply = read(runtime, handed)
+    while reply["pending"]:
+        reply = advance(runtime, reply, notes=f"{handed['childId']} did {reply['pending']['stepId']}")
+    return reply
+
+
+@pytest.mark.promise("delegation.opened-once")
+def test_arriving_opens_the_children_in_the_same_commit_and_a_repeat_opens_none(runtime: Runtime) -> None:
+    first = begin(runtime, step("plan"), handing_out(child("a"), child("b")), fields={})
+    before = len(events_of(runtime, first))
+
+    replies = [advance(runtime, first) for _ in range(3)]
+
+    started = of_kind(events_of(runtime, first)[before:], "run_started")
+    place = {"runId": first["session"]["runId"], "nodeId": started[0]["data"]["parent"]["nodeId"]}
+    assert replies[0] == replies[1] == replies[2]
+    assert [event["data"]["parent"] for event in started] == [
+        place | {"childId": "a"},
+        place | {"childId": "b"},
+    ]
+    assert [one["childId"] for one in replies[0]["children"]] == ["a", "b"]
+    assert not any("status" in one for one in replies[0]["children"])
+
+
+@pytest.mark.promise("delegation.waits")
+def test_a_waiting_step_offers_no_ack_and_leads_to_the_first_open_child(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a"), child("b"))
+    a, b = waiting["children"]
+
+    finish(runtime, a)
+    again = rehydrate(runtime, waiting)
+
+    for reply, next_child in ((waiting, a), (again, b)):
+        assert "ackToken" not in reply
+        assert {"stateToken", "checkpointToken"} <= reply.keys()
+        assert reply["nextCall"]["params"] == {"stateToken": next_child["workToken"]}
+    assert [(one["childId"], one["status"]) for one in again["children"]] == [("a", "done"), ("b", "open")]
+
+
+@pytest.mark.promise("delegation.join")
+def test_a_met_need_lets_the_step_go_on_with_what_the_children_found(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
+    closings = [finish(runtime, one)["closing"] for one in waiting["children"]]
+
+    reply = advance(runtime, rehydrate(runtime, waiting))
+
+    told = of_kind(events_of(runtime, reply), "context_set")[-1]["data"]
+    assert reply["pending"]["stepId"] == "conclude"
+    assert [(row["child"], row["notes"]) for row in told["context"]["findings"]] == [
+        ("a", "a did sum"),
+        ("b", "b did look"),
+    ]
+    assert told["owners"] == {"findings": "action"}
+    assert all(closing.endswith("goes on with the parent's stateToken.") for closing in closings)
+
+
+@pytest.mark.promise("delegation.waits")
+def test_an_ack_that_comes_too_early_uses_nothing_up_and_names_the_children(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a", step("look"), step("sum")))
+    (handed,) = waiting["children"]
+    first = read(runtime, handed)
+    finish(runtime, handed)
+    met = rehydrate(runtime, waiting)
+    # The child goes back to its first step, on a branch of its own, and stands at the second again.
+    advance(runtime, rehydrate(runtime, first), notes="looked again")
+    before = len(events_of(runtime, waiting))
+
+    refused = refusal(runtime, "run.continue", ackToken=met["ackToken"])
+    status, document = command(runtime, "run", "continue", "--ack", met["ackToken"])
+    stored = len(events_of(runtime, waiting)) - before
+    finish(runtime, handed)
+
+    assert refused.kind.code == "STEP_WAITS"
+    assert refused.message.startswith("Nothing was stored, and no token was used up")
+    assert [one["status"] for one in refused.details["children"]] == ["open"]
+    assert refused.next_call is not None
+    assert refused.next_call.params == {"stateToken": handed["workToken"]}
+    assert (status, document["error"]["code"], stored) == (6, "E_CONFLICT", 0)
+    assert advance(runtime, met)["pending"]["stepId"] == "conclude"
+
+
+@pytest.mark.promise("delegation.attenuated")
+def test_helpers_that_share_a_work_token_share_attempts(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a", step("look"), step("sum")))
+    (handed,) = waiting["children"]
+    one, other = read(runtime, handed), read(runtime, handed)
+
+    mine = advance(runtime, one, notes="mine")
+    late = advance(runtime, other, notes="late")
+
+    assert one["ackToken"] == other["ackToken"]
+    assert late["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
+    assert late["ackToken"] == mine["ackToken"]
+    assert read(runtime, handed)["pending"]["stepId"] == "sum"
+
+
+@pytest.mark.promise("delegation.attenuated")
+@pytest.mark.parametrize("named", ["workToken", "stateToken", "ackToken", "checkpointToken"])
+def test_a_token_of_a_child_opens_nothing_but_its_child(runtime: Runtime, named: str) -> None:
+    waiting = arrive(runtime, child("a"))
+    reply = read(runtime, waiting["children"][0])
+    token = waiting["children"][0]["workToken"] if named == "workToken" else reply[named]
+    before = len(events_of(runtime, waiting))
+
+    refused = [
+        refusal(runtime, "run.start", workflowId="project.three_steps", session=token),
+        refusal(runtime, "run.close", run=token, reason="abandoned"),
+    ]
+    if named in ("workToken", "stateToken"):
+        refused.append(refusal(runtime, "run.confirm", stateToken=token, show=True))
+
+    assert {one.kind.code for one in refused} == {"TOKEN_SCOPE_MISMATCH"}
+    assert all("reads its step" in one.hint for one in refused)
+    assert len(events_of(runtime, waiting)) == before
+
+
+@pytest.mark.promise("delegation.closed")
+def test_a_closed_child_leaves_a_choice_between_again_without_and_stop(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a"), child("b"))
+    a, b = waiting["children"]
+    finish(runtime, b)
+    run_id = read(runtime, a)["session"]["runId"]
+    answer(runtime, "run.close", run=run_id, reason="abandoned")
+
+    offered = rehydrate(runtime, waiting)
+    again = take(runtime, offered, "again")
+    retried = finish(runtime, rehydrate(runtime, again)["children"][0])
+    joined = advance(runtime, rehydrate(runtime, again))
+
+    assert [one["id"] for one in offered["pending"]["choices"]] == ["again", "without", "stop"]
+    assert [one["childId"] for one in again["children"]] == ["a-2", "b"]
+    assert retried["isComplete"]
+    assert joined["pending"]["stepId"] == "conclude"
+
+
+def take(runtime: Runtime, reply: dict[str, Any], option_id: str) -> dict[str, Any]:
+    tokens = {one["id"]: one["token"] for one in reply["pending"]["choices"]}
+    return answer(runtime, "run.continue", ackToken=tokens[option_id])
+
+
+@pytest.mark.promise("delegation.closed")
+@pytest.mark.parametrize(
+    ("option_id", "pending", "status"), [("without", "conclude", "in_progress"), ("stop", "review", "closed")]
+)
+def test_a_run_goes_on_without_a_closed_child_or_stops_with_it(
+    runtime: Runtime, option_id: str, pending: str, status: str
+) -> None:
+    waiting = arrive(runtime, child("a"), child("b"))
+    a, b = waiting["children"]
+    finish(runtime, b)
+    answer(runtime, "run.close", run=read(runtime, a)["session"]["runId"], reason="abandoned")
+
+    reply = take(runtime, rehydrate(runtime, waiting), option_id)
+
+    gaps = [event["data"]["summary"] for event in of_kind(events_of(runtime, reply), "gap_recorded")]
+    shown = answer(runtime, "session.show", sessionId=waiting["session"]["sessionId"])
+    assert reply["pending"]["stepId"] == pending
+    assert gaps == (["review went on without a: it was closed."] if option_id == "without" else [])
+    assert shown["status"] == status
+
+
+@pytest.mark.promise("delegation.edges")
+def test_fewer_than_all_may_be_enough_and_no_child_at_all_passes(runtime: Runtime) -> None:
+    enough = arrive(runtime, child("a"), child("b"), child("c"), needs={"atLeast": 2})
+    for one in enough["children"][:2]:
+        finish(runtime, one)
+    none = arrive(runtime, child("a", when=equals("risk", "high")))
+
+    gone_on = advance(runtime, rehydrate(runtime, enough))
+
+    assert gone_on["pending"]["stepId"] == none["pending"]["stepId"] == "conclude"
+    assert of_kind(events_of(runtime, none), "context_set")[-1]["data"]["context"] == {"findings": []}
+
+
+@pytest.mark.promise("delegation.edges")
+@pytest.mark.parametrize(("mode", "kind", "count"), [(GUIDED, "blocked", 0), (NEVER_STOP, "ok", 16)])
+def test_a_list_is_handed_out_item_by_item_and_seventeen_are_too_many(
+    runtime: Runtime, mode: dict[str, Any], kind: str, count: int
+) -> None:
+    handed = child("slice", brief="Look at {{part}}.")
+    each = {
+        "id": "slices",
+        "title": "Slices",
+        "delegate": {
+            "forEach": "{{parts}}",
+            "as": "part",
+            "child": handed,
+        },
+    }
+    fields = {"inputs": {"parts": {"type": "array"}}}
+    for items in (["x", "y"], [str(number) for number in range(17)]):
+        first = begin(runtime, step("plan"), each, fields=fields, preferences=mode)
+        reply = advance(runtime, first, context={"parts": items})
+        if len(items) == 2:
+            assert [one["childId"] for one in reply["children"]] == ["slice_1", "slice_2"]
+            assert reply["children"][1]["brief"].startswith("Look at y.")
+            (given,) = read(runtime, reply["children"][1])["recap"]["inputs"]
+            assert (given["name"], given["value"]) == ("part", "y")
+
+    assert (reply["kind"], len(reply.get("children", []))) == (kind, count)
+    assert "17 items" in str(reply["blockers"] if kind == "blocked" else reply["warnings"])
+
+
+@pytest.mark.promise("delegation.gaps")
+def test_the_gaps_of_a_child_are_handed_up_with_its_name(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a"))
+    reply = read(runtime, waiting["children"][0])
+    gap = {"kind": "wr.gap", "severity": "warning", "summary": "The drawer sticks."}
+    output = {"notesMarkdown": "looked", "artifacts": [gap]}
+    answer(runtime, "run.continue", ackToken=reply["ackToken"], output=output)
+
+    met = rehydrate(runtime, waiting)
+    joined = advance(runtime, met)
+
+    assert met["children"][0]["status"] == "done_with_gaps"
+    told = [event["data"]["summary"] for event in of_kind(events_of(runtime, joined), "gap_recorded")]
+    assert told == ["The drawer sticks.", "a: The drawer sticks."]
+
+
+@pytest.mark.promise("delegation.opened-once")
+def test_the_same_road_over_mcp_and_the_command_line(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a"), child("b"))
+    a, b = waiting["children"]
+
+    text = tool_call(runtime, "continue_workflow", stateToken=waiting["stateToken"]).text
+    step_a = tool_call(runtime, "continue_workflow", stateToken=a["workToken"]).structured
+    done_a = tool_call(
+        runtime, "continue_workflow", ackToken=step_a["ackToken"], output={"notesMarkdown": "by a helper"}
+    ).structured
+    status, document = command(runtime, "run", "continue", "--state", b["workToken"])
+
+    assert "continue_workflow" in TOOLS
+    assert f"workToken {a['workToken']}" in text
+    assert done_a["isComplete"]
+    assert (status, document["data"]["pending"]["stepId"]) == (0, "look")
+
+
+@pytest.mark.promise("delegation.whose-status")
+def test_a_session_is_told_by_its_own_run_and_never_by_a_child(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a"), child("b"))
+    session_id, run_id = waiting["session"]["sessionId"], waiting["session"]["runId"]
+    finish(runtime, waiting["children"][0])
+
+    shown = answer(runtime, "session.show", sessionId=session_id)
+    handed = [(run.get("child_id", ""), run.get("parent_run_id", "")) for run in shown["runs"]]
+    (listed,) = answer(runtime, "session.list")["items"]
+    found = answer(runtime, "session.resume", query=session_id)["items"]
+
+    assert shown["status"] == listed["status"] == "in_progress"
+    assert [one["runId"] for one in found] == [run_id]
+    assert sorted(handed) == [("", ""), ("a", run_id), ("b", run_id)]
+
+
+@pytest.mark.promise("delegation.pinned")
+@pytest.mark.parametrize(
+    ("children", "says"),
+    [
+        ([child(f"c{number}") for number in range(17)], "16"),
+        ([child("a"), child("a-2")], "a second try of a"),
+        ([{"id": "a", "workflow": "project.nobody"}], "no workflow"),
+        (
+            [child("a", handing_out(child("b", handing_out(child("c", handing_out(child("d")))))))],
+            "more than 3 levels deep",
+        ),
+    ],
+)
+def test_what_could_not_be_handed_out_is_refused_by_validate(
+    runtime: Runtime, children: list[dict[str, Any]], says: str
+) -> None:
+    workflow_id = give(runtime, handing_out(*children))
+
+    refused = refusal(runtime, "run.start", workflowId=workflow_id)
+
+    assert refused.kind.code == "WORKFLOW_INVALID"
+    assert says in refused.message
+
+
+@pytest.mark.promise("delegation.pinned")
+def test_children_travel_in_a_bundle_and_go_on_there(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a"), child("b"))
+    finish(runtime, waiting["children"][0])
+
+    copy = imported(runtime, exported(runtime, waiting["session"]["sessionId"]), asNew=True)
+    found = answer(runtime, "session.resume", query=copy["session_id"])["items"][0]
+    there = answer(runtime, "run.continue", **found["nextCall"]["params"])
+    finish(runtime, there["children"][1])
+    joined = advance(runtime, answer(runtime, "run.continue", **found["nextCall"]["params"]))
+
+    assert [one["status"] for one in there["children"]] == ["done", "open"]
+    assert joined["pending"]["stepId"] == "conclude"
+    assert [one["status"] for one in rehydrate(runtime, waiting)["children"]] == ["done", "open"]
+
+
+@pytest.mark.promise("delegation.gaps")
+def test_a_child_that_waits_for_a_person_is_told_by_its_parent_until_the_parent_leaves_it(
+    runtime: Runtime,
+) -> None:
+    asking = step("ask", userOnly={"reason": "needs_user_approval"})
+    first = begin(runtime, step("plan"), handing_out(child("a", asking)), fields={})
+    waiting = advance(runtime, first)
+    reply = read(runtime, waiting["children"][0])
+    blocked = answer(runtime, "run.continue", ackToken=reply["ackToken"], output={"notesMarkdown": "asked"})
+
+    told = rehydrate(runtime, waiting)["children"]
+    needed = answer(runtime, "session.needs")["needs"]
+    again = advance(runtime, rehydrate(runtime, first), notes="another plan")
+
+    assert blocked["kind"] == "blocked"
+    assert [one["status"] for one in told] == ["needs_person"]
+    assert [one["run_id"] for one in needed] == [reply["session"]["runId"]]
+    left = [one["run_id"] for one in answer(runtime, "session.needs")["needs"]]
+    assert left == [read(runtime, again["children"][0])["session"]["runId"]]
+    assert again["children"][0]["workToken"] != waiting["children"][0]["workToken"]

@@ -1,0 +1,311 @@
+"""Receipts that travel: signed about a commit, checked elsewhere, and refused for the least change."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from google.protobuf.json_format import ParseDict
+from in_toto_attestation.v1 import statement_pb2
+from in_toto_attestation.v1.statement import Statement
+from securesystemslib.dsse import Envelope
+from securesystemslib.signer._key import SSlibKey
+
+from handrail.contract.dsse import write_envelope
+from handrail.contract.json.canonical import canonical_bytes
+from handrail.contract.outcome import Failure
+from handrail.contract.redaction import Secrets
+from handrail.host.clock import SystemRandomness
+from handrail.host.receipt_keys import LocalReceiptKeys
+from handrail.host.worktree.committed_files import LocalCommittedFiles
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from tests.host.worktree.project import commit, write
+from tests.hostile.repository.checkout import run_git
+from tests.journeys.conversation import answer
+from tests.journeys.test_approved_checks import approve
+from tests.journeys.test_until_the_end import RIGHT, TESTS, changed, verified
+from tests.journeys.test_until_the_end import Site as Workplace
+
+ROOT = Path(__file__).parents[2]
+WAIT_SECONDS = 300
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+class Signer(Workplace):
+    """A site whose home has keys, and a run in it that is over and committed."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(place)
+        self.runtime = with_keys(self.runtime, self.home)
+
+    def finish(self) -> None:
+        self.declare(tests={"command": TESTS.split()})
+        self.begin()
+        self.write("src/bill.py", RIGHT)
+        self.run_declared("tests")
+        assert self.send(changed("src/bill.py"))["kind"] == "ok"
+        assert self.send(verified())["isComplete"] is True
+        commit(self.root)
+
+    def export(self, **params: Any) -> dict[str, Any]:
+        return answer(self.runtime, "receipt.export", **params)
+
+    def verify(self, content: str, ref: str = "HEAD", **params: Any) -> Any:
+        return perform(
+            self.runtime,
+            "receipt.verify",
+            {"receipt": {"source": "receipt.json", "text": content}, "commit": ref, **params},
+        )
+
+    def replay(self, content: str) -> dict[str, Any]:
+        return answer(self.runtime, "check.replay", receipt={"source": "receipt.json", "text": content})
+
+
+def with_keys(runtime: Runtime, home: Path) -> Runtime:
+    keys = LocalReceiptKeys(str(home), SystemRandomness(), Secrets())
+    committed = LocalCommittedFiles(str(home), {"PATH": "/usr/bin:/bin"})
+    return msgspec.structs.replace(runtime, receipt_keys=lambda: keys, committed=lambda: committed)
+
+
+@pytest.fixture
+def signer(tmp_path: Path) -> Signer:
+    made = Signer(tmp_path)
+    made.finish()
+    return made
+
+
+def reasons(outcome: Any) -> list[str]:
+    assert isinstance(outcome, Failure), outcome
+    assert outcome.kind.code == "RECEIPT_REFUSED", outcome
+    return list(outcome.details["reasons"])
+
+
+def statement_of(content: str) -> Any:
+    return json.loads(base64.b64decode(json.loads(content)["payload"]))
+
+
+@pytest.mark.promise("receipt.travels")
+def test_a_receipt_says_what_ran_on_the_files_of_the_commit(signer: Signer) -> None:
+    made = signer.export()
+
+    told = statement_of(made["content"])
+    run = told["predicate"]["handrailRun"]
+    head = run_git(signer.root, "rev-parse", "HEAD").decode().strip()
+    assert (told["_type"], told["predicateType"]) == (
+        "https://in-toto.io/Statement/v1",
+        "https://in-toto.io/attestation/test-result/v0.1",
+    )
+    assert told["subject"][0]["digest"]["gitCommit"] == head
+    assert (told["predicate"]["result"], told["predicate"]["passedTests"]) == ("PASSED", ["tests"])
+    (check,) = run["checks"]
+    assert (check["command"], check["outcome"], check["door"]) == (TESTS.split(), "exit 0", "handrail")
+    assert (check["isOnCommit"], run["isClean"]) == (True, True)
+    assert check["programDigest"].startswith("sha256:")
+    assert run["onlyAgentsWord"] == []
+
+
+@pytest.mark.promise("receipt.travels")
+def test_the_reference_verifiers_agree(signer: Signer) -> None:
+
+    content = signer.export()["content"]
+    public = answer(signer.runtime, "receipt.key")["public"]
+
+    envelope = Envelope.from_dict(json.loads(content))
+    raw = base64.b64decode(public.removeprefix("ed25519:"))
+    (keyid,) = envelope.signatures
+    key = SSlibKey.from_crypto(Ed25519PublicKey.from_public_bytes(raw), keyid=keyid)
+    assert envelope.verify([key], 1) == {keyid: key}
+    told = statement_of(content)
+    held = Statement.copy_from_pb(ParseDict(told, statement_pb2.Statement()))
+    held.validate()
+    assert envelope.payload_type == "application/vnd.in-toto+json"
+
+
+@pytest.mark.promise("receipt.verified")
+def test_another_machine_with_the_public_key_believes_it(signer: Signer, tmp_path: Path) -> None:
+    content = signer.export()["content"]
+    public = answer(signer.runtime, "receipt.key")["public"]
+    elsewhere = msgspec.structs.replace(with_keys(signer.runtime, tmp_path / "elsewhere"))
+    signer.runtime = elsewhere
+
+    assert reasons(signer.verify(content)) == ["unknown_key"]
+    given = signer.verify(content, key=public)
+    answer(elsewhere, "receipt.key", trust=public)
+    pinned = signer.verify(content)
+
+    assert [one.data["key_from"] for one in (given, pinned)] == ["given", "pinned"]
+    assert given.data["result"] == "PASSED"
+    assert any("onlyAgentsWord" in one for one in given.data["does_not_prove"])
+
+
+@pytest.mark.promise("receipt.verified")
+def test_no_byte_of_it_can_change(signer: Signer) -> None:
+    content = signer.export()["content"]
+
+    for at in range(len(content)):
+        other = "A" if content[at] != "A" else "B"
+        changed_byte = content[:at] + other + content[at + 1 :]
+        assert isinstance(signer.verify(changed_byte), Failure), at
+    for more in (content + " ", " " + content, content.rstrip("\n"), content + content, ""):
+        assert reasons(signer.verify(more)) == ["not_a_receipt"]
+
+
+@pytest.mark.promise("receipt.verified")
+def test_another_commit_another_key_and_other_files_are_named(signer: Signer) -> None:
+    content = signer.export()["content"]
+    write(signer.root, "README", "Other bills.\n")
+    dirty = signer.export()["content"]
+    commit(signer.root)
+    late = signer.export()
+
+    assert reasons(signer.verify(content)) == ["other_commit"]
+    assert reasons(signer.verify(content, "no-such-branch")) == ["unknown_commit"]
+    assert not isinstance(signer.verify(content, "HEAD~1"), Failure)
+    assert not isinstance(signer.verify(dirty, "HEAD~1"), Failure)  # its check ran on the files of the commit
+    assert (late["is_clean"], late["result"]) == (False, "WARNED")
+    assert reasons(signer.verify(late["content"])) == ["dirty_tree"]
+    (check,) = statement_of(late["content"])["predicate"]["handrailRun"]["checks"]
+    assert check["differs"] == ["README"]
+
+
+@pytest.mark.promise("receipt.verified")
+def test_a_key_can_be_rotated_and_what_it_signed_stays_known(signer: Signer) -> None:
+    content = signer.export()["content"]
+    old = answer(signer.runtime, "receipt.key")
+
+    new = answer(signer.runtime, "receipt.key", rotate=True)
+
+    assert new["previous"] == [old["public"]]
+    assert signer.verify(content).data["key_from"] == "own"
+    assert signer.export()["key_id"] == new["key_id"] != old["key_id"]
+    held = signer.home / "data" / "keys" / "receipts.json"
+    assert held.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.promise("receipt.verified")
+def test_without_the_extra_the_line_that_installs_it_is_told(
+    signer: Signer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handrail.host.receipt_keys.find_spec", lambda name: None)
+
+    refused = perform(signer.runtime, "receipt.export", {})
+
+    assert isinstance(refused, Failure)
+    assert refused.kind.code == "E_CONFIG"
+    assert "handrail[verify]==" in refused.hint
+    assert sys.executable in refused.hint
+
+
+@pytest.mark.promise("receipt.travels")
+def test_no_server_signs(signer: Signer) -> None:
+    served = msgspec.structs.replace(signer.runtime, is_served=True)
+
+    refused = perform(served, "receipt.export", {})
+
+    assert isinstance(refused, Failure)
+    assert refused.kind.code == "FEATURE_DISABLED"
+
+
+@pytest.mark.promise("receipt.travels")
+def test_markdown_is_ten_lines(signer: Signer) -> None:
+    text = signer.export(**{"as": "markdown"})["content"]
+
+    assert len(text.splitlines()) == 10
+    assert "`tests` passed (exit 0, by handrail)" in text
+
+
+# Replaying
+
+
+@pytest.mark.promise("receipt.replayed")
+def test_approved_checks_run_again_on_the_files_of_the_commit(signer: Signer) -> None:
+    content = signer.export()["content"]
+    write(signer.root, "src/bill.py", "broken\n")
+    before = sorted(path.name for path in signer.root.iterdir())
+
+    (unapproved,) = signer.replay(content)["checks"]
+    approve(signer)
+    told = signer.replay(content)
+
+    assert unapproved["verdict"] == "not_approved"
+    assert (told["is_same"], told["checks"][0]["status"]) == (True, "exit 0")
+    assert sorted(path.name for path in signer.root.iterdir()) == before
+
+
+@pytest.mark.promise("receipt.replayed")
+def test_a_declaration_that_differs_at_the_commit_is_not_comparable(signer: Signer) -> None:
+    content = signer.export()["content"]
+    signer.declare(tests={"command": ["true"]})
+    approve(signer)
+
+    (row,) = signer.replay(content)["checks"]
+
+    assert (row["verdict"], row["has_passed"]) == ("not_comparable", None)
+
+
+@pytest.mark.promise("receipt.replayed")
+def test_nothing_of_the_file_is_started(signer: Signer) -> None:
+    approve(signer)
+    forged = statement_of(signer.export()["content"])
+    forged["predicate"]["handrailRun"]["checks"] += [
+        {"name": "evil", "isDeclared": True, "hasPassed": True, "command": ["touch", "evil"]}
+    ]
+    forged["predicate"]["handrailRun"]["checks"][0]["hasPassed"] = False
+
+    told = signer.replay(write_envelope(canonical_bytes(forged), "00", b"none").decode())
+
+    assert [row["verdict"] for row in told["checks"]] == ["different", "not_declared"]
+    assert not (signer.root / "evil").exists()
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("receipt.verified")
+def test_the_wheel_with_its_extra_the_repository_and_the_public_key_are_enough(
+    signer: Signer, tmp_path: Path
+) -> None:
+    (tmp_path / "receipt.json").write_text(signer.export()["content"], encoding="utf-8")
+    public = answer(signer.runtime, "receipt.key")["public"]
+    run_git(tmp_path, "clone", "-q", "--no-hardlinks", str(signer.root), "clone")
+    python = install_wheel(tmp_path)
+    line = ["receipt", "verify", str(tmp_path / "receipt.json"), "--commit", "HEAD"]
+
+    known, unknown = (
+        subprocess.run(
+            [python, "-m", "handrail.main", *line, *more],
+            cwd=tmp_path / "clone",
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path / "nobody"), "LC_ALL": "C.UTF-8"},
+            capture_output=True,
+            check=False,
+            timeout=WAIT_SECONDS,
+        )
+        for more in (["--key", public], [])
+    )
+
+    assert known.returncode == 0, known.stdout
+    assert json.loads(known.stdout)["data"]["result"] == "PASSED"
+    assert json.loads(unknown.stdout)["error"]["details"]["reasons"] == ["unknown_key"]
+
+
+def install_wheel(folder: Path) -> str:
+    """An environment with nothing but our wheel and its extra; skips where no registry answers."""
+    build = ["uv", "build", "--offline", "--quiet", "--wheel", "--out-dir", str(folder / "dist"), str(ROOT)]
+    subprocess.run(build, check=True, timeout=WAIT_SECONDS)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run(["uv", "venv", "--quiet", str(folder / "venv")], check=True, timeout=WAIT_SECONDS)
+    installing = ["uv", "pip", "install", "--quiet", "--python", str(python), f"{wheel}[verify]"]
+    done = subprocess.run(installing, check=False, capture_output=True, timeout=WAIT_SECONDS)
+    if done.returncode:
+        pytest.skip("the dependencies of the extra are neither cached nor to be fetched")
+    return str(python)
