@@ -138,8 +138,8 @@ def _is_asked(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> bool:
             return leaf.user_only is not None or wants_person or needs_confirmation(workflow, leaf, facts)
         case Choice():
             return True  # an option may replace what only a person can
-        case Action():
-            return leaf.is_guarded
+        case Action() | Delegate():
+            return may_ask(leaf)
         case never:
             assert_never(never)
 
