@@ -67,7 +67,8 @@ def find_question(call: Call, row: dict[str, Json]) -> dict[str, Json] | None:
     """What a person is asked where the run waits; None where nobody can be asked."""
     asked = {"session": row["session_id"], "run": row["run_id"], "show": True}
     question = payload_or_none(call, "run.confirm", asked)
-    return None if question is None or question["node_id"] != row["node_id"] else question
+    is_asked = question is not None and question["is_asked"] and question["node_id"] == row["node_id"]
+    return question if is_asked else None
 
 
 def show_session(call: Call, segments: tuple[str, ...], query: Query) -> View:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 
 import pytest
 
@@ -199,8 +200,14 @@ def test_the_account_is_the_user_of_the_environment(environment: dict[str, str],
     assert LocalWorkspace(environment).account() == expected
 
 
-def test_without_a_name_the_account_is_the_user_id() -> None:
-    assert LocalWorkspace({}).account() == str(os.getuid())
+def test_without_a_name_in_the_environment_the_account_has_the_name_of_the_login() -> None:
+    assert LocalWorkspace({}).account() == pwd.getpwuid(os.getuid()).pw_name
+
+
+def test_an_account_without_any_name_is_the_user_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000_001)
+
+    assert LocalWorkspace({}).account() == "4000000001"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")

@@ -40,7 +40,7 @@ ALLOWED = {
     "src/handrail/contract/disclosure/disclose.py": "few calls name fields or a budget",
     "src/handrail/engine/decide.py": "only a report that names something is held against it",
     "src/handrail/engine/standing.py": "few steps hand out work",
-    "src/handrail/operations/handles.py": "few tokens are work tokens",
+    "src/handrail/operations/handles.py": "few tokens are work tokens, and few refusals wait for a person",
     "src/handrail/engine/judge/assess.py": "only a report that names something is held against it",
     "src/handrail/engine/judge/artifacts.py": "only an artifact needs kinds and contracts",
     "src/handrail/engine/judge/requirements.py": "few rules need a pattern, a schema or an example",

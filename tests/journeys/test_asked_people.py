@@ -16,8 +16,10 @@ from mcp import Client, StdioServerParameters
 from mcp.client import ClientRequestContext
 
 from handrail.contract.json.canonical import digest
+from handrail.contract.outcome import Failure
 from handrail.contract.redaction import Secrets
 from handrail.event_log.memory import MemoryLog
+from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.conftest import THREE_STEPS, memory_runtime
 from tests.journeys.at_a_form import (
@@ -36,7 +38,7 @@ from tests.journeys.at_a_form import (
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
 from tests.journeys.doors import command, events_of, of_kind, tool_call, worth
-from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
+from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, step
 from tests.journeys.rich_session import report
 from tests.journeys.strangers.product import PROGRAM
 from tests.journeys.test_confirmations import APPROVAL, RELEASE, at_release, at_third, claims_of, insist
@@ -323,18 +325,18 @@ def test_a_no_refuses_the_report_though_the_agents_word_would_do(
 
 
 @pytest.mark.promise("people.no-counts")
-def test_a_no_to_a_step_that_asks_for_no_confirmation_counts_too(runtime: Runtime) -> None:
-    first = begin(runtime, step("one"), choice("way", option("left"), option("right")), fields={})
-    answer(seat(runtime, Person("n")), "run.confirm", stateToken=first["stateToken"])
+def test_nobody_is_asked_about_a_step_that_asks_nobody_and_no_answer_is_recorded(runtime: Runtime) -> None:
+    first = begin(runtime, step("one"), fields={})
+    person = Person("n")
 
-    blocked = advance(runtime, first)
-    answer(seat(runtime, Person("y")), "run.confirm", session=first["session"]["sessionId"])
-    way = advance(runtime, {"ackToken": blocked["retryAckToken"]})
-    answer(seat(runtime, Person("n")), "run.confirm", stateToken=way["stateToken"])
-    refused = advance(runtime, {"ackToken": way["pending"]["choices"][0]["token"]})
+    refused = perform(seat(runtime, person), "run.confirm", {"stateToken": first["stateToken"]})
+    done = advance(runtime, first)
 
-    assert (blocked["kind"], refused["kind"]) == ("blocked", "blocked")
-    assert way["pending"]["stepId"] == "way"
+    assert isinstance(refused, Failure)
+    assert "Nothing waits for a person here" in refused.message
+    assert person.shown == []
+    assert answers_in(runtime, first) == []
+    assert done["isComplete"] is True
 
 
 @pytest.mark.promise("people.no-counts")

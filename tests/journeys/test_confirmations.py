@@ -446,7 +446,8 @@ class Terminal:
 def test_the_real_command_asks_on_its_terminal_though_stdin_is_empty(tmp_path: Path) -> None:
     workflows = tmp_path / ".handrail" / "workflows"
     workflows.mkdir(parents=True)
-    (workflows / "three_steps.json").write_bytes(THREE_STEPS)
+    asking = THREE_STEPS.replace(b'"id": "first",', b'"id": "first", "requireConfirmation": true,')
+    (workflows / "three_steps.json").write_bytes(asking)
     environment = os.environ | {"HANDRAIL_HOME": str(tmp_path / "home"), "HANDRAIL_PROJECT": str(tmp_path)}
     begun = Terminal(
         ["run", "start", "project.three_steps", "--request-id", "once", "--compact"], environment, tmp_path

@@ -106,7 +106,7 @@ def test_where_a_person_must_answer_every_kind_blocks_until_they_did_and_the_fix
     passed = go_on(runtime, again, typed)
 
     assert (blocked["kind"], again["kind"]) == ("blocked", "blocked")
-    assert "`handrail run confirm`" in blocker["suggestedFix"]
+    assert f"`handrail run confirm --session {told['session_id']}`" in blocker["suggestedFix"]
     assert (told["answer"], told["is_new"]) == ("confirmed", True)
     assert passed["pending"]["stepId"] == "go"
     assert claims_of(runtime, first)[-1]["level"] == "confirmed"
@@ -259,13 +259,13 @@ def token_of(reply: dict[str, Any]) -> str:
     return str(reply.get("retryAckToken") or reply["ackToken"])
 
 
-def at_claimed(runtime: Runtime) -> dict[str, Any]:
+def at_claimed(runtime: Runtime, typed: str = "y") -> dict[str, Any]:
     """A step whose report a form showed to a person, where the agent's word would do; its call was lost."""
     insist(runtime, "claimed")
     first = at_third(runtime, goal="another")
     asking = msgspec.structs.replace(runtime, can_ask=True)
     blocked = report(asking, first["ackToken"], notes="One file.")
-    answer(seat(runtime, Person("y")), "run.confirm", session=first["session"]["sessionId"])
+    answer(seat(runtime, Person(typed)), "run.confirm", session=first["session"]["sessionId"])
     return {**blocked, "session": first["session"]}
 
 
@@ -306,9 +306,7 @@ def test_a_no_and_an_option_hold_on_every_branch_and_a_yes_does_not(runtime: Run
 def test_an_import_keeps_a_no_and_makes_a_yes_a_claim(
     runtime: Runtime, typed: str, kind: str, fact: str
 ) -> None:
-    blocked = at_claimed(runtime) if typed == "y" else at_third(runtime, goal="no")
-    if typed == "n":
-        answer(seat(runtime, Person("n")), "run.confirm", session=blocked["session"]["sessionId"])
+    blocked = at_claimed(runtime, typed)
     exported = answer(runtime, "session.export", sessionId=blocked["session"]["sessionId"])
     other = memory_runtime()
     bundle = {"source": "work.handrail.json", "text": json.dumps(exported["content"])}

@@ -64,15 +64,19 @@ def test_a_persons_answer_stands_at_the_report_that_it_is_about(runtime: Runtime
 
 
 @pytest.mark.promise("console.told.person")
-def test_after_a_no_the_agent_is_told_and_nobody_is_asked_again(runtime: Runtime) -> None:
+def test_after_a_no_the_answer_stays_shown_and_can_be_given_anew(runtime: Runtime) -> None:
     pending = advance(runtime, begin(runtime, *DEPLOY, fields={}))
 
     say(runtime, pending, "n")
 
     (need,) = answer(runtime, "session.needs")["needs"]
     page = words_of(runtime, f"/sessions/{pending['session']['sessionId']}")
-    assert (need["kind"], need["why"]) == ("blocked", "A person declined it.")
-    assert 'The step "Deploy" is blocked: A person declined it.' in need["reply"]
+    assert (need["kind"], need["is_answered"]) == ("person", True)
+    assert need["why"] == f"It was answered by {runtime.workspace.account()}: no."
+    assert need["command"] == f"handrail run confirm --session {pending['session']['sessionId']}"
+    assert 'I have said no to the step "Deploy"' in need["reply"]
+    assert "Recorded: declined" in page
+    assert "Answer anew" in page
     assert "Needs your answer" not in page
     assert "declined by a person" in page
 

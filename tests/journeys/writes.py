@@ -31,7 +31,7 @@ from handrail.runtime.sessions import read_session
 from handrail.wiring import build_runtime, registry
 from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents
 from tests.journeys.at_a_terminal import Person
-from tests.journeys.conversation import answer, start
+from tests.journeys.conversation import advance, answer, start
 
 NEWER = "99.0.0"
 
@@ -107,6 +107,11 @@ def _confirmed(runtime: Runtime, operation: str, **params: Any) -> dict[str, Any
     """The params of the second call, after the preview."""
     token = answer(runtime, operation, **params, dryRun=True)["confirm_token"]
     return {**params, "confirm": token}
+
+
+def _third(runtime: Runtime) -> dict[str, Any]:
+    """At the step that asks a person."""
+    return advance(runtime, advance(runtime, start(runtime)))
 
 
 def _session(runtime: Runtime) -> str:
@@ -196,7 +201,7 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
         "output": {"notesMarkdown": "half done"},
     },
     "run.close": lambda world: {"run": _session(world.runtime), "reason": "abandoned"},
-    "run.confirm": lambda world: {"session": _session(world.runtime)},
+    "run.confirm": lambda world: {"stateToken": _third(world.runtime)["stateToken"]},
     "check.run": lambda world: {"argv": [sys.executable, "-c", "pass"], "session": _session(world.runtime)},
     "code.restore": _restored,
     "code.edit": _edited,

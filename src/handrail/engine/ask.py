@@ -6,8 +6,8 @@ looked like four things, each with rules of its own, so a yes to one report coul
 The idea: all four are one `Ask`. It is named by the run, the step instance and the digest of what is shown:
 the report, the preview, the options or the question, not of how a door draws them. An answer names that
 digest. A yes counts for the report that it was given to and for no other; a no, an option and a
-value count on every branch of the run where the same is asked. What came in a bundle keeps its no; its yes is
-a claim.
+value count on every branch of the run where the same is asked. After a no, another report is asked about
+again, and the agent's word alone does not pass it. What came in a bundle keeps its no; its yes is a claim.
 
 What waits is derived from the pending step, never from the kind of the newest node.
 """
@@ -22,6 +22,7 @@ import msgspec
 
 from handrail.contract.ids import blob_ref
 from handrail.contract.json.canonical import digest
+from handrail.contract.wording import name_person
 from handrail.engine.events import Blocked, ConfirmationRecorded, ValueOwner
 from handrail.engine.facts import (
     KeptWork,
@@ -65,6 +66,7 @@ from handrail.workflows.compiled import (
     UserOnlyReason,
 )
 from handrail.workflows.conditions import Facts
+from handrail.workflows.evidence import Person
 
 DONE_ONLY: tuple[UserOnlyReason, ...] = ("needs_user_secret_or_token", "needs_user_account_access")
 """What a person is asked to do, and never to tell: the log and its bundles would keep it."""
@@ -82,6 +84,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """Whose report is shown; the pending node itself where none was blocked."""
     is_waiting: bool = False
     """The run stands until a person has answered, or an agent says what they answered."""
+    is_open: bool = False
+    """A person's answer counts here; else the step asks nobody."""
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -114,13 +118,30 @@ def ask_about(history: History, workflow: CompiledWorkflow, node: Node) -> Ask:
     facts = add_loop_values(workflow, node.state, facts_at(history, workflow, attempt.node_id))
     kinds = {told.kind for blocker in _blockers(history, attempt) if (told := wait_of(blocker)) is not None}
     kind = _choose_kind(history, workflow, attempt, leaf, facts, kinds)
+    is_waiting = kind in kinds or _is_waiting(history, workflow, node, leaf, kind, facts)
     return Ask(
         kind=kind,
         leaf=leaf,
         subject=_digest_subject(history, workflow, attempt, kind),
         attempt=attempt,
-        is_waiting=kind in kinds or _is_waiting(history, workflow, node, leaf, kind, facts),
+        is_waiting=is_waiting,
+        is_open=is_waiting or _is_asked(workflow, leaf, facts),
     )
+
+
+def _is_asked(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> bool:
+    """Whether a person has a say in the step, in whatever mode: by its author, or by a contract of it."""
+    match leaf:
+        case Step():
+            rules = workflow.contracts[leaf.contract].evidence if leaf.contract else ()
+            wants_person = any(isinstance(rule, Person) for rule in rules)
+            return leaf.user_only is not None or wants_person or needs_confirmation(workflow, leaf, facts)
+        case Choice():
+            return True  # an option may replace what only a person can
+        case Action() | Delegate():
+            return may_ask(leaf)
+        case never:
+            assert_never(never)
 
 
 def _choose_kind(
@@ -227,6 +248,15 @@ def collect_brought(history: History, node: Node, place: Place, notes: str = "")
     return collect_kept(history, node, partial(subject_of, place), notes, asked_kinds(place), needed)
 
 
+def kept_report(history: History, workflow: CompiledWorkflow, node: Node) -> KeptWork | None:
+    """The report that waits at a node: what the last attempt brought, and what it kept from those before."""
+    attempt = _find_attempt(history, node)
+    if attempt.kind != "blocked_attempt" or not isinstance(attempt.state, Running):
+        return None
+    place = place_of(workflow, attempt.state, leaf_at(workflow, attempt.state))
+    return collect_brought(history, attempt, place)
+
+
 def changed_context(history: History, node: Node) -> dict[str, Any]:
     """What the reports of the pending step set so far, on the way to a node."""
     before = context_at(history, instance_of(history, node.node_id).node_id)
@@ -285,12 +315,14 @@ def weigh_answers(
     if not told:
         return PersonsWord()
     last = told[-1]
-    about = [one for one in told if one.subject == asked and asked and not one.is_elsewhere]
-    if about and about[-1].said.fact.answer == "confirmed":
-        fact = about[-1].said.fact
-        return PersonsWord(is_given=True, option_id=fact.option_id, value=fact.value, answered=about[-1].said)
+    about = [one.said for one in told if one.subject == asked and not one.is_elsewhere]
+    if about and about[-1].fact.answer == "declined":
+        return PersonsWord(is_declined=True, answered=about[-1])
+    if about and asked:
+        fact = about[-1].fact
+        return PersonsWord(is_given=True, option_id=fact.option_id, value=fact.value, answered=about[-1])
     if last.said.fact.answer == "declined":
-        return PersonsWord(is_declined=True, answered=last.said)
+        return PersonsWord(seen="declined", is_due=True, answered=last.said)
     if last.is_elsewhere:
         return PersonsWord(seen="elsewhere", answered=last.said)
     seen: SeenReport = "another" if last.subject else "none"
@@ -361,12 +393,13 @@ def may_ask(leaf: Leaf) -> bool:
             assert_never(never)
 
 
-def describe_answer(fact: ConfirmationRecorded) -> str:
-    """An answer in a few words, with who gave it."""
+def describe_answer(fact: ConfirmationRecorded, *, with_note: bool = False) -> str:
+    """An answer in a few words, with who gave it; `with_note`: and what they wrote."""
     said = fact.option_id or fact.value or ("yes" if fact.answer == "confirmed" else "no")
     if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
         said = "done"
-    return f"answered by {fact.who}: {said}"
+    note = f" ({fact.note})" if with_note and fact.note else ""
+    return f"answered by {name_person(fact.who)}: {said}{note}"
 
 
 # What a report may not set

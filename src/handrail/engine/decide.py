@@ -505,11 +505,11 @@ def _weigh_people(
         report = digest_report(history, workflow, node, gathered.work, kept)
     word = weigh_answers(history, workflow, node, ask_of(leaf), report or None)
     given = weigh_answers(history, workflow, node, "give") if isinstance(leaf, Step) else PersonsWord()
-    is_due = gathered.confirmations == "person"
+    is_person = gathered.confirmations == "person"
+    is_due = is_person or word.is_due
     is_implied = not is_due and isinstance(leaf, Action) and runs_unasked(history, workflow, node)
-    return replace(word, is_due=is_due, can_be_asked=gathered.can_ask, is_implied=is_implied), replace(
-        given, is_due=is_due
-    )
+    word = replace(word, is_due=is_due, can_be_asked=gathered.can_ask, is_implied=is_implied)
+    return word, replace(given, is_due=is_person)
 
 
 def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:

@@ -13,12 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from handrail.engine.events import GapRecorded
-from handrail.engine.reasons import Blocker, Issue, Purpose, WaitsFor, wait_of
+from handrail.engine.history import History
+from handrail.engine.reasons import BY_PERSON, Blocker, Issue, Purpose, WaitsFor, wait_of, waits_for_person
 
 Reader: TypeAlias = Literal["agent", "shell", "person"]
 """Who reads: an agent with tools, a shell with commands, a person with neither."""
+
+
+RUN_CONFIRM: Final = "handrail run confirm"
 
 
 class Verbs(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,21 +99,8 @@ _FIXES: Final[Mapping[tuple[str, str], str]] = {
     ("assessment", "follow_up"): "{followup} Then assess again and {again}.",
     ("check", "missing"): "Run {command} and {again} again.",
     ("check", "invalid"): "Run {command} and {again} again.",
-    ("confirm", "missing"): "Ask the user to run `handrail run confirm` in a terminal, then {again} again.",
-    ("allow_write", "missing"): (
-        "Ask the user to run `handrail run confirm` in a terminal, then {again} again."
-    ),
-    ("confirm", "another_report"): (
-        "Leave the report as it was and {again}, or ask the user to run `handrail run confirm` for this one."
-    ),
-    ("confirm", "declined"): (
-        "Ask the user what to change, and change it; then {again}. If it is refused again, the user says yes "
-        "with `handrail run confirm` in a terminal first."
-    ),
-    ("allow_write", "declined"): (
-        "Ask the user what to change, and change it; then {again}. If it is refused again, the user says yes "
-        "with `handrail run confirm` in a terminal first."
-    ),
+    ("confirm", "missing"): "Show the user what you did and ask for the confirmation, then {again}.",
+    ("confirm", "another_report"): "Show the user what you did and ask for the confirmation, then {again}.",
     ("choose", "missing"): "Ask the user, then take the option that they choose.",
     ("choose", "invalid"): "Take the option {option}.",
     ("give", "missing"): "Ask the user, then send the answer in {artifacts}, like the example, and {again}.",
@@ -121,6 +113,39 @@ _FIXES: Final[Mapping[tuple[str, str], str]] = {
 }
 """What to do about a reason; a name in braces is a verb of the reader or a value of the reason."""
 
+_PERSONS_FIXES: Final[Mapping[tuple[str, str], str]] = {
+    ("confirm", "missing"): "Ask the user to run `{confirm}` in a terminal, then {again} again.",
+    ("confirm", "another_report"): (
+        "Ask the user to run `{confirm}` in a terminal, which shows this report, then {again} again; or send "
+        "the report that they confirmed, word for word."
+    ),
+    ("confirm", "declined"): (
+        "Ask the user what to change, change it, and {again} with that: they are asked about it again. This "
+        "report passes only if they say yes with `{confirm}` in a terminal."
+    ),
+    ("allow_write", "missing"): "Ask the user to run `{confirm}` in a terminal, then {again} again.",
+    ("allow_write", "another_report"): "Ask the user to run `{confirm}` in a terminal, then {again} again.",
+    ("allow_write", "declined"): (
+        "Ask the user what to change. This is written only if they say yes with `{confirm}` in a terminal."
+    ),
+    ("choose", "missing"): (
+        "Ask the user to run `{confirm}` in a terminal and take an option there, then make the call of that "
+        "option."
+    ),
+    ("choose", "declined"): (
+        "Ask the user why. The run goes on when they take an option with `{confirm}` in a terminal."
+    ),
+    (
+        "give",
+        "missing",
+    ): "Ask the user to run `{confirm}` in a terminal and answer there, then {again} again.",
+    ("give", "declined"): (
+        "Ask the user why. The run goes on when they answer with `{confirm}` in a terminal; then {again} "
+        "again."
+    ),
+}
+"""Where only the answer of a person counts: with the line that they run."""
+
 _HEADS: Final[Mapping[tuple[str, str], str]] = {
     ("notes", "missing"): "The notes are not enough yet:",
     ("notes", "invalid"): "The notes are not enough yet:",
@@ -132,12 +157,36 @@ _HEADS: Final[Mapping[tuple[str, str], str]] = {
 
 def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
     """What a caller does about a reason; empty where only the recorded words know."""
-    form = _FIXES.get((waits.kind, waits.state), "")
-    words = msgspec.structs.asdict(VERBS[reader]) | waits.values
+    forms = _PERSONS_FIXES if BY_PERSON.items() <= waits.values.items() else _FIXES
+    form = forms.get((waits.kind, waits.state), "")
+    line = waits.values.get("line", RUN_CONFIRM)
+    words = msgspec.structs.asdict(VERBS[reader]) | {"confirm": line} | waits.values
     try:
         return form.format_map(words)
     except KeyError:  # a log of another version lacks a name
         return ""
+
+
+def confirm_line(history: History, run_id: str) -> str:
+    """The line with which a person answers a run at a terminal."""
+    run = f" --run {run_id}" if len(history.runs) > 1 else ""
+    return f"{RUN_CONFIRM} --session {history.session_id}{run}"
+
+
+def name_session(blockers: Iterable[Blocker], history: History, run_id: str) -> list[Blocker]:
+    """Blockers as a caller reads them: the line that a person runs names the session, and the run of several.
+
+    That is not recorded: a bundle takes the log into another session.
+    """
+    line = {"line": confirm_line(history, run_id)}
+    told: list[Blocker] = []
+    for blocker in blockers:
+        waits = blocker.waits_for
+        if waits is not None and waits_for_person(blocker):
+            named = replace(waits, values=waits.values | line)
+            blocker = replace(blocker, waits_for=named, suggested_fix=write_fix(named))
+        told.append(blocker)
+    return told
 
 
 def explain(told: Told, issues: Sequence[Issue], reader: Reader, title: str = "") -> Parts:
@@ -263,8 +312,15 @@ _FIX: Final[Mapping[str, str]] = {
     "capability": "Enable it for the agent, then tell the agent to go on.",
     "action": "The agent can try again; if it has stopped, tell it to go on.",
 }
+_GIVE_YOURSELF: Final = (
+    "Give it in the Console or at a terminal: what you tell the agent in its chat does not count here. Never "
+    "a password or a key: only say that it is done."
+)
 _AGENT_CORRECTS: Final = "The agent can correct this by itself; if it has stopped, tell it to go on."
-TELL_AGENT: Final = "Tell your agent what to change; it changes that and reports again."
+TELL_AGENT: Final = (
+    "The agent reads this at its next call and reports again; then you are asked about that. If it has "
+    "stopped, tell it what to change; or answer anew."
+)
 _NAMED: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_.-]+")
 
 
@@ -285,8 +341,16 @@ def _explain_to_person(told: Told, waits: WaitsFor | None, issues: Sequence[Issu
         code=told.code,
         why=why[:1].upper() + why[1:],
         faults=tuple(_spell_fault_in_words(issue) for issue in own if issue.message),
-        fix=TELL_AGENT if waits.state == "declined" else _FIX.get(waits.kind, _AGENT_CORRECTS),
+        fix=_tell_fix(waits),
     )
+
+
+def _tell_fix(waits: WaitsFor) -> str:
+    if waits.state == "declined":
+        return TELL_AGENT
+    if waits.kind == "give" and BY_PERSON.items() <= waits.values.items():
+        return _GIVE_YOURSELF
+    return _FIX.get(waits.kind, _AGENT_CORRECTS)
 
 
 _SPELLED: Final = frozenset({"artifact", "assessment", "dimension", "capability", "operation"})

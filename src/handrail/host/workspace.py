@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -88,8 +89,11 @@ class LocalWorkspace:
         return seen
 
     def account(self) -> str:
-        named = self._environment.get("USER") or self._environment.get("USERNAME") or str(os.getuid())
-        return make_readable(named)
+        named = self._environment.get("USER") or self._environment.get("USERNAME")
+        if not named:
+            with suppress(KeyError):  # an account may have no name, as in many containers
+                named = pwd.getpwuid(os.getuid()).pw_name
+        return make_readable(named or str(os.getuid()))
 
 
 def _resolved(named: str) -> str:

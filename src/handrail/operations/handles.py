@@ -31,7 +31,7 @@ from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
 from handrail.engine.history import History, Node, Recorded, Run, is_session_point, node_at
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.progress import JOIN_OPTIONS
-from handrail.engine.reasons import Blocker
+from handrail.engine.reasons import Blocker, waits_for_person
 from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.engine.standing import Standing
 from handrail.ports.log import Blob, EventReader
@@ -330,6 +330,16 @@ def find_recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUs
             assert_never(never)
 
 
+def name_persons_line(history: History, node: Node, blocked: Blocked | None) -> Blocked | None:
+    """The refusal with the lines that a person can run."""
+    if blocked is None or not any(map(waits_for_person, blocked.blockers)):
+        return blocked
+    from handrail.engine.messages import name_session  # noqa: PLC0415 - few refusals wait for a person
+
+    told = name_session(blocked.blockers, history, node.run_id)
+    return msgspec.structs.replace(blocked, blockers=tuple(told))
+
+
 # The dry run of an acknowledgement
 #
 # Nothing is written. The verdict holds no confirm token, because the ack itself is the token, and no next
@@ -345,21 +355,23 @@ def predict_outcome(
     node = node_of(session.history, claims)
     step_id = step_key(node.state) if isinstance(node.state, Running) else ""
     if recorded is not None:
-        return _verdict("already_answered", step_id, recorded.blocked)
+        return _verdict(
+            "already_answered", step_id, name_persons_line(session.history, node, recorded.blocked)
+        )
     require_healthy(session)
     attempt = Attempt(node=node, attempt_id=claims.attempt_id)
     plan = decide(session.history, attempt, gather(session, node).gathered, 0)
     gaps = [event.data.summary for event in plan if isinstance(event.data, GapRecorded)]
-    return msgspec.structs.replace(_foretell(plan, step_id), gaps=gaps)
+    return msgspec.structs.replace(_foretell(session.history, node, plan, step_id), gaps=gaps)
 
 
-def _foretell(plan: Sequence[PlannedEvent], step_id: str) -> AckVerdict:
+def _foretell(history: History, node: Node, plan: Sequence[PlannedEvent], step_id: str) -> AckVerdict:
     answers = [event.data for event in plan if isinstance(event.data, AdvanceRecorded)]
     if not answers:
         return _verdict("would_save", step_id, None)
     outcome = answers[0].outcome
     if isinstance(outcome, Blocked):
-        return _verdict("would_block", step_id, outcome)
+        return _verdict("would_block", step_id, name_persons_line(history, node, outcome))
     return _verdict("would_advance", step_id, None)
 
 

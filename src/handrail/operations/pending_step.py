@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -9,10 +11,14 @@ from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
 from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.wording import quote
+from handrail.engine.ask import find_ask
+from handrail.engine.events import ConfirmationDoor
 from handrail.engine.history import Node, Run
+from handrail.engine.messages import RUN_CONFIRM
 from handrail.engine.navigate import Running
 from handrail.operations.finding import find_session
 from handrail.operations.handles import node_of, read_state, session_of
+from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.sessions.resume_session import find_work_in_progress
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip
@@ -35,8 +41,12 @@ def find_pending_step(
     session_id: str | UnsetType,
     project: str,
     run: str | UnsetType = UNSET,
+    *,
+    is_asked: bool = False,
 ) -> PendingStep:
     """The step that a token, a session, a run of one, or the only run in progress in a project means.
+
+    `is_asked`: a person answers it, so of several runs those that wait for one are named first.
 
     Raises Fault CONTEXT_MISSING, VALIDATION_ERROR, SESSION_NOT_FOUND, and what reading a token raises.
     """
@@ -55,10 +65,18 @@ def find_pending_step(
         session = find_session(rt, session_id)
         run_id = choose_run(session.history) if run is UNSET else _run_of(session, run)
     else:
-        session, run_id = _find_only_run(rt, project)
+        session, run_id = _find_only_run(rt, project, is_asked=is_asked)
     if run_id is None:
         raise _no_run(f"Session {session.history.session_id} has no run.", [])
     return _target(session, preferred_tip(session.history, run_id))
+
+
+def name_answerer(rt: Runtime, door: ConfirmationDoor) -> str:
+    """Who answers, as it is recorded: the name of the account, and never its number."""
+    account = rt.workspace.account()
+    if not account.isdigit():
+        return account
+    return "somebody in the Console" if door == "console" else "somebody at the terminal"
 
 
 def _run_of(session: Session, asked: str) -> RunId:
@@ -85,17 +103,38 @@ def _target(session: Session, node: Node) -> PendingStep:
     return PendingStep(session=session, run=session.history.runs[node.run_id], node=node)
 
 
-def _find_only_run(rt: Runtime, project: str) -> tuple[Session, RunId]:
+def _find_only_run(rt: Runtime, project: str, *, is_asked: bool) -> tuple[Session, RunId]:
     work = find_work_in_progress(rt, project).candidates
     if len(work) != 1:
         told = f"{len(work)} runs are in progress in this project." if work else "No run is in progress here."
-        raise _no_run(told, [candidate.session_id for candidate in work])
+        named = [candidate.session_id for candidate in work]
+        waiting = [one for one in named if _waits_for_person(rt, one)] if is_asked else []
+        raise _no_run(told, named, waiting)
     session = find_session(rt, work[0].session_id)
     return session, RunId(work[0].run_id)
 
 
-def _no_run(told: str, sessions: list[str]) -> Fault:
-    named = f" Sessions: {', '.join(sessions)}." if sessions else ""
+def _waits_for_person(rt: Runtime, session_id: str) -> bool:
+    history = find_session(rt, session_id).history
+    run_id = choose_run(history)
+    if run_id is None:
+        return False
+    workflow = load_pinned_workflow(rt.log, history.runs[run_id].workflow_hash)
+    return find_ask(history, workflow, preferred_tip(history, run_id)) is not None
+
+
+def _no_run(told: str, sessions: list[str], waiting: Sequence[str] = ()) -> Fault:
+    others = [one for one in sessions if one not in waiting]
+    named = f" Waiting for a person: {', '.join(waiting)}." if waiting else ""
+    named += f" {'Others' if waiting else 'Sessions'}: {', '.join(others)}." if others else ""
+    if waiting:
+        return Fault(
+            CONTEXT_MISSING,
+            f"{told}{named} Nothing was done.",
+            details={"missing": ["session"]},
+            hint=f"Say which one you answer: {RUN_CONFIRM} --session {waiting[0]}",
+            next_call=NextCall(operation="run.confirm", params={"session": waiting[0]}),
+        )
     return Fault(
         CONTEXT_MISSING,
         f"{told}{named} Nothing was done.",

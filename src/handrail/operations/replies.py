@@ -27,7 +27,13 @@ from handrail.engine.reply import (
     workflow_ref,
 )
 from handrail.engine.standing import Standing, standing_at
-from handrail.operations.handles import TokenCall, mint_new_node_tokens, mint_state_token, mint_work_token
+from handrail.operations.handles import (
+    TokenCall,
+    mint_new_node_tokens,
+    mint_state_token,
+    mint_work_token,
+    name_persons_line,
+)
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.sessions import Session, load_history_before, memory_of
@@ -143,7 +149,7 @@ def reply_to_answer(
         standing,
         history.session_id,
         tokens,
-        blocked=last.blocked,
+        blocked=name_persons_line(history, node, last.blocked),
         recap=recap,
         ran=ran,
         children=children,

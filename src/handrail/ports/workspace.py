@@ -87,7 +87,7 @@ class Workspace(Protocol):
         """`git_branch`, `git_head_sha`, `repo_root_hash`, as far as they are known."""
 
     def account(self) -> str:
-        """Who is calling: the operating-system user."""
+        """Who is calling: the name of the operating-system user; its number where it has none."""
 
 
 class ProjectPlaces(Protocol):

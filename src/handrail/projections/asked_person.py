@@ -6,14 +6,15 @@ looks like a secret, and without anything that could steer a terminal.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import msgspec
 
 from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.redaction import redact_secrets, redact_shapes
 from handrail.contract.wording import format_count
-from handrail.engine.ask import changed_context
+from handrail.engine.ask import changed_context, kept_report
 from handrail.engine.facts import excerpt, facts_at
 from handrail.engine.history import History, Node, attached_to, instance_of, kept_in_instance
 from handrail.engine.judge.actions import find_preview
@@ -64,7 +65,7 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
     if sets:
         told = msgspec.json.encode(_redact(sets)).decode()
         parts.append(fence_text(_cut(told, room.notes), "the values that it sets"))
-    report = _last_report(history, node, room)
+    report = _last_report(history, workflow, node, room)
     parts.append(
         fence_text(report, "what the agent last reported for it")
         if report
@@ -100,27 +101,32 @@ def _options(choice: Choice) -> list[str]:
     ]
 
 
-def _last_report(history: History, node: Node, room: Room) -> str:
-    """The newest notes and artifacts that blocked attempts and checkpoints of this step brought.
+def _last_report(history: History, workflow: CompiledWorkflow, node: Node, room: Room) -> str:
+    """The report that waits at an attempt, with what it kept; before any, what the newest checkpoint saved.
 
     Who is asked about one attempt is shown nothing that came after it.
     """
-    kept = kept_in_instance(history, instance_of(history, node.node_id))
-    if node.kind == "blocked_attempt":
-        kept = [held for held in kept if held.index <= node.index]
-    for held in sorted(kept, key=lambda one: one.index, reverse=True):
+    kept = kept_report(history, workflow, node)
+    if kept is not None:
+        return _tell_report(kept.notes, kept.artifacts, room)
+    saved = kept_in_instance(history, instance_of(history, node.node_id))
+    for held in sorted(saved, key=lambda one: one.index, reverse=True):
         notes = history.notes.get(held.node_id)
         artifacts = attached_to(history, held.node_id).artifacts
-        if notes is None and not artifacts:
-            continue
-        told = [] if notes is None else [_cut(notes.text, room.notes)]
-        told += [
-            _cut(msgspec.json.encode(_redact(one.artifact.body)).decode(), room.artifact)
-            for one in artifacts[:MOST_ARTIFACTS]
-        ]
-        more = len(artifacts) - MOST_ARTIFACTS
-        return "\n".join([*told, *([f"(and {more} more artifacts)"] if more > 0 else [])])
+        if notes is not None or artifacts:
+            bodies = [one.artifact.body for one in artifacts]
+            return _tell_report("" if notes is None else notes.text, bodies, room)
     return ""
+
+
+def _tell_report(notes: str, artifacts: Sequence[dict[str, Any]], room: Room) -> str:
+    told = [_cut(notes, room.notes)] if notes else []
+    told += [
+        _cut(msgspec.json.encode(_redact(body)).decode(), room.artifact)
+        for body in artifacts[:MOST_ARTIFACTS]
+    ]
+    more = len(artifacts) - MOST_ARTIFACTS
+    return "\n".join([*told, *([f"(and {more} more artifacts)"] if more > 0 else [])])
 
 
 def _redact(body: dict[str, object]) -> object:

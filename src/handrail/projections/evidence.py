@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, assert_never, get_args
 import msgspec
 
 from handrail.contract.ids import NodeId
+from handrail.contract.wording import name_person
 from handrail.engine.artifact_shapes import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
@@ -30,6 +31,7 @@ from handrail.engine.events import (
     EvidenceCheck,
     EvidenceRecorded,
     EvidenceVerdict,
+    GapRecorded,
     ReceiptRecorded,
 )
 from handrail.engine.history import (
@@ -41,6 +43,7 @@ from handrail.engine.history import (
     list_receipts,
     way_to,
 )
+from handrail.engine.messages import explain_gap
 from handrail.engine.receipts import ReceiptSource, compare_counts
 
 _NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
@@ -432,9 +435,29 @@ DOORS: dict[ConfirmationDoor, str] = {
 
 def describe_answer(said: ConfirmationRecorded) -> str:
     """What a person answered, where, and under which account."""
-    what = f"chose {said.option_id}" if said.option_id else f"{said.answer} it"
     note = f": {said.note}" if said.note else ""
-    return f"A person {what} {DOORS[said.door]}, as {said.who}{note}"
+    return f"A person {say_answer(said)} {DOORS[said.door]}, as {name_person(said.who)}{note}"
+
+
+def say_answer(said: ConfirmationRecorded) -> str:
+    """What a person did: chose an option, gave a value, said that it is done, confirmed or declined."""
+    if said.option_id:
+        return f"chose {said.option_id}"
+    if said.asked == "give" and said.answer == "confirmed":
+        return f"gave {said.value}" if said.value else "said that it is done"
+    return f"{said.answer} it"
+
+
+def describe_gap(gap: GapRecorded, title: str = "") -> str:
+    """A gap, or how a person settled one, in a line of a report."""
+    if gap.reason != "settled_by_person":
+        return f"Gap ({gap.severity}): {explain_gap(gap, title)}"
+    return f"Gap settled by {describe_settler(gap)}: {gap.summary}"
+
+
+def describe_settler(gap: GapRecorded) -> str:
+    """Who settled a gap, and where."""
+    return f"{name_person(gap.who)} {DOORS[gap.door]}" if gap.door else name_person(gap.who)
 
 
 def _weakness(claim: Claim) -> tuple[int, int]:

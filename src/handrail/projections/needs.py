@@ -31,18 +31,17 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs
         workflow = workflows[history.runs[graph.run_id].workflow_hash]
         waiting = _find_waiting(history, workflow, graph)
         found += [] if waiting is None else [waiting]
-        critical = [gap for gap in open_gaps(history, graph.preferred_tip) if gap.severity == "critical"]
-        if critical:
-            found.append(
-                Need(
-                    kind="gap",
-                    run_id=graph.run_id,
-                    node_id=graph.preferred_tip,
-                    why=explain_gap(critical[0]),
-                    gap_id=critical[0].gap_id,
-                    count=len(critical),
-                )
+        found += [
+            Need(
+                kind="gap",
+                run_id=graph.run_id,
+                node_id=graph.preferred_tip,
+                why=explain_gap(gap),
+                gap_id=gap.gap_id,
             )
+            for gap in open_gaps(history, graph.preferred_tip)
+            if gap.severity == "critical"
+        ]
     return tuple(found[:MOST_NEEDS])
 
 
@@ -65,15 +64,10 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         asked=ask.kind,
     )
     if word.is_declined and word.answered is not None:
-        note = f": {word.answered.fact.note}" if word.answered.fact.note else ""
-        return msgspec.structs.replace(
-            need,
-            kind="blocked",
-            why=f"A person declined it{note}.",
-            fix=TELL_AGENT,
-        )
+        why = f"It was {describe_answer(word.answered.fact, with_note=True)}."
+        return msgspec.structs.replace(need, why=why, fix=TELL_AGENT, is_answered=True, is_declined=True)
     if word.is_given and word.answered is not None:
-        why = f"It is {describe_answer(word.answered.fact)}; the agent takes that up at its next call."
+        why = f"It was {describe_answer(word.answered.fact)}; the agent takes that up at its next call."
         return msgspec.structs.replace(need, why=why, is_answered=True)
     if blocked is None or not blocked.blockers:
         return need if is_asked else None
@@ -81,6 +75,7 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
     return msgspec.structs.replace(
         need,
         kind="person" if is_asked else "blocked",
+        asked=ask.kind if is_asked else "",
         why=" ".join((first.why, *first.faults)),
         fix=first.fix,
         count=len(blocked.every_blocker),
@@ -113,6 +108,8 @@ def reply_to_need(session_id: str, need: Need) -> str:
     match need.kind:
         case "blocked":
             return f'{opening} The step "{need.title}" is blocked: {need.why} Settle that and report again.'
+        case "person" if need.is_declined:
+            return f'{opening} I have said no to the step "{need.title}": {need.why} Change that and report.'
         case "person" if need.is_answered:
             return f'{opening} I have answered the step "{need.title}": read it again and go on.'
         case "person":

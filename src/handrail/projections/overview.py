@@ -144,6 +144,8 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`."""
     is_answered: bool = False
     """A person answered, and the agent has not taken it up yet."""
+    is_declined: bool = False
+    """They answered no: they may answer anew."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -26,6 +26,7 @@ from handrail.engine.history import (
     steps_after,
     way_to,
 )
+from handrail.engine.messages import name_session
 from handrail.engine.navigate import NO_ROUND_WORDS, PassedBy, Running, leaves_of, step_key
 from handrail.engine.progress import BranchSummary, RecapArtifact, RecapEntry, RecapInput
 from handrail.engine.reply import PersonSaid, Recap, SkippedPart
@@ -107,7 +108,7 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
         inputs_omitted=inputs_omitted,
         skipped=skipped,
         skipped_omitted=skipped_omitted,
-        blocked_by=list(blocked.blockers) if blocked else [],
+        blocked_by=name_session(blocked.blockers, history, history.nodes[node_id].run_id) if blocked else [],
         issues=list(blocked.every_issue) if blocked else [],
         example=blocked.example if blocked else None,
         imported_from=imported_from(history),

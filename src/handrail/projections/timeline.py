@@ -11,6 +11,7 @@ from handrail.contract.ids import SessionId, event_id
 from handrail.contract.outcome import Payload
 from handrail.engine.history import History, Node
 from handrail.engine.navigate import Running, step_key
+from handrail.projections.evidence import say_answer
 from handrail.projections.run_graph import completed_step
 
 # Events as they are stored, one row each
@@ -86,6 +87,8 @@ class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     """A kind of node, `receipt` of a check, what a person answered (`confirmed`, `declined`), or `closed`; in
     the lane of the session `notes` or `imported`."""
+    said: str = ""
+    """What a person did who did not decline."""
     node_id: str = ""
     step_id: str = ""
     """The step that was acknowledged, or that a check or a person was asked about; empty at the start."""
@@ -121,6 +124,7 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
             at=said.at,
             lane=history.nodes[node_id].run_id,
             what=said.fact.answer,
+            said="" if said.fact.answer == "declined" else say_answer(said.fact),
             node_id=node_id,
             step_id=_pending_at(history.nodes[node_id]),
         )

@@ -147,7 +147,14 @@ def _known(card: Card) -> Child:
     why = element("p", row["why"], more, class_="why", dir="auto") if is_told else None
     if node is None:
         return why
-    return element("div", why, _prompt(node), report(node), evidence(node), class_="stack tight")
+    shown = _with_kept(node)
+    return element("div", why, _prompt(node), report(shown), evidence(shown), class_="stack tight")
+
+
+def _with_kept(node: Payload) -> Payload:
+    """The node with the whole report that waits: an attempt may have kept that of an earlier one."""
+    kept = None if node["pending"] is None else node["pending"].get("report")
+    return node if kept is None else {**node, **kept}
 
 
 def _prompt(node: Payload) -> Child:
@@ -237,8 +244,7 @@ _WITHOUT_DOOR = {
 
 
 def _recorded(card: Card, said: Payload, copy: Child) -> Html:
-    who = f" by {said['who']}" if said["who"] else ""
-    words = f"{said['option_id'] or said['answer']}{who}, {DOORS[said['door']]}"
+    words = f"{said['said']} by {said['who']}, {DOORS[said['door']]}"
     again = (
         element("details", element("summary", "Answer anew"), answer_form(card.question))
         if card.question is not None

@@ -453,7 +453,7 @@ def _side(node: Payload) -> Iterable[Child]:
 def _answer(person: Payload, node: Payload) -> Html:
     return facts(
         [
-            ("Answer", person["option_id"] or person["answer"]),
+            ("Answer", person["said"]),
             ("Where", DOORS[person["door"]]),
             ("Account", person["who"]),
             ("When", moment(person["at"])),

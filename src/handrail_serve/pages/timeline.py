@@ -158,10 +158,16 @@ def _words(found: Payload, entry: Payload) -> Html:
     took = f" after {duration(entry['seconds'])}" if entry["seconds"] else ""
     return element(
         "span",
-        "The run " if is_start else _WORDS.get(entry["what"], f"{entry['what']} "),
+        "The run " if is_start else _said(entry) or _WORDS.get(entry["what"], f"{entry['what']} "),
         _link(found, entry),
         element("span", f", {loop}" if loop else "", took, class_="soft"),
     )
+
+
+def _said(entry: Payload) -> str:
+    """What a person chose or gave; a yes and a no have their own words."""
+    said: str = entry["said"]
+    return f"A person {said} at " if said and said != "confirmed it" else ""
 
 
 def _link(found: Payload, entry: Payload) -> Child:

@@ -26,6 +26,7 @@ from handrail.engine.navigate import (
     list_passed,
 )
 from handrail.engine.reasons import (
+    BY_PERSON,
     AskKind,
     Reason,
     WaitsFor,
@@ -293,7 +294,7 @@ def ask_of(leaf: Leaf) -> AskKind:
             assert_never(never)
 
 
-SeenReport: TypeAlias = Literal["", "another", "none", "elsewhere"]
+SeenReport: TypeAlias = Literal["", "another", "declined", "none", "elsewhere"]
 
 
 class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
@@ -307,11 +308,12 @@ class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
     value: str = ""
     """What a person gave, as they typed it; empty: they said that it is done."""
     seen: SeenReport = ""
-    """A yes that does not count: to another report, before there was one, or in another store."""
+    """An answer that does not count: a yes or a no to another report, a yes before there was one or in
+    another store."""
     answered: Confirmation | None = None
     """The answer that decides."""
     is_due: bool = False
-    """An agent's word is not enough."""
+    """An agent's word is not enough: the settings say so, or a person said no to what it sent before."""
     can_be_asked: bool = False
     """The client of this call can ask a person."""
     is_implied: bool = False
@@ -323,45 +325,38 @@ GIVEN = "/userOnly"
 NOT_CONFIRMED = "no person has confirmed it"
 AGENT_SAYS = "the agent says that the user agreed"
 DECLINED = "a person declined it"
+DECLINED_BEFORE = "a person declined it before, and has not seen this report"
 NOT_SHOWN = "a person confirmed the step, and did not see this report"
 _BEFORE_REPORT = "a person confirmed the step before there was a report"
 _ELSEWHERE = "confirmed elsewhere"
-LET_CONFIRM = (
-    "Ask the user to run `handrail run confirm` in a terminal, then make the call in nextCall again."
-)
-_LET_CONFIRM_THIS = (
-    "Ask the user to run `handrail run confirm` in a terminal, which shows this report, then make the call "
-    "in nextCall again; or send the report that they confirmed, word for word."
-)
 _SHOW_AND_ASK = "Show the user what you did and ask for the confirmation, then make the call in nextCall."
 _ASK_YOURSELF = "Ask the user yourself; if they agree, make the call in nextCall, which counts as your word."
-_CHANGE_AND_ASK = (
-    "Ask the user what to change, and change it; then make the call in nextCall. If it is refused again, the "
-    "user says yes with `handrail run confirm` in a terminal first."
-)
 _LET_CHOOSE = "Ask the user yourself, then make the call of the option that they take."
-_LET_TAKE = (
-    "Ask the user to run `handrail run confirm` in a terminal and take an option there, then make the call "
-    "of that option."
-)
 
 
-def refuse_declined(leaf: Leaf, kind: AskKind) -> tuple[Claim, Reason]:
-    """What a report is worth where the last word of a person about its step was no, whatever it says."""
+def refuse_declined(leaf: Leaf, kind: AskKind, word: PersonsWord) -> tuple[Claim, Reason]:
+    """What a report is worth where the last word of a person about exactly this was no."""
     claim = Claim(pointer=CONFIRMATION, check="person", verdict="contradicted", fact=DECLINED)
     return claim, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
-        waits_for=WaitsFor(kind=kind, state="declined", values={"step": leaf.id}),
-        message=f"The step {leaf.id} does not pass: {DECLINED}.",
-        fix=_CHANGE_AND_ASK,
+        waits_for=WaitsFor(kind=kind, state="declined", values={"step": leaf.id} | BY_PERSON),
+        message=_add_note(f"The step {leaf.id} does not pass: {DECLINED}", word),
     )
+
+
+def _add_note(said: str, word: PersonsWord) -> str:
+    """What is said about a step, with what the person wrote who answered: the agent reads it here."""
+    note = "" if word.answered is None else word.answered.fact.note
+    return shorten_message(f"{said}. They wrote: {note}" if note else f"{said}.")
 
 
 def claim_word(pointer: str, word: PersonsWord, *, is_agents: bool) -> Claim:
     """What the word of a person is worth for a place; `is_agents`: the agent says what they answered."""
     if word.is_given:
         return Claim(pointer=pointer, check="person", level="confirmed")
+    if word.seen == "declined":
+        return Claim(pointer=pointer, check="person", verdict="contradicted", fact=DECLINED_BEFORE)
     facts: dict[SeenReport, str] = {
         "another": NOT_SHOWN,
         "none": _BEFORE_REPORT,
@@ -387,15 +382,16 @@ def weigh_confirmation(
         return claim, None
     # Nobody is asked in a mode that never stops: this becomes its critical gap.
     state: WaitState = "another_report" if word.seen == "another" else "missing"
-    message = f"A person must confirm {leaf.id}, and an agent's word does not count: {claim.fact}."
+    message = _add_note(
+        f"A person must confirm {leaf.id}, and an agent's word does not count: {claim.fact}", word
+    )
     if not word.is_due:
         message = f"The user did not confirm {leaf.id}."
     return claim, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
-        waits_for=WaitsFor(kind=ask_of(leaf), state=state, values={"step": leaf.id}),
+        waits_for=WaitsFor(kind=ask_of(leaf), state=state, values={"step": leaf.id} | BY_PERSON),
         message=message,
-        fix=_LET_CONFIRM_THIS if word.seen == "another" else LET_CONFIRM,
     )
 
 
@@ -446,7 +442,7 @@ def weigh_choice(
         if choice.non_assumable is None or autonomy == "full_auto_never_stop":
             return None, None  # which has its own gap
         claim = claim_word(CHOSEN, word, is_agents=not word.is_due)
-        return claim, _let_take(choice) if word.is_due else None
+        return claim, _let_take(choice, word) if word.is_due else None
     fact = f"a person chose {word.option_id}"
     return Claim(pointer=CHOSEN, check="person", verdict="contradicted", fact=fact), Reason(
         name="user_only_dependency:needs_user_choice",
@@ -459,13 +455,14 @@ def weigh_choice(
     )
 
 
-def _let_take(choice: Choice) -> Reason:
+def _let_take(choice: Choice, word: PersonsWord) -> Reason:
     return Reason(
         name="user_only_dependency:needs_user_choice",
         pointer=WorkflowStep(step_id=choice.id),
-        waits_for=WaitsFor(kind="choose", values={"step": choice.id}),
-        message=f"A person must choose in {choice.id}, and an agent's word does not count: nobody has.",
-        fix=_LET_TAKE,
+        waits_for=WaitsFor(kind="choose", values={"step": choice.id} | BY_PERSON),
+        message=_add_note(
+            f"A person must choose in {choice.id}, and an agent's word does not count: nobody has", word
+        ),
     )
 
 

@@ -433,7 +433,9 @@ def _judge_word(
     What only a person's answer can add is asked for once, about a report that is enough otherwise.
     """
     if shown.word.is_declined or shown.given.is_declined:
-        claim, reason = refuse_declined(leaf, ask_of(leaf) if shown.word.is_declined else "give")
+        is_gift = not shown.word.is_declined
+        said = shown.given if is_gift else shown.word
+        claim, reason = refuse_declined(leaf, "give" if is_gift else ask_of(leaf), said)
         return _Weighed(claims=(claim,), due=(reason,))
     parts: list[_Weighed] = []
     match leaf:

@@ -25,7 +25,7 @@ import msgspec
 from handrail.contract.wording import make_readable
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded
-from handrail.engine.judge.arrival import DECLINED, LET_CONFIRM, NOT_CONFIRMED
+from handrail.engine.judge.arrival import DECLINED, NOT_CONFIRMED
 from handrail.engine.judge.artifact_spots import Spot, find_spots, write_pointer
 from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, find_kind_contract, full_kind
 from handrail.engine.judge.changed_claims import Comparison, find_named_files, locate, read_listed, widen
@@ -52,7 +52,7 @@ from handrail.engine.judge.standing import (
     weigh_step,
 )
 from handrail.engine.judge.witnessed import AskedPlace, Look, RunResult, SeenPlace, Weighed, Witnessed
-from handrail.engine.reasons import Issue, OutputContract, Reason, WaitsFor, shorten_message
+from handrail.engine.reasons import BY_PERSON, Issue, OutputContract, Reason, WaitsFor, shorten_message
 from handrail.workflows.compiled import Contract
 from handrail.workflows.evidence import (
     ChangedInRun,
@@ -494,9 +494,8 @@ class _Weighing:
                 Reason(
                     name="user_only_dependency:needs_user_approval",
                     pointer=OutputContract(contract_ref=self._found.ref),
-                    waits_for=WaitsFor(kind="confirm", values={"contract": self._found.ref}),
+                    waits_for=WaitsFor(kind="confirm", values={"contract": self._found.ref} | BY_PERSON),
                     message=f"A person must confirm this step: {NOT_CONFIRMED}.",
-                    fix=LET_CONFIRM,
                 )
             )
 

@@ -514,8 +514,6 @@ def let_give(needed: UserOnly, step_id: str) -> Reason:
         pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=step_id),
         waits_for=WaitsFor(kind="give", values=_name_gift(needed, step_id) | BY_PERSON),
         message=f"A person must answer {step_id} themselves, and an agent's word does not count: nobody has.",
-        fix="Ask the user to run `handrail run confirm` in a terminal and answer there, then make the call "
-        "in nextCall again.",
     )
 
 

@@ -22,22 +22,24 @@ from handrail.contract.catalogue import (
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Answer, Fault
+from handrail.contract.outcome import Answer, Fault, Json, NextCall
+from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import Ask, ask_about, read_value, weigh_answers
 from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
 from handrail.engine.history import Confirmation, History
 from handrail.engine.judge.arrival import PersonsWord
-from handrail.engine.judge.artifacts import check_context_change, describe_input
+from handrail.engine.judge.artifacts import check_context_change
+from handrail.engine.messages import RUN_CONFIRM, confirm_line
 from handrail.engine.navigate import Running, step_key
 from handrail.operations.handles import refuse_handed_out
-from handrail.operations.pending_step import PendingStep, find_pending_step
+from handrail.operations.pending_step import PendingStep, find_pending_step, name_answerer
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.asked_person import show_to_person
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, require_healthy
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec
 
 LONGEST_NOTE = 500
 MOST_QUESTIONS = 3
@@ -128,6 +130,8 @@ class PersonsQuestion(Answer, frozen=True, kw_only=True):
     """What a person answered to exactly this before; null where nobody did, or it does not count."""
     asked: str = "confirm"
     """`confirm`, `choose`, `give` or `allow_write`."""
+    is_asked: bool = True
+    """False: the step asks nobody, and an answer is refused."""
     takes_value: bool = False
     """The answer is a value; else yes or no, or an option."""
     question: str = ""
@@ -140,10 +144,9 @@ def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuest
     Console showed is not what would be shown now.
     """
     if request.given is not UNSET and not rt.is_at_console:
-        raise _not_a_person()
-    pending = find_pending_step(
-        rt, request.state_token, request.session, project_of(rt, request.project), request.run
-    )
+        raise _not_a_person(request.session)
+    project = project_of(rt, request.project)
+    pending = find_pending_step(rt, request.state_token, request.session, project, request.run, is_asked=True)
     if pending.by_token:
         refuse_handed_out(pending.run)
     require_healthy(pending.session)
@@ -153,7 +156,9 @@ def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuest
     word = weigh_answers(history, workflow, ask.attempt, ask.kind)
     shown = rt.secrets.redact_text(show_to_person(history, workflow, ask.attempt))
     if request.show is True:
-        return _show(rt, pending, ask, word, shown)
+        return _show(rt, pending, ask, word, shown, workflow)
+    if not ask.is_open:
+        raise _nothing_asked(pending, ask)
     meant = None if request.given is UNSET else _read_given(request.given, shown, ask, workflow)
     if word.is_given and word.answered is not None and (meant is None or _is_same(meant, word.answered)):
         return _describe(history, word.answered, is_new=False)
@@ -165,7 +170,21 @@ def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuest
     return record_answer(rt, pending, ask, _ask(rt, shown, pending, ask, workflow), "terminal", shown, note)
 
 
-def question_of(ask: Ask) -> str:
+def _nothing_asked(pending: PendingStep, ask: Ask) -> Fault:
+    session_id = pending.session.history.session_id
+    problem = {"param": "session", "problem": "asks nobody", "expected": "a step that waits for a person"}
+    return Fault(
+        VALIDATION_ERROR,
+        f"Nothing waits for a person here: the step {quote(ask.leaf.id)} asks nobody, so no answer to it "
+        "counts. Nothing was recorded.",
+        details={"problems": [problem]},
+        hint=f"To change what the agent does, tell it in its chat; `handrail session show {session_id}` "
+        "shows the run.",
+        next_call=NextCall(operation="session.needs", params={}),
+    )
+
+
+def question_of(ask: Ask, workflow: CompiledWorkflow) -> str:
     """What a person is asked, in one line without the way to answer."""
     match ask.kind:
         case "choose":
@@ -175,14 +194,23 @@ def question_of(ask: Ask) -> str:
         case "allow_write":
             return "Allow this write?"
         case "give":
-            needed = ask.needed
+            if not ask.takes_value:
+                return "Is it done? Never type a secret here."
+            needed, spec = ask.needed, _spec_of(ask, workflow)
             named = needed.input if needed is not None and needed.input else "your answer"
-            return f"What is {named}?" if ask.takes_value else "Is it done? Never type a secret here."
+            return f"What is {named}? {_describe_answers(ask, workflow)}" if spec else f"What is {named}?"
         case never:
             assert_never(never)
 
 
-def _show(rt: Runtime, pending: PendingStep, ask: Ask, word: PersonsWord, shown: str) -> PersonsQuestion:
+def _show(
+    rt: Runtime,
+    pending: PendingStep,
+    ask: Ask,
+    word: PersonsWord,
+    shown: str,
+    workflow: CompiledWorkflow,
+) -> PersonsQuestion:
     assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
     said = None if word.seen else word.answered  # else it was about another report, or about none
     return PersonsQuestion(
@@ -195,18 +223,20 @@ def _show(rt: Runtime, pending: PendingStep, ask: Ask, word: PersonsWord, shown:
         options=[OptionRow(id=one.id, label=rt.secrets.redact_text(one.label)) for one in ask.options],
         answer=None if said is None else said.fact.answer,
         asked=ask.kind,
+        is_asked=ask.is_open,
         takes_value=ask.takes_value,
-        question=question_of(ask),
+        question=rt.secrets.redact_text(question_of(ask, workflow)),
     )
 
 
-def _not_a_person() -> Fault:
+def _not_a_person(session: str | UnsetType) -> Fault:
+    command = RUN_CONFIRM if session is UNSET else f"{RUN_CONFIRM} --session {session}"
     return Fault(
         E_HUMAN_REQUIRED,
         "An answer in the call counts only where a person gave it in the Console; nothing was recorded.",
-        details={"action": "handrail run confirm", "resume": "handrail session resume"},
-        hint="Ask the user to confirm in the Console that `handrail console` opens, or to run `handrail run "
-        "confirm` in a terminal.",
+        details={"action": command, "resume": "handrail session resume"},
+        hint=f"Ask the user to confirm in the Console that `handrail console` opens, or to run `{command}` "
+        "in a terminal.",
     )
 
 
@@ -239,8 +269,9 @@ def _read_given(given: PersonsAnswer, shown: str, ask: Ask, workflow: CompiledWo
         problem = {"param": "given.answer", "problem": "is not an answer", "expected": expected}
         raise Fault(
             VALIDATION_ERROR,
-            f"That is not an answer to this step; answer one of: {expected}.",
+            f"That is not an answer here, and nothing was recorded. {expected}",
             details={"problems": [problem]},
+            hint="Answer again.",
         )
     return meant
 
@@ -259,10 +290,10 @@ def _read(told: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
 
 
 def read_gift(told: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
-    """A value that fits the input; an empty line declines."""
+    """A value that fits the input; nothing is no answer."""
     needed = ask.needed
     if not told:
-        return Meant(answer="declined")
+        return None
     if needed is not None and needed.input:
         spec = workflow.inputs.get(needed.input)
         if check_context_change(workflow.inputs, {needed.input: read_value(spec, told)}):
@@ -271,12 +302,25 @@ def read_gift(told: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
 
 
 def _describe_answers(ask: Ask, workflow: CompiledWorkflow) -> str:
+    """What can be answered, in the words of a person."""
     if ask.options:
-        return ", ".join([*(one.id for one in ask.options), "no"])
-    if not ask.takes_value:
-        return "yes, no"
-    spec = workflow.inputs.get(ask.needed.input) if ask.needed is not None else None
-    return "a value" if spec is None else describe_input(spec)
+        return f"Answer with one of: {', '.join(one.id for one in ask.options)}, no."
+    spec = _spec_of(ask, workflow)
+    if not ask.takes_value or spec is None:
+        return "Give a value." if ask.takes_value else "Answer yes or no."
+    about = flatten_text(spec.description).rstrip(".")
+    values = ", ".join(map(_spell_value, spec.enum)) or TYPE_WORDS[spec.type]
+    return f"{about}. Allowed: {values}." if about else f"Allowed: {values}."
+
+
+def _spec_of(ask: Ask, workflow: CompiledWorkflow) -> InputSpec | None:
+    """The declared input that a value is for."""
+    spec = None if ask.needed is None else workflow.inputs.get(ask.needed.input)
+    return None if spec is None or spec.implicit else spec
+
+
+def _spell_value(value: Json) -> str:
+    return flatten_text(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _ask(rt: Runtime, shown: str, pending: PendingStep, ask: Ask, workflow: CompiledWorkflow) -> Meant:
@@ -285,9 +329,11 @@ def _ask(rt: Runtime, shown: str, pending: PendingStep, ask: Ask, workflow: Comp
     if ask.options:
         ways = f"[{', '.join(one.id for one in ask.options)}, or n for none]"
     elif ask.takes_value:
-        ways = "[empty: no answer; do not enter secrets]"
-    question = f"{question_of(ask)} {ways} "
-    again = f"Please answer: {_describe_answers(ask, workflow)}. {question}"
+        ways = "[an empty line gives no answer; never a secret]"
+    question = rt.secrets.redact_text(f"{question_of(ask, workflow)} {ways} ")
+    again = f"That is not an answer here. {_describe_answers(ask, workflow)} {question}"
+    if ask.takes_value:
+        again = f"That is not an answer here. {question}"
     text = f"\n{shown}\n\nThe answer is kept in the log of the session, with your account.\n{question}"
     terminal = rt.terminal()
     with rt.interruptions.defer():
@@ -299,7 +345,7 @@ def _ask(rt: Runtime, shown: str, pending: PendingStep, ask: Ask, workflow: Comp
                     "The question was interrupted; nothing was recorded.",
                     details={"committed": False},
                 )
-            if told is None:
+            if told is None or (ask.takes_value and not told.strip()):
                 break
             meant = _read(told.strip(), ask, workflow)
             if meant is not None:
@@ -309,10 +355,10 @@ def _ask(rt: Runtime, shown: str, pending: PendingStep, ask: Ask, workflow: Comp
 
 
 def _nobody(pending: PendingStep) -> Fault:
-    command = f"handrail run confirm --session {pending.session.history.session_id}"
+    command = confirm_line(pending.session.history, pending.run.run_id)
     return Fault(
         E_HUMAN_REQUIRED,
-        "Nobody answered at a terminal; nothing was recorded. A person must run this command themselves.",
+        "No answer was given at a terminal; nothing was recorded. A person must run this command themselves.",
         details={"action": command, "resume": "handrail session resume"},
         hint=f"Ask the user to run `{command}` in a terminal of their own, then send the report again.",
     )
@@ -331,7 +377,7 @@ def record_answer(
     fact = ConfirmationRecorded(
         node_id=pending.node.node_id,
         door=door,
-        who=rt.workspace.account(),
+        who=name_answerer(rt, door),
         what_digest=digest(shown),
         answer=meant.answer,
         note=note,
@@ -368,7 +414,7 @@ def _describe(history: History, said: Confirmation, *, is_new: bool) -> Confirme
         step_id=step_key(node.state),
         answer=said.fact.answer,
         door=said.fact.door,
-        who=said.fact.who,
+        who=name_person(said.fact.who),
         what_digest=said.fact.what_digest,
         note=said.fact.note,
         answered_at=said.at,
@@ -382,7 +428,14 @@ def _describe(history: History, said: Confirmation, *, is_new: bool) -> Confirme
 def _tell_next(fact: ConfirmationRecorded) -> str:
     """What an answer does, and what it does not."""
     if fact.answer == "declined":
-        return "The step does not pass until you say yes; the agent reads your answer at its next call."
+        match fact.asked:
+            case "choose" | "give":
+                return "The run stands until you answer; the agent reads this at its next call."
+            case _:
+                return (
+                    "What you were shown does not pass; the agent reads this at its next call. If it changes "
+                    "that and reports again, you are asked again."
+                )
     match fact.asked:
         case "confirm" if not fact.subject:
             return "There is no report yet, so this confirms nothing: you are asked again about the report."

@@ -182,9 +182,10 @@ def _find_forbidden(
     """
     word = weigh_answers(history, workflow, node, "allow_write")
     if word.is_declined:
-        return refuse_declined(action, "allow_write")[1]
+        return refuse_declined(action, "allow_write", word)[1]
     run = history.runs[node.run_id]
-    if word.is_given or find_confirmations(rt, workflow, node, run, project) != "person":
+    is_due = word.is_due or find_confirmations(rt, workflow, node, run, project) == "person"
+    if word.is_given or not is_due:
         return None
     facts, mode = facts_at(history, workflow, node.node_id), preferences_after(history, node.node_id).autonomy
     due = msgspec.structs.replace(word, is_due=True)

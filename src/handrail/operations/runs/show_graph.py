@@ -97,6 +97,8 @@ class WaitingRow(Answer, frozen=True, kw_only=True):
     fix: str
     gap_id: str
     count: int
+    is_answered: bool
+    """A person answered, and the agent has not taken it up yet."""
     reply: str
     """What to paste into the chat of the agent."""
 
@@ -261,6 +263,7 @@ def _waiting(history: History, need: Need) -> WaitingRow:
         fix=need.fix,
         gap_id=need.gap_id,
         count=need.count,
+        is_answered=need.is_answered,
         reply=reply_to_need(history.session_id, need),
     )
 

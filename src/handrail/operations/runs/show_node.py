@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -11,9 +12,10 @@ from handrail.contract.catalogue import NODE_NOT_FOUND, STORE_CORRUPT
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first, take_newest_rows
 from handrail.contract.ids import BlobRef, NodeId
+from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, NextCall
-from handrail.contract.wording import quote
-from handrail.engine.ask import may_ask
+from handrail.contract.wording import name_person, quote
+from handrail.engine.ask import kept_report, may_ask
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.command_lines import (
@@ -33,7 +35,7 @@ from handrail.engine.history import (
     seen_at,
 )
 from handrail.engine.messages import explain_gap, join_parts
-from handrail.engine.navigate import Running, leaves_of, step_key
+from handrail.engine.navigate import Running, leaf_at, leaves_of, step_key
 from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
@@ -56,7 +58,7 @@ from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_gr
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session
-from handrail.workflows.compiled import Choice, CompiledWorkflow
+from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 
 PROMPT_BYTES = 65_536
 NOTES_BYTES = 65_536
@@ -86,11 +88,20 @@ class NodeAnswer(Answer, frozen=True, kw_only=True):
     """What a person answered about a step."""
 
     answer: str
+    said: str
+    """The option that they took, the value that they gave, or `answer`."""
     option_id: str
     door: str
     who: str
     note: str
     at: str
+
+
+class KeptRow(Answer, frozen=True, kw_only=True):
+    """The report that waits for a yes, with what earlier attempts brought and the agent need not repeat."""
+
+    notes: str
+    artifacts: list[NodeArtifact]
 
 
 class PendingRow(Answer, frozen=True, kw_only=True):
@@ -106,6 +117,8 @@ class PendingRow(Answer, frozen=True, kw_only=True):
     options: list[str]
     done: int
     at_least: int
+    report: KeptRow | None
+    """Of a blocked attempt: the whole report, also where this call kept an earlier one."""
 
 
 class NodeArtifact(Answer, frozen=True, kw_only=True):
@@ -289,7 +302,8 @@ def show_node(rt: Runtime, request: ShowNode) -> ShownNode:
     workflow = load_pinned_workflow(rt.log, history.runs[node.run_id].workflow_hash)
     graph = run_graph(history, node.run_id)
     moment = moment_at(history, graph, workflow, lambda ref: _read_text(rt, ref), node)
-    artifacts, _ = take_first(map(_artifact, moment.artifacts), ARTIFACTS_BYTES)
+    asked = _contract_of(workflow, node)
+    artifacts, _ = take_first((_artifact(one, asked) for one in moment.artifacts), ARTIFACTS_BYTES)
     before = () if node.parent is None else history.receipts.get(node.parent, ())
     held = (*before, *history.receipts.get(node.node_id, ()))
     receipts = take_newest_rows(held, _receipt, LIST_BYTES)
@@ -457,14 +471,34 @@ def _pending(history: History, workflow: CompiledWorkflow, node: Node) -> Pendin
         options=[option.id for option in leaf.options] if isinstance(leaf, Choice) else [],
         done=standing.progress.done,
         at_least=standing.progress.at_least,
+        report=_kept(history, workflow, node),
     )
 
 
-def _artifact(held: Artifact) -> NodeArtifact:
+def _kept(history: History, workflow: CompiledWorkflow, node: Node) -> KeptRow | None:
+    kept = kept_report(history, workflow, node)
+    if kept is None:
+        return None
+    asked = _contract_of(workflow, node)
+    held = (Artifact(kind=str(one.get("kind", "")), digest=digest(one), body=one) for one in kept.artifacts)
+    artifacts, _ = take_first((_artifact(one, asked) for one in held), ARTIFACTS_BYTES)
+    return KeptRow(notes=excerpt(kept.notes, NOTES_BYTES), artifacts=artifacts)
+
+
+def _contract_of(workflow: CompiledWorkflow, node: Node) -> dict[str, str]:
+    """What is asked for where a report waits: its artifacts name no contract until one is accepted."""
+    if node.kind == "step" or not isinstance(node.state, Running):
+        return {}
+    leaf = leaf_at(workflow, node.state)
+    ref = leaf.contract if isinstance(leaf, Step) else ""
+    return {workflow.contracts[ref].artifact_kind: ref} if ref else {}
+
+
+def _artifact(held: Artifact, asked: Mapping[str, str]) -> NodeArtifact:
     return NodeArtifact(
         kind=held.kind,
         digest=held.digest,
-        contract_ref=held.contract_ref,
+        contract_ref=held.contract_ref or ("" if held.is_refused else asked.get(held.kind, "")),
         is_refused=held.is_refused,
         body=held.body,
     )
@@ -505,9 +539,10 @@ def _answer(said: Confirmation) -> NodeAnswer:
     fact = said.fact
     return NodeAnswer(
         answer=fact.answer,
+        said=fact.option_id or fact.value or fact.answer,
         option_id=fact.option_id,
         door=fact.door,
-        who=fact.who,
+        who=name_person(fact.who),
         note=fact.note,
         at=said.at,
     )
@@ -548,19 +583,11 @@ OPERATION = Operation(
         drop_order=("artifacts", "notes", "pending", "receipts", "claims", "validations", "trace"),
         windows=("artifacts", "receipts", "claims"),
         untrusted=(
-            *(
-                "goal",
-                "title",
-                "notes",
-                "artifacts.kind",
-                "artifacts.body",
-                "blockers.message",
-                "blockers.fix",
-            ),
-            *("gaps.summary", "claims.told", "divergences.summary", "capabilities.summary", "trace"),
-            *("validations.issues", "pending.title", "pending.prompt", "person.note", "receipts.command"),
-            *("receipts.tail", "origin.workflow_name", "origin.project", "origin.branch", "context_keys"),
-            *("parent.title", "children.title"),
+            *("goal", "title", "notes", "artifacts.kind", "artifacts.body", "blockers.message"),
+            *("blockers.fix", "gaps.summary", "claims.told", "divergences.summary", "capabilities.summary"),
+            *("trace", "validations.issues", "pending.title", "pending.prompt", "pending.report"),
+            *("person.note", "receipts.command", "receipts.tail", "origin.workflow_name", "origin.project"),
+            *("origin.branch", "context_keys", "parent.title", "children.title"),
         ),
     ),
     errors=("SESSION_NOT_FOUND", NODE_NOT_FOUND.code, "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),

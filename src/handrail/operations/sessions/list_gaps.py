@@ -22,6 +22,7 @@ from handrail.operations.stored_sessions import (
 )
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
+from handrail.projections.evidence import describe_settler
 from handrail.projections.overview import session_project, session_title
 from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
 from handrail.runtime.operation import Input, Operation
@@ -167,7 +168,7 @@ def _of_run(session: Session, graph: RunGraph, project: str) -> Iterator[GapItem
     history = session.history
     tellers = list_tellers(history, graph.preferred_tip)
     placed = [(node, gap) for node in tellers for gap in attached_to(history, node.node_id).gaps]
-    settled = {gap.resolves_gap_id: gap.summary for _, gap in placed if gap.resolves_gap_id}
+    settled = {gap.resolves_gap_id: _tell_settled(gap) for _, gap in placed if gap.resolves_gap_id}
     still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
     for node, gap in placed:
         if gap.resolves_gap_id:
@@ -181,6 +182,12 @@ def _of_run(session: Session, graph: RunGraph, project: str) -> Iterator[GapItem
             settled_by=settled.get(gap.gap_id, ""),
             project=project,
         )
+
+
+def _tell_settled(gap: GapRecorded) -> str:
+    """The words of the report that settled it, or of a person with who they are."""
+    is_persons = gap.reason == "settled_by_person"
+    return f"{gap.summary} (by {describe_settler(gap)})" if is_persons else gap.summary
 
 
 def _item(

@@ -113,15 +113,26 @@ def _rows(session_id: SessionId, facts: SessionFacts, silence: FindSilence) -> I
         yield _damaged(session_id, facts, _describe(facts))
         return
     for need in facts.needs:
-        is_asked = need.kind == "person" and not need.is_answered
         yield _row(
             session_id,
             facts,
             need,
             reply=reply_to_need(session_id, need),
-            command=f"handrail run confirm --session {session_id}" if is_asked else "",
+            command=_find_command(session_id, facts, need),
             silence=silence(facts),
         )
+
+
+def _find_command(session_id: SessionId, facts: SessionFacts, need: Need) -> str:
+    """What a person can run about it; what only the agent can correct has none."""
+    match need.kind:
+        case "person" if not need.is_answered or need.is_declined:
+            run = f" --run {need.run_id}" if facts.run_count > 1 else ""
+            return f"handrail run confirm --session {session_id}{run}"
+        case "gap":
+            return f"handrail session settle {need.gap_id} --note TEXT"
+        case _:
+            return ""
 
 
 def _damaged(session_id: SessionId, facts: SessionFacts, told: str) -> NeedRow:

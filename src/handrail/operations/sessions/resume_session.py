@@ -312,7 +312,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         pending_title=title,
         why_matched=list(found.why),
         imported_from=imported_from(history),
-        person_said="" if said is None else describe_answer(said.fact),
+        person_said="" if said is None else describe_answer(said.fact, with_note=True),
         snippet=found.snippet,
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),

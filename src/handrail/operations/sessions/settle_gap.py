@@ -16,6 +16,7 @@ from handrail.engine.decide import decide_settlement
 from handrail.engine.events import ConfirmationDoor, GapRecorded
 from handrail.engine.history import History, Node
 from handrail.operations.finding import find_session
+from handrail.operations.pending_step import name_answerer
 from handrail.operations.stored_sessions import open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.run_graph import run_graph
@@ -71,7 +72,7 @@ def settle_gap(rt: Runtime, request: SettleGap) -> SettledGap:
         summary=note,
         resolves_gap_id=gap.gap_id,
         door=door,
-        who=rt.workspace.account(),
+        who=name_answerer(rt, door),
         node_id=node.node_id,
     )
     for _ in range(COMMIT_TRIES):

@@ -14,7 +14,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_newest, take_newest_rows
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import Answer, Fault
-from handrail.contract.wording import quote
+from handrail.contract.wording import name_person, quote
 from handrail.engine.children.tips import gaps_at, open_gaps
 from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.facts import preferences_at, told_at
@@ -502,7 +502,7 @@ def _confirmation_row(history: History, said: Confirmation) -> ConfirmationRow:
         answer=fact.answer,
         option_id=fact.option_id,
         door=fact.door,
-        who=fact.who,
+        who=name_person(fact.who),
         at=said.at,
         note=fact.note,
     )

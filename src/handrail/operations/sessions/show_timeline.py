@@ -51,6 +51,8 @@ class MomentRow(Answer, frozen=True, kw_only=True):
     """Since the moment before it in its lane; null for the first."""
     lane: str
     what: str
+    said: str
+    """What a person did who answered: chose an option, gave a value, confirmed."""
     node_id: str
     step_id: str
     title: str
@@ -140,6 +142,7 @@ def _moment(leaves: Mapping[str, Leaf], entry: TimelineEntry, before: str) -> Mo
         seconds=_seconds_between(before, entry.at),
         lane=entry.lane,
         what=entry.what,
+        said=entry.said,
         node_id=entry.node_id,
         step_id=entry.step_id,
         title=_title(leaves, entry),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from handrail.contract.outcome import Json
 from handrail.contract.wording import mark_hidden
 from handrail.engine.messages import explain_gap
-from handrail.projections.evidence import describe_answer
+from handrail.projections.evidence import describe_answer, describe_gap
 from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
 from handrail.projections.report.phrases import (
     banners,
@@ -111,7 +111,7 @@ def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
     facts += ["This is a fork."] if moment.is_fork else []
     for one in moment.refused:
         facts += [f"Blocked: {_inline(one.why)}", *(_inline(fault) for fault in one.faults)]
-    facts += [f"Gap ({gap.severity}): {_inline(explain_gap(gap, moment.title))}" for gap in moment.gaps]
+    facts += [_inline(describe_gap(gap, moment.title)) for gap in moment.gaps]
     facts += [f"Evidence: {_inline(describe_claim(claim))}" for claim in moment.claims]
     facts += [_inline(f"{describe_answer(moment.answer)}.")] if moment.answer is not None else []
     facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]

@@ -12,7 +12,7 @@ from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.engine.events import Artifact
 from handrail.engine.messages import explain_gap
-from handrail.projections.evidence import describe_answer, is_proven
+from handrail.projections.evidence import describe_answer, describe_gap, is_proven
 from handrail.projections.html.elements import (
     Child,
     Html,
@@ -330,7 +330,7 @@ def _describe_events(moment: Moment) -> Child:
     for one in moment.refused:
         rows += [element("li", said, class_="stop") for said in (one.why, *one.faults)]
     rows += [
-        element("li", f"Gap, {gap.severity}: {explain_gap(gap, moment.title)}", class_="gap")
+        element("li", describe_gap(gap, moment.title), class_="gap" if gap.severity != "info" else "")
         for gap in moment.gaps
     ]
     rows += [

@@ -77,7 +77,15 @@ def test_a_waiting_run_is_answered_from_the_first_page(runtime: Runtime) -> None
 
 
 def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> None:
-    said = {"answer": "confirmed", "option_id": "", "door": "console", "who": "ada", "note": "Go.", "at": ""}
+    said = {
+        "answer": "confirmed",
+        "said": "confirmed",
+        "option_id": "",
+        "door": "console",
+        "who": "ada",
+        "note": "Go.",
+        "at": "",
+    }
     node = {"pending": {"person": said, "prompt": "Ship it."}, "notes": "Built.", "artifacts": []}
     more = {"kind": "blocked_attempt", "claims": [], "evidence": {}, "evidence_caveat": ""}
     row: dict[str, Any] = dict.fromkeys(

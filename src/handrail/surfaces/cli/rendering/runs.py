@@ -99,13 +99,10 @@ def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
     step, answer = one_line(payload["step_id"]), one_line(payload["answer"])
     who, door = one_line(payload["who"]), one_line(payload["door"])
     when = "" if payload.get("is_new", True) else " before"
-    first = f"The step {step} was {answer}{when} by {who} ({door})."
-    after = (
-        "The agent's reports for it are refused until a person confirms it."
-        if answer == "declined"
-        else "The agent goes on with its next report."
-    )
-    return [*wrap(first, page.width), after]
+    given = one_line(payload.get("value", ""))
+    what = f"answered with {given}" if given else answer
+    first = f"The step {step} was {what}{when} by {who} ({door})."
+    return [*wrap(first, page.width), *wrap(one_line(payload.get("next", "")), page.width)]
 
 
 def check_lines(payload: dict[str, Json], page: Page) -> list[str]:

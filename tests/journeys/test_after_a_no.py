@@ -1,0 +1,221 @@
+"""A person says no, or nothing: the run is never at a dead end, and the agent reads why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.contract.outcome import Failure
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from tests.journeys.at_a_form import answers_in
+from tests.journeys.at_a_terminal import Person, seat
+from tests.journeys.conversation import advance, answer, rehydrate
+from tests.journeys.doors import command, tool_call
+from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, step
+from tests.journeys.rich_session import report
+from tests.journeys.test_confirmations import RELEASE, at_console, at_release, at_third, insist
+from tests.journeys.test_one_ask import at_choose, at_give, say_so
+from tests.journeys.test_told_where_it_is import words_of
+
+NOTE = "Name the two files that changed."
+
+
+def say(runtime: Runtime, reply: dict[str, Any], *typed: str, **params: Any) -> dict[str, Any]:
+    session = reply["session"]["sessionId"]
+    return answer(seat(runtime, Person(*typed)), "run.confirm", session=session, **params)
+
+
+def needed(runtime: Runtime) -> dict[str, Any]:
+    (need,) = answer(runtime, "session.needs")["needs"]
+    return dict(need)
+
+
+@pytest.mark.promise("people.no-counts")
+@pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
+def test_another_report_after_a_no_asks_again_and_a_yes_lets_it_pass(
+    runtime: Runtime, preferences: dict[str, str]
+) -> None:
+    insist(runtime)
+    third = at_third(runtime, preferences=preferences)
+    first = report(runtime, third["ackToken"], notes="Changed things.")
+    say(runtime, third, "n", note=NOTE)
+    declined = needed(runtime)
+
+    same = report(runtime, first["retryAckToken"], notes="Changed things.")
+    other = report(runtime, same["retryAckToken"], notes="Changed a.py and b.py.")
+    asked = needed(runtime)
+    say(runtime, third, "y")
+    done = report(runtime, other["retryAckToken"], notes="Changed a.py and b.py.")
+
+    session = third["session"]["sessionId"]
+    assert (declined["is_answered"], asked["is_answered"]) == (True, False)
+    assert declined["command"] == asked["command"] == f"handrail run confirm --session {session}"
+    assert "a person declined it" in same["blockers"][0]["message"]
+    (blocker,) = other["blockers"]
+    assert "state" not in blocker["waitsFor"]
+    assert "has not seen this report" in blocker["message"]
+    assert (asked["kind"], asked["asked"]) == ("person", "confirm")
+    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
+
+
+@pytest.mark.promise("people.no-counts")
+def test_the_agent_reads_the_note_of_a_no_in_its_next_reply_and_where_it_resumes(runtime: Runtime) -> None:
+    insist(runtime)
+    third = at_third(runtime)
+    blocked = report(runtime, third["ackToken"], notes="Changed things.")
+    say(runtime, third, "n", note=NOTE)
+
+    found = answer(runtime, "session.resume", query=third["session"]["sessionId"])
+    same = report(runtime, blocked["retryAckToken"], notes="Changed things.")
+    other = report(runtime, same["retryAckToken"], notes="Changed a.py and b.py.")
+
+    assert NOTE in found["items"][0]["personSaid"]
+    assert NOTE in same["blockers"][0]["message"]
+    assert NOTE in other["blockers"][0]["message"]
+
+
+@pytest.mark.promise("people.one-ask")
+def test_an_empty_line_is_no_answer_and_the_question_says_what_is_allowed(runtime: Runtime) -> None:
+    insist(runtime)
+    first = at_give(runtime)
+    person = Person("")
+
+    refused = perform(seat(runtime, person), "run.confirm", {"session": first["session"]["sessionId"]})
+
+    assert isinstance(refused, Failure)
+    assert "No answer was given" in refused.message
+    assert answers_in(runtime, first) == []
+    assert "Allowed: eu, us." in person.shown[0]
+
+
+@pytest.mark.promise("people.console")
+def test_a_wrong_value_in_the_console_is_refused_in_the_words_of_a_person(runtime: Runtime) -> None:
+    insist(runtime)
+    first = at_give(runtime)
+    session = first["session"]["sessionId"]
+    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    given = {"answer": "mars", "whatDigest": question["what_digest"]}
+
+    refused = perform(at_console(runtime), "run.confirm", {"session": session, "given": given})
+
+    assert isinstance(refused, Failure)
+    assert "Allowed: eu, us." in refused.message
+    assert "details.problems" not in (refused.hint or "")
+
+
+@pytest.mark.promise("people.one-ask")
+def test_who_must_give_something_themselves_is_not_sent_to_the_chat(runtime: Runtime) -> None:
+    insist(runtime)
+    say_so(runtime, at_give(runtime))
+
+    need = needed(runtime)
+
+    assert (need["kind"], need["asked"]) == ("person", "give")
+    assert "Give it to the agent" not in need["fix"]
+    assert need["command"].startswith("handrail run confirm --session ")
+
+
+@pytest.mark.promise("people.one-ask")
+def test_of_several_runs_the_hint_names_its_own_and_a_question_names_those_that_wait(
+    runtime: Runtime,
+) -> None:
+    insist(runtime)
+    waiting = at_third(runtime, goal="one")
+    idle = answer(runtime, "run.start", workflowId="project.three_steps", goal="two")
+    blocked = tool_call(
+        runtime, "continue_workflow", ackToken=waiting["ackToken"], output={"notesMarkdown": "Done."}
+    ).structured
+    status, shell = command(runtime, "run", "continue", "--state", waiting["stateToken"])
+
+    refused = perform(seat(runtime, Person("y")), "run.confirm", {})
+
+    own, other = waiting["session"]["sessionId"], idle["session"]["sessionId"]
+    line = f"handrail run confirm --session {own}"
+    assert f"`{line}`" in blocked["blockers"][0]["suggestedFix"]
+    assert status == 0
+    assert f"`{line}`" in str(rehydrate(runtime, blocked)["recap"]["blockedBy"])
+    assert isinstance(refused, Failure)
+    assert f"Waiting for a person: {own}. Others: {other}." in refused.message
+    assert refused.next_call is not None
+    assert (refused.next_call.operation, refused.next_call.params) == ("run.confirm", {"session": own})
+    assert shell["ok"] is True
+
+
+@pytest.mark.promise("people.console")
+def test_an_attempt_that_keeps_its_report_shows_the_whole_of_it_with_the_texts_of_its_claims(
+    runtime: Runtime,
+) -> None:
+    first = at_release(runtime)
+    session, run = first["session"]["sessionId"], first["session"]["runId"]
+    blocked = report(runtime, first["ackToken"], RELEASE, notes="Ready to go.")
+    sent = needed(runtime)["node_id"]
+    kept = answer(runtime, "run.continue", ackToken=blocked["retryAckToken"])
+
+    card = words_of(runtime, "/sessions")
+    page = words_of(runtime, f"/sessions/{session}/runs/{run}/nodes/{sent}")
+    person = Person("y")
+    answer(seat(runtime, person), "run.confirm", session=session)
+
+    assert kept["kind"] == "blocked"
+    assert "reported nothing" not in card
+    assert "Ready to go." in card
+    assert "2.0.0" in card
+    assert "Release as a whole" in card
+    for told in ("Ready to go.", "2.0.0"):
+        assert told in person.shown[0]
+    assert "well-formed" in page
+    assert "no contract asks for it" not in page
+
+
+@pytest.mark.promise("people.recorded")
+def test_what_a_person_gave_and_chose_is_told_as_that_with_their_name(runtime: Runtime) -> None:
+    insist(runtime)
+    given, chosen = at_give(runtime), at_choose(runtime)
+    numbered = msgspec.structs.replace(runtime, workspace=Numbered(runtime.workspace))
+    say(runtime, given, "eu")
+    told = say(numbered, chosen, "left")
+
+    stories = [story_of(runtime, reply) for reply in (given, chosen)]
+
+    assert told["who"] == "somebody at the terminal"
+    assert f"A person gave eu at a terminal, as {runtime.workspace.account()}" in stories[0]
+    assert "A person chose left at a terminal" in stories[1]
+    session = chosen["session"]["sessionId"]
+    assert "A person chose left at Ask" in words_of(runtime, f"/sessions/{session}/timeline")
+
+
+def story_of(runtime: Runtime, reply: dict[str, Any]) -> str:
+    session = reply["session"]["sessionId"]
+    return str(answer(runtime, "session.export", sessionId=session, **{"as": "markdown"})["content"])
+
+
+class Numbered:
+    """A workspace of an account that has a number and no name."""
+
+    def __init__(self, workspace: Any) -> None:
+        self._workspace = workspace
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._workspace, name)
+
+    def account(self) -> str:
+        return "0"
+
+
+@pytest.mark.promise("gaps.settled")
+def test_each_open_gap_is_a_card_of_its_own_and_a_settled_one_names_who_settled_it(runtime: Runtime) -> None:
+    two = (step("one", requireConfirmation=True), step("two", requireConfirmation=True))
+    first = begin(runtime, *two, fields={}, preferences=NEVER_STOP)
+    advance(runtime, advance(runtime, first))
+    gaps = [need["gap_id"] for need in answer(runtime, "session.needs")["needs"]]
+
+    answer(seat(runtime, Person("y")), "session.settle_gap", gap=gaps[0], note="I looked at it.")
+
+    settler = f"{runtime.workspace.account()} at a terminal"
+    assert len(set(gaps)) == 2
+    assert f"I looked at it. (by {settler})" in words_of(runtime, "/gaps")
+    assert f"Gap settled by {settler}: I looked at it." in story_of(runtime, first)
+    assert needed(runtime)["command"] == f"handrail session settle {gaps[1]} --note TEXT"
