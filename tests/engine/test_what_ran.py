@@ -267,7 +267,8 @@ def test_unittest_says_itself_what_it_ran(printed: str, counts: Counts) -> None:
 @pytest.mark.parametrize("field", ["changed", "arrived"])
 def test_a_check_whose_own_tests_changed_says_so_and_a_test_that_is_only_new_does_not(field: str) -> None:
     paths = ("conftest.py", "src/bill.py", "tests/test_bill.py", "tests/test_new.py")
-    changes = ChangedPaths(**{field: paths}, added=("conftest.py", "tests/test_new.py"))
+    empty = ChangedPaths(added=("conftest.py", "tests/test_new.py"))
+    changes = msgspec.structs.replace(empty, **{field: paths})
     known = Witnessed(
         sighting=msgspec.structs.replace(seeing(), changes=changes),
         receipts=(receipt(), receipt("ruff check", name="rcp_2")),

@@ -18,6 +18,7 @@ from handrail.contract.ids import (
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
+from handrail.engine.events import ConfirmationDoor
 from handrail.engine.facts import Place, is_same_place, place_of, run_place, session_place
 from handrail.engine.history import Run
 from handrail.ports.log import Loaded
@@ -148,3 +149,11 @@ def _not_found(rt: Runtime, asked: str) -> Fault:
         details={"session_id": asked[:128], "did_you_mean": find_nearest(asked, known[:1000])},
         next_call=NextCall(operation="session.list", params={}),
     )
+
+
+def name_answerer(rt: Runtime, door: ConfirmationDoor) -> str:
+    """Who answers, as it is recorded: the name of the account, and never its number."""
+    account = rt.workspace.account()
+    if not account.isdigit():
+        return account
+    return "somebody in the Console" if door == "console" else "somebody at the terminal"

@@ -12,7 +12,6 @@ from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.wording import quote
 from handrail.engine.ask import find_ask
-from handrail.engine.events import ConfirmationDoor
 from handrail.engine.history import Node, Run
 from handrail.engine.messages import RUN_CONFIRM
 from handrail.engine.navigate import Running
@@ -69,14 +68,6 @@ def find_pending_step(
     if run_id is None:
         raise _no_run(f"Session {session.history.session_id} has no run.", [])
     return _target(session, preferred_tip(session.history, run_id))
-
-
-def name_answerer(rt: Runtime, door: ConfirmationDoor) -> str:
-    """Who answers, as it is recorded: the name of the account, and never its number."""
-    account = rt.workspace.account()
-    if not account.isdigit():
-        return account
-    return "somebody in the Console" if door == "console" else "somebody at the terminal"
 
 
 def _run_of(session: Session, asked: str) -> RunId:

@@ -32,8 +32,9 @@ from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.messages import RUN_CONFIRM, confirm_line
 from handrail.engine.navigate import Running, step_key
+from handrail.operations.finding import name_answerer
 from handrail.operations.handles import refuse_handed_out
-from handrail.operations.pending_step import PendingStep, find_pending_step, name_answerer
+from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.asked_person import show_to_person
 from handrail.runtime.operation import Input, Operation

@@ -15,8 +15,7 @@ from handrail.contract.wording import quote
 from handrail.engine.decide import decide_settlement
 from handrail.engine.events import ConfirmationDoor, GapRecorded
 from handrail.engine.history import History, Node
-from handrail.operations.finding import find_session
-from handrail.operations.pending_step import name_answerer
+from handrail.operations.finding import find_session, name_answerer
 from handrail.operations.stored_sessions import open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.run_graph import run_graph
