@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from handrail.contract.outcome import Json, Outcome
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.views import render_view
+from handrail_serve.views import render_view
 from tests.referees.console_stores import begin, open_store, seed_long
 
 BOUNDS = {"sessions, 500": 150.0, "rail, 450 nodes": 50.0, "rail, 2500 nodes": 300.0}

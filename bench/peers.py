@@ -32,11 +32,16 @@ class _State(TypedDict):
 
 
 def langgraph_calls(directory: str) -> Calls:
-    """One checkpoint put by hand, and one turn of a graph with a single node, written synchronously."""
+    """LangGraph on SQLite."""
     saver_module: Any = importlib.import_module("langgraph.checkpoint.sqlite")
+    saver = saver_module.SqliteSaver(sqlite3.connect(f"{directory}/langgraph.db", check_same_thread=False))
+    return saver_calls("LangGraph SqliteSaver", saver)
+
+
+def saver_calls(name: str, saver: Any) -> Calls:
+    """One checkpoint put by hand, and one turn of a graph with a single node, written synchronously."""
     checkpoints: Any = importlib.import_module("langgraph.checkpoint.base")
     graphs: Any = importlib.import_module("langgraph.graph")
-    saver = saver_module.SqliteSaver(sqlite3.connect(f"{directory}/langgraph.db", check_same_thread=False))
     saver.setup()
 
     def put() -> None:
@@ -51,13 +56,12 @@ def langgraph_calls(directory: str) -> Calls:
     turns = graph.compile(checkpointer=saver)
     thread = {"configurable": {"thread_id": "turn"}}
     turn = partial(turns.invoke, {"notes": NOTES, "count": 0}, thread, durability="sync")
-    return {"LangGraph SqliteSaver, one put": put, "LangGraph SqliteSaver, one turn": turn}
+    return {f"{name}, one put": put, f"{name}, one turn": turn}
 
 
-def measured_in_dbos(directory: str, calls: Calls, rounds: int) -> dict[str, list[float]]:
+def measured_in_dbos(name: str, url: str, calls: Calls, rounds: int) -> dict[str, list[float]]:
     """A DBOS step exists only inside a workflow, so all rounds are run inside one."""
     dbos: Any = importlib.import_module("dbos")
-    url = f"sqlite:///{directory}/dbos.db"
     dbos.DBOS(
         config={
             "name": "bench",
@@ -73,7 +77,7 @@ def measured_in_dbos(directory: str, calls: Calls, rounds: int) -> dict[str, lis
 
     @dbos.DBOS.workflow()  # type: ignore[untyped-decorator]  # a package that need not be installed
     def work() -> dict[str, list[float]]:
-        return interleaved({**calls, "DBOS on SQLite, one step": partial(step, NOTES)}, rounds)
+        return interleaved({**calls, f"{name}, one step": partial(step, NOTES)}, rounds)
 
     dbos.DBOS.launch()
     try:
@@ -85,7 +89,7 @@ def measured_in_dbos(directory: str, calls: Calls, rounds: int) -> dict[str, lis
 
 def measure(rounds: int) -> dict[str, Any]:
     """Spreads of everything that is installed, and which packages were skipped."""
-    is_there = {name: _is_installed(module) for module, name in _PEERS.items()}
+    is_there = {name: is_installed(module) for module, name in _PEERS.items()}
     skipped = [f"{name} skipped: not installed" for name, found in is_there.items() if not found]
     with tempfile.TemporaryDirectory(dir=os.environ.get("HANDRAIL_BENCH_DIR")) as directory:
         calls: Calls = {
@@ -94,7 +98,7 @@ def measure(rounds: int) -> dict[str, Any]:
         if is_there["LangGraph"]:
             calls |= langgraph_calls(directory)
         if is_there["DBOS"]:
-            samples = measured_in_dbos(directory, calls, rounds)
+            samples = measured_in_dbos("DBOS on SQLite", f"sqlite:///{directory}/dbos.db", calls, rounds)
         else:
             samples = interleaved(calls, rounds)
     return {"spread": {name: spread(found) for name, found in samples.items()}, "skipped": skipped}
@@ -113,7 +117,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _is_installed(module: str) -> bool:
+def is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:

@@ -29,13 +29,13 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from handrail.contract.tokens.workflow import mint, purpose_key, verify
 from handrail.runtime.hub import perform
-from handrail.surfaces.http.limits import REQUESTS_AT_ONCE
+from handrail_serve.limits import REQUESTS_AT_ONCE
 from tests.journeys.conversation import answer
 from tests.referees.console_stores import begin, open_store, report
 
 APPENDS_PER_SECOND = 20
 WAIT = 60
-_LIVE = Path(__file__).parent.parent / "src/handrail/surfaces/http/static/live.js"
+_LIVE = Path(__file__).parent.parent / "src/handrail_serve/static/live.js"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 

@@ -26,11 +26,11 @@ from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.disclosure.fields import Level
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.calls import answer_call
-from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, code_tools
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
 from handrail.workflows.builtins import registry
+from handrail_code.mcp.tool_set import code_tool_definitions, tools
 from tests.filled_in import in_own_words, make_named_files
 
 DEFINITIONS_BOUND = 1_800
@@ -80,7 +80,7 @@ def main() -> int:
         for what, tokens, bound in measured(count):
             print(f"  {what:<64}{tokens:>6}  {'within' if tokens <= bound else 'OVER'} {bound}")
             is_over = is_over or (is_binding and tokens > bound)
-        for tool in (*offered_tools(start_session=True).values(), *code_tools().values()):
+        for tool in (*offered_tools(start_session=True).values(), *tools().values()):
             print(f"    {tool.name:<24}{count(tool.definition):>6}")
         print()
     return 1 if is_over else 0

@@ -25,7 +25,8 @@ from handrail.ports.program import ClientServer, Handshake, InstalledSkill, Plac
 from handrail.ports.workspace import DesiredSettings, FilePlace, SettingProblem, Settings, WorkflowFile
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
-from handrail.store_proof.scratch import find_memory_directory
+from handrail.wiring import registry
+from handrail_proof.scratch import find_memory_directory
 from tests import quick_set
 from tests.conformance.forked import ForkServer
 from tests.readings import share_readings
@@ -330,6 +331,9 @@ THREE_STEPS = b"""{
 }"""
 
 
+pytest.register_assert_rewrite("handrail_proof.log_promises")
+
+
 def memory_runtime() -> Runtime:
     """A runtime whose every answer is the same in every process."""
     library = GivenFiles()
@@ -347,6 +351,7 @@ def memory_runtime() -> Runtime:
         confirmed=KeptClaims(),
         authored=KeptFiles(),
         settings=GivenSettings(),
+        registry=registry(),
         audit=KeptAudit(),
         installation=lambda: installation,
         mcp_processes=lambda: processes,

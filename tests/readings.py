@@ -51,7 +51,7 @@ def share_readings(put: Callable[[Any, str, object], None]) -> None:
         files = (
             (entry.source_kind, entry.content),
             tuple((one.source_kind, one.id, one.is_usable, one.content) for one in held.entries),
-            msgspec.msgpack.encode((held.contracts, held.broken_contracts)),
+            msgspec.msgpack.encode((held.contracts, held.broken_contracts, held.operations is None)),
         )
         compiled: Compilation = compile_kept(CompileCall(files, held, entry, source))
         return compiled

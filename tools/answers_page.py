@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
+from handrail.wiring import registry
 from tools.page_parts import page, table
 
 _ENVELOPE = (
@@ -18,7 +19,7 @@ _ENVELOPE = (
 
 def answers_page() -> str:
     """The whole page."""
-    known = cli_reference()
+    known = cli_reference(registry())
     rows = [_row(label, known["schemas"][label], known["commands"]) for label in known["schemas"]]
     return page(
         "# Answers",

@@ -14,9 +14,10 @@ if ROOT not in sys.path:
 
 from handrail.contract.conformance.cli_document import cli_contract, cli_contract_extension  # noqa: E402 - as below
 from handrail.surfaces.cli.self_description import command_tables  # noqa: E402 - as below
-from handrail.surfaces.mcp.code.tool_set import code_tool_definitions  # noqa: E402 - as below
 from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the line above makes `tools` importable
+from handrail.wiring import registry  # noqa: E402 - as above
 from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
+from handrail_code.mcp.tool_set import code_tool_definitions  # noqa: E402 - as below
 from tools import packed_files, reference_pages  # noqa: E402 - the line above makes `tools` importable
 from tools.answers_page import answers_page  # noqa: E402 - the line above makes `tools` importable
 from tools.attacks_page import attacks_page  # noqa: E402 - the line above makes `tools` importable
@@ -155,7 +156,10 @@ def _table_module() -> str:
         ")",
         "",
         "COMMANDS: dict[str, Command] = {",
-        *(f"    {_literal(path)}: {_literal(row)}," for path, row in command_tables.commands().items()),
+        *(
+            f"    {_literal(path)}: {_literal(row)},"
+            for path, row in command_tables.commands(registry()).items()
+        ),
         "}",
         "",
     ]

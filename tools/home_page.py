@@ -135,6 +135,12 @@ PLACES = (
         after="A repeated request id starts a second run.",
     ),
     Place(
+        path="data/keys/receipts.json",
+        holds="The key that signs receipts, public halves of those before it, and keys of others to trust.",
+        loss="record",
+        after="A new key signs, and receipts of the old one are checked only with its public half.",
+    ),
+    Place(
         path="data/keys/keyring.lock",
         holds="Nothing; whoever rotates the keys locks it.",
         loss="nothing",

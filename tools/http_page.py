@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import NoReturn
 
 from handrail.contract.catalogue import KINDS
-from handrail.runtime.operation import all_operations
-from handrail.surfaces.http.api import PREFIX, methods_of, why_not_served
-from handrail.surfaces.http.app import App, Parts
-from handrail.surfaces.http.calls import LAFS_TYPE
-from handrail.surfaces.http.companions.agent_card import A2A, PROTOCOL_VERSION
-from handrail.surfaces.http.guard import ALWAYS, loopback_identity
-from handrail.surfaces.http.serving import DEFAULT_PORT
-from handrail.wiring import build_runtime
+from handrail.wiring import build_runtime, registry
+from handrail_serve.api import PREFIX, methods_of, why_not_served
+from handrail_serve.app import App, Parts
+from handrail_serve.calls import LAFS_TYPE
+from handrail_serve.companions.agent_card import A2A, PROTOCOL_VERSION
+from handrail_serve.guard import ALWAYS, loopback_identity
+from handrail_serve.serving import DEFAULT_PORT
 from tools.page_parts import page, table
 
 _INTRO = f"""Every address that `handrail serve` answers, who may ask, and what comes back.
@@ -129,7 +128,7 @@ def _serve_nothing(_: object, __: bytes) -> NoReturn:
 def _addresses() -> str:
     identity = loopback_identity(DEFAULT_PORT, "token")
     app = App(Parts(runtime=build_runtime({}), identity=identity, answer_mcp=_serve_nothing))
-    operations = {PREFIX + called.name for called in all_operations()}
+    operations = {PREFIX + called.name for called in registry().operations()}
     others = [route for route in app.router.routes if route.pattern not in operations]
     shells = [route for route in others if route.is_shell]
     rows = [
@@ -170,6 +169,6 @@ def _operations() -> str:
             called.effect,
             why_not_served(called) or called.summary,
         ]
-        for called in all_operations()
+        for called in registry().operations()
     ]
     return f"## Operations\n\n{table(['operation', 'methods', 'effect', 'what it does'], rows)}"

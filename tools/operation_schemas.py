@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from handrail.runtime.operation import all_operations
 from handrail.runtime.write_permission import DryRun
+from handrail.wiring import registry
 
 
 def operation_schemas() -> dict[str, Any]:
     """`operations` by name, their types under `$defs`. Of a list, `output` stands beside the paging keys."""
-    operations = all_operations()
+    operations = registry().operations()
     types: list[type[Any]] = [DryRun]
     for called in operations:
         types += [called.input, called.output] + ([] if called.item is None else [called.item])

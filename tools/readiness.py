@@ -25,6 +25,7 @@ import msgspec  # noqa: E402 - the line above makes `tools` importable
 from handrail.host.program.installation import LocalInstallation  # noqa: E402 - as above
 from handrail.program.doctor.program_checks import RECORD_NAME, ReadinessRecord, Status, judge_readiness  # noqa: E402 - as above
 from handrail.surfaces.cli.self_description.reference_data import cli_reference  # noqa: E402 - as above
+from handrail.wiring import registry  # noqa: E402 - as above
 from tools.test_report import outcomes_below, read_reports  # noqa: E402 - as above
 
 RECORD_PATH = os.path.join(ROOT, "src", "handrail", "packed", RECORD_NAME)
@@ -170,7 +171,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(given) != 1 or not os.path.isdir(given[0]):
         print("Usage: python tools/readiness.py EVIDENCE_DIR [--write]", file=sys.stderr)
         return 2
-    commands = cli_reference()["commands"]
+    commands = cli_reference(registry())["commands"]
     evidence = read_evidence(given[0])
     missing = gaps(commands, evidence)
     record = record_of(given[0], missing, LocalInstallation("", {}).digest())

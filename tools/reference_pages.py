@@ -12,12 +12,12 @@ import msgspec
 from handrail.contract.catalogue import KINDS, Kind
 from handrail.contract.conformance.cli_document import EXITS
 from handrail.engine.events import Event, Fact
-from handrail.runtime.operation import operation
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
-from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, code_tools
 from handrail.surfaces.mcp.tools import SAID_BY_NAME, input_schema, tool_definitions
+from handrail.wiring import registry
+from handrail_code.mcp.tool_set import code_tool_definitions, tools
 from tools.page_parts import page, table, type_text
 
 _EFFECTS = {
@@ -45,7 +45,7 @@ _UNTOLD = {
 
 def cli_page() -> str:
     """docs/reference/cli.md"""
-    entries = command_tables.command_help().values()
+    entries = command_tables.command_help(registry()).values()
     shared = ", ".join(_code_link(code) for code in command_tables.SHARED_ERRORS)
     return page(
         "# Command line",
@@ -86,7 +86,7 @@ def cli_page() -> str:
 def _flag_rows() -> list[list[str]]:
     """Every flag of every command once, sorted; flags of the same commands share a row."""
     shared = {one["name"]: one["environment"] for one in command_tables.global_help()}
-    commands = command_tables.commands()
+    commands = command_tables.commands(registry())
     offered: dict[str, list[str]] = {}
     for path, command in commands.items():
         own = [param["flag"] for param in command["params"] if param["flag"]]
@@ -184,9 +184,11 @@ def mcp_tools_page() -> str:
 
 def _with_descriptions(definition: dict[str, Any]) -> dict[str, Any]:
     """The definition with what each argument is for: clients do not get it where the name says enough."""
-    tool = code_tools()[definition["name"]]
+    tool = tools()[definition["name"]]
     fields = definition["inputSchema"]["properties"]
-    whole = input_schema(operation(tool.operation).input, tuple(fields), {}, SAID_BY_NAME)["properties"]
+    whole = input_schema(registry().operation(tool.operation).input, tuple(fields), {}, SAID_BY_NAME)[
+        "properties"
+    ]
     described = {
         name: {**field, "description": whole[name].get("description", "")} if name in whole else field
         for name, field in fields.items()
@@ -222,7 +224,7 @@ def _answers(path: str) -> str:
 
 @cache
 def _catalogue() -> dict[str, dict[str, Any]]:
-    return {one["path"]: one for one in cli_reference()["commands"]}
+    return {one["path"]: one for one in cli_reference(registry())["commands"]}
 
 
 def _error_section(kind: Kind) -> str:

@@ -21,7 +21,6 @@ from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Json, Notice, Outcome, Success
 from handrail.operations.kept_trees import take_for_command
 from handrail.runtime.hub import DEFAULT_ASK, perform, try_afterwards
-from handrail.runtime.operation import OPERATION_NAMES
 from handrail.runtime.runtime import Runtime, TreeDue
 from handrail.wiring import build_runtime
 
@@ -44,7 +43,7 @@ class Handrail:
     @property
     def operations(self) -> tuple[str, ...]:
         """The names that `call` takes; docs/reference describes each."""
-        return OPERATION_NAMES
+        return self._runtime.registry.names
 
     def call(self, operation: str, params: dict[str, Json] | None = None) -> Any:
         """The payload of an operation: the same object that the CLI shows as `data`.
@@ -64,8 +63,8 @@ class Handrail:
 
         The files of a new step are kept before this returns, as after a command and within the same time.
         """
-        if operation not in OPERATION_NAMES:
-            raise ValueError(f"{operation!r} is not an operation; choose from {', '.join(OPERATION_NAMES)}")
+        if operation not in self.operations:
+            raise ValueError(f"{operation!r} is not an operation; choose from {', '.join(self.operations)}")
         due: list[TreeDue] = []
         runtime = msgspec.structs.replace(self._runtime, trees_due=due)
         started = time.monotonic()

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.reading.parse import Parsed, Problem
     from handrail.surfaces.cli.run import CommandParts
-    from handrail.surfaces.http.app import AnswerMcp
-    from handrail.surfaces.http.calls import Served
-    from handrail.surfaces.http.companions.agent_card import A2aCalls, InThread
     from handrail.surfaces.mcp.adapter import Adapter
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
@@ -52,21 +49,6 @@ def console(script: str = "", *added: str) -> "NoReturn":
         except (OSError, ValueError):
             continue  # full or closed; what matters was written to the descriptor itself
     os._exit(status)
-
-
-def js_scan() -> "NoReturn":
-    """The console script `js-scan`: that command on JavaScript, with the bare document of CONT."""
-    console("js-scan", "--languages", "javascript")
-
-
-def js_edit() -> "NoReturn":
-    """The console script `js-edit`: that command on JavaScript, with the bare document of CONT."""
-    console("js-edit", "--languages", "javascript")
-
-
-def js_tools() -> "NoReturn":
-    """The console script `js-tools`: that command with the bare document of CONT."""
-    console("js-tools")
 
 
 def main(script: str = "", *added: str) -> int:
@@ -155,8 +137,9 @@ def _help_text(words: str, width: int) -> str:
 
         return front_page(width)
     from handrail.surfaces.cli.self_description.help import help_text
+    from handrail.wiring import registry
 
-    return help_text(words, width)
+    return help_text(registry(), words, width)
 
 
 def _help_document(runtime: "Callable[[], Runtime]", words: str) -> "Success":
@@ -214,8 +197,9 @@ def _load_the_rest() -> None:
 
 def _input_problems(parsed: "Parsed") -> "Sequence[Problem]":
     from handrail.surfaces.cli.call import input_problems
+    from handrail.wiring import registry
 
-    return input_problems(parsed)
+    return input_problems(registry(), parsed)
 
 
 def _notices(operation: str) -> "Sequence[Notice]":
@@ -309,14 +293,16 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
 
     from handrail.runtime.permission import Caller, announce_process, write_server_start_line
     from handrail.surfaces.mcp.calls_in_progress import ServerParts
-    from handrail.surfaces.mcp.messages import TOOL_SETS, WORKFLOW_SET
+    from handrail.surfaces.mcp.messages import WORKFLOW_SET
     from handrail.surfaces.mcp.stdio import serve_stdio
-    from handrail.wiring import build_runtime, give_back_memory, home_directory
+    from handrail.wiring import build_runtime, give_back_memory, home_directory, registry
 
     project = parsed.options.get("project")
     environment = {**os.environ, "HANDRAIL_PROJECT": str(project)} if project else os.environ
     options: dict[str, Any] = {param["name"]: value for param, value in parsed.values}
-    tool_set = options["tool_set"] = TOOL_SETS[options.pop("set", WORKFLOW_SET.name)]
+    named = options.pop("set", WORKFLOW_SET.name)
+    tool_set = WORKFLOW_SET if named == WORKFLOW_SET.name else registry().tool_set(named)
+    options["tool_set"] = tool_set
     if "mvi" in parsed.options:
         options["mvi"] = parsed.options["mvi"]
     runtime = build_runtime(environment, secrets=secrets)
@@ -349,64 +335,18 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
 
 
 def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
-    """`serve` and `console`. The MCP door is made here and handed over, so that no surface knows another."""
-    from importlib.util import find_spec
-
-    from msgspec.structs import replace
-
-    from handrail.surfaces.http.command import ServeOptions, run_server
-    from handrail.wiring import (
-        build_observer,
-        build_runtime,
-        home_directory,
-        notices,
-        server_place,
-        session_marks,
-    )
+    """`serve` and `console`, which a part beside the core brings."""
+    from handrail.wiring import registry
 
     assert parsed.command is not None, "only a command is served"
     project = parsed.options.get("project")
     environment = {**os.environ, "HANDRAIL_PROJECT": str(project)} if project else os.environ
-    path = parsed.command["path"]
-    given: dict[str, Any] = {param["name"]: value for param, value in parsed.values}
-    opens = bool(given.pop("open", False)) or path == "console"
-    options = ServeOptions(command=path, opens_browser=opens, store=home_directory(environment), **given)
-    mvi: Any = parsed.options.get("mvi", "standard")
-
-    def build_mcp(runtime: "Runtime") -> "AnswerMcp":
-        from handrail.runtime.permission import announce_process
-        from handrail.surfaces.mcp.adapter import Adapter
-        from handrail.surfaces.mcp.over_http import HttpDoor
-
-        adapter = Adapter(runtime, mvi=mvi)
-        announce_process(runtime, "http", tuple(adapter.tools))
-        return HttpDoor(adapter).answer
-
-    def build_a2a(served: "Served", in_thread: "InThread") -> "A2aCalls":
-        from handrail.surfaces.http.companions.a2a_calls import Calls
-
-        return Calls(served, in_thread)
-
-    observer = build_observer(environment, _tell)
-    runtime = replace(build_runtime(environment, secrets=secrets), observer=observer)
-    try:
-        return run_server(
-            options,
-            server_place(environment),
-            runtime=runtime,
-            build_mcp=build_mcp,
-            notices=lambda operation: notices(environment, operation),
-            take_tree=_take_tree_for_server,
-            marks=session_marks(environment),
-            build_a2a=build_a2a if find_spec("a2a") else None,
-        )
-    finally:
-        runtime.mcp_processes().withdraw()
-        observer.close()
-
-
-def _tell(line: str) -> None:
-    os.write(2, line.encode("ascii", "backslashreplace") + b"\n")
+    given = {param["name"]: value for param, value in parsed.values}
+    mvi = parsed.options.get("mvi", "standard")
+    serve: Callable[..., int] = registry().adapter("serve")
+    return serve(
+        parsed.command["path"], given, environment, secrets, mvi=mvi, take_tree=_take_tree_for_server
+    )
 
 
 def _demo(parsed: "Parsed") -> int:

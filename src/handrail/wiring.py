@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from handrail.contract.catalogue import E_CONFIG
@@ -23,11 +24,11 @@ from handrail.ports.process import (
     Incidents,
     Keys,
     McpProcesses,
-    Observer,
     Terminal,
 )
 from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
-from handrail.runtime.runtime import NO_OBSERVER, Runtime
+from handrail.runtime.operation import CORE, NEIGHBOURS, Registry
+from handrail.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
     from handrail.event_log.files.log import FileLog
@@ -35,10 +36,16 @@ if TYPE_CHECKING:
     from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.receipts import CommittedFiles, ReceiptKeys
-    from handrail.ports.server import HttpClient, ServerPlace
+    from handrail.ports.server import HttpClient
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import Worktree
     from handrail_team.store.open_store import TeamStore
+
+
+@cache
+def registry() -> Registry:
+    """Everything that this installation can be asked for."""
+    return Registry(CORE, NEIGHBOURS)
 
 
 def home_directory(environment: Mapping[str, str]) -> str:
@@ -73,6 +80,7 @@ def build_runtime(
         confirmed=cast(ConfirmedTokens, _Late(lambda: _confirmed(place))),
         authored=cast(AuthoredFiles, _Late(lambda: _authored(place))),
         settings=LocalSettings(place, environment),
+        registry=registry(),
         keeper=lambda: _keeper(place),
         proof=lambda: _proof(place),
         index=lambda: _index(place),
@@ -136,8 +144,8 @@ def _team_store(local: Runtime, place: str, environment: Mapping[str, str]) -> T
             "Write postgresql://USER@HOST/DATABASE, or unset it to use files.",
         )
     try:
-        from handrail_team.store.open_store import TeamStore
-    except ImportError as trouble:
+        store: type[TeamStore] = registry().adapter("team_store")
+    except Fault as trouble:
         from shlex import join
 
         from handrail.program.update.verify_release import extra_command
@@ -148,12 +156,13 @@ def _team_store(local: Runtime, place: str, environment: Mapping[str, str]) -> T
             f"Install the extra, then repeat the call: {join(command)}.",
             command,
         ) from trouble
-    return TeamStore(
+    return store(
         address,
         os.path.join(place, "data"),
         local.randomness,
         local.keys,
         local.secrets,
+        local.audit,
         has_own_keys=bool(environment.get("AI_NATIVE_CLI_SECRET")),
     )
 
@@ -183,34 +192,6 @@ def session_marks(environment: Mapping[str, str]) -> Callable[[], Mapping[str, s
     from handrail.event_log.files.marks import SessionMarks
 
     return SessionMarks(os.path.join(home_directory(environment), "data")).read
-
-
-def build_observer(environment: Mapping[str, str], tell: Callable[[str], None]) -> Observer:
-    """What the standard `OTEL_` variables ask for; by default nobody watches, and nothing is loaded."""
-    named = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER")
-    ends = ("OTEL_EXPORTER_OTLP_ENDPOINT", *(f"OTEL_EXPORTER_OTLP_{what}_ENDPOINT" for what in _SIGNALS))
-    is_asked = any(environment.get(name) == "otlp" for name in named) or any(map(environment.get, ends))
-    if not is_asked or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        return NO_OBSERVER
-    try:
-        from handrail.host.server.telemetry import export_telemetry
-
-        return export_telemetry(environment)
-    except ImportError:
-        tell("handrail: OTEL_ variables ask for telemetry; install handrail[otel], or unset them.")
-    except ValueError as trouble:
-        tell(f"handrail: there is no telemetry, because an OTEL_ variable does not fit: {trouble}")
-    return NO_OBSERVER
-
-
-_SIGNALS = ("TRACES", "METRICS")
-
-
-def server_place(environment: Mapping[str, str]) -> ServerPlace:
-    """Where the HTTP server of this home is known."""
-    from handrail.host.server.server_files import ServerFiles
-
-    return ServerFiles(home_directory(environment), SystemRandomness(), environment)
 
 
 def give_back_memory() -> None:
@@ -377,6 +358,5 @@ def _facts(place: str) -> FactStore:
 
 
 def _proof(place: str) -> StoreProof:
-    from handrail.store_proof.selftest import ScratchProof
-
-    return ScratchProof(place)
+    proof: StoreProof = registry().adapter("proof")(place)
+    return proof

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from handrail.code_tools.facts.jsonc import read_jsonc
-from handrail.code_tools.facts.model import Links, ReadFile, Unreadable
-from handrail.code_tools.facts.source import MANIFEST, Skipped, may_hold_code, shorten
+from handrail_code.facts.jsonc import read_jsonc
+from handrail_code.facts.model import Links, ReadFile, Unreadable
+from handrail_code.facts.source import MANIFEST, Skipped, may_hold_code, shorten
 
 
 class MemorySource:

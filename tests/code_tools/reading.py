@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from handrail.code_tools.facts.join import Found, Project, Symbol
-from handrail.code_tools.facts.model import NONE, FileFacts
-from handrail.code_tools.languages.extensions import language_of
-from handrail.code_tools.languages.reading import read_facts
+from handrail_code.facts.join import Found, Project, Symbol
+from handrail_code.facts.model import NONE, FileFacts
+from handrail_code.languages.extensions import language_of
+from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
 
 MARK = "^"

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from handrail.code_tools.edit.move import plan_extract, plan_move
-from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
-from handrail.code_tools.edit.replace import plan_replace
-from handrail.code_tools.facts.join import Project
+from handrail_code.edit.move import plan_extract, plan_move
+from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
+from handrail_code.edit.replace import plan_replace
+from handrail_code.facts.join import Project
 from tests.code_tools.programs import PROGRAMS, PROJECTS
 from tests.code_tools.reading import list_found, project_of
 from tests.code_tools.test_generated_programs import symbols

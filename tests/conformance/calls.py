@@ -9,7 +9,7 @@ import msgspec
 
 from tests.conformance.damage import BEGUN, during, keyring
 from tests.conformance.forked import ForkedTool
-from tests.conformance.leaf_forms import Leaf, Way
+from tests.conformance.leaf_forms import AWAY, Leaf, Way
 from tests.conformance.leaves import LEAVES
 from tests.conformance.seeded import NOT_READABLE, READ_FAILS, Seeded, spelt
 from tests.surfaces.cli.tool import Ran, checked_document
@@ -39,6 +39,7 @@ SHARED: dict[str, Way] = {
     "INTERNAL_ERROR": Way(plant="defect"),
     "STORE_IO_ERROR": Way(plant="disk error"),
     "STORE_PERMISSION_DENIED": Way(plant="disk denied"),
+    "STORE_UNAVAILABLE": Way(environment=AWAY),
 }
 """How every command comes to the codes that many declare."""
 
@@ -50,7 +51,7 @@ class Called:
         self.path = path
         self.declared = declared
         self.leaf: Leaf = LEAVES[path]
-        self.tool: ForkedTool = seeded.copy(folder)
+        self.tool: ForkedTool = seeded.copy(folder, self.leaf.project)
         self.names = {**seeded.names, "HOME": self.tool.home}
 
     @property

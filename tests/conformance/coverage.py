@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
+from handrail.wiring import registry
 from tools.readiness import by_leaf, flags_of, gaps, read_evidence, taken_flags
 
 COLUMNS = "{:<20} {:>6} {:>6} {:>9} {:>9}  {}"
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1 or not os.path.isdir(arguments[0]):
         print("Usage: python -m tests.conformance.coverage EVIDENCE_DIR", file=sys.stderr)
         return 2
-    commands = cli_reference()["commands"]
+    commands = cli_reference(registry())["commands"]
     evidence = read_evidence(arguments[0])
     missing = gaps(commands, evidence)
     print("\n".join(table(commands, evidence)))

@@ -41,6 +41,10 @@ def keyring(tool: ForkedTool, names: Names) -> None:
     Path(tool.home, "data", "keys", "keyring.json").write_bytes(b"not a keyring")
 
 
+def receipt_keys(tool: ForkedTool, names: Names) -> None:
+    Path(tool.home, "data", "keys", "receipts.json").write_bytes(b"not a key file")
+
+
 def changed_notes(tool: ForkedTool, names: Names) -> None:
     """A byte of acknowledged notes differs, so the log is proven only before them."""
     for events in _session(tool, names).glob("events-*.jsonl"):

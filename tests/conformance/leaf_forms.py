@@ -9,6 +9,8 @@ from tests.conformance.damage import Damage
 
 BAD_ACK = "ak1" + "0" * 53
 NOWHERE = "ses_000000000000"
+AWAY = {"HANDRAIL_STORE": "postgresql://127.0.0.1:1/away"}
+"""A database that nothing answers for."""
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +39,8 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
     page: tuple[str, ...] = ()
     """The line whose pages have cursors, where it is another one."""
     plant: str = ""
+    project: str = ""
+    """The folder beside the project that it is called for, where that must be another one."""
     dangerous: tuple[str, ...] = ()
 
 
@@ -81,4 +85,5 @@ def of_one_session(line: str) -> dict[str, Way]:
         "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event, line),
         "STORE_IO_ERROR": says(line, plant="disk error"),
         "STORE_PERMISSION_DENIED": says(line, plant="disk denied"),
+        "STORE_UNAVAILABLE": says(line, environment=AWAY),
     }

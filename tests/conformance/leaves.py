@@ -17,8 +17,8 @@ from tests.conformance.leaf_forms import (
     words,
     wrong,
 )
+from tests.conformance.workflow_leaves import WORKFLOW_LEAVES
 
-DIFF = "workflow inspect project.three_steps --part diff --run RUN_ID"
 DELTA = "ledger show RUN_ID --mode delta --since-version 0"
 
 OTHER_KEY = f"ed25519:{'A' * 43}="
@@ -29,112 +29,7 @@ LEAVES: dict[str, Leaf] = {
     **CONSOLE_LEAVES,
     **CODE_LEAVES,
     **RUN_FILE,
-    "workflow list": Leaf(
-        line=words("workflow list"),
-        further=(
-            words("workflow list --query review --source bundled --kind workflow --limit 1"),
-            ("workflow", "list", "--limit", "1", "--cursor", "CURSOR"),
-        ),
-        ways=paged("workflow list"),
-    ),
-    "workflow inspect": Leaf(
-        line=words("workflow inspect wr.small_change"),
-        further=(words(DIFF),),
-        ways={
-            "WORKFLOW_NOT_FOUND": says("workflow inspect wr.nope"),
-            "WORKFLOW_INVALID": says("workflow inspect project.broken"),
-            "WORKFLOW_ID_RESERVED": Way(line=words("workflow inspect wr.mine"), damage=damage.reserved_id),
-            "SESSION_NOT_FOUND": says("workflow inspect wr.small_change --part diff --run run_000000000000"),
-            "STORE_CORRUPT": wrong(damage.changed_blobs, DIFF),
-            "STORE_IO_ERROR": says(DIFF, plant="disk error"),
-            "STORE_PERMISSION_DENIED": says(DIFF, plant="disk denied"),
-        },
-    ),
-    "workflow validate": Leaf(
-        line=words("workflow validate my_check.json"),
-        further=(words("workflow validate broken.json --min-severity error --report-only"),),
-        ways={
-            "WORKFLOW_INVALID": says("workflow validate broken.json"),
-            "WORKFLOW_NOT_FOUND": says("workflow validate wr.nope"),
-        },
-    ),
-    "workflow graph": Leaf(
-        line=words("workflow graph wr.small_change"),
-        further=(words("workflow graph my_check.json --as json"),),
-        ways={
-            "WORKFLOW_INVALID": says("workflow graph broken.json"),
-            "WORKFLOW_NOT_FOUND": says("workflow graph wr.nope"),
-        },
-    ),
-    "workflow diff": Leaf(
-        line=words("workflow diff wr.small_change my_check.json"),
-        ways={
-            "WORKFLOW_INVALID": says("workflow diff wr.small_change broken.json"),
-            "WORKFLOW_NOT_FOUND": says("workflow diff wr.small_change wr.nope"),
-        },
-    ),
-    "workflow simulate": Leaf(
-        line=words("workflow simulate my_check.json"),
-        further=(
-            words("workflow simulate my_check.json --mode guided --max-paths 20 --report-only"),
-            words("workflow simulate my_check.json --max-starts 5"),
-            words("workflow simulate --record SESSION_ID"),
-            words("workflow simulate project.three_steps --replay case.json"),
-        ),
-        ways={
-            "WORKFLOW_INVALID": says("workflow simulate broken.json"),
-            "WORKFLOW_NOT_FOUND": says("workflow simulate wr.nope"),
-            "WORK_LIMIT_EXCEEDED": says("workflow simulate many_values.json"),
-            "SESSION_NOT_FOUND": says("workflow simulate --record run_000000000000"),
-            "SESSION_NOT_HEALTHY": wrong(damage.changed_notes, "workflow simulate --record SESSION_ID"),
-            "STORE_IO_ERROR": says("workflow simulate --record SESSION_ID", plant="disk error"),
-            "STORE_PERMISSION_DENIED": says("workflow simulate --record SESSION_ID", plant="disk denied"),
-        },
-    ),
-    "workflow builtins": Leaf(
-        line=words("workflow builtins"),
-        further=(
-            words("workflow builtins --query loop --kind contract --limit 2"),
-            ("workflow", "builtins", "--limit", "1", "--cursor", "CURSOR"),
-        ),
-        ways=paged("workflow builtins"),
-    ),
-    "workflow schema": Leaf(line=words("workflow schema")),
-    "workflow convert": Leaf(
-        line=words("workflow convert my_check.json --to md --out made.md"),
-        further=(words("workflow convert wr.small_change --to yaml"),),
-        ways={
-            "WORKFLOW_INVALID": says("workflow convert broken.json --to md"),
-            "WORKFLOW_NOT_FOUND": says("workflow convert wr.nope --to md"),
-        },
-    ),
-    "workflow fmt": Leaf(
-        line=words("workflow fmt my_check.json --out made.json"),
-        further=(words("workflow fmt wr.small_change"),),
-        ways={
-            "WORKFLOW_INVALID": says("workflow fmt broken.json"),
-            "WORKFLOW_NOT_FOUND": says("workflow fmt wr.nope"),
-        },
-    ),
-    "workflow new": Leaf(
-        line=words("workflow new project.my_new"),
-        further=(words("workflow new project.other --to drafts --template loop --as md --dry-run"),),
-        ways={
-            "WORKFLOW_ID_LEGACY": says("workflow new case --dry-run"),
-            "WORKFLOW_ID_RESERVED": says("workflow new wr.case --dry-run"),
-        },
-    ),
-    "workflow save": Leaf(
-        line=words("workflow save my_new.json"),
-        further=(
-            words("workflow save my_check.json --file three_steps.json --dry-run"),
-            words("workflow save my_new.json --base absent --dry-run"),
-        ),
-        ways={
-            "WORKFLOW_INVALID": says("workflow save broken.json --dry-run"),
-            "WORKFLOW_ID_RESERVED": says("workflow save reserved.json --dry-run"),
-        },
-    ),
+    **WORKFLOW_LEAVES,
     "run start": Leaf(
         line=words("run start wr.small_change --goal Tidy"),
         key=("--request-id", "mine"),
@@ -190,6 +85,7 @@ LEAVES: dict[str, Leaf] = {
             "TOKEN_UNSUPPORTED_VERSION": says("run continue --ack ak9" + "0" * 53),
             "TOKEN_BAD_SIGNATURE": says(f"run continue --ack {BAD_ACK}"),
             "TOKEN_SCOPE_MISMATCH": says("run continue --ack STATE_TOKEN"),
+            "STEP_WAITS": says("run continue --ack WAITING_ACK --notes early"),
             **token_driven("run continue --ack OLD_ACK --notes another"),
         },
     ),
@@ -252,32 +148,36 @@ LEAVES: dict[str, Leaf] = {
     ),
     "check list": Leaf(line=words("check list")),
     "check replay": Leaf(
-        line=words("check replay receipt.json --project ../repository"),
-        ways={"RECEIPT_REFUSED": says("check replay bundle.json --project ../repository")},
+        project="repository",
+        line=words("check replay receipt.json"),
+        ways={"RECEIPT_REFUSED": says("check replay bundle.json")},
     ),
     "receipt export": Leaf(
-        line=words("receipt export --session SESSION_ID --project ../repository"),
-        further=(
-            words("receipt export --session SESSION_ID --commit HEAD --as markdown --project ../repository"),
-        ),
+        project="repository",
+        line=words("receipt export --session SESSION_ID"),
+        further=(words("receipt export --session SESSION_ID --commit HEAD --as markdown"),),
         ways={
-            "CONTEXT_MISSING": says("receipt export --project ../repository"),
-            "SESSION_NOT_FOUND": says(f"receipt export --session {NOWHERE} --project ../repository"),
+            "CONTEXT_MISSING": says("receipt export"),
+            "SESSION_NOT_FOUND": says(f"receipt export --session {NOWHERE}"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+            "KEYRING_INVALID": wrong(damage.receipt_keys),
+            "E_CONFLICT": says("receipt export --session SESSION_ID --out receipt.json"),
         },
     ),
     "receipt verify": Leaf(
-        line=words("receipt verify receipt.json --commit HEAD --project ../repository"),
+        project="repository",
+        line=words("receipt verify receipt.json --commit HEAD"),
         ways={
-            "RECEIPT_REFUSED": says(
-                f"receipt verify receipt.json --commit HEAD --key {OTHER_KEY} --project ../repository"
-            ),
+            "KEYRING_INVALID": wrong(damage.receipt_keys),
+            "RECEIPT_REFUSED": says(f"receipt verify receipt.json --commit HEAD --key {OTHER_KEY}"),
         },
     ),
     "receipt key": Leaf(
+        project="repository",
         line=words("receipt key"),
         further=(words(f"receipt key --trust {OTHER_KEY}"), words("receipt key --rotate")),
+        ways={"KEYRING_INVALID": wrong(damage.receipt_keys)},
     ),
     "code status": Leaf(
         line=words("code status --session SESSION_ID"),

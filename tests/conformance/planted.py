@@ -15,9 +15,9 @@ from handrail.operations import removing
 from handrail.ports.store import ProofPart
 from handrail.projections import ledger
 from handrail.runtime import sessions
-from handrail.store_proof.selftest import ScratchProof
 from handrail.surfaces.cli import call
 from handrail.surfaces.cli.process import Process
+from handrail_proof.selftest import ScratchProof
 from tests.conformance.planted_index import NEWER, answers, installed_by_pip, offers
 
 LATER_SECONDS = 2 * 3600

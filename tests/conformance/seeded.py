@@ -83,6 +83,30 @@ function polish(name) {
 """
 
 
+HANDED_OUT = {
+    "id": "project.handed",
+    "name": "Handed out",
+    "description": "One child with two steps.",
+    "steps": [
+        {
+            "id": "review",
+            "title": "Review",
+            "delegate": {
+                "children": [
+                    {
+                        "id": "a",
+                        "steps": [
+                            {"id": "look", "title": "Look", "prompt": "Look."},
+                            {"id": "sum", "title": "Sum up", "prompt": "Sum up."},
+                        ],
+                    }
+                ]
+            },
+        }
+    ],
+}
+
+
 class Seeded:
     """The template: two sessions, workflow files good and broken, a bundle, documents to judge."""
 
@@ -106,11 +130,14 @@ class Seeded:
         settings.write_text('{"startSession": true}', encoding="utf-8")
         self._documents(tool)
 
-    def copy(self, folder: Path) -> ForkedTool:
-        """A tool on a copy that nobody else uses."""
+    def copy(self, folder: Path, project: str = "") -> ForkedTool:
+        """A tool on a copy that nobody else uses; `project`: a folder beside that of its files."""
         target = folder / "copy"
         shutil.copytree(self.folder, target)
-        return self._tool(target)
+        tool = self._tool(target)
+        if project:
+            tool.environment["HANDRAIL_PROJECT"] = str(target / project)
+        return tool
 
     def _tool(self, folder: Path) -> ForkedTool:
         tool = ForkedTool(str(folder), self._server)
@@ -124,6 +151,7 @@ class Seeded:
         broken = THREE_STEPS.replace(b"three_steps", b"broken").replace(b'"title"', b'"titel"')
         (workflows / "broken.json").write_bytes(broken)
         (workflows / "far.json").write_text(json.dumps(FAR_AWAY), encoding="utf-8")
+        (workflows / "handed.json").write_text(json.dumps(HANDED_OUT), encoding="utf-8")
         checks = {"checks": {"tests": {"command": ["true"], "description": "Nothing yet."}}}
         (project / ".handrail" / "config.json").write_text(json.dumps(checks), encoding="utf-8")
         (project / "many_values.json").write_bytes(MANY_VALUES)
@@ -148,6 +176,19 @@ class Seeded:
         (repository / "README").write_bytes(b"A commit to make a receipt about.\n")
         commit(repository)
 
+    def _wait(self, tool: ForkedTool) -> str:
+        """An ack that was offered when a child was done, before the child went back to its first step."""
+        started = ("run", "start", "project.handed", "--request-id", "handed")
+        waiting = tool.data(*started)
+        first = tool.data("run", "continue", "--state", waiting["children"][0]["workToken"])
+        second = tool.data("run", "continue", "--ack", first["ackToken"], "--notes", "Looked.")
+        tool.data("run", "continue", "--ack", second["ackToken"], "--notes", "Summed up.")
+        met = tool.data("run", "continue", "--state", waiting["stateToken"])
+        back = tool.data("run", "continue", "--state", first["stateToken"])
+        tool.data("run", "continue", "--ack", back["ackToken"], "--notes", "Looked again.")
+        ack: str = met["ackToken"]
+        return ack
+
     def _sessions(self, tool: ForkedTool) -> None:
         first = tool.data("run", "start", "project.three_steps", "--request-id", "first", "--goal", "Höhe")
         other = tool.data("run", "start", "wr.small_change", "--request-id", "other")
@@ -165,6 +206,7 @@ class Seeded:
             "OTHER_ID": other["session"]["sessionId"],
             "RUN_ID": first["session"]["runId"],
         }
+        self.names["WAITING_ACK"] = self._wait(tool)
         (gap, *_) = tool.data("session", "needs", "--gaps")["items"]
         self.names["GAP_ID"] = gap["id"]
         trees = tool.data("code", "status", "--session", self.names["SESSION_ID"])["trees"]

@@ -16,6 +16,7 @@ from handrail.contract.disclosure.fields import MARKS, PAGING_KEYS
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.rendering.text import width_of
 from handrail.surfaces.cli.self_description import command_tables
+from handrail.wiring import registry
 from tests.conformance.calls import Called, code_of, way_to
 from tests.conformance.leaf_forms import Way
 from tests.conformance.leaves import LEAVES, NO_DOCUMENT
@@ -170,7 +171,7 @@ def global_lines(called: Called) -> list[list[str]]:
         "--progress": ["--progress"],
         "--input": ["--input", "{}"],
         "--timeout": ["--timeout", "60"],
-        "--project": ["--project", called.tool.project],
+        "--project": ["--project", called.tool.environment["HANDRAIL_PROJECT"]],
         "--schema-version": ["--schema-version", "1"],
     }
     alone = {
@@ -298,7 +299,7 @@ def test_an_acknowledgement_may_be_repeated(called: Called) -> None:
 
 EXAMPLES = [
     (path, example)
-    for path, entry in command_tables.command_help().items()
+    for path, entry in command_tables.command_help(registry()).items()
     for example in entry["examples"]
     if path not in ("mcp", "serve", "console", "demo", *NEEDS_A_PERSON)
 ]
@@ -308,7 +309,7 @@ EXAMPLES = [
 @pytest.mark.parametrize(("path", "example"), EXAMPLES)
 def test_an_example_runs(seeded: Seeded, tmp_path: Path, path: str, example: str) -> None:
     """Words in capitals stand for what the caller brings along; a confirm token comes from a dry run."""
-    tool = seeded.copy(tmp_path)
+    tool = seeded.copy(tmp_path, LEAVES[path].project if path in LEAVES else "")
     plant = LEAVES[path].plant if path in LEAVES else ""
     answer = Path(tool.project, "answer.json").read_bytes()
     work = Path(tool.project, "work.handrail.json")

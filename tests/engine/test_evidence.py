@@ -27,7 +27,7 @@ from handrail.engine.receipts import (
     digest_argv,
 )
 from handrail.workflows.builtins.registry import find_contract
-from handrail.workflows.compiled import Consistent, Evidence, RedThenGreen, Term
+from handrail.workflows.evidence import Consistent, Evidence, RedThenGreen, Term
 from tests.engine.written_log import step, workflow_of
 
 Body = dict[str, Any]

@@ -144,6 +144,26 @@ def test_references_are_told_at_the_first_step_and_after_a_loss() -> None:
     assert "The API" in prompt(log, second, "rehydrate")
 
 
+def test_rules_of_reports_are_told_once_and_again_after_a_loss() -> None:
+    notes = "## Notes\nResult first."
+    texts = {
+        "a": notes,
+        "b": f"{notes}\n\n## Artifact\nOf kind x.\nSend it whole.",
+        "c": "## Artifact\nOf kind y.\nSend it whole.\n\n## Verify\nResult first.",
+    }
+    log = WrittenLog(
+        workflow=flow(*(step(name, prompt=f"Do {name}.\n\n{text}") for name, text in texts.items()))
+    )
+    first = log.start()
+    second = log.advance(first)
+    third = log.advance(second)
+
+    assert prompt(log, first) == f"Do a.\n\n{notes}"
+    assert prompt(log, second) == "Do b.\n\n## Artifact\nOf kind x.\nSend it whole."
+    assert prompt(log, third) == "Do c.\n\n## Artifact\nOf kind y.\n\n## Verify\nResult first."
+    assert prompt(log, second, "rehydrate") == f"Do b.\n\n{texts['b']}"
+
+
 def test_a_prompt_is_never_cut() -> None:
     log = WrittenLog(workflow=flow(step("a", prompt="p" * 32_000)))
 

@@ -11,7 +11,7 @@ import pytest
 from handrail.contract.outcome import Fault
 from handrail.event_log.files.disk import Disk
 from handrail.event_log.files.log import FileLog
-from tests.event_log.conformance import A, append, keys, plan
+from handrail_proof.log_promises import A, append, keys, plan
 
 
 class SlowDisk(Disk):

@@ -15,8 +15,8 @@ from handrail.event_log.files.cache import Recent
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.ports.log import Committed, Conflict, Replayed
-from handrail.store_proof.disks import CountingDisk
-from tests.event_log.conformance import A, B, append, blob, code_of, keys, load, plan
+from handrail_proof.disks import CountingDisk
+from handrail_proof.log_promises import A, B, append, blob, code_of, keys, load, plan
 
 EVENTS = "events-000001.jsonl"
 MANIFEST = "manifest.jsonl"

@@ -205,7 +205,7 @@ def _without_temporary(texts: dict[str, bytes]) -> dict[str, bytes]:
 
 def _start(home: Path, project: Path, *arguments: str) -> subprocess.Popen[Any]:
     return subprocess.Popen(
-        [sys.executable, "-c", "from handrail.main import js_edit; js_edit()", *arguments],
+        [sys.executable, "-c", "from handrail_code.scripts import js_edit; js_edit()", *arguments],
         cwd=project,
         env={**os.environ, "HANDRAIL_HOME": str(home)},
         stdout=subprocess.PIPE,

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from handrail.event_log.files.upkeep.retention import RemovingDisk
-from handrail.store_proof.disks import CALLS, PASSIVE_CALLS
-from handrail.store_proof.power_failures import Count, check_power_failures, check_recording, record_script
-from handrail.store_proof.recording import PowerDisk
-from handrail.store_proof.scratch import find_memory_directory
-from handrail.store_proof.workload import COLLECTION, RUNS, Script
+from handrail_proof.disks import CALLS, PASSIVE_CALLS
+from handrail_proof.power_failures import Count, check_power_failures, check_recording, record_script
+from handrail_proof.recording import PowerDisk
+from handrail_proof.scratch import find_memory_directory
+from handrail_proof.workload import COLLECTION, RUNS, Script
 
 pytestmark = pytest.mark.thorough
 

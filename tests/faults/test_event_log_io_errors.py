@@ -16,8 +16,8 @@ from handrail.contract.outcome import Fault
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.ports.log import Committed, Replayed
-from handrail.store_proof.disks import CountingDisk, RefusingDisk
-from tests.event_log.conformance import A, append, append_with_retry, blob, code_of, keys, load, plan
+from handrail_proof.disks import CountingDisk, RefusingDisk
+from handrail_proof.log_promises import A, append, append_with_retry, blob, code_of, keys, load, plan
 from tests.faults.disks import StingyDisk
 
 SMALL = SegmentLimits(max_events=3)

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from handrail.event_log.files.log import FileLog
-from handrail.store_proof.kills import WriterOrder, WriterReport
-from tests.event_log.conformance import A, append_with_retry, keys, load, plan
+from handrail_proof.kills import WriterOrder, WriterReport
+from handrail_proof.log_promises import A, append_with_retry, keys, load, plan
 
 pytestmark = pytest.mark.thorough
 
@@ -23,7 +23,7 @@ SECONDS = 120
 
 def report_of(order: WriterOrder) -> WriterReport:
     text = msgspec.json.encode(order).decode()
-    command = [sys.executable, "-m", "handrail.store_proof.kills", text]
+    command = [sys.executable, "-m", "handrail_proof.kills", text]
     done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return msgspec.json.decode(done.stdout, type=WriterReport)

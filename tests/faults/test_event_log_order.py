@@ -8,8 +8,8 @@ import pytest
 
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
-from handrail.store_proof.disks import Death
-from tests.event_log.conformance import A, B, append, blob, keys, plan
+from handrail_proof.disks import Death
+from handrail_proof.log_promises import A, B, append, blob, keys, plan
 from tests.faults.disks import RecordingDisk
 
 EVENTS = "events-000001.jsonl"

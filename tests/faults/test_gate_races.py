@@ -14,9 +14,9 @@ import pytest
 from handrail.contract.outcome import Outcome, Success
 from handrail.ports.process import Claim, ConfirmedTokens
 from handrail.runtime.hub import perform
-from handrail.runtime.operation import all_operations
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import GatedInput
+from handrail.wiring import registry
 from tests.conftest import THREE_STEPS
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.writes import WRITES, World
@@ -197,7 +197,9 @@ RACES: dict[str, tuple[Callable[[World], Race], ...]] = {
 }
 
 GATED = {
-    one.name for one in all_operations() if issubclass(one.input, GatedInput) or one.reads_without == "fix"
+    one.name
+    for one in registry().operations()
+    if issubclass(one.input, GatedInput) or one.reads_without == "fix"
 }
 """Every operation that takes the token of a preview."""
 

@@ -13,7 +13,7 @@ import msgspec
 from handrail.contract.ids import SessionId
 from handrail.event_log.files.log import FileLog
 from handrail.runtime.runtime import Runtime
-from handrail.store_proof.disks import CountingDisk, Death
+from handrail_proof.disks import CountingDisk, Death
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.rich_session import LONG_NOTES

@@ -6,7 +6,7 @@ import gzip
 import re
 from pathlib import Path
 
-STATIC = Path(__file__).parents[2] / "src/handrail/surfaces/http/static"
+STATIC = Path(__file__).parents[2] / "src/handrail_serve/static"
 MOST_SCRIPT_BYTES = 25 * 1024
 MOST_STYLE_BYTES = 15 * 1024
 

@@ -23,11 +23,12 @@ from tools.home_page import PLACES, Loss, Place
 NOT_MADE_HERE = {
     "incidents/<id>.txt": "needs a defect: tests/host/test_incidents.py",
     "contracts/<name>.json": "made by the user alone",
-    "data/cache/<session>": "needs 2 048 events: tests/event_log/conformance.py",
+    "data/cache/<session>": "needs 2 048 events: src/handrail_proof/log_promises.py",
     **({} if find_spec("apsw") else {"data/cache/index/sessions.sqlite": "needs apsw"}),
     "data/cache/trees/<digest>": "needs a look at files: tests/host/worktree/test_stat_cache.py",
     "data/cache/facts/<digest>": "needs sources: tests/host/worktree/test_fact_store.py",
     "data/cache/checks-run": "needs a project with checks: tests/journeys/test_checks.py",
+    "data/keys/receipts.json": "needs the extra verify: tests/journeys/test_travelling_receipts.py",
     "approved-checks.json": "needs a person's yes: tests/journeys/test_approved_checks.py",
     "run/mcp-<pid>.json": "needs a running server: tests/journeys/test_settings_in_force.py",
     "data/restores/<digest>": "needs a restore: tests/host/worktree/test_restore.py",

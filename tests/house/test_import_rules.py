@@ -16,10 +16,15 @@ LINT = "from importlinter.cli import lint_imports_command as lint; lint()"
 DEADLINE_SECONDS = 60
 
 DOWN = "Rooms only look down"
+CORE = "The core knows no neighbour"
+BESIDE = "No neighbour knows another"
+CODE = "Inside the code tools"
+SERVER = "Inside the server"
 APART = "No surface knows another, no adapter knows another"
 PURE = "The core touches nothing outside"
 LIGHT = "Below the servers everything is synchronous and light"
 ACYCLIC = "No cycles"
+DATABASE = "Only the store of teams speaks to a database"
 
 BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
     "a clock in the engine": (
@@ -38,14 +43,54 @@ BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
         "handrail.engine.port -> handrail.ports",
     ),
     "a file in the code tools": (
-        {"code_tools/facts/planted.py": "import pathlib\n"},
+        {"../handrail_code/facts/planted.py": "import pathlib\n"},
         PURE,
-        "handrail.code_tools.facts.planted -> pathlib",
+        "handrail_code.facts.planted -> pathlib",
     ),
-    "the code tools looking at projections": (
-        {"code_tools/planted.py": "import handrail.projections.recap\n"},
-        DOWN,
-        "handrail.code_tools.planted -> handrail.projections.recap",
+    "facts of sources that know an edit": (
+        {"../handrail_code/facts/upward.py": "import handrail_code.edit.plan\n"},
+        CODE,
+        "handrail_code.facts.upward -> handrail_code.edit.plan",
+    ),
+    "an undeclared room of the code tools": (
+        {"../handrail_code/lobby/__init__.py": "", "../handrail_code/lobby/desk.py": "x = 1\n"},
+        CODE,
+        "- handrail_code.lobby",
+    ),
+    "the core importing the code tools": (
+        {"operations/neighbour.py": "import handrail_code.scan.ids\n"},
+        CORE,
+        "handrail.operations.neighbour -> handrail_code.scan.ids",
+    ),
+    "the core importing the proof, late": (
+        {"host/neighbour.py": "def prove():\n    import handrail_proof.selftest\n"},
+        CORE,
+        "handrail.host.neighbour -> handrail_proof.selftest",
+    ),
+    "a neighbour importing another": (
+        {"../handrail_proof/neighbour.py": "import handrail_code.scan.ids\n"},
+        BESIDE,
+        "handrail_proof.neighbour -> handrail_code.scan.ids",
+    ),
+    "a room of the server that nobody declared": (
+        {"../handrail_serve/lobby/__init__.py": "", "../handrail_serve/lobby/desk.py": "x = 1\n"},
+        SERVER,
+        "- handrail_serve.lobby",
+    ),
+    "a page that knows the app": (
+        {"../handrail_serve/pages/upward.py": "import handrail_serve.app\n"},
+        SERVER,
+        "handrail_serve.pages.upward -> handrail_serve.app",
+    ),
+    "the core importing the server, late": (
+        {"program/neighbour.py": "def serve():\n    import handrail_serve.app\n"},
+        CORE,
+        "handrail.program.neighbour -> handrail_serve.app",
+    ),
+    "an event loop in a neighbour": (
+        {"../handrail_proof/loop.py": "import asyncio\n"},
+        LIGHT,
+        "handrail_proof.loop -> asyncio",
     ),
     "an upward import": (
         {"engine/upward.py": "import handrail.runtime\n"},
@@ -81,6 +126,16 @@ BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
         {"runtime/loop.py": "import asyncio\n"},
         LIGHT,
         "handrail.runtime.loop -> asyncio",
+    ),
+    "the runtime naming the store of teams": (
+        {"runtime/team.py": "import handrail_team.store.log\n"},
+        CORE,
+        "handrail.runtime.team -> handrail_team.store.log",
+    ),
+    "the driver of the database in an operation": (
+        {"operations/driver.py": "import psycopg\n"},
+        DATABASE,
+        "handrail.operations.driver -> psycopg",
     ),
     "a cycle of two files": (
         {

@@ -22,11 +22,11 @@ UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/
 Sigstore; nothing else speaks to a network."""
 SERVERS = {
     "src/handrail/host/server/http_client.py": ("http", "ssl", "urllib"),
-    "src/handrail/host/server/telemetry.py": ("opentelemetry",),
-    "src/handrail/surfaces/http/serving.py": ("socket", "uvicorn"),
-    "src/handrail/surfaces/http/app.py": ("urllib",),
-    "src/handrail/surfaces/http/companions/a2a_calls.py": ("starlette",),
-    "src/handrail/surfaces/http/exchange.py": ("urllib",),
+    "src/handrail_serve/host/telemetry.py": ("opentelemetry",),
+    "src/handrail_serve/serving.py": ("socket", "uvicorn"),
+    "src/handrail_serve/app.py": ("urllib",),
+    "src/handrail_serve/companions/a2a_calls.py": ("starlette",),
+    "src/handrail_serve/exchange.py": ("urllib",),
     **dict.fromkeys(
         (
             "src/handrail_team/store/database.py",
@@ -47,8 +47,8 @@ STARTERS = (
     "src/handrail/demo/processes.py",
     "src/handrail/host/git.py",
     "src/handrail/host/check_programs.py",
-    "src/handrail/store_proof/kills.py",
-    "src/handrail/store_proof/kills.py",
+    "src/handrail_proof/kills.py",
+    "src/handrail_proof/kills.py",
     "src/handrail/host/program/installation.py",
     "src/handrail/host/program/client_files.py",
     "src/handrail/host/program/updates.py",

@@ -11,8 +11,8 @@ from tests.house.tree import Source, check, check_planted, nodes, plant, python_
 
 LIBRARIES = frozenset({"mcp", "mcp_types", "anyio", "starlette", "uvicorn", "pydantic"})
 ALLOWED = {
-    "src/handrail/surfaces/http/companions/a2a_calls.py": "requests as the A2A library takes them",
-    "src/handrail/surfaces/http/serving.py": "the web server that runs our ASGI app on a socket",
+    "src/handrail_serve/companions/a2a_calls.py": "requests as the A2A library takes them",
+    "src/handrail_serve/serving.py": "the web server that runs our ASGI app on a socket",
 }
 
 
@@ -58,7 +58,7 @@ def test_every_listed_file_still_imports_it() -> None:
         ("src/handrail/main.py", "def f():\n    import uvicorn\n", "imports uvicorn"),
         ("src/handrail/surfaces/mcp/calls.py", "from handrail.surfaces.mcp import tools\n", ""),
         ("src/handrail/surfaces/mcp/stdio.py", "import anyio\n", "imports anyio"),
-        ("src/handrail/surfaces/mcp/over_http.py", "from mcp.server import x\n", "imports mcp"),
+        ("src/handrail_serve/mcp_door.py", "from mcp.server import x\n", "imports mcp"),
     ],
 )
 def test_a_stray_import_is_reported(path: str, text: str, expected: str) -> None:

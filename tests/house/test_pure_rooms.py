@@ -17,7 +17,7 @@ ALLOWED = frozenset(
         *("__future__", "base64", "binascii", "bisect", "collections", "difflib", "enum", "functools"),
         *("hashlib", "heapq", "hmac", "itertools", "json", "math", "operator", "re", "string", "struct"),
         *("textwrap", "typing", "unicodedata", "zlib"),
-        *("handrail", "msgspec"),
+        *("handrail", "handrail_code", "handrail_serve", "msgspec"),
     }
 )
 ALLOWED_IN = {
@@ -35,30 +35,30 @@ ALLOWED_IN = {
     # The links of an index page: text in, values out, loaded only by an update.
     "src/handrail/program/update/package_index.py": {"html"},
     # Bytes in, a syntax tree out; nothing else knows the parser.
-    "src/handrail/code_tools/languages/grammars.py": {
+    "src/handrail_code/languages/grammars.py": {
         "tree_sitter",
         "tree_sitter_javascript",
         "tree_sitter_python",
         "tree_sitter_typescript",
     },
     # Python looks names up in this form, whatever the source spells.
-    "src/handrail/code_tools/languages/python/draft.py": {"unicodedata"},
+    "src/handrail_code/languages/python/draft.py": {"unicodedata"},
     # Whether a name fits a pattern, as text: `fnmatchcase` folds no case, on no machine.
     "src/handrail/contract/credential_files.py": {"fnmatch"},
     # Joining and splitting paths as text: `os.path` would differ from machine to machine.
     "src/handrail/engine/command_lines.py": {"posixpath"},
     "src/handrail/engine/receipts.py": {"posixpath"},
     "src/handrail/engine/judge/evidence.py": {"posixpath"},
-    "src/handrail/code_tools/facts/compiler_settings.py": {"posixpath"},
-    "src/handrail/code_tools/facts/resolution.py": {"posixpath"},
-    "src/handrail/code_tools/facts/python_modules.py": {"posixpath"},
-    "src/handrail/code_tools/edit/moving/named_modules.py": {"posixpath"},
-    "src/handrail/code_tools/edit/moving/entries.py": {"posixpath"},
-    "src/handrail/code_tools/edit/moving/importers.py": {"posixpath"},
-    "src/handrail/code_tools/edit/moving/meanings.py": {"posixpath"},
-    "src/handrail/code_tools/edit/moving/needs.py": {"posixpath"},
-    "src/handrail/code_tools/edit/moving/shift.py": {"posixpath"},
-    "src/handrail/code_tools/edit/moving/specifiers.py": {"posixpath"},
+    "src/handrail_code/facts/compiler_settings.py": {"posixpath"},
+    "src/handrail_code/facts/resolution.py": {"posixpath"},
+    "src/handrail_code/facts/python_modules.py": {"posixpath"},
+    "src/handrail_code/edit/moving/named_modules.py": {"posixpath"},
+    "src/handrail_code/edit/moving/entries.py": {"posixpath"},
+    "src/handrail_code/edit/moving/importers.py": {"posixpath"},
+    "src/handrail_code/edit/moving/meanings.py": {"posixpath"},
+    "src/handrail_code/edit/moving/needs.py": {"posixpath"},
+    "src/handrail_code/edit/moving/shift.py": {"posixpath"},
+    "src/handrail_code/edit/moving/specifiers.py": {"posixpath"},
     # Notes become HTML: text in, text out, loaded only where a report shows them.
     "src/handrail/projections/html/elements.py": {"markdown_it", "nh3"},
 }
@@ -123,8 +123,8 @@ def test_pure_rooms_use_no_builtin_that_reaches_out() -> None:
         ("src/handrail/engine/gate.py", "from . import state\n", "a relative module"),
         ("src/handrail/projections/recap.py", "def f():\n    import random\n", "does not import random"),
         ("src/handrail/contract/outcome.py", "import regex\n", "does not import regex"),
-        ("src/handrail/code_tools/facts/join.py", "import tree_sitter\n", "does not import tree_sitter"),
-        ("src/handrail/code_tools/languages/grammars.py", "import tree_sitter\n", ""),
+        ("src/handrail_code/facts/join.py", "import tree_sitter\n", "does not import tree_sitter"),
+        ("src/handrail_code/languages/grammars.py", "import tree_sitter\n", ""),
         ("src/handrail/contract/disclosure/estimate.py", "import regex\n", ""),
         ("src/handrail/engine/gate.py", "from collections.abc import Sequence\n", ""),
         ("src/handrail/host/clock.py", "import time\n", ""),

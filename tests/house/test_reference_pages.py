@@ -9,7 +9,7 @@ import pytest
 
 from handrail.contract.catalogue import KINDS
 from handrail.engine.events import EVENT_KINDS
-from handrail.runtime.operation import all_operations
+from handrail.wiring import registry
 from tests.house.markdown import anchors
 from tests.house.tree import Source, check, check_planted, page, plant
 
@@ -52,14 +52,16 @@ def test_every_row_of_the_catalogue_has_an_anchor() -> None:
 
 
 def test_every_operation_is_described_as_a_command() -> None:
-    names = [one.name for one in all_operations() if one.name not in WITHOUT_A_COMMAND]
+    names = [one.name for one in registry().operations() if one.name not in WITHOUT_A_COMMAND]
 
     check(commands_missing(page(CLI), names))
 
 
 def test_every_tool_is_described() -> None:
     check(
-        words_missing(page(MCP_TOOLS), [operation.tool for operation in all_operations() if operation.tool])
+        words_missing(
+            page(MCP_TOOLS), [operation.tool for operation in registry().operations() if operation.tool]
+        )
     )
 
 

@@ -129,7 +129,7 @@ def _last_word(node: ast.expr) -> str:
 
 
 def _module(source: Source) -> str:
-    return source.path.removeprefix("src/handrail/").removesuffix(".py").replace("/", ".")
+    return source.path.removeprefix("src/").removeprefix("handrail/").removesuffix(".py").replace("/", ".")
 
 
 def _known_limits() -> set[tuple[str, str]]:

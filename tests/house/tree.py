@@ -15,7 +15,11 @@ import msgspec
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGE = "src/handrail/"
-PURE_ROOMS = ("contract", "workflows", "engine", "projections", "code_tools")
+PURE_ROOMS = (
+    *(f"src/handrail/{room}/" for room in ("contract", "workflows", "engine", "projections")),
+    *(f"src/handrail_code/{room}/" for room in ("edit", "scan", "languages", "facts")),
+    "src/handrail_serve/pages/",
+)
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +93,7 @@ def room_of(source: Source) -> str:
 
 
 def in_pure_room(source: Source) -> bool:
-    return room_of(source) in PURE_ROOMS
+    return source.path.startswith(PURE_ROOMS)
 
 
 def nodes(source: Source) -> tuple[ast.AST, ...]:

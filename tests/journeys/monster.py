@@ -9,6 +9,7 @@ import msgspec
 
 from handrail.contract.ids import AttemptId
 from handrail.contract.json.canonical import chain_digest
+from handrail.contract.redaction import Secrets
 from handrail.engine.decide import decide_advance, decide_checkpoint
 from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
 from handrail.engine.facts import WorkDone
@@ -104,13 +105,13 @@ def _grow(runtime: Runtime, session_id: Any) -> None:
     node = growing.history.nodes[run.first_node]
 
     def advance(node: Node, notes: str) -> Node:
-        work = read_report(Output(notes_markdown=notes), msgspec.UNSET)
+        work = read_report(Output(notes_markdown=notes), msgspec.UNSET, Secrets())
         return growing.take(
             decide_advance(growing.history, *tried(workflow, node, growing.attempt(), work)), work
         )
 
     def save(node: Node, notes: str) -> None:
-        work = read_report(Output(notes_markdown=notes), msgspec.UNSET)
+        work = read_report(Output(notes_markdown=notes), msgspec.UNSET, Secrets())
         growing.take(
             decide_checkpoint(growing.history, *tried(workflow, node, growing.attempt(), work)), work
         )

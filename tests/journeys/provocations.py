@@ -26,9 +26,9 @@ from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS, FixedClock, FixedKeys, GivenFiles, KeptIncidents, memory_runtime
 from tests.engine.bundles.made import Change, rechained, rich_bundle, without_event
 from tests.journeys.code_project import CodeProject
-from tests.journeys.conversation import advance, answer, start
+from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import tool_call
-from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT
+from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT, begin, step
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.test_signals_while_waiting import begun, ended, is_waiting, wait_until
 from tests.surfaces.cli.tool import Tool
@@ -69,6 +69,11 @@ class Stage:
         (workflows / "three_steps.json").write_bytes(THREE_STEPS)
         environment = {"HANDRAIL_PROJECT": str(self.folder / "project"), "USER": "tester"}
         return build_runtime(environment, home=self.home)
+
+    def away(self) -> Runtime:
+        """A runtime whose database cannot be reached."""
+        runtime = build_runtime({"HANDRAIL_STORE": "postgresql://127.0.0.1:1/away"}, home=self.home)
+        return msgspec.structs.replace(runtime, incidents=self.runtime.incidents)
 
     def on_refusing_disk(self, error: OSError) -> str:
         """What an advance says when the disk refuses to open any file for writing."""
@@ -112,6 +117,17 @@ def code_in(out: bytes) -> str:
 def _scope(stage: Stage) -> str:
     first = start(stage.runtime)
     return stage.mcp("continue_workflow", ackToken=first["stateToken"])
+
+
+def _step_waits(stage: Stage) -> str:
+    handed = {"id": "a", "steps": [step("look"), step("sum")]}
+    delegate = {"id": "review", "title": "Review", "delegate": {"children": [handed]}}
+    waiting = begin(stage.runtime, delegate, fields={})
+    first = answer(stage.runtime, "run.continue", stateToken=waiting["children"][0]["workToken"])
+    advance(stage.runtime, advance(stage.runtime, first))
+    met = rehydrate(stage.runtime, waiting)
+    advance(stage.runtime, rehydrate(stage.runtime, first), notes="looked again")
+    return stage.mcp("continue_workflow", ackToken=met["ackToken"])
 
 
 def _cursor_expired(stage: Stage) -> str:
@@ -346,6 +362,7 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
     "TOKEN_UNSUPPORTED_VERSION": lambda stage: stage.mcp("continue_workflow", ackToken="ak9" + "0" * 53),
     "TOKEN_BAD_SIGNATURE": _bad_signature,
     "TOKEN_SCOPE_MISMATCH": _scope,
+    "STEP_WAITS": _step_waits,
     "TOKEN_UNKNOWN_NODE": _unknown_node,
     "TOKEN_SESSION_LOCKED": lambda stage: _locked(
         stage, lambda busy, first: stage.mcp("continue_workflow", busy, ackToken=first["ackToken"])
@@ -366,6 +383,7 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
     "RUN_NOT_FOUND": lambda stage: stage.cli("ledger", "show", "run_000000000000"),
     "NODE_NOT_FOUND": _node_nowhere,
     "LEDGER_VERSION_AHEAD": _ledger_ahead,
+    "STORE_UNAVAILABLE": lambda stage: stage.cli("session", "list", runtime=stage.away()),
     "STORE_IO_ERROR": lambda stage: stage.on_refusing_disk(OSError(28, "No space left on device")),
     "STORE_PERMISSION_DENIED": lambda stage: stage.on_refusing_disk(PermissionError(13, "Permission denied")),
     "STORE_CORRUPT": _corrupt,
@@ -405,7 +423,6 @@ LATER: dict[str, str] = {
     "CONTEXT_STALE": NOBODY,
     "TOKEN_WORKFLOW_HASH_MISMATCH": NOBODY,
     "WORKFLOW_SOURCE_UNAVAILABLE": NOBODY,
-    "STORE_UNAVAILABLE": "Belongs to the store of teams, which does not exist yet.",
     "STORE_TARGET_NOT_EMPTY": "Copying a store tells it per item, by the native code E_CONFLICT.",
     "E_AUTH": UPSTREAM,
     "E_NETWORK": UPSTREAM,

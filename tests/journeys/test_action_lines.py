@@ -12,8 +12,8 @@ from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
 from tests.journeys.conversation import answer
 from tests.journeys.doors import events_of, of_kind, tool_call
-from tests.journeys.given_workflows import NEVER_STOP
-from tests.journeys.test_code_workflows import FIND, PREVIEW, RENAMED, WRITE, code, start
+from tests.journeys.given_workflows import NEVER_STOP, step
+from tests.journeys.test_code_workflows import DECIDE, FIND, PREVIEW, RENAMED, WRITE, code, start
 
 __all__ = ["code"]
 
@@ -86,3 +86,31 @@ def test_an_action_that_did_not_run_says_so(code: CodeProject) -> None:
     assert (told["asked"], done["isComplete"]) == ("allow_write", True)
     assert all(name in person.shown[0] for name in RENAMED)
     assert "7 edits" in person.shown[0]
+
+
+@pytest.mark.promise("code.workflow.guard")
+@pytest.mark.parametrize("option", ["yes", "no"])
+def test_a_choice_that_nobody_was_asked_is_told_whatever_handrail_did_after_it(
+    code: CodeProject, option: str
+) -> None:
+    waiting = start(
+        code, FIND, PREVIEW, DECIDE | {"nonAssumable": "scope_boundary"}, WRITE, preferences=NEVER_STOP
+    )
+    (token,) = [one["token"] for one in waiting["pending"]["choices"] if one["id"] == option]
+
+    done = tool_call(code.runtime, "continue_workflow", ackToken=token).structured
+
+    assert "NOT_ASKED" in [warning["code"] for warning in done["warnings"]]
+
+
+@pytest.mark.promise("delegation.opened-once")
+def test_an_action_of_ours_leads_straight_to_work_that_is_handed_out(code: CodeProject) -> None:
+    handed = {
+        "id": "review",
+        "title": "Review",
+        "delegate": {"children": [{"id": "a", "steps": [step("look")]}]},
+    }
+
+    waiting = start(code, FIND, handed)
+
+    assert [one["childId"] for one in waiting["children"]] == ["a"]

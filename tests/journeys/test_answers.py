@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from handrail.runtime.operation import all_operations
 from handrail.runtime.runtime import Runtime
+from handrail.wiring import registry
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
 from tests.journeys.doors import TOOLS, command, tool_call
@@ -178,7 +178,9 @@ def test_no_call_takes_progress_of_a_run(runtime: Runtime, name: str) -> None:
 
     assert failure.kind.code == "VALIDATION_ERROR"
     assert name in {problem["param"] for problem in failure.details["problems"]}
-    fields = {field for operation in all_operations() for field in operation.input.__struct_encode_fields__}
+    fields = {
+        field for operation in registry().operations() for field in operation.input.__struct_encode_fields__
+    }
     assert name not in fields
 
 

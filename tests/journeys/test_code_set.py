@@ -12,12 +12,13 @@ import pytest
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.fence import flatten_text
 from handrail.contract.tokens.continuation import NextAction
-from handrail.operations.code.tools.continuing import TokenDesk
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.calls import answer_call
-from handrail.surfaces.mcp.code.tool_set import code_tool_definitions, code_tools
-from handrail.surfaces.mcp.messages import CODE_SET, METHOD_NOT_FOUND
+from handrail.surfaces.mcp.messages import METHOD_NOT_FOUND
 from handrail.surfaces.mcp.results import Rendered
+from handrail_code.mcp.instructions import TOOL_SET as CODE_SET
+from handrail_code.mcp.tool_set import code_tool_definitions, tools
+from handrail_code.operations.continuing import TokenDesk
 from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.surfaces.mcp.conversations import enveloped, opening, request
@@ -25,7 +26,7 @@ from tests.surfaces.mcp.pipes import connected
 
 NAMES = ["code_search", "code_explain", "code_trace", "code_ripple", "code_edit"]
 BUDGET_TOKENS = 1_200
-TOOLS = code_tools()
+TOOLS = tools()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from handrail.contract.outcome import Failure, Success
 from handrail.projections.html.elements import Html
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.views import render_view
+from handrail_serve.views import render_view
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.doors import events_of, of_kind

@@ -191,7 +191,7 @@ def test_two_contract_files_of_one_id_are_an_error_for_validate_as_for_list(runt
     put(runtime, contract({"type": "string"}))
     put(runtime, contract({"type": "integer"}))
 
-    listed = answer(runtime, "workflow.list", sources=["project"])["items"]
+    listed = answer(runtime, "workflow.list", source="project")["items"]
     [problem] = errors_of(runtime, contract({"type": "integer"}), "contracts/table.json")
 
     assert problem["code"] == "shadowed_id"

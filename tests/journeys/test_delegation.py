@@ -10,6 +10,7 @@ from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, refusal, rehydrate
 from tests.journeys.doors import TOOLS, command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, begin, equals, give, step
+from tests.journeys.test_moving_sessions import exported, imported
 
 GUIDED: dict[str, Any] = {"autonomy": "guided"}
 
@@ -279,11 +280,13 @@ def test_a_session_is_told_by_its_own_run_and_never_by_a_child(runtime: Runtime)
     finish(runtime, waiting["children"][0])
 
     shown = answer(runtime, "session.show", sessionId=session_id)
+    handed = [(run.get("child_id", ""), run.get("parent_run_id", "")) for run in shown["runs"]]
     (listed,) = answer(runtime, "session.list")["items"]
     found = answer(runtime, "session.resume", query=session_id)["items"]
 
     assert shown["status"] == listed["status"] == "in_progress"
     assert [one["runId"] for one in found] == [run_id]
+    assert sorted(handed) == [("", ""), ("a", run_id), ("b", run_id)]
 
 
 @pytest.mark.promise("delegation.pinned")
@@ -308,3 +311,41 @@ def test_what_could_not_be_handed_out_is_refused_by_validate(
 
     assert refused.kind.code == "WORKFLOW_INVALID"
     assert says in refused.message
+
+
+@pytest.mark.promise("delegation.pinned")
+def test_children_travel_in_a_bundle_and_go_on_there(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a"), child("b"))
+    finish(runtime, waiting["children"][0])
+
+    copy = imported(runtime, exported(runtime, waiting["session"]["sessionId"]), asNew=True)
+    found = answer(runtime, "session.resume", query=copy["session_id"])["items"][0]
+    there = answer(runtime, "run.continue", **found["nextCall"]["params"])
+    finish(runtime, there["children"][1])
+    joined = advance(runtime, answer(runtime, "run.continue", **found["nextCall"]["params"]))
+
+    assert [one["status"] for one in there["children"]] == ["done", "open"]
+    assert joined["pending"]["stepId"] == "conclude"
+    assert [one["status"] for one in rehydrate(runtime, waiting)["children"]] == ["done", "open"]
+
+
+@pytest.mark.promise("delegation.gaps")
+def test_a_child_that_waits_for_a_person_is_told_by_its_parent_until_the_parent_leaves_it(
+    runtime: Runtime,
+) -> None:
+    asking = step("ask", userOnly={"reason": "needs_user_approval"})
+    first = begin(runtime, step("plan"), handing_out(child("a", asking)), fields={})
+    waiting = advance(runtime, first)
+    reply = read(runtime, waiting["children"][0])
+    blocked = answer(runtime, "run.continue", ackToken=reply["ackToken"], output={"notesMarkdown": "asked"})
+
+    told = rehydrate(runtime, waiting)["children"]
+    needed = answer(runtime, "session.needs")["needs"]
+    again = advance(runtime, rehydrate(runtime, first), notes="another plan")
+
+    assert blocked["kind"] == "blocked"
+    assert [one["status"] for one in told] == ["needs_person"]
+    assert [one["run_id"] for one in needed] == [reply["session"]["runId"]]
+    left = [one["run_id"] for one in answer(runtime, "session.needs")["needs"]]
+    assert left == [read(runtime, again["children"][0])["session"]["runId"]]
+    assert again["children"][0]["workToken"] != waiting["children"][0]["workToken"]

@@ -135,6 +135,20 @@ def test_each_reason_blocks_and_is_a_critical_gap_of_the_same_name_in_never_stop
 
 
 @pytest.mark.promise("user-only.reasons")
+def test_where_nobody_is_asked_an_answer_that_the_agent_brings_is_disclosed_too(runtime: Runtime) -> None:
+    asking = step("sign", userOnly={"reason": "needs_user_approval"})
+    first = begin(runtime, asking, step("do"), fields=NO_FIELDS, preferences=NEVER_STOP)
+    said = {"kind": "wr.user_input", "answer": "yes", "givenBy": "user"}
+    output = {"notesMarkdown": "Signed.", "artifacts": [said]}
+
+    went_on = answer(runtime, "run.continue", ackToken=first["ackToken"], output=output)
+
+    (gap,) = shown(runtime, first)["gaps"]
+    assert (gap["severity"], gap["reason"]) == ("critical", "user_only_dependency:needs_user_approval")
+    assert [warning["code"] for warning in went_on["warnings"]] == ["NOT_ASKED"]
+
+
+@pytest.mark.promise("user-only.reasons")
 def test_the_sixth_reason_is_a_choice_that_is_the_users(runtime: Runtime) -> None:
     ask = choice("way", option("left"), option("right"), nonAssumable="scope_boundary")
 

@@ -160,6 +160,27 @@ def test_a_project_in_the_home_is_refused_by_every_tool_that_takes_one(
     assert "is Handrail's own home, or lies in it" in json.dumps(document)
 
 
+@pytest.mark.parametrize("below", [".git", ".git/refs"])
+def test_a_folder_of_git_is_no_project(rt: Runtime, owner: Path, below: str) -> None:
+    begin(rt)
+
+    refused = tool_call(rt, "start_workflow", workflowId="project.place", project=str(owner / below))
+
+    assert refused.is_error
+    assert "is a folder of git, or lies in it" in refused.text
+
+
+def test_a_file_of_credentials_that_looks_like_code_is_skipped_by_name(rt: Runtime, owner: Path) -> None:
+    write(owner, "src/.env.py", f'TOKEN = "{CANARY}"\n')
+    begin(rt)
+
+    for mode in ("--outline", "--deps"):
+        status, document = command(rt, "js-scan", mode, "src/.env.py", "--languages", "python")
+
+        assert status == 3
+        assert document["error"]["message"] == 'The file "src/.env.py" is skipped: holds credentials.'
+
+
 def test_a_link_into_the_home_is_refused_as_a_project_too(rt: Runtime, owner: Path, tmp_path: Path) -> None:
     (tmp_path / "way").symlink_to(owner / ".handrail")
     begin(rt)

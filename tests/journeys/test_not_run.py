@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from handrail.projections.html.pages.session import session_page
 from handrail.runtime.runtime import Runtime
+from handrail_serve.pages.session import session_page
 from tests.journeys.conversation import advance, answer, refusal
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import begin, equals, give, step

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from handrail.surfaces.mcp.calls import answer_call
-from handrail.surfaces.mcp.code.tool_set import code_tools
+from handrail_code.mcp.tool_set import tools
 from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.surfaces.cli.here import run_here
@@ -52,7 +52,7 @@ def test_total(monkeypatch):
     "src/total.js": "export function total() { return 1 }\n",
 }
 
-TOOLS = code_tools()
+TOOLS = tools()
 
 
 @pytest.fixture
@@ -252,7 +252,8 @@ def test_a_token_about_python_works_in_every_command_and_a_refusal_names_the_rig
 
 def test_the_scripts_name_their_language() -> None:
     """What the two console scripts add to their line, told by the program itself."""
-    script = "import sys, handrail.main as m; m.main = lambda *words: print(*words) or 0; m.{}()"
+    told = "m.main = lambda *words: print(*words) or 0"
+    script = "import handrail.main as m, handrail_code.scripts as s; " + told + "; s.{}()"
     for name, added in (("js_scan", "js-scan"), ("js_edit", "js-edit")):
         ran = subprocess.run(
             [sys.executable, "-c", script.format(name)],

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from handrail.runtime.hub import perform
-from handrail.surfaces.http.views import render_view
 from handrail.wiring import build_runtime
+from handrail_serve.views import render_view
 from tests.conformance.forked import ForkServer
 from tests.host.worktree.project import commit, picture, write
 from tests.hostile.repository.checkout import run_git

@@ -69,7 +69,7 @@ def kept(place: Path, *folders: str) -> str:
 
 @pytest.mark.promise("programs.addresses-without-login")
 def test_the_login_of_a_source_an_index_or_a_proxy_is_told_nowhere(place: Path, rt: Runtime) -> None:
-    listed = tool_call(rt, "list_workflows", sources=["git"])
+    listed = tool_call(rt, "list_workflows", source="git")
     printed = command(rt, "workflow", "list", "--source", "git", "--mvi", "full")
     judged = command(rt, "doctor", "--checks", "workflow_library,settings,update")
     checked = command(rt, "update", "--check")
@@ -222,3 +222,18 @@ def test_settings_behind_a_link_that_leads_out_are_not_read_and_told(place: Path
 
     assert "leads out of the project" in json.dumps(judged)
     assert led_out(rt) == [".handrail/config.json"]
+
+
+def test_a_key_that_an_agent_writes_down_is_not_stored(rt: Runtime, place: Path) -> None:
+    (place / "project" / ".handrail" / "workflows").mkdir(parents=True)
+    (place / "project" / ".handrail" / "workflows" / "three.json").write_bytes(THREE_STEPS)
+    first = tool_call(rt, "start_workflow", workflowId="project.three_steps").structured
+    secret = json.loads((place / "home" / "data" / "keys" / "keyring.json").read_bytes())["current"]
+    artifact = {"kind": "acme.note", "text": f"It is {secret}."}
+
+    output = {"notesMarkdown": f"The key is {secret}.", "artifacts": [artifact]}
+    tool_call(rt, "continue_workflow", ackToken=first["ackToken"], output=output, context={"found": secret})
+
+    kept = b"".join(path.read_bytes() for path in (place / "home" / "data").rglob("*.jsonl"))
+    assert secret.encode() not in kept
+    assert kept.count(b"[redacted]") >= 3

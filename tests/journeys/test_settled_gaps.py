@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.contract.outcome import Failure
+from handrail.projections.run_graph import preferred_tip, status_at
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import read_session
 from tests.conftest import memory_runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer
@@ -18,6 +23,8 @@ from tests.journeys.given_workflows import NEVER_STOP, begin, step
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_facts_of_every_call import REPORTING
 from tests.journeys.test_facts_of_every_call import report as verified
+from tests.journeys.test_until_the_end import Site, changed
+from tests.journeys.test_until_the_end import verified as confirmed
 from tests.journeys.test_what_counts import begun, sent
 
 
@@ -118,4 +125,53 @@ def test_an_agents_sentence_settles_no_gap_that_evidence_opened(runtime: Runtime
     )
 
     assert isinstance(refused, Failure)
-    assert f"evidence opened {gap['gapId']}" in refused.message
+    assert f"only evidence or a person settles {gap['gapId']}" in refused.message
+
+
+@pytest.mark.promise("gaps.settled")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"output": {"contractRef": "wr.contracts.changed_files"}},
+        {"userOnly": {"reason": "needs_user_approval"}},
+    ],
+    ids=["judged", "of the user"],
+)
+def test_an_agents_sentence_settles_nothing_that_was_judged_or_is_a_persons(
+    runtime: Runtime, asked: dict[str, Any]
+) -> None:
+    first = begin(runtime, step("do", **asked), step("end"), fields={}, preferences=NEVER_STOP)
+    ghost = {"kind": "wr.changed_files", "files": [{"path": "../ghost.py", "change": "modified", "why": "x"}]}
+    second = sent(runtime, first["ackToken"], *([ghost] if "output" in asked else []))
+    (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
+    settling = {"kind": "wr.gap", "severity": "info", "summary": "Fine.", "resolvesGapId": gap["gapId"]}
+
+    refused = perform(
+        runtime,
+        "run.checkpoint",
+        {"checkpointToken": second["checkpointToken"], "output": {"artifacts": [settling]}},
+    )
+
+    assert isinstance(refused, Failure)
+    assert f"only evidence or a person settles {gap['gapId']}" in refused.message
+    assert any(f"handrail session settle {gap['gapId']}" in told["message"] for told in second["warnings"])
+
+
+@pytest.mark.promise("gaps.settled")
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_who_settles_a_gap_of_one_report_settles_no_contradiction_of_another(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    first = site.begin(preferences=NEVER_STOP)
+    site.send(changed("src/invented.py"))
+    site.send(confirmed({"source": "file", "ref": "missing.py:1", "result": "It is there."}))
+    for gap in of_kind(events_of(site.runtime, first), "gap_recorded"):
+        answer(at_console(site.runtime), "session.settle_gap", gap=gap["data"]["gapId"], note="Seen.")
+    session = read_session(site.runtime.log, first["session"]["sessionId"])
+    assert session is not None
+    history = session.history
+    tip = preferred_tip(history, first["session"]["runId"])
+    silent = replace(history.attached[tip.node_id], gaps=())
+    unsettled = replace(history, attached={**history.attached, tip.node_id: silent})
+
+    assert status_at(history, tip) == "complete"
+    assert status_at(unsettled, tip) == "complete_with_gaps"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from google.protobuf.json_format import ParseDict
 from in_toto_attestation.v1 import statement_pb2
 from in_toto_attestation.v1.statement import Statement
 from securesystemslib.dsse import Envelope
-from securesystemslib.signer import SSlibKey
+from securesystemslib.signer._key import SSlibKey
 
 from handrail.contract.dsse import write_envelope
 from handrail.contract.json.canonical import canonical_bytes
@@ -31,12 +33,16 @@ from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer
 from tests.journeys.test_approved_checks import approve
-from tests.journeys.test_until_the_end import RIGHT, TESTS, Site, changed, verified
+from tests.journeys.test_until_the_end import RIGHT, TESTS, changed, verified
+from tests.journeys.test_until_the_end import Site as Workplace
+
+ROOT = Path(__file__).parents[2]
+WAIT_SECONDS = 300
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
-class Signer(Site):
+class Signer(Workplace):
     """A site whose home has keys, and a run in it that is over and committed."""
 
     def __init__(self, place: Path) -> None:
@@ -261,3 +267,45 @@ def test_nothing_of_the_file_is_started(signer: Signer) -> None:
 
     assert [row["verdict"] for row in told["checks"]] == ["different", "not_declared"]
     assert not (signer.root / "evil").exists()
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("receipt.verified")
+def test_the_wheel_with_its_extra_the_repository_and_the_public_key_are_enough(
+    signer: Signer, tmp_path: Path
+) -> None:
+    (tmp_path / "receipt.json").write_text(signer.export()["content"], encoding="utf-8")
+    public = answer(signer.runtime, "receipt.key")["public"]
+    run_git(tmp_path, "clone", "-q", "--no-hardlinks", str(signer.root), "clone")
+    python = install_wheel(tmp_path)
+    line = ["receipt", "verify", str(tmp_path / "receipt.json"), "--commit", "HEAD"]
+
+    known, unknown = (
+        subprocess.run(
+            [python, "-m", "handrail.main", *line, *more],
+            cwd=tmp_path / "clone",
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path / "nobody"), "LC_ALL": "C.UTF-8"},
+            capture_output=True,
+            check=False,
+            timeout=WAIT_SECONDS,
+        )
+        for more in (["--key", public], [])
+    )
+
+    assert known.returncode == 0, known.stdout
+    assert json.loads(known.stdout)["data"]["result"] == "PASSED"
+    assert json.loads(unknown.stdout)["error"]["details"]["reasons"] == ["unknown_key"]
+
+
+def install_wheel(folder: Path) -> str:
+    """An environment with nothing but our wheel and its extra; skips where no registry answers."""
+    build = ["uv", "build", "--offline", "--quiet", "--wheel", "--out-dir", str(folder / "dist"), str(ROOT)]
+    subprocess.run(build, check=True, timeout=WAIT_SECONDS)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run(["uv", "venv", "--quiet", str(folder / "venv")], check=True, timeout=WAIT_SECONDS)
+    installing = ["uv", "pip", "install", "--quiet", "--python", str(python), f"{wheel}[verify]"]
+    done = subprocess.run(installing, check=False, capture_output=True, timeout=WAIT_SECONDS)
+    if done.returncode:
+        pytest.skip("the dependencies of the extra are neither cached nor to be fetched")
+    return str(python)

@@ -390,3 +390,31 @@ def test_inspecting_shows_inputs_loops_and_choices_without_prompts(runtime: Runt
         ("way", "choice", ""),
     ]
     assert steps[2]["options"] == ["left", "right"]
+
+
+@pytest.mark.parametrize(
+    ("items", "left"), [(["a"], "b, c"), (["a", "b"], "c"), (["a", "c", "d"], "b"), (["x", "c", "b"], "")]
+)
+def test_items_that_a_list_loses_while_a_loop_goes_through_it_are_a_gap(
+    runtime: Runtime, items: list[str], left: str
+) -> None:
+    each = {
+        "type": "loop",
+        "loopId": "each",
+        "forEach": {"input": "items", "as": "item"},
+        "maxIterations": 5,
+        "body": [step("do")],
+    }
+    fields = {"inputs": {"items": {"type": "array", "default": []}}}
+    first = begin(runtime, each, fields=fields, context={"items": ["a", "b", "c"]})
+
+    answer(
+        runtime,
+        "run.continue",
+        ackToken=first["ackToken"],
+        output={"notesMarkdown": "n"},
+        context={"items": items},
+    )
+
+    gaps = [gap["summary"] for gap in shown(runtime, first)["gaps"]]
+    assert [gap.rpartition(": ")[2].replace('"', "") for gap in gaps] == ([f"{left}."] if left else [])

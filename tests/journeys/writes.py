@@ -26,10 +26,9 @@ from handrail.ports.program import (
 from handrail.ports.workspace import Settings
 from handrail.ports.worktree import Tree
 from handrail.runtime.hub import perform
-from handrail.runtime.operation import all_operations
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
-from handrail.wiring import build_runtime
+from handrail.wiring import build_runtime, registry
 from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents
 from tests.journeys.at_a_terminal import Person
 from tests.journeys.conversation import answer, start
@@ -219,5 +218,5 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
 }
 """The params of a call that changes something, made ready in its world."""
 
-WRITING: Sequence[str] = [one.name for one in all_operations() if one.effect != "read"]
+WRITING: Sequence[str] = [one.name for one in registry().operations() if one.effect != "read"]
 """Every operation that can change something, from the registry: a new one needs its write above."""

@@ -110,8 +110,8 @@ def test_a_listing_shows_the_inputs_without_their_descriptions(runtime: Runtime)
 
 
 def test_a_listing_can_be_of_some_sources_only(runtime: Runtime) -> None:
-    assert answered(runtime, "workflow.list", sources=["bundled", "user"])["items"] == []
-    assert len(answered(runtime, "workflow.list", sources=["project"])["items"]) == 1
+    assert answered(runtime, "workflow.list", source="bundled")["items"] == []
+    assert len(answered(runtime, "workflow.list", source="project")["items"]) == 1
 
 
 def test_a_run_can_be_compared_with_the_file_of_today(runtime: Runtime) -> None:

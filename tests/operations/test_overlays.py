@@ -156,7 +156,7 @@ def test_an_empty_slot_is_nothing(runtime: Runtime) -> None:
         base("house.plain", steps=[plain[0], {**plain[1], "when": "is_deep"}, loop, *plain[3:]]),
     )
 
-    shown = answered(runtime, "workflow.diff", documents=["house.plain", "house.review"])
+    shown = answered(runtime, "workflow.diff", workflows=["house.plain", "house.review"])
 
     assert shown["steps"] == []
     assert [one["pointer"] for one in shown["elsewhere"]] == ["/id"]
@@ -249,15 +249,28 @@ def test_what_an_overlay_gets_wrong_is_told_at_its_own_line(
     assert fix in problem["fix"]
 
 
-@pytest.mark.parametrize("step_id", ["prove", "ask"])
-@pytest.mark.parametrize("change", [{"skip": True}, {"replace": {"prompt": "Do less and say so."}}])
+LESS = {"replace": {"prompt": "Do less and say so."}}
+ACT = {"type": "action", "id": "act", "title": "Act", "operation": "workflow.list"}
+
+
+@pytest.mark.parametrize(
+    ("step_id", "change"),
+    [
+        ("prove", {"skip": True}),
+        ("prove", LESS),
+        ("ask", {"skip": True}),
+        ("ask", LESS),
+        ("act", {"skip": True}),
+    ],
+)
 def test_what_has_to_be_proven_or_asked_is_kept_in_bundled_ones_and_named_elsewhere(
     runtime: Runtime, step_id: str, change: dict[str, Any]
 ) -> None:
-    hold(runtime, base(), overlay(steps={step_id: change}))
+    steps = [*base()["steps"], ACT]
+    hold(runtime, base(steps=steps), overlay(steps={step_id: change}))
     named = answered(runtime, "workflow.inspect", workflowId="team.review")["workflow"]["base"]["leftOut"]
     reply = answered(runtime, "run.start", workflowId="team.review", context={"depth": "deep"})
-    hold(runtime, base("wr.review"), overlay(steps={step_id: change}, extends="wr.review"))
+    hold(runtime, base("wr.review", steps=steps), overlay(steps={step_id: change}, extends="wr.review"))
     failure = refused(runtime, "workflow.validate", workflowIds=["team.review"])
 
     how = next(iter(change))
@@ -303,7 +316,7 @@ def test_a_changed_base_is_told_and_no_running_run_follows_it(runtime: Runtime) 
 def test_two_workflows_are_compared_step_by_step(runtime: Runtime) -> None:
     hold(runtime, base(), overlay(steps={"read": {"append": "Gently."}, "end": {"skip": True}}))
 
-    shown = answered(runtime, "workflow.diff", documents=["house.review", "team.review"])
+    shown = answered(runtime, "workflow.diff", workflows=["house.review", "team.review"])
 
     assert [(one["step_id"], one["change"]) for one in shown["steps"] if one["change"] != "changed"] == [
         ("end", "removed")
@@ -311,7 +324,7 @@ def test_two_workflows_are_compared_step_by_step(runtime: Runtime) -> None:
     (read,) = [one for one in shown["steps"] if one["step_id"] == "read"]
     assert "/prompt" in [one["pointer"] for one in read["places"]]
     assert not shown["is_same"]
-    same = answered(runtime, "workflow.diff", documents=["house.review", text(base(), "b.json")])
+    same = answered(runtime, "workflow.diff", workflows=["house.review", text(base(), "b.json")])
     assert (same["is_same"], same["steps"], same["elsewhere"]) == (True, [], [])
 
 

@@ -22,7 +22,7 @@ from handrail.event_log.files.upkeep.retention import (
 from handrail.event_log.files.upkeep.usage import session_ids
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.event_log.conformance import A, B, C, append, blob, code_of, keys, plan
+from handrail_proof.log_promises import A, B, C, append, blob, code_of, keys, plan
 from tests.operations.asked import answered, refused
 
 OLD_NS = 100 * DAY_NS

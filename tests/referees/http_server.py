@@ -13,14 +13,14 @@ import signal
 import sys
 import threading
 
-from handrail.surfaces.http.app import App, Parts
-from handrail.surfaces.http.exchange import Receive, Scope, Send
-from handrail.surfaces.http.guard import loopback_identity
-from handrail.surfaces.http.limits import Load
-from handrail.surfaces.http.serving import ServedApp, address_of, bind, serve
 from handrail.surfaces.mcp.adapter import Adapter
-from handrail.surfaces.mcp.over_http import HttpDoor
 from handrail.wiring import build_runtime
+from handrail_serve.app import App, Parts
+from handrail_serve.exchange import Receive, Scope, Send
+from handrail_serve.guard import loopback_identity
+from handrail_serve.limits import Load
+from handrail_serve.mcp_door import HttpDoor
+from handrail_serve.serving import ServedApp, address_of, bind, serve
 from tests.referees.fixture_server import FixtureDoor
 
 TAP = os.environ.get("HANDRAIL_REFEREE_TAP", "")

@@ -17,7 +17,7 @@ import pytest
 
 from handrail.contract.outcome import Json, Outcome
 from handrail.runtime.hub import perform
-from handrail.surfaces.http.views import render_view
+from handrail_serve.views import render_view
 from tests.journeys.conversation import advance, answer
 from tests.referees.console_place import VISIT_SECONDS, Chromium, Place, Server
 from tests.referees.console_stores import advance_long, open_store, seed_busy, seed_long, to_release

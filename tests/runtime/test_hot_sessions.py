@@ -23,9 +23,9 @@ from handrail.runtime import sessions
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import MOST_WORKFLOWS, HotLog, read_session
+from handrail_proof.log_promises import A, EventLogPromises, append, in_threads, plan
 from tests.conftest import memory_runtime
 from tests.engine.written_log import compiled
-from tests.event_log.conformance import A, EventLogPromises, append, in_threads, plan
 from tests.journeys.conversation import advance, answer, rehydrate, start
 
 

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from handrail.store_proof.crash_states import Tree, is_exhaustive, states_after, subsets_of
-from handrail.store_proof.disk_model import ROOT, DiskModel, NameChange, Written
+from handrail_proof.crash_states import Tree, is_exhaustive, states_after, subsets_of
+from handrail_proof.disk_model import ROOT, DiskModel, NameChange, Written
 
 ALL = 10_000
 

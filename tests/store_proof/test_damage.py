@@ -12,9 +12,9 @@ import pytest
 from handrail.event_log.files import commit, history, manifest
 from handrail.event_log.files.upkeep import keeper
 from handrail.host import audit
-from handrail.store_proof import clocks, damages
-from handrail.store_proof.crash_states import Tree
-from handrail.store_proof.scratch import find_memory_directory
+from handrail_proof import clocks, damages
+from handrail_proof.crash_states import Tree
+from handrail_proof.scratch import find_memory_directory
 
 SEED = 20261115
 

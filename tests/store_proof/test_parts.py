@@ -12,11 +12,11 @@ import pytest
 
 from handrail.event_log.files.log import FileHold, FileLog
 from handrail.ports.store import ProofOrder, ProofPart
-from handrail.store_proof import bit_rot, conformance, refusals, selftest
-from handrail.store_proof.kills import WriterOrder, find_problems, run_order
-from handrail.store_proof.scratch import find_memory_directory, read_tree, write_tree
-from handrail.store_proof.selftest import ScratchProof
-from tests.event_log.conformance import A, append, plan
+from handrail_proof import bit_rot, conformance, refusals, selftest
+from handrail_proof.kills import WriterOrder, find_problems, run_order
+from handrail_proof.log_promises import A, append, plan
+from handrail_proof.scratch import find_memory_directory, read_tree, write_tree
+from handrail_proof.selftest import ScratchProof
 
 
 @pytest.fixture

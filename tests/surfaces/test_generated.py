@@ -12,16 +12,15 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.contract.catalogue import KINDS
 from handrail.engine.events import EVENT_KINDS
-from handrail.runtime.operation import OPERATION_NAMES
 from handrail.surfaces.cli.call import OWN_OPERATION_NAMES
-from handrail.surfaces.cli.commands.all import ROWS
 from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import words_of
 from handrail.surfaces.cli.self_description import command_tables
-from handrail.surfaces.mcp.code.tool_set import code_tools
 from handrail.surfaces.mcp.tools import offered_tools
+from handrail.wiring import registry
 from handrail.workflows.editor_schema import workflow_json_schema
+from handrail_code.mcp.tool_set import tools
 from tests.house.markdown import links
 from tests.house.tree import ROOT
 from tools.generate import generated_files, main, stale_files, write_files
@@ -109,9 +108,9 @@ def test_the_schemas_are_written_where_somebody_wants_them(tmp_path: Path) -> No
 
     written = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()}
     assert written["workflow.schema.json"] == workflow_json_schema()
-    assert list(written["operations.json"]["operations"]) == list(OPERATION_NAMES)
+    assert list(written["operations.json"]["operations"]) == list(registry().names)
     assert [tool["name"] for tool in written["mcp-tools.json"]] == list(offered_tools(start_session=True))
-    assert [tool["name"] for tool in written["mcp-code-tools.json"]] == list(code_tools())
+    assert [tool["name"] for tool in written["mcp-code-tools.json"]] == list(tools())
 
 
 def test_an_unknown_argument_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,7 +133,7 @@ def test_every_operation_has_a_command_and_only_the_code_tools_have_several() ->
     offered = [command["operation"] for command in _table.COMMANDS.values() if command["operation"]]
     several = {name for name in offered if offered.count(name) > 1}
 
-    assert set(offered) == {*OPERATION_NAMES, *OWN_OPERATION_NAMES} - WITHOUT_A_COMMAND
+    assert set(offered) == {*registry().names, *OWN_OPERATION_NAMES} - WITHOUT_A_COMMAND
     assert several == {"code.scan", "code.edit", "code.workflow"}
 
 
@@ -166,8 +165,12 @@ def test_positions_are_numbered_from_one_and_only_the_last_is_plural() -> None:
 
 
 def test_every_command_is_described_with_an_example_and_its_flags() -> None:
-    assert list(command_tables.command_help()) == list(_table.COMMANDS) == [row.path for row in ROWS]
-    for path, entry in command_tables.command_help().items():
+    assert (
+        list(command_tables.command_help(registry()))
+        == list(_table.COMMANDS)
+        == [row.path for row in registry().rows()]
+    )
+    for path, entry in command_tables.command_help(registry()).items():
         assert entry["summary"].endswith("."), path
         assert entry["examples"], path
         assert all(example.startswith(f"handrail {words_of(path)}") for example in entry["examples"])
@@ -198,7 +201,7 @@ def test_every_operation_has_a_valid_schema() -> None:
         for part in ("input", "output")
     }
 
-    assert list(document["operations"]) == list(OPERATION_NAMES)
+    assert list(document["operations"]) == list(registry().names)
     Draft202012Validator.check_schema({"$defs": {**document["$defs"], **parts}})
     for name, part in parts.items():
         Draft202012Validator({**part, "$defs": document["$defs"]}).is_valid({})  # every reference resolves

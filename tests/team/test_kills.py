@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from handrail.ports.log import Committed, Replayed
+from handrail_proof.log_promises import A, append, blob, keys, load, plan
 from handrail_team.store.database import Database, Link
 from handrail_team.store.log import TeamLog
-from tests.event_log.conformance import A, append, blob, keys, load, plan
 
 PARTS = 3
 
 
 @pytest.fixture
 def log(database: str) -> Iterator[TeamLog]:
-    held = Database(database)
+    held = Database(database, patience_s=60)
     yield TeamLog(held)
     held.close()
 
@@ -45,8 +45,8 @@ def die_at(stage: int) -> None:
 
         return call
 
-    Link.execute = counted(Link.execute)  # type: ignore[method-assign]
-    Link.wait = counted(Link.wait)  # type: ignore[method-assign]
+    for name in ("execute", "wait"):
+        setattr(Link, name, counted(getattr(Link, name)))
 
 
 def in_child(work: Callable[[], None]) -> int:
@@ -68,7 +68,7 @@ def test_a_writer_that_is_killed_at_any_stage_of_a_commit_leaves_all_of_it_or_no
     for stage in range(200):
 
         def write(stage: int = stage, number: int = stage + 1) -> None:
-            own = TeamLog(Database(database))
+            own = TeamLog(Database(database, patience_s=60))
             own.load(A)  # the connection is made, and what is counted is the commit
             die_at(stage)
             commit(own, number)
@@ -112,7 +112,7 @@ def write_until_killed(database: str, first: int, seconds: float) -> int:
     child = os.fork()
     if child == 0:
         try:
-            own = TeamLog(Database(database))
+            own = TeamLog(Database(database, patience_s=60))
             own.load(A)
             os.write(writing, b".")
             for number in range(first, first + 10_000):

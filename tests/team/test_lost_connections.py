@@ -12,9 +12,9 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.ports.log import Committed, Replayed
+from handrail_proof.log_promises import WAIT_MS, A, B, append, blob, code_of, in_threads, keys, load, plan
 from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
-from tests.event_log.conformance import WAIT_MS, A, B, append, blob, code_of, in_threads, keys, load, plan
 from tests.team.cutting_proxy import Cut, CuttingProxy, cutting_proxy
 
 
@@ -26,7 +26,7 @@ def proxy(database: str) -> Iterator[CuttingProxy]:
 
 @pytest.fixture
 def log(proxy: CuttingProxy) -> Iterator[TeamLog]:
-    held = Database(proxy.address)
+    held = Database(proxy.address, patience_s=60)  # a busy machine is not what is tried
     yield TeamLog(held)
     held.close()
 

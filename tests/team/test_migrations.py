@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import psycopg
 import pytest
 
 from handrail.contract.outcome import Fault
+from handrail.ports.log import Appended
+from handrail_proof.log_promises import A, append, blob, code_of, in_threads, keys, plan
 from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
 from handrail_team.store.migrations import MIGRATIONS, NEWEST, migrate, version_of
-from tests.event_log.conformance import A, append, blob, code_of, in_threads, keys, plan
 
 TABLES = {
     *("schema_versions", "sessions", "events", "blobs", "session_blobs", "keyring"),
     *("confirmed_tokens", "audit", "search"),
 }
-FIRST = "be46c31aa7a909ca91d3dc6bd04932636c749ac9143e53f9cda5113cb980aed7"  # tests/event_log/conformance.py
+FIRST = "be46c31aa7a909ca91d3dc6bd04932636c749ac9143e53f9cda5113cb980aed7"
 
 
 def tables(link: psycopg.Connection) -> set[str]:
@@ -52,12 +55,19 @@ def test_reading_an_empty_database_makes_nothing(database: str) -> None:
         assert (found, tables(link)) == ((None, [], "STORE_CORRUPT"), set())
 
 
+def begin(log: TeamLog, answers: list[Appended]) -> None:
+    answers.append(append(log, A, 0, plan("a:1")))
+
+
 def test_many_processes_make_the_tables_once(database: str) -> None:
     logs = [TeamLog(Database(database)) for _ in range(5)]
 
-    troubles = in_threads([lambda log=log: append(log, A, 0, plan("a:1")) for log in logs])  # type: ignore[misc]
+    answers: list[Appended] = []
+
+    troubles = in_threads([partial(begin, log, answers) for log in logs])
 
     assert troubles == []
+    assert sorted(type(answer).__name__ for answer in answers) == ["Committed"] + ["Replayed"] * 4
     assert keys(logs[0].load(A)) == ["a:1"]
 
 

@@ -23,7 +23,8 @@ import handrail
 from tests.surfaces.cli.tool import Ran
 
 OLD, NEW = handrail.__version__, "7.1.0"
-PACKAGE = Path(handrail.__file__).parent
+SITE = Path(handrail.__file__).parent.parent
+PACKAGES = ("handrail", "handrail_code", "handrail_proof", "handrail_serve", "handrail_team")
 PIPX = Path(sys.executable).parent / "pipx"
 SECONDS = 240
 HUGE = 33_554_433
@@ -47,8 +48,9 @@ def wheel(folder: Path, version: str, description: str = "") -> Path:
     path = folder / f"handrail-{version}-py3-none-any.whl"
     info = f"handrail-{version}.dist-info"
     content = {
-        f"handrail/{file.relative_to(PACKAGE).as_posix()}": file.read_bytes()
-        for file in sorted(PACKAGE.rglob("*"))
+        file.relative_to(SITE).as_posix(): file.read_bytes()
+        for package in PACKAGES
+        for file in sorted((SITE / package).rglob("*"))
         if file.is_file() and "__pycache__" not in file.parts
     }
     guard = f"\nimport handrail as _own\nassert _own.__version__ == {version!r}, 'another version runs'\n"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from handrail.workflows.checking.whole_file import read_checked_contract
-from handrail.workflows.compiled import PathExists, Ran
+from handrail.workflows.evidence import PathExists, Ran
 
 SCHEMA = {
     "type": "object",

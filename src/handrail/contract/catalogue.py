@@ -568,6 +568,8 @@ REQUEST_TOO_LARGE = Kind(
     hint="Send less: details give the limit.",
     details=("measured", "limit", "what"),
 )
+STATUS_BY_PART = {"url": 414, "headers": 431}
+"""HTTP has statuses of its own for these parts of a request that is too large."""
 SERVER_BUSY = Kind(
     code="SERVER_BUSY", native="E_SERVER", exit_status=7, http_status=503, is_retryable=True, wait_ms=1000,
     lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,

@@ -73,6 +73,7 @@ from handrail.engine.judge.arrival import (
     PersonsWord,
     ask_of,
     assess_arrival,
+    list_dropped_items,
     list_unasked_gaps,
 )
 from handrail.engine.judge.artifacts import KnownGaps, Place
@@ -80,7 +81,6 @@ from handrail.engine.judge.assess import (
     ShownState,
     Verdict,
     answer_report,
-    assess,
     assess_progress,
     find_way,
     place_of,
@@ -255,14 +255,10 @@ def decide_advance(
     """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked."""
     plan = _decide_report(history, attempt, gathered, salt)
     other = gathered.other_files
-    made = [] if other is None else _list_made(plan, attempt.node.run_id)
-    return plan if other is None else [*plan, *(plan_tree(scope, other) for scope in made)]
-
-
-def _list_made(plan: Sequence[PlannedEvent], run_id: RunId) -> list[Scope]:
-    """Where a plan makes nodes of this run."""
-    nodes = [event.scope for event in plan if isinstance(event.data, NodeCreated)]
-    return [scope for scope in nodes if scope.run_id == run_id]
+    if other is None:
+        return plan
+    made = [event.scope for event in plan if isinstance(event.data, NodeCreated)]
+    return [*plan, *(plan_tree(scope, other) for scope in made if scope.run_id == attempt.node.run_id)]
 
 
 def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt: int) -> list[PlannedEvent]:
@@ -271,7 +267,11 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     leaf = leaf_at(workflow, node.state)
     place = place_of(workflow, node.state, leaf)
     check_owners(history, workflow, node, work)
-    joined = _take_join(history, workflow, node, work)
+    joined: Joined | None = None
+    if isinstance(leaf, Delegate):
+        from handrail.engine.children.joins import take_join  # noqa: PLC0415 - few steps hand out work
+
+        joined = take_join(history, workflow, node, work.option)
     if joined is not None and joined.stays:
         from handrail.engine.children.opening import plan_waiting_on  # noqa: PLC0415 - few steps hand out work
 
@@ -283,7 +283,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     told = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    known = _witness(history, workflow, node, word, gathered.sighting)
+    known = witness(history, workflow, node, word, gathered.sighting)
     answer = answer_report(
         workflow,
         node.state,
@@ -322,6 +322,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         disclosed=(
             *unasked,
             *way.gaps,
+            *list_dropped_items(workflow, node.state, held, facts),
             *settled,
             *(joined.gaps if joined is not None else ()),
             *name_evidence_gaps((*verdict.disclosed, *ending)),
@@ -335,16 +336,6 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     return plan_advance(
         history, node, attempt.attempt_id, work, accepted, gathered.seen, salt, gathered.sighting
     )
-
-
-def _take_join(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> Joined | None:
-    """What children deliver; None where the step handed out nothing. Raises Fault STEP_WAITS."""
-    assert isinstance(node.state, Running), "only a pending step can be acknowledged"
-    if not isinstance(leaf_at(workflow, node.state), Delegate):
-        return None
-    from handrail.engine.children.joins import take_join  # noqa: PLC0415 - few steps hand out work
-
-    return take_join(history, workflow, node, work.option)
 
 
 def _name_owners(
@@ -406,23 +397,6 @@ def plan_attempt_look(
     return replace(wanted, files=(*wanted.files, *standing.named), wants_tree=True)
 
 
-def find_due_checks(history: History, node: Node, gathered: Gathered) -> tuple[str, ...]:
-    """The declared checks that a report needs and that did not run on the present files, by name."""
-    if gathered.sighting is None or not isinstance(node.state, Running):
-        return ()
-    from handrail.engine.judge.run_claims import find_named_check  # noqa: PLC0415 - few runs pin a check
-
-    workflow, work = gathered.workflow, gathered.work
-    place = place_of(workflow, node.state, leaf_at(workflow, node.state))
-    kept = collect_brought(history, node, place, gathered.kept_notes)
-    known = _witness(history, workflow, node, PersonsWord(), gathered.sighting)
-    verdict = assess(place, Facts(), work.notes, work.artifacts, kept.artifacts, known)
-    waited = [one.waits_for for one in verdict.reasons]
-    commands = [str(one.values["command"]) for one in waited if (one.kind, one.state) == ("check", "missing")]
-    checks = history.runs[node.run_id].checks
-    return tuple(dict.fromkeys(filter(None, (find_named_check(checks, one) for one in commands))))
-
-
 def decide_checkpoint(
     history: History, attempt: Attempt, gathered: Gathered, salt: int = 0
 ) -> list[PlannedEvent]:
@@ -482,7 +456,7 @@ def decide_settlement(history: History, told: GapRecorded) -> list[PlannedEvent]
     return [plan_event(f"gap_recorded:settled:{told.resolves_gap_id}", Scope(run_id=run_id), gap)]
 
 
-def _witness(
+def witness(
     history: History, workflow: CompiledWorkflow, node: Node, word: PersonsWord, sighting: Sighting | None
 ) -> Witnessed | None:
     """What was seen, with what the history holds: receipts and the checks that the run is pinned to."""
@@ -548,7 +522,7 @@ def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:
         if isinstance(node.state, Running)
         else Place(workflow=workflow, gaps=gaps)
     )
-    known = _witness(history, workflow, node, PersonsWord(), gathered.sighting)
+    known = witness(history, workflow, node, PersonsWord(), gathered.sighting)
     verdict = assess_progress(place, work.artifacts, known)
     if verdict.issues:
         raise _refuse_checkpoint(verdict)

@@ -112,18 +112,15 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     """Of the bytes of the file it came from, to notice later that the file changed."""
     is_first_here: bool = False
     """No run of this hash was in the store before: its start says so, and so does every replay of it."""
-    project: Project | None = None
-    """Where it was begun; logs of older versions do not tell."""
+    project: Project | None = None  # where it was begun; logs of older versions do not tell
     tags: tuple[str, ...] = ()
     """Of the workflow, to find the run by. They are not in the hash: no tag changes what a run does."""
     checks: tuple[PinnedCheck, ...] = ()
     """What the project declared at that moment, by name."""
     confirmations: Confirmations = "claimed"
     """Whose word confirmed a step at that moment; `person` stays for the run."""
-    confirmations_from: Literal["", "user", "project"] = ""
-    """Whose settings said `person`; empty: nobody's."""
-    rules: int = 1
-    """By which rules its values are looked up and replaced."""
+    confirmations_from: Literal["", "user", "project"] = ""  # whose settings said `person`; empty: nobody's
+    rules: int = 1  # by which its values are looked up and replaced
     parent: Parent | None = None  # nobody handed it out
     pins: tuple[WorkflowHash, ...] = ()  # the workflows that its steps may hand out
     agent: str = ""
@@ -428,8 +425,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """
 
     receipt_id: ReceiptId
-    node_id: NodeId
-    """The node that was pending when the program began."""
+    node_id: NodeId  # the node that was pending when the program began
     by: ReceiptSource
     check: str = ""
     """The declared name; empty: the command was given word by word."""
@@ -452,13 +448,11 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """The files of the project then; empty: unknown."""
     changed_meanwhile: tuple[str, ...] = ()
     """Some files that changed while it ran, without the report that its check declares."""
-    counts: Counts | None = None
-    """From the report of the test runner; None: there is none."""
+    counts: Counts | None = None  # from the report of the test runner; None: there is none
     uncounted: str = ""
     """Why the declared report counted nothing: then nothing shows that a test ran."""
     steering: dict[str, str] = {}  # variables that steer a test runner, redacted; a client's hook tells none
-    program: str = ""
-    """The file that was started, with `~` for the user's home; empty: not known."""
+    program: str = ""  # the file that was started, with `~` for the user's home; and the digest of its bytes
     program_digest: str = ""
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
@@ -62,9 +62,11 @@ from handrail.engine.navigate import (
     list_passed,
 )
 from handrail.engine.reasons import (
+    BLOCKER_CODES,
     Block,
     Proceed,
     Reason,
+    ReasonName,
     list_hidden_blockers,
     select_blockers,
     shorten_issues,
@@ -534,7 +536,11 @@ def name_evidence_gaps(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
 
 
 def is_evidence_gap(gap: GapRecorded) -> bool:
-    """Whether only evidence or a person settles it."""
+    """Whether only evidence or a person settles it: what was judged, what a check or a person decides."""
+    code = BLOCKER_CODES.get(cast("ReasonName", gap.reason))
+    is_check = gap.waits_for is not None and gap.waits_for.kind == "check"
+    if is_check or code in ("USER_ONLY_DEPENDENCY", "INVALID_REQUIRED_OUTPUT"):
+        return True
     return gap.gap_id.rpartition("_")[2].startswith(EVIDENCE) or is_ending_gap(gap)
 
 

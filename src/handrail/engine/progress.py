@@ -23,7 +23,7 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import LoopControl
 
-ChildStatus: TypeAlias = Literal["open", "blocked", "done", "done_with_gaps", "closed"]
+ChildStatus: TypeAlias = Literal["open", "blocked", "needs_person", "done", "done_with_gaps", "closed"]
 JoinOption: TypeAlias = Literal["again", "without", "stop"]
 JOIN_OPTIONS: Final[dict[JoinOption, str]] = {
     "again": "Hand the closed work out once more",

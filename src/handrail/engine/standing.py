@@ -65,7 +65,6 @@ from handrail.engine.progress import JOIN_OPTIONS, NOT_BEGUN, Progress, progress
 from handrail.engine.receipts import PinnedCheck
 from handrail.workflows.compiled import (
     Action,
-    ChangedInRun,
     Choice,
     CompiledWorkflow,
     Contract,
@@ -81,8 +80,15 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, holds, named_value
+from handrail.workflows.evidence import ChangedInRun
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
-from handrail.workflows.prompt_sections import ASK_BEFORE_WRITE, name_loop
+from handrail.workflows.prompt_sections import (
+    ASK_BEFORE_WRITE,
+    RULES_OF_REPORTS,
+    leave_out_rules,
+    list_report_rules,
+    name_loop,
+)
 
 if TYPE_CHECKING:
     from handrail.engine.children.joins import Join
@@ -175,9 +181,10 @@ def prompt_at(
     text = phrase_for_mode(render_step(workflow, leaf, facts), leaf, view.autonomy)
     if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
         text = name_loop(text, deciding_loop(workflow, node.state.loops))
+    shown = text if view.occasion == "rehydrate" else _leave_out_told(history, workflow, node, text)
     parts = [
         _render_rounds(workflow, node.state, facts),
-        text,
+        shown,
         _render_way_to_values(history, node, text),
         _render_note_rules(leaf),
         _render_checks(workflow, leaf, history.runs[node.run_id].checks),
@@ -379,13 +386,25 @@ def _functions_before(history: History, workflow: CompiledWorkflow, node: Node) 
     """The functions that steps before this one refer to, in their order, each once."""
     if not workflow.functions:
         return ()
+    steps = _steps_before(history, workflow, node)
+    return tuple(dict.fromkeys(name for step in steps for name in step.functions))
+
+
+def _steps_before(history: History, workflow: CompiledWorkflow, node: Node) -> list[Step]:
     states = (earlier.state for earlier in path_to(history, node.node_id))
     visited = dict.fromkeys(
         state.step_id for state in states if isinstance(state, Running) and state != node.state
     )
     known = leaves_of(workflow)
-    leaves = [known[step_id] for step_id in visited]
-    return tuple(dict.fromkeys(name for leaf in leaves if isinstance(leaf, Step) for name in leaf.functions))
+    return [leaf for step_id in visited if isinstance(leaf := known[step_id], Step)]
+
+
+def _leave_out_told(history: History, workflow: CompiledWorkflow, node: Node, text: str) -> str:
+    """The text without the rules of reports that an earlier step of the same path told."""
+    if not any(start in text for start in RULES_OF_REPORTS):
+        return text
+    steps = _steps_before(history, workflow, node)
+    return leave_out_rules(text, frozenset().union(*(list_report_rules(step.prompt) for step in steps)))
 
 
 def _is_first_step(history: History, node: Node) -> bool:

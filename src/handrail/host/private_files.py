@@ -29,6 +29,11 @@ def is_below(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
+def is_of_git(path: bytes) -> bool:
+    """Whether a folder of git is on the way."""
+    return any(name.lower() == b".git" for name in path.split(b"/"))
+
+
 def lies_in_home(place: str, homes: Iterable[str]) -> bool:
     """Whether a place without links is a home, or in one; letters count in either case, as on some disks."""
     return any(is_below(place.lower(), one.lower()) for one in homes)

@@ -18,6 +18,7 @@ from handrail.contract.wording import make_readable, quote
 from handrail.host.private_files import (
     ensure_private_directory,
     find_homes,
+    is_of_git,
     lies_in_home,
     open_regular_file,
     replace_private,
@@ -41,12 +42,14 @@ class LocalWorkspace:
 
     def project(self, asked: str) -> str:
         path = self._find_project(asked)
-        if lies_in_home(path, find_homes(self._home)):
+        is_home = lies_in_home(path, find_homes(self._home))
+        if is_home or is_of_git(os.fsencode(path)):
+            whose = "Handrail's own home" if is_home else "a folder of git"
             raise Fault(
                 E_VALIDATION,
-                f"The project directory {quote(path)} is Handrail's own home, or lies in it.",
+                f"The project directory {quote(path)} is {whose}, or lies in it.",
                 details={"param": "project"},
-                hint="Name a directory outside of it; nobody works on Handrail's own files.",
+                hint="Name a directory outside of it; nobody works on the files in there.",
             )
         return path
 

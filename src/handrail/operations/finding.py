@@ -23,7 +23,7 @@ from handrail.engine.history import Run
 from handrail.ports.log import Loaded
 from handrail.projections.overview import imported_from, latest_run
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import Session, empty_session, read_session
+from handrail.runtime.sessions import Session, empty_session, pass_over, read_session
 
 # Runs: by run id, or the latest run of a session by session id
 
@@ -73,6 +73,7 @@ def _sessions(rt: Runtime, text: str) -> Iterator[Session]:
         try:
             session = read_session(rt.log, session_id)
         except Fault as fault:
+            pass_over(fault)
             if is_session_id(text) and fault.kind in (STORE_IO_ERROR, STORE_PERMISSION_DENIED):
                 raise  # the disk refused; that the session is not there would be untrue
             continue

@@ -117,6 +117,9 @@ def reply_to_answer(
         warnings = (*warnings, *_warn_of_stale_plan(keys, history, workflow, last, last.blocked))
     node = history.nodes[last.to_node_id]
     standing = standing_at(history, workflow, node, "reply")
+    if last is not recorded:  # actions of ours went on from the step where this was disclosed
+        passed_over = (*standing_at(history, workflow, made, "reply").passed_over, *standing.passed_over)
+        standing = msgspec.structs.replace(standing, passed_over=passed_over)
     tokens = mint_new_node_tokens(keys, history.session_id, standing)
     children, tokens = show_children(keys, history, workflow, standing, tokens)
     recap = _recap_before(reader, keys, session.history, recorded, workflow)

@@ -27,7 +27,7 @@ from handrail.projections.resume_candidates import Subject, subjects_of, words_i
 from handrail.projections.run_graph import run_graphs
 from handrail.runtime.permission import settings_or_defaults
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import read_session
+from handrail.runtime.sessions import pass_over, read_session
 from handrail.workflows.compiled import CompiledWorkflow
 
 READ_TO_PROVEN = "read only as far as proven"
@@ -123,7 +123,8 @@ class Sessions:
     def _summarise(self, session_id: SessionId) -> Summary:
         try:
             session = read_session(self._reader, session_id)
-        except Fault as fault:  # one bad session never hides the others
+        except Fault as fault:
+            pass_over(fault)
             return Summary(facts=SessionFacts(status="unreadable", health=fault.kind.code), subjects=None)
         if session is None:
             return Summary(facts=SessionFacts(status="unreadable", health="missing"), subjects=None)
@@ -135,7 +136,8 @@ class Sessions:
             for run in history.runs.values():
                 if run.workflow_hash not in self._workflows:
                     self._workflows[run.workflow_hash] = load_pinned_workflow(self._reader, run.workflow_hash)
-        except Fault:
+        except Fault as fault:
+            pass_over(fault)
             return Summary(facts=facts, subjects=None)
         if facts.run_id:
             needs = needs_of(history, self._workflows, run_graphs(history))

@@ -4,7 +4,7 @@ Also what comes with a report: the project of its run, the surroundings of the c
 tokens of one call come from one reply.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,6 +13,7 @@ from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, TOKEN_SCOPE_MIS
 from handrail.contract.ids import Confirmations, ObservationKey, blob_ref
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json
+from handrail.contract.redaction import Secrets
 from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, WorkClaims
 from handrail.contract.wording import quote
 from handrail.engine.ask import find_refused_values, may_ask
@@ -204,15 +205,16 @@ class Output(Input, frozen=True, kw_only=True):
 def read_report(
     output: Output | msgspec.UnsetType,
     context: dict[str, Any] | msgspec.UnsetType,
+    secrets: Secrets,
     option: int | None = None,
 ) -> WorkDone:
-    """The report in the form that decisions take.
+    """The report in the form that decisions take, without the secrets that this process knows.
 
     Raises Fault VALIDATION_ERROR or CONTEXT_BUDGET_EXCEEDED; nothing was stored then.
     """
-    notes = "" if output is msgspec.UNSET else output.notes_markdown
-    artifacts = [] if output is msgspec.UNSET else output.artifacts
-    delta = {} if context is msgspec.UNSET else context
+    notes = "" if output is msgspec.UNSET else secrets.redact_text(output.notes_markdown)
+    artifacts = [] if output is msgspec.UNSET else cast("list[Any]", secrets.redact_json(output.artifacts))
+    delta = {} if context is msgspec.UNSET else cast("dict[str, Any]", secrets.redact_json(context))
     problems = [*_notes_problems(notes), *_artifact_problems(artifacts)]
     if problems:
         raise _refuse(problems)

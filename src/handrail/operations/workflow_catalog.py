@@ -13,9 +13,16 @@ from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.runtime.hub import input_problems
 from handrail.runtime.misplaced_token import offer_call
-from handrail.runtime.operation import OPERATION_NAMES, operation
+from handrail.runtime.operation import Registry
 from handrail.runtime.runtime import Runtime, project_or_root
-from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog, claims_id, source_of
+from handrail.workflows.catalog import (
+    Catalog,
+    CatalogEntry,
+    Operations,
+    build_catalog,
+    claims_id,
+    source_of,
+)
 from handrail.workflows.checking.flow import FlowFacts, check_flow
 from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiling.children import list_named
@@ -28,9 +35,30 @@ from handrail.workflows.problem import Problem, edit_rows
 from handrail.workflows.reading.reader import Reading
 
 
+class RegistryOperations:
+    """`workflows.catalog.Operations` of the parts that are installed; naming one loads it."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._registry.names
+
+    def parameters(self, name: str) -> frozenset[str]:
+        return frozenset(field.encode_name for field in fields(self._registry.operation(name).input))
+
+    def refused_values(self, name: str, params: dict[str, Any]) -> list[tuple[str, str]]:
+        problems, _ = input_problems(self._registry.operation(name), params)
+        return [
+            (str(one["param"]), "" if one["problem"] == "missing" else str(one["problem"]))
+            for one in problems
+        ]
+
+
 def load_catalog(rt: Runtime, project: str) -> Catalog:
     """Every workflow file of the project's sources, broken ones included."""
-    return build_catalog(rt.library.files(project))
+    return replace(build_catalog(rt.library.files(project)), operations=RegistryOperations(rt.registry))
 
 
 def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, SourceWorkflow]:
@@ -123,7 +151,7 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
     )
     compilation = compile_workflow(source, surroundings)
     if compilation.pinned is not None:
-        compilation = _with_flow(source, compilation)
+        compilation = _with_flow(source, compilation, catalog.operations)
     if not compilation.problems:
         return compilation
     return replace(compilation, problems=add_places(entry.content, compilation.problems, entry.spelling))
@@ -160,19 +188,21 @@ def _find_handed(catalog: Catalog, source: SourceWorkflow) -> dict[str, SourceWo
     return found
 
 
-def _with_flow(source: SourceWorkflow, compilation: Compilation) -> Compilation:
+def _with_flow(
+    source: SourceWorkflow, compilation: Compilation, operations: Operations | None
+) -> Compilation:
     """What compiles is also held against what a run would meet."""
     assert compilation.pinned is not None, "only what compiles has a way through it"
     given = FlowFacts(
         pointers=compilation.pointers,
-        operations=frozenset(OPERATION_NAMES),
-        parameters=_parameters_of,
-        refused_values=_refused_values,
+        operations=frozenset(() if operations is None else operations.names),
+        parameters=None if operations is None else operations.parameters,
+        refused_values=None if operations is None else operations.refused_values,
     )
     found = check_flow(source, compilation.pinned.workflow, given)
     for child, made in compilation.inline:
         if made.pinned is not None:
-            inside = _with_flow(child, made)
+            inside = _with_flow(child, made, operations)
             found = (*found, *(one for one in inside.problems if one not in compilation.problems))
     is_sound = all(problem.severity != "error" for problem in found)
     return replace(
@@ -180,19 +210,6 @@ def _with_flow(source: SourceWorkflow, compilation: Compilation) -> Compilation:
         pinned=compilation.pinned if is_sound else None,
         problems=(*compilation.problems, *found),
     )
-
-
-def _parameters_of(name: str) -> frozenset[str]:
-    """What an operation takes. Its module is loaded for this, so only where an action names it."""
-    return frozenset(field.encode_name for field in fields(operation(name).input))
-
-
-def _refused_values(name: str, params: dict[str, Any]) -> list[tuple[str, str]]:
-    """What the operation itself would say about these parameters."""
-    problems, _ = input_problems(operation(name), params)
-    return [
-        (str(one["param"]), "" if one["problem"] == "missing" else str(one["problem"])) for one in problems
-    ]
 
 
 def list_errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:

@@ -1,6 +1,6 @@
 """The log of a session, as the runtime needs it. The docstrings are the promises.
 
-`tests/event_log/conformance.py` repeats them in code; every adapter passes it.
+`src/handrail_proof/log_promises.py` repeats them in code; every adapter passes it.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 class EventReader(Protocol):
     """What rehydrate and every read get; it cannot append, because it has no such method.
 
-    Raises Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED or STORE_UNSUPPORTED_VERSION.
+    Raises Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED, STORE_UNAVAILABLE or STORE_UNSUPPORTED_VERSION.
     """
 
     def load(self, session_id: SessionId) -> Loaded | None:

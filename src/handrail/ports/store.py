@@ -240,7 +240,8 @@ class SessionIndex(Protocol):
 
 
 class StoreKeeper(Protocol):
-    """The store as a whole, for who operates it. Raises Fault STORE_IO_ERROR or STORE_PERMISSION_DENIED."""
+    """The store as a whole, for who operates it. Raises Fault STORE_IO_ERROR,
+    STORE_PERMISSION_DENIED or STORE_UNAVAILABLE."""
 
     def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
         """Every byte of these sessions and their blobs, or of the store: each session, last the whole."""

@@ -173,13 +173,17 @@ def worth_of(claim: Claim) -> Worth:
 def is_contradicted(history: History, node_id: NodeId) -> bool:
     """Whether the newest report under some contract says what the world contradicts.
 
-    No word of the agent settles that: only a later report under the same contract does. What was passed
-    against the word of a person stays so.
+    No word of the agent settles that: only a later report under the same contract does, or a person who
+    settled a gap of that very report. What was passed against the word of a person stays so.
     """
     if not history.evidence:
         return False
+    way = way_to(history, node_id)
+    gaps = [(node.node_id, gap) for node in way for gap in attached_to(history, node.node_id).gaps]
+    settled = {gap.resolves_gap_id for _, gap in gaps if gap.reason == "settled_by_person"}
+    judged = {place for place, gap in gaps if gap.gap_id in settled}
     seen: set[str] = set()
-    for node in reversed(way_to(history, node_id)):
+    for node in reversed(way):
         if node.kind == "blocked_attempt":
             continue
         claims = [
@@ -187,7 +191,7 @@ def is_contradicted(history: History, node_id: NodeId) -> bool:
             for claim in claims_at(history, node.node_id)
             if claim.check == "person" or claim.contract_ref not in seen
         ]
-        if any(claim.verdict == "contradicted" for claim in claims):
+        if node.node_id not in judged and any(claim.verdict == "contradicted" for claim in claims):
             return True
         seen |= {claim.contract_ref for claim in claims}
     return False

@@ -8,6 +8,7 @@ from typing import assert_never
 import msgspec
 
 from handrail.engine.ask import ask_about, blocked_at, describe_answer, weigh_answers
+from handrail.engine.children.joins import is_set_aside
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.history import History
 from handrail.engine.messages import TELL_AGENT, explain_gap, explain_to_person
@@ -25,7 +26,7 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs
     """What the runs of a session wait for; `workflows` are the pinned ones by hash."""
     found: list[Need] = []
     for graph in reversed(tuple(graphs.values())):
-        if graph.status == "closed":
+        if graph.status == "closed" or is_set_aside(history, history.runs[graph.run_id]):
             continue
         workflow = workflows[history.runs[graph.run_id].workflow_hash]
         waiting = _find_waiting(history, workflow, graph)

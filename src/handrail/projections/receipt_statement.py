@@ -34,7 +34,7 @@ from handrail.projections.run_graph import run_graph
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
 MOST_CHECKS = 20
 MOST_NAMED = 20
-LONGEST_TEXT = 200
+_LONGEST_TEXT = 200
 SAYS = (
     "Whoever can use the account that holds this key can sign. A receipt says which commands ran and how "
     "they ended on these files, not that they were good ones."
@@ -226,7 +226,7 @@ def _name_paths(paths: Sequence[str]) -> list[str]:
 
 
 def _cut(text: str) -> str:
-    return make_readable(text)[:LONGEST_TEXT]
+    return make_readable(text)[:_LONGEST_TEXT]
 
 
 # Reading one

@@ -9,7 +9,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
-from handrail.engine.children.tips import find_tips, gaps_at, is_closed, open_gaps, rank_tip
+from handrail.engine.children.tips import find_tips, is_closed, open_gaps, rank_tip
 from handrail.engine.events import Artifact, Capability, CapabilityObserved, DivergenceRecorded
 from handrail.engine.history import (
     Attached,
@@ -172,11 +172,7 @@ def closing_at(history: History, graph: RunGraph) -> Closing | None:
 def status_at(history: History, node: Node) -> RunStatus:
     """How a run would stand if this node were its preferred tip."""
     if isinstance(node.state, Complete):
-        if open_gaps(history, node.node_id):
-            return "complete_with_gaps"
-        # What the world contradicts left a gap too: a person who settled it has seen that.
-        is_settled = any(gap.reason == "settled_by_person" for gap in gaps_at(history, node.node_id))
-        is_doubted = not is_settled and is_contradicted(history, node.node_id)
+        is_doubted = open_gaps(history, node.node_id) or is_contradicted(history, node.node_id)
         return "complete_with_gaps" if is_doubted else "complete"
     return "blocked" if node.kind == "blocked_attempt" else "in_progress"
 

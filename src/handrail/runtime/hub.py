@@ -45,7 +45,7 @@ from handrail.contract.redaction import (
 from handrail.contract.wording import make_prompt_json, make_readable_json
 from handrail.ports.process import CallNote
 from handrail.ports.workspace import Settings
-from handrail.runtime.operation import AckVerdict, Operation, StreamItem, effect_of, operation, shape_of
+from handrail.runtime.operation import AckVerdict, Operation, StreamItem, effect_of, shape_of
 from handrail.runtime.permission import (
     Caller,
     add_request_key,
@@ -192,7 +192,11 @@ def perform(
     commits: Commits | None = None,
 ) -> Outcome:
     """The outcome of one operation of the registry, by its name."""
-    return perform_operation(runtime, operation(name), params, ask, measure, caller, commits)
+    try:
+        called = runtime.registry.operation(name)
+    except Fault as missing:
+        return failure_of(missing)
+    return perform_operation(runtime, called, params, ask, measure, caller, commits)
 
 
 def perform_operation(
@@ -300,7 +304,7 @@ def perform_stream(
 ) -> Iterator[StreamItem | Outcome]:
     """The items of an operation that can stream, as they come, then its outcome."""
     started_ms = runtime.clock.monotonic_ms()
-    called = operation(name)
+    called = runtime.registry.operation(name)
     declared = None if ask.fields is None else declared_of(called)
     lines: Iterator[StreamItem | Success] | None = None
 

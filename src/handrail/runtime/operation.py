@@ -1,17 +1,20 @@
-"""Operations: what one is, and the registry that loads each by its name.
+"""Operations: what one is, what a part of the program brings, and the registry that loads each by its name.
 
 A command line runs one operation, so it imports only that operation's module and structs.
 """
 
 import importlib
-from collections.abc import Callable, Iterator
-from functools import cache
+import sys
+from collections.abc import Callable, Container, Iterator, Sequence
+from functools import cache, cached_property
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from handrail import __version__
+from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Json, Success
+from handrail.contract.outcome import Answer, Fault, Json, Success
 
 # Operations: defined once, offered by every surface
 
@@ -194,9 +197,6 @@ MODULES = {
     "code.status": "handrail.operations.code.show_status",
     "code.diff": "handrail.operations.code.show_diff",
     "code.restore": "handrail.operations.code.restore_code",
-    "code.scan": "handrail.operations.code.tools.scan_code",
-    "code.edit": "handrail.operations.code.tools.edit_code",
-    "code.workflow": "handrail.operations.runs.run_file",
     "session.list": "handrail.operations.sessions.list_sessions",
     "session.show": "handrail.operations.sessions.show_session",
     "session.needs": "handrail.operations.sessions.list_needs",
@@ -212,7 +212,6 @@ MODULES = {
     "keys.rotate": "handrail.operations.store.rotate_keys",
     "store.verify": "handrail.operations.store.verify_store",
     "store.du": "handrail.operations.store.measure_store",
-    "store.selftest": "handrail.operations.store.selftest_store",
     "session.events": "handrail.operations.sessions.list_events",
     "store.gc": "handrail.operations.store.collect_garbage",
     "store.copy": "handrail.operations.store.copy_store",
@@ -226,18 +225,133 @@ MODULES = {
     "self.settings": "handrail.program.doctor.show_settings",
     "self.doctor": "handrail.program.doctor.examine_installation",
 }
+"""The operations of the core, each with the module that defines it."""
 
-OPERATION_NAMES: tuple[str, ...] = tuple(MODULES)
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """What one package brings to the program, as tables that name modules: knowing a part loads none."""
+
+    package: str
+    requirement: str = "handrail"
+    """What has to be installed for it, where an extra brings its libraries."""
+    operations: dict[str, str] = {}
+    """By name, the module that defines `OPERATION`."""
+    commands: str = ""
+    """The module that defines `ROWS` for the command line."""
+    tool_sets: dict[str, str] = {}
+    """By name, the module that defines `TOOL_SET` for MCP."""
+    adapters: dict[str, str] = {}
+    """By the name of a port of the runtime, `module:name` of what stands behind it."""
+
+
+CORE = Part(package="handrail", operations=MODULES, commands="handrail.surfaces.cli.commands.all")
+NEIGHBOURS = ("handrail_code", "handrail_proof", "handrail_serve", "handrail_team")
+"""The packages of this distribution that may stand beside the core."""
+
+
+class Registry:
+    """The parts of this installation, joined. The core comes first: its calls load no other part."""
+
+    def __init__(self, core: Part, neighbours: Sequence[str] = ()) -> None:
+        """`neighbours` are the packages that may stand beside the core; each brings a `part.PART`."""
+        self._core = core
+        self._packages = neighbours
+
+    @cached_property
+    def _neighbours(self) -> dict[str, Part | None]:
+        return {package: _load_part(package) for package in self._packages}
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Those that are installed, the core first."""
+        return (self._core, *(part for part in self._neighbours.values() if part is not None))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of every operation."""
+        return tuple(name for part in self.parts for name in part.operations)
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Every operation. Loads all of them."""
+        return tuple(self.operation(name) for name in self.names)
+
+    def operation(self, name: str) -> Operation:
+        """One operation; its module is imported here, because each costs its structs at start-up.
+
+        Raises Fault E_CONFIG with the line that installs what it needs.
+        """
+        if name in self._core.operations:
+            return operation(name)
+        part = self._find(lambda one: one.operations, name, f"The operation {name}")
+        loaded = _load(part, part.operations[name]).OPERATION
+        assert isinstance(loaded, Operation), f"{part.operations[name]} must define OPERATION"
+        return loaded
+
+    def tool_set(self, name: str) -> Any:
+        """The set of MCP tools of a part. Raises Fault E_CONFIG where it is not installed."""
+        part = self._find(lambda one: one.tool_sets, name, f"The tool set {name}")
+        return _load(part, part.tool_sets[name]).TOOL_SET
+
+    def adapter(self, port: str) -> Any:
+        """What stands behind a port. Raises Fault E_CONFIG where no installed part brings it."""
+        part = self._find(lambda one: one.adapters, port, f"What {port} needs")
+        module, _, made = part.adapters[port].partition(":")
+        return getattr(_load(part, module), made)
+
+    def rows(self) -> tuple[Any, ...]:
+        """The commands of every part, those that begin with the same word together."""
+        rows = [row for part in self.parts if part.commands for row in _load(part, part.commands).ROWS]
+        order = {word: number for number, word in reversed([*enumerate(row.path.split()[0] for row in rows)])}
+        return tuple(sorted(rows, key=lambda row: order[row.path.split()[0]]))
+
+    def _find(self, table: Callable[[Part], Container[str]], name: str, what: str) -> Part:
+        for part in self.parts:
+            if name in table(part):
+                return part
+        raise self.refuse_missing(what)
+
+    def refuse_missing(self, what: str) -> Fault:
+        """The refusal of what only a part that is not installed can bring."""
+        missing = [package for package, part in self._neighbours.items() if part is None]
+        assert missing, f"{what} is in the table of no part"
+        return _refuse(f"{what} comes with {' or '.join(missing)}", self._core.requirement)
+
+
+def _load_part(package: str) -> Part | None:
+    """The tables of a package; None where it is not installed."""
+    try:
+        part = importlib.import_module(f"{package}.part").PART
+    except ModuleNotFoundError as missing:
+        if missing.name not in (package, f"{package}.part"):
+            raise
+        return None
+    assert isinstance(part, Part), f"{package}.part must define PART"
+    return part
+
+
+def _load(part: Part, module: str) -> Any:
+    """A module of a part. Raises Fault E_CONFIG where a library that it needs is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as missing:
+        if (missing.name or "").startswith("handrail"):  # a defect of ours, and nothing to install
+            raise
+        raise _refuse(f"{part.package} needs {missing.name or missing}", part.requirement) from missing
+
+
+def _refuse(what: str, requirement: str) -> Fault:
+    command = [sys.executable, "-m", "pip", "install", "--force-reinstall", f"{requirement}=={__version__}"]
+    return Fault(
+        E_CONFIG,
+        f"{what}, which is not installed.",
+        details={"reason": "part_missing", "install_command": command},
+        hint=f"Install it, then repeat the call: {' '.join(command)}",
+    )
 
 
 @cache
 def operation(name: str) -> Operation:
-    """One operation. Its module is imported here, late, because each costs its structs at start-up."""
+    """One operation of the core."""
     loaded = importlib.import_module(MODULES[name]).OPERATION
     assert isinstance(loaded, Operation), f"{MODULES[name]} must define OPERATION"
     return loaded
-
-
-def all_operations() -> tuple[Operation, ...]:
-    """Every operation, in the order of the table."""
-    return tuple(operation(name) for name in OPERATION_NAMES)

@@ -37,6 +37,7 @@ from handrail.ports.workspace import (
     WorkflowLibrary,
     Workspace,
 )
+from handrail.runtime.operation import CORE, Registry
 
 if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms, KnownChecks
@@ -251,6 +252,8 @@ NO_OBSERVER = NoObserver()
 NEVER_INTERRUPTED = NeverInterrupted()
 NO_PROGRESS = NoProgress()
 NO_PLACES = NoPlaces()
+ALONE = Registry(CORE)
+"""The core without its neighbours."""
 
 
 # The runtime
@@ -292,6 +295,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: ConfirmedTokens
     authored: AuthoredFiles
     settings: SettingsFiles
+    registry: Registry = ALONE
+    """What can be asked for, here and of the parts beside the core."""
     installation: Callable[[], Installation] = no_installation
     clients: Callable[[], ClientFiles] = no_clients
     updates: Callable[[], Updates] = no_updates

@@ -38,6 +38,7 @@ from handrail.contract.catalogue import (
     SESSION_NOT_FOUND,
     SESSION_NOT_HEALTHY,
     STORE_HISTORY_LOST,
+    STORE_UNAVAILABLE,
     STORE_UNSUPPORTED_VERSION,
     TOKEN_SESSION_LOCKED,
     TOKEN_UNKNOWN_NODE,
@@ -128,6 +129,14 @@ def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
     if loaded is None:
         return None
     return _keep_if_sound(reader, Session(history=fold(session_id, loaded.records), health=loaded.health))
+
+
+def pass_over(fault: Fault) -> None:
+    """Go on to the next session: one that cannot be read hides no other. A store that is away hides all of
+    them, and raises what it said.
+    """
+    if fault.kind is STORE_UNAVAILABLE:
+        raise fault
 
 
 def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:

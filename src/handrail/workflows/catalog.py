@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from hashlib import sha256
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -90,10 +90,24 @@ class BrokenContract(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
 
 
+class Operations(Protocol):
+    """What the actions of a workflow may name."""
+
+    @property
+    def names(self) -> Collection[str]: ...
+    def parameters(self, name: str) -> frozenset[str]:
+        """What one of them takes."""
+
+    def refused_values(self, name: str, params: dict[str, Any]) -> Iterable[tuple[str, str]]:
+        """Parameters that one of them refuses as they are, and why; without a reason, one is missing."""
+
+
 class Catalog(msgspec.Struct, frozen=True, kw_only=True):
     """What a project can use."""
 
     entries: tuple[CatalogEntry, ...]
+    operations: Operations | None = None
+    """None: actions are not held against them."""
     contracts: dict[str, Contract] = {}
     contract_files: dict[str, tuple[SourceKind, str]] = {}
     """Where each of them stands: its source and its name there."""

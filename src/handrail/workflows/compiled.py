@@ -13,6 +13,7 @@ from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
 from handrail.contract.ids import Autonomy, RiskPolicy, WorkflowHash, WorkflowId
 from handrail.contract.outcome import Fault, Json
 from handrail.workflows.conditions import Condition, ConditionId
+from handrail.workflows.evidence import Evidence
 
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
@@ -154,15 +155,7 @@ class Gate(Compiled, frozen=True, kw_only=True):
     """Level to the guidance given when any dimension has it."""
 
 
-class Step(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="kind",
-    tag="step",
-):
+class Step(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="step"):
     """One step as it is executed; `prompt` is what the agent reads before fragments and functions."""
 
     id: str
@@ -196,15 +189,7 @@ class Option(Compiled, frozen=True, kw_only=True):
     sets: dict[str, Any] = {}
 
 
-class Choice(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="kind",
-    tag="choice",
-):
+class Choice(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="choice"):
     """Named options, each with its own token."""
 
     id: str
@@ -313,15 +298,7 @@ class Count(
 Repeat: TypeAlias = While | Until | ForEach | Count
 
 
-class Loop(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="kind",
-    tag="loop",
-):
+class Loop(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="loop"):
     """Steps that may run more than once, never more than `max_iterations` times."""
 
     id: str
@@ -334,107 +311,6 @@ class Loop(
 
 Leaf: TypeAlias = Step | Choice | Action | Delegate
 Part: TypeAlias = Step | Choice | Action | Delegate | Loop
-
-
-Demand: TypeAlias = Literal["required", "where_possible", "shown"]
-"""Whether a report without it is refused; `where_possible`: once the run has a check or a receipt."""
-
-
-class EvidenceShape(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
-    tag_field="check",
-    forbid_unknown_fields=True,
-):
-    """Shared options of evidence rules. `at` is a place in the artifact, where `*` stands for every item."""
-
-
-class Term(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
-):
-    """What a place must be: exactly one of the three."""
-
-    at: str
-    equals: str | int | bool | None = None
-    differs: str | int | bool | None = None
-    exists: bool | None = None
-
-
-class Consistent(EvidenceShape, frozen=True, kw_only=True, tag="consistent"):
-    """Where `when` holds, `then` holds too: in the same row where both go through the same list."""
-
-    when: Term
-    then: Term
-
-
-class PathExists(EvidenceShape, frozen=True, kw_only=True, tag="path_exists"):
-    """The text is the path of something in the project."""
-
-    at: str
-    where: dict[str, tuple[str, ...]] = {}
-    """Only rows in which each of these members has one of these values."""
-    is_told: bool = False
-    """Of older contracts, and without an effect: that a path exists proves nothing that is said about it."""
-    demand: Demand = "required"
-
-
-class PlaceExists(EvidenceShape, frozen=True, kw_only=True, tag="place_exists"):
-    """The text is `path` or `path:line`; `line` and `quote` name members beside it that say more."""
-
-    at: str
-    where: dict[str, tuple[str, ...]] = {}
-    line: str = ""
-    quote: str = ""
-    quoted_in: str = ""
-    """A member beside it that may quote the place; still read, and never compared: it is prose."""
-    demand: Demand = "required"
-
-
-class ChangedInRun(EvidenceShape, frozen=True, kw_only=True, tag="changed_in_run"):
-    """The paths are those that changed since the run began."""
-
-    at: str
-    change: str = ""
-    """The member beside it that says added, modified, deleted or renamed."""
-    also: str = ""
-    """Paths that count as listed too: where a renamed file was."""
-    left_out: str = ""
-    """Paths that changed and are left out on purpose."""
-    demand: Demand = "required"
-
-
-class Ran(EvidenceShape, frozen=True, kw_only=True, tag="ran"):
-    """The text is a command that ran on the present files."""
-
-    at: str
-    where: dict[str, tuple[str, ...]] = {}
-    status: str = ""
-    """The member beside it with the exit status."""
-    receipt: str = ""
-    """The member beside it with the id of a receipt."""
-    passes: Term | None = None
-    """Where this holds and no status is given, the command must have passed; None: everywhere."""
-    demand: Demand = "where_possible"
-
-
-class RedThenGreen(EvidenceShape, frozen=True, kw_only=True, tag="red_then_green"):
-    """The text is a command that failed earlier in this run and passes on the present files."""
-
-    at: str
-    where: dict[str, tuple[str, ...]] = {}
-    demand: Demand = "required"
-
-
-class Person(EvidenceShape, frozen=True, kw_only=True, tag="person"):
-    """A person confirmed the artifact as a whole, through a door that the agent does not hold."""
-
-    demand: Demand = "required"
-
-
-Evidence: TypeAlias = Consistent | PathExists | PlaceExists | ChangedInRun | Ran | RedThenGreen | Person
 
 
 class Contract(Compiled, frozen=True, kw_only=True):

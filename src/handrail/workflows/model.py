@@ -10,8 +10,9 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.workflows.compiled import ChoiceKind, Demand, InputSpec, Recommended, Reference, Rule, UserOnly
+from handrail.workflows.compiled import ChoiceKind, InputSpec, Recommended, Reference, Rule, UserOnly
 from handrail.workflows.conditions import Condition
+from handrail.workflows.evidence import Demand
 
 
 class Authored(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,6 +20,10 @@ ABOUT_CAPABILITIES = "Capabilities"
 OTHER_AGENTS = "Other agents"
 ONCE_FOR_ALL = frozenset({MODE, ABOUT_CAPABILITIES, OTHER_AGENTS})
 """What the first step announces for all of them."""
+NOTES = "Notes"
+ARTIFACT = "Artifact"
+RULES_OF_REPORTS = (f"## {NOTES}\n", f"## {ARTIFACT}\n")
+"""How the sections begin that features add to every prompt: rules that hold for all reports alike."""
 
 
 def make_section(heading: str, body: str) -> str:
@@ -30,6 +34,25 @@ def make_section(heading: str, body: str) -> str:
 def heading_of(text: str) -> str:
     """The heading that a section begins with."""
     return text.partition("\n")[0].removeprefix("## ")
+
+
+def list_report_rules(prompt: str) -> frozenset[str]:
+    """The lines of a prompt that say how any report is written."""
+    parts = (part for part in prompt.split("\n\n") if part.startswith(RULES_OF_REPORTS))
+    return frozenset(line for part in parts for line in part.split("\n")[1:])
+
+
+def leave_out_rules(prompt: str, told: frozenset[str]) -> str:
+    """The prompt without the rules of reports that were told before."""
+    kept: list[str] = []
+    for part in prompt.split("\n\n"):
+        if not part.startswith(RULES_OF_REPORTS):
+            kept.append(part)
+            continue
+        heading, *lines = part.split("\n")
+        if new := [line for line in lines if line not in told]:
+            kept.append("\n".join([heading, *new]))
+    return "\n\n".join(kept)
 
 
 def show_example(example: dict[str, Json]) -> str:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-from contextlib import suppress
-from typing import Final
 
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
 from handrail.host.audit import encode_line
-from handrail.ports.process import AuditLine
+from handrail.ports.process import Audit, AuditLine
 from handrail_team.store.database import Database, Link
 
-_STDERR: Final = 2
 _ADD = "INSERT INTO handrail.audit VALUES (%s, %s, %s, %s) ON CONFLICT (id) DO NOTHING"
 _FORGET = (
     "DELETE FROM handrail.audit WHERE month NOT IN"
@@ -22,9 +18,13 @@ _FORGET = (
 
 
 class TeamAudit:
-    """`ports.Audit` for all machines of the store. A line costs a trip of its own, after the commit."""
+    """`ports.Audit` for all machines of the store. A line costs a trip of its own, after the commit.
 
-    def __init__(self, database: Database, hidden: Secrets) -> None:
+    While the database is away, and nothing is changed, what was refused is noted in `local`.
+    """
+
+    def __init__(self, database: Database, hidden: Secrets, local: Audit) -> None:
+        self._local = local
         self._database = database
         self._hidden = hidden
         self._month = ""
@@ -41,8 +41,5 @@ class TeamAudit:
         try:
             self._database.write(add)
             self._month = month
-        except Fault as fault:
-            why = fault.details.get("reason", "unknown")
-            with suppress(OSError):
-                text = f"handrail: the audit in the database could not be written ({why}).\n"
-                os.write(_STDERR, text.encode())
+        except Fault:
+            self._local.record(line, keep_months)

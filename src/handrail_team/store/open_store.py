@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
-from handrail.ports.process import Keys, Randomness
+from handrail.ports.process import Audit, Keys, Randomness
 from handrail.ports.store import DatabaseFacts
 from handrail_team.store.audit import TeamAudit
 from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
@@ -21,7 +21,8 @@ from handrail_team.store.session_index import TeamSessionIndex
 class TeamStore:
     """Everything that is kept in one database.
 
-    `local` is the keyring of this machine; `has_own_keys` puts it in place of the one in the database.
+    `local` and `audit` are those of this machine; `has_own_keys` puts its keyring in place
+    of the one in the database.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class TeamStore:
         randomness: Randomness,
         local: Keys,
         secrets: Secrets,
+        audit: Audit,
         *,
         has_own_keys: bool,
     ) -> None:
@@ -40,7 +42,7 @@ class TeamStore:
         self.log = TeamLog(self.database)
         self.keys: Keys = local if has_own_keys else TeamKeys(self.database, randomness, local, secrets)
         self.confirmed = TeamConfirmedTokens(self.database)
-        self.audit = TeamAudit(self.database, secrets)
+        self.audit = TeamAudit(self.database, secrets, audit)
         self.keeper = TeamKeeper(self.log, data)
         self.index = TeamSessionIndex(self.log)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.code_tools.edit.move import plan_extract
-from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
-from handrail.code_tools.edit.replace import plan_replace
+from handrail_code.edit.move import plan_extract
+from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
+from handrail_code.edit.replace import plan_replace
 from tests.code_tools.reading import found_with_mark, project_with_mark
 
 Files = dict[str, str]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.code_tools.edit.move import plan_move
-from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
+from handrail_code.edit.move import plan_move
+from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
 from tests.code_tools.reading import project_with_mark
 
 Files = dict[str, str]

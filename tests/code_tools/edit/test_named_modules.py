@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.code_tools.edit.move import plan_move
-from handrail.code_tools.edit.plan import Plan, Refusal
+from handrail_code.edit.move import plan_move
+from handrail_code.edit.plan import Plan, Refusal
 from tests.code_tools.edit.test_move import FUNCTION, LEFT, move
 from tests.code_tools.reading import project_with_mark
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from handrail.code_tools.edit.plan import Plan, Refusal
-from handrail.code_tools.edit.rename import plan_rename
+from handrail_code.edit.plan import Plan, Refusal
+from handrail_code.edit.rename import plan_rename
 from tests.code_tools.edit.test_rename import rename
 from tests.code_tools.reading import project_with_mark
 

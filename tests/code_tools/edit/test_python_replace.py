@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
-from handrail.code_tools.edit.replace import plan_replace
+from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
+from handrail_code.edit.replace import plan_replace
 from tests.code_tools.reading import found_with_mark
 
 SHOP = '''\

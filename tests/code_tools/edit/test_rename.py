@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
-from handrail.code_tools.edit.rename import plan_rename
-from handrail.code_tools.facts.join import References, Style
+from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
+from handrail_code.edit.rename import plan_rename
+from handrail_code.facts.join import References, Style
 from tests.code_tools.reading import project_with_mark
 
 Files = Mapping[str, str]

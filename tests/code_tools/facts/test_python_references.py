@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.code_tools.facts.resolution import External, Resolved, Unresolved
+from handrail_code.facts.resolution import External, Resolved, Unresolved
 from tests.code_tools.reading import project_of, project_with_mark
 
 FILES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.code_tools.facts.join import References
+from handrail_code.facts.join import References
 from tests.code_tools.reading import project_with_mark
 
 FILES = {

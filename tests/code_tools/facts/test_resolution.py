@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.code_tools.facts.jsonc import read_jsonc
-from handrail.code_tools.facts.resolution import External, Resolved, Unresolved
+from handrail_code.facts.jsonc import read_jsonc
+from handrail_code.facts.resolution import External, Resolved, Unresolved
 from tests.code_tools.edit.test_rename import rename
 from tests.code_tools.reading import project_of, project_with_mark
 

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from handrail.code_tools.facts.model import NONE, FileFacts
+from handrail_code.facts.model import NONE, FileFacts
 from tests.code_tools.edit.test_rename import rename
 from tests.code_tools.reading import facts_of
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.code_tools.facts.model import FileFacts, ReadFile, Unreadable
-from handrail.code_tools.languages.reading import MAX_BYTES, read_facts
+from handrail_code.facts.model import FileFacts, ReadFile, Unreadable
+from handrail_code.languages.reading import MAX_BYTES, read_facts
 
 pytestmark = pytest.mark.thorough
 

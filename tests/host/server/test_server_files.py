@@ -11,8 +11,8 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.host.clock import SystemRandomness
-from handrail.host.server.server_files import ServerFiles
 from handrail.ports.server import RunningServer
+from handrail_serve.host.server_files import ServerFiles
 
 ADDRESS = "http://127.0.0.1:7245/"
 

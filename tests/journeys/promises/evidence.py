@@ -9,6 +9,24 @@ _MUST = "evidence, section 7"
 
 RECEIPTS: tuple[Promise, ...] = (
     Promise(
+        "receipt.travels",
+        source="trust, rule 20",
+        says="A receipt is one in-toto statement in a DSSE envelope about a commit: what ran on exactly its "
+        "files, what differs, and what rests on the agent's word; no server signs one.",
+    ),
+    Promise(
+        "receipt.verified",
+        source="trust, rule 20",
+        says="Elsewhere and offline, a receipt holds only whole, byte for byte, signed by a key that was "
+        "given or pinned, about this commit, and on its files; each reason against it is named.",
+    ),
+    Promise(
+        "receipt.replayed",
+        source="trust, rule 20",
+        says="A replay takes the commit and the names of checks from a receipt, and runs what this checkout "
+        "declares and this user approved, on the files of the commit; nothing of the receipt is started.",
+    ),
+    Promise(
         "check.approved-by-a-person",
         source="trust, rule 13",
         says="Only a person's yes at a terminal or in the Console approves a check: this declaration, in "

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from handrail.code_tools.languages import reading
 from handrail.host.worktree import list_files, local_worktree
 from handrail.host.worktree.bounds import Bounds
-from handrail.operations.code.tools import project_source
 from handrail.ports.worktree import TreeEntry
+from handrail_code.languages import reading
+from handrail_code.operations import project_source
 from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 

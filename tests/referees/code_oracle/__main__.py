@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from handrail.code_tools.facts.join import Style
+from handrail_code.facts.join import Style
 from tests.referees.code_oracle.comparing import judge
 from tests.referees.code_oracle.judged import Judged
 from tests.referees.code_oracle.outcome import list_differences, tabulate, write_record

@@ -10,15 +10,15 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
-from handrail.code_tools.edit.plan import Plan, Refusal
-from handrail.code_tools.edit.rename import plan_rename
-from handrail.code_tools.facts.join import Project, Style
-from handrail.code_tools.facts.model import FileFacts
-from handrail.code_tools.facts.slots import Exported
-from handrail.code_tools.facts.source import MANIFEST
-from handrail.code_tools.facts.twins import Twins
-from handrail.code_tools.languages.extensions import language_of
-from handrail.code_tools.languages.reading import read_facts
+from handrail_code.edit.plan import Plan, Refusal
+from handrail_code.edit.rename import plan_rename
+from handrail_code.facts.join import Project, Style
+from handrail_code.facts.model import FileFacts
+from handrail_code.facts.slots import Exported
+from handrail_code.facts.source import MANIFEST
+from handrail_code.facts.twins import Twins
+from handrail_code.languages.extensions import language_of
+from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
 from tests.referees.code_oracle.judged import Judged, Place, Verdict
 from tests.referees.code_oracle.packages import TYPESCRIPT, Package, fetch

@@ -22,12 +22,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail.code_tools.edit.move import plan_extract, plan_move
-from handrail.code_tools.edit.plan import Refusal, apply_in_memory
-from handrail.code_tools.facts.join import Project
-from handrail.code_tools.facts.model import NONE, Definition, ReadFile
-from handrail.code_tools.languages.extensions import language_of
-from handrail.code_tools.languages.reading import read_facts
+from handrail_code.edit.move import plan_extract, plan_move
+from handrail_code.edit.plan import Refusal, apply_in_memory
+from handrail_code.facts.join import Project
+from handrail_code.facts.model import NONE, Definition, ReadFile
+from handrail_code.languages.extensions import language_of
+from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
 from tests.referees.code_oracle import own_tests
 from tests.referees.code_oracle.kept import OWN_TESTS, EditedPackage, is_kept, keep_rows

@@ -14,12 +14,12 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.code_tools.edit.plan import Plan, Refusal, apply_in_memory
-from handrail.code_tools.edit.rename import plan_rename
-from handrail.code_tools.facts.join import Project
-from handrail.code_tools.facts.model import NONE, FileFacts
-from handrail.code_tools.languages.extensions import language_of
-from handrail.code_tools.languages.reading import read_facts
+from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
+from handrail_code.edit.rename import plan_rename
+from handrail_code.facts.join import Project
+from handrail_code.facts.model import NONE, FileFacts
+from handrail_code.languages.extensions import language_of
+from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
 from tests.referees.code_oracle.ask_pyright import PYRIGHT, ask_pyright, find_server
 from tests.referees.code_oracle.judged import Place

@@ -10,12 +10,12 @@ import tempfile
 import xml.etree.ElementTree as ET
 from collections import Counter
 
-from handrail.code_tools.edit.plan import Refusal, apply_in_memory
-from handrail.code_tools.edit.rename import plan_rename
-from handrail.code_tools.facts.join import Project
-from handrail.code_tools.facts.model import ReadFile
-from handrail.code_tools.languages.extensions import language_of
-from handrail.code_tools.languages.reading import read_facts
+from handrail_code.edit.plan import Refusal, apply_in_memory
+from handrail_code.edit.rename import plan_rename
+from handrail_code.facts.join import Project
+from handrail_code.facts.model import ReadFile
+from handrail_code.languages.extensions import language_of
+from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
 from tests.referees.code_oracle.python_outcome import OwnTests
 from tests.referees.code_oracle.python_packages import PythonPackage, fetch_wheel

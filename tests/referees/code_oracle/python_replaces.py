@@ -18,12 +18,12 @@ from textwrap import indent
 
 import msgspec
 
-from handrail.code_tools.edit.plan import Plan, apply_in_memory
-from handrail.code_tools.edit.replace import plan_replace
-from handrail.code_tools.facts.join import Found, Project
-from handrail.code_tools.facts.model import Definition
-from handrail.code_tools.languages.extensions import language_of
-from handrail.code_tools.languages.python.indentation import indent_text
+from handrail_code.edit.plan import Plan, apply_in_memory
+from handrail_code.edit.replace import plan_replace
+from handrail_code.facts.join import Found, Project
+from handrail_code.facts.model import Definition
+from handrail_code.languages.extensions import language_of
+from handrail_code.languages.python.indentation import indent_text
 from tests.code_tools.memory_source import MemorySource
 from tests.referees.code_oracle.moving import read_once
 from tests.referees.code_oracle.python_comparing import read_texts

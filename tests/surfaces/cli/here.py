@@ -86,7 +86,7 @@ def run_troubled(
         serve=lambda _: 0,
         demo=lambda _: 0,
         record_defect=give_up,
-        input_problems=input_problems,
+        input_problems=lambda parsed: input_problems(runtime.registry, parsed),
     )
     status = run(process, arguments, environment or {}, parts, envelope)
     assert status == process.ran.status

@@ -27,7 +27,7 @@ from handrail.surfaces.cli.run import CommandParts, run
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
-from handrail.wiring import build_runtime
+from handrail.wiring import build_runtime, registry
 from tests.conftest import THREE_STEPS
 from tests.operations.asked import answered
 
@@ -43,7 +43,7 @@ SKIPPED = ("mcp", "hook", "demo", "serve", "console", "update", "setup", "store 
 
 EXAMPLES = [
     (path, example)
-    for path, entry in command_tables.command_help().items()
+    for path, entry in command_tables.command_help(registry()).items()
     if path not in SKIPPED
     for example in entry["examples"]
 ]

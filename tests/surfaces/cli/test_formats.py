@@ -11,6 +11,7 @@ import pytest
 from handrail import __version__
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.self_description.help import help_text
+from handrail.wiring import registry
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
 
@@ -251,7 +252,7 @@ def test_a_line_without_a_command_answers_shortly_and_shows_the_page_beside_it(t
     bare, quiet = tool.run(), tool.run("--quiet", "--compact")
 
     assert (bare.status, strict_json(bare.out)["ok"]) == (0, True)
-    assert (bare.err, quiet.err) == (help_text("").encode(), b"")
+    assert (bare.err, quiet.err) == (help_text(registry(), "").encode(), b"")
     assert len(quiet.out) < 400
 
 
@@ -264,7 +265,7 @@ def test_help_is_one_text_however_it_is_asked_for(
 ) -> None:
     asked = tool.run(*words, *flags)
 
-    assert asked.out == tool.run("help", *words).out == help_text(" ".join(words)).encode()
+    assert asked.out == tool.run("help", *words).out == help_text(registry(), " ".join(words)).encode()
     assert (asked.status, asked.err) == (0, b"")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.self_description import command_tables
+from handrail.wiring import registry
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Ran, Tool, checked_document, strict_json
 
 NOT_STATE = ("audit", "confirm-consumed", "cache", "keys")
@@ -252,7 +253,7 @@ def test_every_write_leaves_one_private_audit_line_also_when_quiet(fresh_tool: T
 
 
 def test_help_says_what_each_write_needs() -> None:
-    told = {path: command_tables.help_of(path)["authorised_by"] for path in MINE}
+    told = {path: command_tables.help_of(registry(), path)["authorised_by"] for path in MINE}
 
     assert told == {
         "workflow new": "--confirm",

@@ -11,11 +11,12 @@ from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import views_of, words_of
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.help import help_text
+from handrail.wiring import registry
 
 
 @pytest.mark.parametrize("path", list(_table.COMMANDS))
 def test_help_names_every_flag_its_choices_and_its_variable(path: str) -> None:
-    text = help_text(path)
+    text = help_text(registry(), path)
 
     command = _table.COMMANDS[path]
     for param in command["params"]:
@@ -42,11 +43,11 @@ def test_help_names_every_flag_its_choices_and_its_variable(path: str) -> None:
     ],
 )
 def test_help_says_what_a_command_changes(path: str, effect: str) -> None:
-    assert effect in help_text(path).splitlines()
+    assert effect in help_text(registry(), path).splitlines()
 
 
 def test_the_first_page_is_short_shows_the_loop_and_names_every_noun() -> None:
-    text = help_text("")
+    text = help_text(registry(), "")
     nouns = [line for line in text.splitlines() if re.match(r"  [a-z]+  ", line)]
 
     assert (estimate_tokens(text) or 0) <= 600
@@ -58,7 +59,7 @@ def test_the_first_page_is_short_shows_the_loop_and_names_every_noun() -> None:
 
 
 def test_a_group_s_help_lists_its_own_commands_only() -> None:
-    text = help_text("session")
+    text = help_text(registry(), "session")
 
     assert "session show" in text
     assert "workflow list" not in text

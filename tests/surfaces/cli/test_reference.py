@@ -12,11 +12,11 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.contract.catalogue import KINDS
 from handrail.contract.disclosure.estimate import estimate_tokens
-from handrail.surfaces.cli.commands.all import ROWS
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
 from handrail.surfaces.cli.self_description.command_tables import called_of, command_of, derive_errors
 from handrail.surfaces.cli.self_description.reference import RISK_TIER, Reference
+from handrail.wiring import registry
 from tests.house.tree import page
 from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document
 
@@ -80,12 +80,14 @@ def test_a_cursor_a_confirmation_and_a_token_of_a_run_bring_their_errors(
 
 
 def test_no_operation_lists_an_error_that_follows_anyway() -> None:
-    called = [(row, operation) for row in ROWS if (operation := called_of(row)) is not None]
+    called = [
+        (row, operation) for row in registry().rows() if (operation := called_of(registry(), row)) is not None
+    ]
 
     assert [
         f"{operation.name}: {code}"
         for row, operation in called
-        for code in set(operation.errors) & set(derive_errors(operation, command_of(row.path)))
+        for code in set(operation.errors) & set(derive_errors(operation, command_of(registry(), row.path)))
     ] == []
 
 

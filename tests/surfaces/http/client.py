@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.app import App, Parts
-from handrail.surfaces.http.guard import loopback_identity
-from handrail.surfaces.http.limits import Bounds
-from handrail.surfaces.mcp.over_http import HttpAnswer
+from handrail_serve.app import App, Parts
+from handrail_serve.guard import loopback_identity
+from handrail_serve.limits import Bounds
+from handrail_serve.mcp_door import HttpAnswer
 
 PORT = 7245
 HOST = f"127.0.0.1:{PORT}"

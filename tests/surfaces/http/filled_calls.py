@@ -101,6 +101,7 @@ def begin_work(server: WholeServer, request_id: str = "work", notes: str = "Look
             "note": "Seen to.",
             "to": "yaml",
             "document": document,
+            "workflows": ["project.three_steps", "project.three_steps"],
             "documents": [{"source": "a.json", "text": json.dumps({"ok": True})}],
             "bundle": {"source": "b.json", "text": json.dumps(rich_bundle())},
             "dangerous": True,

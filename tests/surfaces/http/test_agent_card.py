@@ -10,13 +10,13 @@ import pytest
 import rfc8785
 
 from handrail.contract.conformance.check import check
-from handrail.runtime.operation import OPERATION_NAMES
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.app import App
-from handrail.surfaces.http.calls import Served
-from handrail.surfaces.http.companions.agent_calls import perform_for_agent, read_call
-from handrail.surfaces.http.companions.agent_card import InThread
-from handrail.surfaces.http.exchange import HttpRequest, Response
+from handrail.wiring import registry
+from handrail_serve.app import App
+from handrail_serve.calls import Served
+from handrail_serve.companions.agent_calls import perform_for_agent, read_call
+from handrail_serve.companions.agent_card import InThread
+from handrail_serve.exchange import HttpRequest, Response
 from tests.journeys.given_workflows import WITH_DECISION, begin, step
 from tests.surfaces.http.client import HOST, ask, make_app
 from tests.surfaces.http.test_lafs import NOT_SERVED
@@ -47,7 +47,7 @@ def test_the_card_conforms_and_names_every_operation_that_can_be_called(app: App
 
     report = check(card, kind="card", tier="complete")
     assert report.ok, report
-    assert sorted(skill["id"] for skill in card["skills"]) == sorted(set(OPERATION_NAMES) - NOT_SERVED)
+    assert sorted(skill["id"] for skill in card["skills"]) == sorted(set(registry().names) - NOT_SERVED)
     assert card["url"] == card["supportedInterfaces"][0]["url"] == f"http://{HOST}/a2a"
     assert card["capabilities"]["streaming"] is False
     assert card["capabilities"]["pushNotifications"] is False

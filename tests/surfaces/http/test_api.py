@@ -12,10 +12,10 @@ from handrail.contract.deprecations import Deprecation
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Success
 from handrail.runtime.hub import perform
-from handrail.runtime.operation import OPERATION_NAMES, all_operations
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.app import App
-from handrail.surfaces.http.limits import MOST_BODY_BYTES, MOST_URL_BYTES, Bounds
+from handrail.wiring import registry
+from handrail_serve.app import App
+from handrail_serve.limits import MOST_BODY_BYTES, MOST_URL_BYTES, Bounds
 from tests.surfaces.http.client import CONSOLE_TOKEN, LAFS, Answered, ask, make_app
 
 START = {"workflowId": "project.three_steps", "goal": "Look.", "requestId": "one"}
@@ -38,11 +38,11 @@ def refused(answer: Answered, status: int, code: str) -> Any:
 def test_every_operation_has_a_route_and_only_reads_can_be_fetched(app: App) -> None:
     routes = {route.pattern: route.methods for route in app.router.routes}
 
-    for called in all_operations():
+    for called in registry().operations():
         methods = routes[f"/api/{called.name}"]
         assert ("GET" in methods) == (called.effect == "read"), called.name
         assert "POST" in methods
-    assert len(OPERATION_NAMES) == len([pattern for pattern in routes if pattern.count(".") == 1])
+    assert len(registry().names) == len([pattern for pattern in routes if pattern.count(".") == 1])
 
 
 @pytest.mark.promise("http.api.every-operation")

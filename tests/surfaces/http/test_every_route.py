@@ -15,8 +15,9 @@ from urllib.parse import quote, urlencode
 import msgspec
 import pytest
 
-from handrail.surfaces.http.api import offered_operations
-from handrail.surfaces.http.views import PAGES
+from handrail.wiring import registry
+from handrail_serve.api import offered_operations
+from handrail_serve.views import PAGES
 from tests.surfaces.http.client import TOKEN, Answered, make_app
 from tests.surfaces.http.filled_calls import Work, begin_work, text_fields
 from tests.surfaces.http.whole_server import Asking, WholeServer, api, digest_of, fetch, rpc, tool
@@ -99,11 +100,13 @@ def known_trouble(name: str, told: Answered) -> None:
 
 def test_every_text_of_every_operation_is_tried(running: Served) -> None:
     """The sweep below is as wide as the registry: the names that others rely on are among the fields."""
-    fields = {(called.name, name) for called in offered_operations() for name in text_fields(called)}
+    fields = {
+        (called.name, name) for called in offered_operations(registry()) for name in text_fields(called)
+    }
 
     assert {("run.node", "node"), ("session.show", "sessionId"), ("session.delete", "ids")} <= fields
     assert {name for name, _ in fields} | {"workflow.schema"} <= {
-        called.name for called in offered_operations()
+        called.name for called in offered_operations(registry())
     }
 
 
@@ -132,7 +135,7 @@ def around_the_store(running: Served) -> tuple[str, set[str]]:
 
 def by_operation(work: Work) -> Iterator[tuple[str, Asking]]:
     corpus = cycle(HOSTILE_IDS)
-    for called in offered_operations():
+    for called in offered_operations(registry()):
         known = {field.encode_name for field in msgspec.structs.fields(called.input)}
         more = {"dryRun": True} if "dryRun" in known else {}
         for name in text_fields(called):
@@ -184,7 +187,9 @@ def test_whatever_can_be_fetched_changes_nothing_and_starts_nothing_but_git(runn
     with watched() as seen:
         told = server.answers([asking for _, asking in asked])
         after = server.stored()
-        told += server.answers([api(called.name, work.whole_call(called)) for called in offered_operations()])
+        told += server.answers(
+            [api(called.name, work.whole_call(called)) for called in offered_operations(registry())]
+        )
 
     assert after == before
     for (name, _), answer in zip(asked, told, strict=False):
@@ -201,7 +206,7 @@ def test_whatever_can_be_fetched_changes_nothing_and_starts_nothing_but_git(runn
 
 
 def working_reads(work: Work) -> Iterator[tuple[str, Asking]]:
-    for called in offered_operations():
+    for called in offered_operations(registry()):
         params = flat(work.whole_call(called))
         if called.effect == "read":
             yield called.name, fetch(f"/api/{called.name}?{urlencode(spelt(params), doseq=True)}")

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http import feed as feed_module
-from handrail.surfaces.http.feed import Feed
-from handrail.surfaces.http.limits import Bounds
+from handrail_serve import feed as feed_module
+from handrail_serve.feed import Feed
+from handrail_serve.limits import Bounds
 from tests.surfaces.http.client import BEARER, HOST, ask, asked, make_app
 
 SECONDS = 60

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.app import App
-from handrail.surfaces.http.routes import Route
+from handrail_serve.app import App
+from handrail_serve.routes import Route
 from tests.surfaces.http.client import BEARER, HOST, JSON, PORT, TOKEN, Answered, Headers, asked, make_app
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "X")

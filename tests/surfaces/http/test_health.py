@@ -9,9 +9,9 @@ import pytest
 from handrail.contract.outcome import Outcome, Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.calls import Asked, Served, perform_call
-from handrail.surfaces.http.companions import health as health_module
 from handrail.wiring import build_runtime
+from handrail_serve.calls import Asked, Served, perform_call
+from handrail_serve.companions import health as health_module
 from tests.surfaces.http.client import ask, make_app
 
 

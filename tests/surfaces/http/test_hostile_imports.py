@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from handrail.surfaces.http.limits import MOST_BUNDLE_BYTES
+from handrail_serve.limits import MOST_BUNDLE_BYTES
 from tests.conftest import KeptIncidents
 from tests.engine.bundles.made import changed, rechained, rich_bundle
 from tests.hostile.bundles.bundles import Hostile, hostile_bundles

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from handrail.surfaces.http.api import offered_operations
+from handrail.wiring import registry
+from handrail_serve.api import offered_operations
 from tests.surfaces.http.client import LAFS
 from tests.surfaces.http.filled_calls import Work, begin_work
 from tests.surfaces.http.test_every_route import pages
@@ -141,7 +142,7 @@ def test_json_holds_no_character_that_steers_and_names_what_is_untrusted(told: T
     """Both envelopes of every reading operation: read as text in a terminal, they stay text."""
     reads = [
         called
-        for called in offered_operations()
+        for called in offered_operations(registry())
         if called.effect == "read" and called.name != "workflow.schema"
     ]
     asked = [api(called.name, told.work.whole_call(called)) for called in reads]

@@ -10,9 +10,9 @@ import rfc8785
 
 from handrail.contract.conformance.check import check
 from handrail.contract.conformance.rules import DocumentKind
-from handrail.runtime.operation import OPERATION_NAMES
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.app import App
+from handrail.wiring import registry
+from handrail_serve.app import App
 from tests.surfaces.http.client import HOST, LAFS, ask, make_app
 
 NOT_SERVED = {"check.run", "clients.setup", "program.update", "store.selftest"}
@@ -111,7 +111,7 @@ def test_the_discovery_document_names_every_operation_and_nobody(app: App) -> No
 
     conforms(document, "discovery")
     named = [name for group in document["capabilities"] for name in group["operations"]]
-    assert sorted(named) == sorted(set(OPERATION_NAMES) - NOT_SERVED)
+    assert sorted(named) == sorted(set(registry().names) - NOT_SERVED)
     assert document["endpoints"]["context"] == f"http://{HOST}/_lafs/context"
     assert b"Look." not in answer.body
     assert b"ses_" not in answer.body

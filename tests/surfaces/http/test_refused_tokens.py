@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from handrail.contract.tokens.workflow import mint, purpose_key, verify
-from handrail.surfaces.http.api import offered_operations
+from handrail.wiring import registry
+from handrail_serve.api import offered_operations
 from tests.surfaces.http.client import Answered
 from tests.surfaces.http.filled_calls import Work, begin_work
 from tests.surfaces.http.whole_server import Asking, WholeServer, api, fetch, tool
@@ -51,7 +52,7 @@ def forged(stores: Stores, work: Work, kind: str) -> str:
 
 def with_token(work: Work, field: str, token: str) -> Iterator[tuple[str, Asking]]:
     """Every way in that takes a token in this field or for a session; the list comes from the registry."""
-    for called in offered_operations():
+    for called in offered_operations(registry()):
         names = {one.encode_name for one in msgspec.structs.fields(called.input)}
         for name in sorted(names & {field, "session"}):
             yield f"{called.name} {name}", api(called.name, work.call(called, **{name: token}))
@@ -125,7 +126,7 @@ def test_ids_of_sessions_that_are_deleted_foreign_or_never_were_answer_alike(sto
 
 def by_id(work: Work) -> Iterator[tuple[str, Asking]]:
     session, run, node = (work.values[name] for name in ("sessionId", "runId", "node"))
-    for called in offered_operations():
+    for called in offered_operations(registry()):
         names = {one.encode_name for one in msgspec.structs.fields(called.input)}
         for name in names & {"sessionId", "session", "runId", "run"}:
             if called.name in ("workflow.inspect", "run.start", "session.gaps"):

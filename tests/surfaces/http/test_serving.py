@@ -20,9 +20,9 @@ import pytest
 
 from handrail.contract.outcome import Failure, Fault
 from handrail.runtime.hub import perform
-from handrail.surfaces.http.guard import ALWAYS
-from handrail.surfaces.http.serving import bind
 from handrail.wiring import build_runtime
+from handrail_serve.guard import ALWAYS
+from handrail_serve.serving import bind
 from tests.conformance.recorder import record
 from tests.surfaces.cli.tool import Tool
 

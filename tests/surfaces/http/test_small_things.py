@@ -9,8 +9,8 @@ import pytest
 from handrail.projections.html.elements import notes_html
 from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.app import App
-from handrail.surfaces.http.limits import Bounds
+from handrail_serve.app import App
+from handrail_serve.limits import Bounds
 from tests.surfaces.http.client import BEARER, HOST, JSON, LAFS, ask, asked, make_app
 
 
@@ -81,6 +81,40 @@ def test_a_browser_at_an_unknown_address_gets_a_page_and_a_program_its_problem(a
         assert (told.status, told.header("content-type")) == (404, "application/problem+json")
     assert ask(app, "GET", "/api/nothing", browser).header("content-type") == "application/problem+json"
     assert ask(app, "POST", "/nothing/here", browser, token="").status in (401, 405)
+
+
+def test_a_request_keeps_the_id_that_its_client_gave_it_where_that_fits(app: App) -> None:
+    for given, is_kept in (("trace-7.a:b", True), ("two words", False), ("x" * 129, False)):
+        told = ask(app, "GET", "/api/session.show?sessionId=ses_0", LAFS, ("x-request-id", given))
+
+        assert (told.document["_meta"]["requestId"] == given) is is_kept
+
+
+def test_a_media_type_with_quality_zero_is_not_taken(app: App) -> None:
+    for quality, media in (("0", "json"), ("0.00", "json"), ("0.5", "vnd.lafs.envelope+json")):
+        accept = ("accept", f"*/*, application/vnd.lafs.envelope+json; q={quality}")
+
+        assert ask(app, "GET", "/api/session.list", accept).header("content-type") == f"application/{media}"
+
+
+def test_a_budget_in_a_query_is_spelled_as_lafs_does(app: App) -> None:
+    spelled = "/api/workflow.builtins?_budget.maxTokens=9000&_budget.maxItems=2"
+
+    assert ask(app, "GET", spelled).document["data"]["count"] == 2
+    for wrong in ("_budget.maxTokens=many", "_budget.most=1", "_budget.maxItems=1&_budget.maxItems=2"):
+        assert ask(app, "GET", f"/api/workflow.list?{wrong}").status == 400
+
+
+def test_a_long_address_and_long_headers_have_their_own_statuses(app: App) -> None:
+    assert ask(app, "GET", "/api/session.list?query=" + "x" * 9_000).status == 414
+    assert ask(app, "GET", "/api/session.list", ("x-more", "x" * 17_000)).status == 431
+
+
+def test_an_unknown_operation_is_told_with_those_that_are_near(app: App) -> None:
+    told = ask(app, "GET", "/api/sesion.list").document
+
+    assert told["details"]["did_you_mean"] == ["/api/session.list"]
+    assert "GET /api" in str(told)
 
 
 def test_the_first_page_says_how_many_things_need_a_person(app: App) -> None:

@@ -13,10 +13,10 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http import serving
-from handrail.surfaces.http.app import App
-from handrail.surfaces.http.limits import IDLE_SECONDS, Bounds
-from handrail.surfaces.http.serving import DrainingServer, TimedProtocol
+from handrail_serve import serving
+from handrail_serve.app import App
+from handrail_serve.limits import IDLE_SECONDS, Bounds
+from handrail_serve.serving import DrainingServer, TimedProtocol
 from tests.surfaces.http.client import HOST, make_app
 
 

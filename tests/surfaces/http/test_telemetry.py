@@ -10,11 +10,11 @@ import pytest
 
 from handrail.ports.process import CallNote
 from handrail.runtime.runtime import NO_OBSERVER, Runtime
-from handrail.wiring import build_observer
+from handrail_serve.start import build_observer
 from tests.journeys.given_workflows import WITH_DECISION, begin, step
 from tests.surfaces.http.client import ask, make_app
 
-MODULE = "handrail.host.server.telemetry"
+MODULE = "handrail_serve.host.telemetry"
 ASKED = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
 
 

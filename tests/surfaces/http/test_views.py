@@ -6,8 +6,8 @@ import pytest
 
 from handrail.contract.outcome import Json, Outcome, Success
 from handrail.projections.html.elements import element
-from handrail.surfaces.http import views
-from handrail.surfaces.http.view_parts import Call, Page, Query, View, payload
+from handrail_serve import views
+from handrail_serve.view_parts import Call, Page, Query, View, payload
 
 LONG = "x" * 4_000
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from handrail.surfaces.http.app import App, Parts
-from handrail.surfaces.http.guard import loopback_identity
 from handrail.surfaces.mcp.adapter import Adapter
-from handrail.surfaces.mcp.over_http import HttpDoor
 from handrail.wiring import build_runtime
+from handrail_serve.app import App, Parts
+from handrail_serve.guard import loopback_identity
+from handrail_serve.mcp_door import HttpDoor
 from tests.conftest import THREE_STEPS, KeptIncidents
 from tests.surfaces.http.client import BEARER, HOST, JSON, PORT, TOKEN, Answered, Headers, asked
 

@@ -10,8 +10,8 @@ import pytest
 
 from handrail.contract.outcome import Failure, NextCall
 from handrail.surfaces.mcp.arguments import MOST_FLAWS, SYNONYMS, Accepted, read_arguments
-from handrail.surfaces.mcp.code.tool_set import code_tools
 from handrail.surfaces.mcp.tools import Tool, fields_of, offered_tools
+from handrail_code.mcp.tool_set import tools
 
 TOOLS = offered_tools()
 
@@ -370,7 +370,7 @@ def test_wrong_types_are_left_to_the_operation() -> None:
 
 
 def test_every_synonym_leads_to_a_place_that_some_tool_has() -> None:
-    places = [set(places_of(tool)) for tool in (*TOOLS.values(), *code_tools().values())]
+    places = [set(places_of(tool)) for tool in (*TOOLS.values(), *tools().values())]
 
     assert {place for targets in SYNONYMS.values() for place in targets} <= set().union(*places)
     for name, targets in SYNONYMS.items():

@@ -12,8 +12,9 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
-from handrail.surfaces.mcp.messages import CODE_SET, WORKFLOW_SET
-from handrail.surfaces.mcp.over_http import HttpAnswer, HttpDoor
+from handrail.surfaces.mcp.messages import WORKFLOW_SET
+from handrail_code.mcp.instructions import TOOL_SET as CODE_SET
+from handrail_serve.mcp_door import HttpAnswer, HttpDoor
 from tests.surfaces.mcp.library_server import stateless_http
 
 OLDER, NEWER = "2025-11-25", "2026-07-28"

@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.eras import UNNAMED
-from handrail.surfaces.mcp.over_http import HttpDoor
+from handrail_serve.mcp_door import HttpDoor
 from tests.conftest import GivenFiles, memory_runtime
 from tests.surfaces.mcp.conversations import (
     ASKED,

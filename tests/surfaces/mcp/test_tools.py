@@ -14,8 +14,8 @@ from handrail.contract.catalogue import KINDS
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.envelopes.mcp_and_http import to_mcp_error
 from handrail.contract.outcome import Failure, NextCall
-from handrail.runtime.operation import all_operations
 from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON, offered_tools, spell_call, tool_definitions
+from handrail.wiring import registry
 
 BUDGET_TOKENS = 1_800
 
@@ -73,7 +73,7 @@ def test_the_tools_are_listed_in_their_order_with_their_arguments() -> None:
 
 
 def test_every_operation_that_names_a_tool_is_offered_and_no_other() -> None:
-    assert {called.name for called in all_operations() if called.tool} == {*OFFERED, *SWITCHED_ON}
+    assert {called.name for called in registry().operations() if called.tool} == {*OFFERED, *SWITCHED_ON}
 
 
 @pytest.mark.parametrize("name", list(HINTS))

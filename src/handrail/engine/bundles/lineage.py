@@ -120,8 +120,11 @@ class _Check:
                 self._tags.add(node_tag(record.digest))
             case ObservationRecorded() | SessionImported():
                 pass
-            case RunStarted(workflow_hash=workflow_hash):
+            case RunStarted(workflow_hash=workflow_hash, parent=parent):
                 self._start(event, workflow_hash)
+                if parent is not None:
+                    handed = Scope(run_id=parent.run_id)
+                    self._about_run(handed, parent.node_id, "is handed out at a node of another run")
             case NodeCreated() as created:
                 self._create(event, created, node_tag(record.digest))
             case EdgeCreated() as edge:

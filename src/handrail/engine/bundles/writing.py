@@ -186,12 +186,9 @@ class _Gathered:
     def _relied_on(self, event: EventBody) -> tuple[str, ...]:
         pins = pins_of(event, self._hashes)
         match event.data:
-            case RunStarted(workflow_hash=workflow_hash) if workflow_hash not in self.workflows:
-                content = self._contents(BlobRef(workflow_hash))
-                if content is not None:
-                    self.workflows[workflow_hash] = msgspec.json.decode(content)
-                    flow, limit = self.workflows[workflow_hash], limits.MOST_DEPTH - _AROUND_WORKFLOW
-                    self._look_into(flow, content, limit)
+            case RunStarted():
+                for name in pins:
+                    self._pin(WorkflowHash(name))
             case NodeCreated(state=state) if pins[0] not in self.snapshots:
                 assert event.scope.run_id is not None, "a node belongs to a run"
                 self.snapshots[pins[0]] = make_snapshot(self._hashes[event.scope.run_id], state)
@@ -205,6 +202,13 @@ class _Gathered:
             case _:
                 pass
         return pins
+
+    def _pin(self, workflow_hash: WorkflowHash) -> None:
+        content = None if workflow_hash in self.workflows else self._contents(BlobRef(workflow_hash))
+        if content is not None:
+            self.workflows[workflow_hash] = msgspec.json.decode(content)
+            flow, limit = self.workflows[workflow_hash], limits.MOST_DEPTH - _AROUND_WORKFLOW
+            self._look_into(flow, content, limit)
 
     def _look_into(self, value: Json, content: bytes, limit: int) -> None:
         if content.count(b"[") + content.count(b"{") > limit and is_deeper(value, limit):
@@ -237,10 +241,10 @@ def pins_of(event: EventBody, hashes: dict[RunId, WorkflowHash]) -> tuple[str, .
     """What one event relies on, by digest. `hashes` is kept up to date: run to workflow."""
     run_id = event.scope.run_id
     match event.data:
-        case RunStarted(workflow_hash=workflow_hash):
+        case RunStarted(workflow_hash=workflow_hash, pins=pins):
             assert run_id is not None, "a run that started has an id"
             hashes[run_id] = workflow_hash
-            return (workflow_hash,)
+            return (workflow_hash, *pins)
         case NodeCreated(state=state):
             assert run_id is not None, "a node belongs to a run"
             return (digest(make_snapshot(hashes[run_id], state)),)

@@ -46,7 +46,7 @@ from handrail.workflows.handouts import Handout, fill_text
 from handrail.workflows.limits import MAX_CHILD_TRIES
 
 DONE: Final[frozenset[ChildStatus]] = frozenset({"done", "done_with_gaps"})
-UNDONE: Final[frozenset[ChildStatus]] = frozenset({"open", "blocked"})
+UNDONE: Final[frozenset[ChildStatus]] = frozenset({"open", "blocked", "needs_person"})
 
 _TRY = re.compile(r"(.+)-([2-9])")
 _ITEM = re.compile(r"(.+)_[0-9]+")
@@ -143,11 +143,29 @@ def _state_of(history: History, name: str, tries: list[Run]) -> ChildState:
     elif is_closed(history, run.run_id, nodes):
         status = "closed"
     elif tip.kind == "blocked_attempt":
-        status = "blocked"
+        status = "needs_person" if _waits_for_person(history, tip) else "blocked"
     assert run.parent is not None, "a child has a parent"
     return ChildState(
         name=name, child_id=run.parent.child_id, run=run, tip=tip, status=status, tries=len(tries)
     )
+
+
+def _waits_for_person(history: History, tip: Node) -> bool:
+    """Whether the last attempt of a child was blocked by what only the user can give."""
+    answers = (held.blocked for held in history.advances.values() if held.to_node_id == tip.node_id)
+    blockers = [one for blocked in answers if blocked is not None for one in blocked.every_blocker]
+    return any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in blockers)
+
+
+def is_set_aside(history: History, run: Run) -> bool:
+    """Whether a run was handed out at a node that its parent's run has left for another branch."""
+    while run.parent is not None:
+        held = history.runs[run.parent.run_id]
+        tip = find_tips(history, nodes_of(history, held.run_id)).preferred
+        if run.parent.node_id not in {node.node_id for node in path_to(history, tip)}:
+            return True
+        run = held
+    return False
 
 
 # What the children hand up

@@ -16,20 +16,17 @@ from handrail.contract.ids import Autonomy
 from handrail.contract.wording import shorten
 from handrail.engine.events import Claim, GapRecorded
 from handrail.engine.history import Confirmation
+from handrail.engine.judge.missing_lists import counter_of, find_missing_lists, judge_handouts
 from handrail.engine.navigate import (
     ExitedLoop,
     Move,
     Running,
     TraceEntry,
     find_loop,
-    leaf_at,
     list_passed,
-    loop_values,
 )
-from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import (
     AskKind,
-    ContextKey,
     Reason,
     WaitsFor,
     WaitState,
@@ -59,9 +56,7 @@ from handrail.workflows.conditions import (
     describe_condition,
     holds,
     named_value,
-    nest_values,
 )
-from handrail.workflows.limits import MAX_CHILDREN
 from handrail.workflows.prompt_sections import (
     ASK_BEFORE_WRITE,
     ASK_FOR_FILES,
@@ -79,6 +74,8 @@ CHOSEN = "/choice"
 """The place of a claim about a choice: whether a person took this option."""
 MOST_WORDS = 200
 """Characters of the reason why one part was skipped."""
+SHOWN_ITEMS = 10
+"""Items that a gap names at most."""
 
 
 class PassedPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,18 +135,12 @@ def list_cut_loops(
     )
 
 
-def _counter(workflow: CompiledWorkflow, name: str) -> str:
-    """The value that says how long a list of numbers is; empty for any other list."""
-    spec = workflow.inputs.get(name)
-    return spec.counted_by if spec is not None else ""
-
-
 def _describe_left_work(workflow: CompiledWorkflow, loop: Loop, rounds: int, facts: Facts) -> str:
     match loop.repeat:
         case ForEach(input=name):
             items = named_value(facts.values, name)
             more = len(items) - rounds if isinstance(items, list) else 0
-            if _counter(workflow, name):
+            if counter_of(workflow, name):
                 return f"{more} rounds were not made"
             return f"{more} items of {name} were not worked on" if more > 0 else f"items of {name} are left"
         case Count(count=count):
@@ -166,7 +157,7 @@ def _no_round(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> str:
     match loop.repeat:
         case ForEach(input=name):
             items = named_value(facts.values, name)
-            counter = _counter(workflow, name)
+            counter = counter_of(workflow, name)
             if counter:
                 value = named_value(facts.values, counter)
                 return f"{counter} was not sent" if value is MISSING else f"{counter} is {_show_value(value)}"
@@ -269,9 +260,6 @@ def find_lasting_sections(prompt: str) -> dict[str, str]:
 
 
 # What a move runs into
-
-GO_BACK = "Read an earlier step again and go on from there, or close the run."
-"""What is left where no report can bring what is missing."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -505,72 +493,31 @@ def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arri
         )
         for cut in list_cut_loops(workflow, move.trace, facts)
     ]
-    reasons = (*find_missing_lists(workflow, move), *_judge_handouts(workflow, move, facts))
+    reasons = (*find_missing_lists(workflow, move), *judge_handouts(workflow, move, facts))
     return Arrival(reasons=reasons, gaps=tuple(cut_short))
 
 
-def _judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:
-    """What stands in the way of handing out: no list, or more items than a step may hand out."""
-    state = move.state
-    leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
-    if not isinstance(leaf, Delegate) or not isinstance(state, Running) or not leaf.for_each:
-        return ()
-    items = named_value(loop_values(workflow, state.loops, facts.values), leaf.for_each)
-    if not isinstance(items, list):
-        return (_miss_list(workflow, leaf.id, leaf.for_each),)
-    if len(items) <= MAX_CHILDREN:
-        return ()
-    waits = WaitsFor(kind="context", state="invalid", values={"name": leaf.for_each, "type": "list"})
-    message = f"{leaf.id} hands out one piece of work for each item of {leaf.for_each}: {len(items)} items."
-    return (
-        Reason(
-            name="contract_violation:invalid_required_output",
-            pointer=ContextKey(key=leaf.for_each),
-            waits_for=waits,
-            message=shorten_message(message),
-            fix=f"Send a list of at most {MAX_CHILDREN} items in the context: put several into one.",
-        ),
-    )
-
-
-def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:
-    """Find lists that loops need and nobody sent: without this, such a loop would be skipped silently."""
-    exits = (entry for entry in move.trace if isinstance(entry, ExitedLoop))
-    names: dict[str, str] = {}
-    for loop_id in dict.fromkeys(entry.loop_id for entry in exits if entry.reason == "items_missing"):
-        repeat = find_loop(workflow, loop_id).repeat
-        assert isinstance(repeat, ForEach), "only a loop over items misses them"
-        names.setdefault(repeat.input, loop_id)
-    return tuple(_miss_list(workflow, loop_id, name) for name, loop_id in names.items())
-
-
-def _miss_list(workflow: CompiledWorkflow, loop_id: str, listed: str) -> Reason:
-    """The reason of a loop that has no list, or no number of rounds, with who can give it."""
-    name = _counter(workflow, listed)
-    if name:
-        message = f"The loop {loop_id} runs as often as {name} says, and no number of that name was sent."
-        sent = f"Send the number in the context: {_show_nested(name, 0)} if the loop is not needed."
-    else:
-        name = listed
-        message = f"The loop {loop_id} goes through {name}, and no list of that name was sent."
-        sent = (
-            f"Send the list in the context: {_show_nested(name, [])} if there is nothing to go through. "
-            "Ask the user for it unless you know it from the work so far."
-        )
-    giver = describe_giver(workflow, name)
-    kind = "list" if name == listed else "number"
-    return Reason(
-        name="user_only_dependency:needs_user_artifact",
-        pointer=ContextKey(key=name),
-        waits_for=WaitsFor(kind="context", values={"name": name, "type": kind, "loop": loop_id}),
-        message=shorten_message(message),
-        fix=shorten_message(f"Here {giver}. {GO_BACK}" if giver else sent),
-        is_retryable=not giver,
-    )
-
-
-def _show_nested(name: str, value: Any) -> str:
-    return msgspec.json.encode(nest_values({name: value})).decode()
+def list_dropped_items(
+    workflow: CompiledWorkflow, state: Running, before: Facts, after: Facts
+) -> tuple[GapRecorded, ...]:
+    """What a list lost while a loop goes through it: items that have had no round yet and get none."""
+    gaps = []
+    for frame in state.loops:
+        loop = find_loop(workflow, frame.loop_id)
+        if not isinstance(loop.repeat, ForEach):
+            continue
+        old, new = (named_value(facts.values, loop.repeat.input) for facts in (before, after))
+        if not isinstance(old, list) or old == new:
+            continue
+        ahead = frame.iteration + 1
+        kept = {msgspec.json.encode(item) for item in new[ahead:]} if isinstance(new, list) else set()
+        dropped = [item for item in map(msgspec.json.encode, old[ahead:]) if item not in kept]
+        if dropped:
+            what = ", ".join(item.decode() for item in dropped[:SHOWN_ITEMS])
+            gone = f"{loop.repeat.input} lost {len(dropped)} items that the loop {loop.id} had not reached"
+            summary = shorten_message(f"{gone}: {what}.")
+            gaps.append(GapRecorded(gap_id="", severity="warning", reason="items_dropped", summary=summary))
+    return tuple(gaps)
 
 
 def list_unasked_gaps(leaf: Leaf, autonomy: Autonomy) -> tuple[GapRecorded, ...]:

@@ -218,6 +218,8 @@ def _show_value(value: Any) -> str:
 
 OTHER_NAMES = {"workflow_divergence": WORKFLOW_DIVERGENCE, "gap": GAP}
 """The names that EXEC uses; checked like the full ones."""
+SHORTEST_WORD = 7
+"""Letters of a word that can only be meant as a part of one of our names."""
 OURS = "wr."
 """The reserved namespace: an unknown kind in it is a mistake."""
 
@@ -272,12 +274,14 @@ def list_misnamings(workflow: CompiledWorkflow, artifacts: Iterable[Artifact]) -
 def guess_kind(kind: str, known: Iterable[str]) -> str:
     """The known kind that this one is a misspelling of; empty when it is a name of its own.
 
-    Case, separators, a plural and one wrong letter in five are misspellings. Another namespace is none: a
-    kind that has one is compared only with kinds of a namespace that differs by one letter at most. In the
-    reserved one nobody has names of their own, so there one wrong letter is a misspelling of any name.
+    Case, separators, a plural, one wrong letter in five and one word of two are misspellings. Another
+    namespace is none: a kind that has one is compared only with kinds of a namespace that differs by one
+    letter at most. In the reserved one nobody has names of their own, so there one wrong letter is a
+    misspelling of any name.
     """
     from handrail.contract.suggest import count_edits
 
+    known = list(known)
     space, _, bare = kind.rpartition(".")
     scored = []
     for candidate in known:
@@ -288,7 +292,16 @@ def guess_kind(kind: str, known: Iterable[str]) -> str:
         distance = min(count_edits(_folded(bare), _folded(spelling)) for spelling in spellings)
         if distance <= max(len(_folded(bare)) // 5, 1 if f"{space}." == OURS else 0):
             scored.append((distance, candidate))
-    return min(scored)[1] if scored else ""
+    return min(scored)[1] if scored else _find_by_word(kind, known)
+
+
+def _find_by_word(kind: str, known: Iterable[str]) -> str:
+    """The one reserved kind that a bare word is a part of: `divergence` of wr.workflow_divergence."""
+    if len(kind) < SHORTEST_WORD or "." in kind:
+        return ""
+    words = {one: [_folded(word) for word in one.removeprefix(OURS).split("_")] for one in known}
+    found = [one for one in words if one.startswith(OURS) and _folded(kind) in words[one]]
+    return found[0] if len(found) == 1 else ""
 
 
 def _first(namespace: str) -> str:
@@ -531,7 +544,7 @@ def _unknown_gap(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     named = told.resolves_gap_id
     if named in place.gaps.by_evidence:
-        return [("/resolvesGapId", f"evidence opened {named}: only evidence or a person settles it")]
+        return [("/resolvesGapId", f"only evidence or a person settles {named}, no sentence of yours")]
     if named in place.gaps.ids:
         return []
     known = ", ".join(place.gaps.ids[-MOST_GAPS_NAMED:]) or "none"

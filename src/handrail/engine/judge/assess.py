@@ -439,7 +439,7 @@ def _judge_word(
     match leaf:
         case Step():
             if leaf.user_only is not None:
-                parts.append(_judge_gift(leaf.user_only, leaf.id, shown.given, verdict))
+                parts.append(_judge_gift(leaf.user_only, leaf.id, autonomy, shown.given, verdict))
             if leaf.require_confirmation is not False:
                 after = apply_report(workflow, facts, state, {}, verdict.artifacts)
                 parts.append(_judge_confirmation(workflow, state, leaf, autonomy, shown, after))
@@ -469,14 +469,19 @@ def _some(value: _T | None) -> tuple[_T, ...]:
     return () if value is None else (value,)
 
 
-def _judge_gift(needed: UserOnly, step_id: str, word: PersonsWord, verdict: Verdict) -> _Weighed:
+def _judge_gift(
+    needed: UserOnly, step_id: str, autonomy: Autonomy, word: PersonsWord, verdict: Verdict
+) -> _Weighed:
     """What only the user can give: a person gave it, or the agent says what they said.
 
-    Where nothing came at all, the requirement of the step is the reason already.
+    Where nothing came at all, the requirement of the step is the reason already. A mode that asks nobody
+    discloses that whatever the agent says.
     """
     is_missing = any(reason.waits_for.kind == "give" for reason in verdict.reasons)
-    if not word.is_given and word.is_due:
-        return _Weighed(claims=(claim_word(GIVEN, word, is_agents=False),), due=(let_give(needed, step_id),))
+    is_due = word.is_due or (autonomy == "full_auto_never_stop" and not is_missing)
+    if not word.is_given and is_due:
+        claim = claim_word(GIVEN, word, is_agents=not word.is_due)
+        return _Weighed(claims=(claim,), due=(let_give(needed, step_id),))
     return _Weighed() if is_missing else _Weighed(claims=(claim_word(GIVEN, word, is_agents=True),))
 
 

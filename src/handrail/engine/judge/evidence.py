@@ -53,10 +53,10 @@ from handrail.engine.judge.standing import (
 )
 from handrail.engine.judge.witnessed import AskedPlace, Look, RunResult, SeenPlace, Weighed, Witnessed
 from handrail.engine.reasons import Issue, OutputContract, Reason, WaitsFor, shorten_message
-from handrail.workflows.compiled import (
+from handrail.workflows.compiled import Contract
+from handrail.workflows.evidence import (
     ChangedInRun,
     Consistent,
-    Contract,
     Demand,
     Evidence,
     PathExists,

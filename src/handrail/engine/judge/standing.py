@@ -39,7 +39,8 @@ from handrail.engine.messages import write_fix
 from handrail.engine.navigate import Complete, Running, next_move
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, StatusUnknown, describe_outcome, has_passed
-from handrail.workflows.compiled import ChangedInRun, CompiledWorkflow
+from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.evidence import ChangedInRun
 
 FACT_BYTES = 300
 MOST_PATHS_KEPT = 200

@@ -33,6 +33,7 @@ from handrail.ports.program import (
 )
 from handrail.program.setup.clients import TABLE, Scope, file_of
 from handrail.program.setup.jsonc import NotEditable, parse
+from handrail.runtime.operation import NEIGHBOURS
 
 # A handshake with our own MCP server
 
@@ -236,9 +237,11 @@ class LocalInstallation:
 
     def digest(self) -> str:
         total = sha256()
-        for name in sorted(_packed_files(PACKAGE)):
-            content = _content(os.path.join(PACKAGE, name)) or b""
-            total.update(f"{name}\0{sha256(content).hexdigest()}\n".encode())
+        site = os.path.dirname(PACKAGE)
+        for package in (os.path.basename(PACKAGE), *NEIGHBOURS):
+            for name in sorted(_packed_files(os.path.join(site, package))):
+                content = _content(os.path.join(site, package, name)) or b""
+                total.update(f"{package}/{name}\0{sha256(content).hexdigest()}\n".encode())
         return "sha256:" + total.hexdigest()
 
     def home(self) -> str:

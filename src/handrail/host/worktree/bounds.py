@@ -12,9 +12,10 @@ import os
 from collections.abc import Iterable
 
 from handrail.contract.credential_files import holds_credentials
-from handrail.host.private_files import find_homes, lies_in_home
+from handrail.host.private_files import find_homes, is_of_git, lies_in_home
 
 OWN_HOME = "the project is Handrail's own home, or lies in it"
+OF_GIT = "the project is a folder of git, or lies in one"
 OF_ANOTHER_USER = "the project belongs to another user"
 HIDDEN = "nobody looks there: it belongs to git, or to Handrail itself"
 _CREDENTIALS = "it holds credentials, which are never read"
@@ -35,6 +36,8 @@ class Bounds:
     def _find_trouble(self, homes: Iterable[str]) -> str:
         if lies_in_home(self.root, homes):
             return OWN_HOME
+        if is_of_git(os.fsencode(self.root)):
+            return OF_GIT
         try:
             self._owners = frozenset({os.stat(self.root).st_uid, os.geteuid()})
         except OSError:
@@ -66,11 +69,6 @@ class Bounds:
     def explain_anothers(self, found: os.stat_result) -> str:
         """Whether the file is neither the caller's nor of the project's owner, in words; empty: it is."""
         return "" if found.st_uid in self._owners else _ANOTHERS
-
-
-def is_of_git(path: bytes) -> bool:
-    """Whether a folder of git is on the way."""
-    return any(name.lower() == b".git" for name in path.split(b"/"))
 
 
 def is_outside(path: bytes) -> bool:

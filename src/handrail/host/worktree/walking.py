@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from handrail.host.private_files import open_regular_file
-from handrail.host.worktree.bounds import Bounds, is_of_git
+from handrail.host.private_files import is_of_git, open_regular_file
+from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.ignore_rules import (
     FILE_NAMES,
     MOST_RULE_BYTES,

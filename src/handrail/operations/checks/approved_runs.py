@@ -11,14 +11,20 @@ from collections.abc import Callable
 import msgspec
 
 from handrail.contract.outcome import Fault
-from handrail.engine.decide import find_due_checks
-from handrail.engine.history import Node
+from handrail.engine.ask import collect_brought
+from handrail.engine.decide import Gathered, witness
+from handrail.engine.history import History, Node
+from handrail.engine.judge.arrival import PersonsWord
+from handrail.engine.judge.assess import assess, place_of
+from handrail.engine.judge.run_claims import find_named_check
+from handrail.engine.navigate import Running, leaf_at
 from handrail.operations.checks.receipt_runs import Command, record_receipt, run_command
 from handrail.operations.declared_checks import digest_check, find_check
 from handrail.operations.handles import Prepared
 from handrail.operations.pending_step import PendingStep
 from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import Session
+from handrail.workflows.conditions import Facts
 
 SHORT_MS = 20_000
 """A check whose last run took longer is asked for by name."""
@@ -93,3 +99,18 @@ def _find_command(
         digest=declaration,
         report=found.check.report,
     )
+
+
+def find_due_checks(history: History, node: Node, gathered: Gathered) -> tuple[str, ...]:
+    """The declared checks that a report needs and that did not run on the present files, by name."""
+    if gathered.sighting is None or not isinstance(node.state, Running):
+        return ()
+    workflow, work = gathered.workflow, gathered.work
+    place = place_of(workflow, node.state, leaf_at(workflow, node.state))
+    kept = collect_brought(history, node, place, gathered.kept_notes)
+    known = witness(history, workflow, node, PersonsWord(), gathered.sighting)
+    verdict = assess(place, Facts(), work.notes, work.artifacts, kept.artifacts, known)
+    waited = [one.waits_for for one in verdict.reasons]
+    commands = [str(one.values["command"]) for one in waited if (one.kind, one.state) == ("check", "missing")]
+    checks = history.runs[node.run_id].checks
+    return tuple(dict.fromkeys(filter(None, (find_named_check(checks, one) for one in commands))))

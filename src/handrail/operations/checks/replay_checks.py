@@ -16,7 +16,13 @@ from handrail.contract.dsse import read_envelope
 from handrail.contract.outcome import Answer, Fault
 from handrail.engine.command_lines import explain_not_run
 from handrail.engine.receipts import Counts, describe_outcome, has_passed
-from handrail.operations.checks.receipt_runs import Command, count_report, find_report_file, tell_end
+from handrail.operations.checks.receipt_runs import (
+    MOST_PRINTED_BYTES,
+    Command,
+    count_report,
+    find_report_file,
+    tell_end,
+)
 from handrail.operations.declared_checks import digest_check
 from handrail.operations.receipts.signing import find_commit
 from handrail.operations.receipts.verify_receipt import ReceiptFile
@@ -26,8 +32,6 @@ from handrail.projections.receipt_statement import Stated, read_statement
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 
-MOST_PRINTED_BYTES = 8 * 1024 * 1024
-"""Of what a program prints, read as its report."""
 Verdict: TypeAlias = Literal[
     "same", "different", "not_declared", "not_approved", "not_comparable", "not_started"
 ]

@@ -20,7 +20,7 @@ from handrail.ports.worktree import Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.runtime import Runtime, looks_at_code
-from handrail.runtime.sessions import Session, read_session
+from handrail.runtime.sessions import Session, pass_over, read_session
 
 MOST_SESSIONS = 500
 """Sessions in which a node is looked for."""
@@ -68,7 +68,8 @@ def _find_by_node(rt: Runtime, node_id: NodeId) -> tuple[Session, Node]:
         rt.interruptions.end_here()
         try:
             session = read_session(rt.log, stamp.session_id)
-        except Fault:  # one that cannot be read does not hide the others
+        except Fault as fault:
+            pass_over(fault)
             continue
         if session is not None and node_id in session.history.nodes:
             return session, preferred_tip(session.history, session.history.nodes[node_id].run_id)

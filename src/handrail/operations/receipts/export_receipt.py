@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail import __version__
-from handrail.contract.catalogue import CONTEXT_MISSING, E_CONFIG
+from handrail.contract.catalogue import CONTEXT_MISSING
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.dsse import encode_for_signing, write_envelope
 from handrail.contract.json.canonical import canonical_bytes
@@ -184,5 +184,5 @@ OPERATION = Operation(
         drop_order=("content",),
         untrusted=("content",),
     ),
-    errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", E_CONFIG.code, "KEYRING_INVALID"),
+    errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "KEYRING_INVALID"),
 )

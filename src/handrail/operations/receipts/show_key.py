@@ -6,7 +6,6 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
 from handrail.operations.receipts.signing import require_local
@@ -68,5 +67,5 @@ OPERATION = Operation(
         id_field="key_id",
         select="top",
     ),
-    errors=(E_CONFIG.code, "KEYRING_INVALID"),
+    errors=("KEYRING_INVALID",),
 )

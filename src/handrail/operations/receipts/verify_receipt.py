@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIG, RECEIPT_REFUSED
+from handrail.contract.catalogue import RECEIPT_REFUSED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.dsse import MOST_BYTES, Read, read_envelope
 from handrail.contract.outcome import Answer, Fault
@@ -145,5 +145,5 @@ OPERATION = Operation(
         drop_order=("statement",),
         untrusted=("statement",),
     ),
-    errors=(RECEIPT_REFUSED.code, E_CONFIG.code, "KEYRING_INVALID"),
+    errors=(RECEIPT_REFUSED.code, "KEYRING_INVALID"),
 )

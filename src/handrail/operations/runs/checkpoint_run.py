@@ -129,7 +129,7 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
     """Add a checkpoint once; the same token again gets the recorded reply."""
     handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
     require_one_reply(rt.log, rt.keys, handle, "run.checkpoint", request)
-    work = read_report(request.output, UNSET)
+    work = read_report(request.output, UNSET, rt.secrets)
     sent = TokenCall(claims=handle.claims, request=request, tool="checkpoint_workflow")
     session = session_of(rt.log, handle.claims)
     if is_session_point(session.history, handle.claims.node_tag):

@@ -78,7 +78,7 @@ def advance(
     require_one_reply(rt.log, rt.keys, handle, "run.continue", request)
     claims = handle.claims
     option = claims.option if isinstance(claims, ChoiceClaims) else None
-    work = read_report(request.output, request.context, option)
+    work = read_report(request.output, request.context, rt.secrets, option)
 
     def gather_report(session: Session, node: Node) -> Prepared:
         return _gather_report(rt, session, node, work, request)

@@ -8,24 +8,14 @@ where it was made but its result was not recorded, the files are those of the pl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.catalogue import RESULTS_STALE
 from handrail.contract.ids import attempt_for_new
 from handrail.contract.json.canonical import canonical_bytes, digest
-from handrail.contract.outcome import Fault, Json, Success
-from handrail.contract.tokens.continuation import (
-    Continuation,
-    NextAction,
-    frame,
-    missing_parameters,
-    parse,
-    restore_parameters,
-)
+from handrail.contract.outcome import Fault
 from handrail.contract.tokens.workflow import AckClaims
 from handrail.contract.wording import format_count, quote, shorten
 from handrail.engine.ask import weigh_answers
@@ -33,25 +23,22 @@ from handrail.engine.decide import Gathered, decide_advance
 from handrail.engine.facts import WorkDone, add_loop_values, facts_after, facts_at, preferences_after
 from handrail.engine.history import History, Node, Recorded, steps_after
 from handrail.engine.judge.actions import (
-    PLAN,
     fill_params,
     find_preview,
     follow_actions,
     runs_unasked,
 )
-from handrail.engine.judge.arrival import GO_BACK, refuse_declined, weigh_confirmation
+from handrail.engine.judge.arrival import refuse_declined, weigh_confirmation
+from handrail.engine.judge.missing_lists import GO_BACK
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.navigate import Running, own_action_at
 from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
-from handrail.operations.code.tools.code_answers import plain_fields
-from handrail.operations.code.tools.continuing import TokenDesk
-from handrail.operations.code.tools.project_source import ProjectSource, read_sources
 from handrail.operations.handles import Prepared, answer_attempt
 from handrail.operations.looking import NOT_HERE
+from handrail.operations.replies import load_handed
 from handrail.operations.work import check_merged, find_confirmations, observe_surroundings, read_report
-from handrail.runtime.hub import decode_input
-from handrail.runtime.operation import operation
+from handrail.ports.actions import ALREADY_APPLIED, OwnAction, Preview
 from handrail.runtime.runtime import Runtime, leave_tree
 from handrail.runtime.sessions import Session
 from handrail.workflows.compiled import Action, CompiledWorkflow
@@ -61,13 +48,8 @@ MOST_RESULT_BYTES = 100_000
 """Of one result that a run keeps."""
 _MOST_NAMED = 5
 """Files that the notes of an action name."""
-_FRAME = frozenset({"continuation_tokens", "next_actions", "warnings", "skipped"})
-"""What an answer says to a caller and not about the code."""
 _MEANS = frozenset({"fix", "continuation", "aiMode"})
 """Parameters that say how, and nothing about the code."""
-_PLANNED = "planned"
-_ALREADY = "already_applied"
-_EDIT = "js-edit"
 
 
 def run_actions(
@@ -104,10 +86,15 @@ def _run_one(
     """Run the pending action under the attempt that its reply would have minted."""
 
     def gather_result(session: Session, node: Node) -> Prepared:
-        nothing = read_report(UNSET, UNSET)
+        nothing = read_report(UNSET, UNSET, rt.secrets)
         work, troubles = perform_action(rt, session.history, workflow, node, nothing, project)
+        history = session.history
         gathered = Gathered(
-            workflow=workflow, work=work, seen=observe_surroundings(rt, project, UNSET), troubles=troubles
+            workflow=workflow,
+            work=work,
+            seen=observe_surroundings(rt, project, UNSET),
+            troubles=troubles,
+            handed=load_handed(rt.log, history, history.runs[node.run_id], workflow),
         )
         return Prepared(gathered=gathered, blobs=(), project=project)
 
@@ -162,9 +149,9 @@ def _perform(
     if forbidden is not None:
         return report, (forbidden,)
     try:
-        calling = _Calling(rt, project, action, params)
+        calling: OwnAction = rt.registry.adapter("actions")(rt, project, action.operation, params)
         if saved is not None:  # nothing may stand in the way of recording what is written
-            check_merged(history, node, {**report.context, action.save_as: _tell_applied(saved)})
+            check_merged(history, node, {**report.context, action.save_as: saved.describe_applied()})
         result = calling.call() if saved is None else calling.apply(saved)
         saved_as = {action.save_as: result} if action.save_as else {}
         size = len(canonical_bytes(result))
@@ -178,122 +165,12 @@ def _perform(
     return msgspec.structs.replace(report, result=saved_as, action_line=line), ()
 
 
-class _PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
-    file: str
-    after_hash: str
-
-
-class _PlannedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """What leads to the plan again."""
-
-    action: str
-    parameters: dict[str, Any]
-    languages: list[str] = []
-
-
-class _Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """What a saved preview says about its plan."""
-
-    action: str
-    changes: list[_PlannedChange]
-    plan: str
-    planned: _PlannedCall
-
-
-class _Calling:
-    """One call of a code tool in the project of the run."""
-
-    def __init__(self, rt: Runtime, project: str, action: Action, params: dict[str, Any]) -> None:
-        self._rt = rt
-        self._project = project
-        self._called = operation(action.operation)
-        self._params = params
-
-    def call(self) -> dict[str, Json]:
-        """What it answers, with the plan of a preview."""
-        told = self._perform({"aiMode": True, **self._params})
-        result = {name: value for name, value in told.items() if name not in _FRAME}
-        if result.get("results"):
-            result["first"] = result["results"][0]  # a placeholder names members, not items
-        token = told["continuation_tokens"].get("apply", "")
-        if token:
-            held = _read(token, plain_fields(self._decode(self._params), frozenset()))
-            result |= {
-                PLAN: held.context.results_digest,
-                _PLANNED: {"action": held.action, "parameters": held.parameters}
-                | {name: self._params[name] for name in ("languages",) if name in self._params},
-            }
-        return result
-
-    def apply(self, preview: _Preview) -> dict[str, Json]:
-        """Write the plan of a preview, unless its files are there already.
-
-        Raises Fault RESULTS_STALE where they are neither those before nor those after it.
-        """
-        if self._is_applied(preview):
-            return _tell_applied(preview) | {_ALREADY: True}
-        planned, parameters = preview.planned, preview.planned.parameters
-        desk = TokenDesk(self._rt, self._project, _EDIT)
-        writing = NextAction(id="apply", label="Write it", guard=True)
-        token = desk.mint(planned.action, parameters, preview.plan, [writing], None)["apply"]
-        spelled = {one.name: one.encode_name for one in msgspec.structs.fields(self._called.input)}
-        large = {spelled[name]: parameters[name] for name in missing_parameters(_read(token, {}))}
-        params = {**self._params, "continuation": token, **large}
-        params |= {"languages": planned.languages} if planned.languages else {}
-        try:
-            self._perform(params | ({"refetch": True} if large else {}))
-        except Fault as fault:
-            if fault.kind is RESULTS_STALE and self._is_applied(preview):  # another process was quicker
-                return _tell_applied(preview) | {_ALREADY: True}
-            raise
-        return _tell_applied(preview)
-
-    def _perform(self, params: dict[str, Any]) -> dict[str, Any]:
-        told = self._called.perform(self._rt, self._decode({**params, "project": self._project}))
-        assert isinstance(told, Success), "a code tool answers with a document"
-        assert isinstance(told.data, dict), "a code tool answers with an object"
-        return told.data
-
-    def _decode(self, params: dict[str, Any]) -> Any:
-        return decode_input(self._called, params)
-
-    def _is_applied(self, preview: _Preview) -> bool:
-        """Whether every file that the plan changes is as the plan leaves it."""
-
-        def compare(source: ProjectSource) -> bool:
-            return all(_hash(source.text(one.file)) == one.after_hash for one in preview.changes)
-
-        return bool(preview.changes) and read_sources(self._rt, self._project, compare)
-
-
-def _preview_of(saved: Any) -> _Preview | None:
+def _preview_of(saved: Any) -> Preview | None:
     """A saved result that has a plan; a log from elsewhere may hold anything."""
     try:
-        return msgspec.convert(saved, _Preview)
+        return msgspec.convert(saved, Preview)
     except msgspec.ValidationError:
         return None
-
-
-def _tell_applied(preview: _Preview) -> dict[str, Json]:
-    return {
-        "status": "success",
-        "action": preview.action,
-        "files_modified": [one.file for one in preview.changes],
-        _ALREADY: False,
-    }
-
-
-def _hash(content: bytes | None) -> str:
-    """As a preview names contents: nothing for a file that is not there."""
-    return "" if content is None else f"sha256:{sha256(content).hexdigest()}"
-
-
-def _read(token: str, given: Mapping[str, Json]) -> Continuation:
-    """What a token that was minted here holds, its large parameters brought back from what was given."""
-    framed = frame(token)
-    held = None if framed is None else parse(framed[0])
-    assert held is not None, "it was minted a moment ago"
-    return restore_parameters(held, dict(given)) or held
 
 
 def _find_forbidden(
@@ -344,7 +221,7 @@ def _describe(action: Action, params: Mapping[str, Any], result: Mapping[str, An
         case {"files_modified": files}:
             named = ", ".join(map(shorten, files[:_MOST_NAMED]))
             more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
-            done = "was already applied to" if result.get(_ALREADY) else "wrote"
+            done = "was already applied to" if result.get(ALREADY_APPLIED) else "wrote"
             told = f"{done} {format_count(len(files), 'file')}: {named}{more}"
         case {"file_count": files, "edit_count": edits}:
             told = f"previewed {format_count(edits, 'edit')} in {format_count(files, 'file')}"

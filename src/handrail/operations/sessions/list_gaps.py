@@ -27,7 +27,7 @@ from handrail.projections.run_graph import RunGraph, completed_step, run_graphs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import Session, read_session
+from handrail.runtime.sessions import Session, pass_over, read_session
 
 GapState: TypeAlias = Literal["open", "settled", "noted"]
 """`noted` only informs: nothing is missing."""
@@ -148,7 +148,8 @@ def _with_gaps(
         rt.interruptions.end_here()
         try:
             session = read_session(rt.log, stamp.session_id)
-        except Fault:
+        except Fault as fault:
+            pass_over(fault)
             continue
         if session is not None:
             yield stamp.order, session

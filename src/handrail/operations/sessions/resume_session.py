@@ -46,7 +46,7 @@ from handrail.projections.resume_candidates import (
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
-from handrail.runtime.sessions import read_session, require_healthy
+from handrail.runtime.sessions import pass_over, read_session, require_healthy
 
 LATEST_SESSIONS = 200
 """Without a question the work of this project is looked for among these."""
@@ -173,7 +173,8 @@ def _is_of(rt: Runtime, session_id: SessionId, here: Place) -> bool:
     """Whether what is proven of a damaged session says that it belongs to a project."""
     try:
         session = read_session(rt.log, session_id)
-    except Fault:
+    except Fault as fault:
+        pass_over(fault)
         return False
     runs = () if session is None else session.history.runs.values()
     return any(is_same_place(run_place(run), here) for run in runs)
@@ -274,6 +275,7 @@ def _candidates(
         except Fault as fault:
             if with_index:
                 raise IndexTrouble(fault.message) from fault
+            pass_over(fault)
             if fault.kind is KEYRING_INVALID:
                 raise  # it is the same with every other one, and nothing found would not be true
 

@@ -27,7 +27,7 @@ from handrail.projections.resume_candidates import words_of
 from handrail.projections.run_graph import completed_step
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import Session, read_session
+from handrail.runtime.sessions import Session, pass_over, read_session
 
 MOST_READ = 200
 """Sessions that one search reads; the latest that may match."""
@@ -96,7 +96,8 @@ def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Hits:
             looked_at += 1
             try:
                 session = read_session(rt.log, stamp.session_id)
-            except Fault as fault:  # it hides no other
+            except Fault as fault:
+                pass_over(fault)
                 unsound[stamp.session_id] = fault.kind.code
                 continue
             if session is None:
@@ -132,7 +133,8 @@ class Texts:
         self._rt.interruptions.end_here()
         try:
             session = read_session(self._rt.log, stamp.session_id)
-        except Fault:
+        except Fault as fault:
+            pass_over(fault)
             return False
         return session is not None and bool(_hits(session, self._words))
 

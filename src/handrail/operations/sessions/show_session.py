@@ -217,6 +217,8 @@ class RunRow(Answer, frozen=True, kw_only=True):
     workflow_id: str
     workflow_name: str
     workflow_hash: str
+    child_id: str = ""
+    parent_run_id: str = ""  # of a run that another one handed out
     status: str
     pending_step: str | None
     closed: ClosedRow | None
@@ -428,11 +430,14 @@ def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
         "loops": loops[1],
         "graph": graph[1],
     }
+    parent = history.runs[run.run_id].parent
     return RunRow(
         id=run.run_id,
         workflow_id=run.workflow_id,
         workflow_name=workflow.name,
         workflow_hash=run.workflow_hash,
+        child_id="" if parent is None else parent.child_id,
+        parent_run_id="" if parent is None else parent.run_id,
         status=run.status,
         pending_step=pending_step(run.tip),
         closed=_closed_row(history, drawn),

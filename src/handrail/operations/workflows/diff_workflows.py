@@ -27,7 +27,7 @@ from handrail.workflows.compiled import CompiledWorkflow, Pinned
 class DiffWorkflows(Input, frozen=True, kw_only=True):
     """Two workflows, each by its id or as the text of a file."""
 
-    documents: Annotated[
+    workflows: Annotated[
         list[WorkflowText | str],
         Meta(description="Two workflows: files or ids, the older first.", min_length=2, max_length=2),
     ]
@@ -68,7 +68,7 @@ def diff_workflows(rt: Runtime, request: DiffWorkflows) -> WorkflowComparison:
 
     Raises Fault WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of the one that cannot be started.
     """
-    before, after = (_load(rt, one, request) for one in request.documents)
+    before, after = (_load(rt, one, request) for one in request.workflows)
     old, new = make_readable(before.workflow), make_readable(after.workflow)
     steps = list(list_step_differences(old, new))
     beside = list(list_differences(_without_steps(old), _without_steps(new)))

@@ -35,7 +35,7 @@ from handrail.ports.log import (
 from handrail.ports.process import Claim, ConfirmedTokens, KeyringFacts, Keys
 from handrail.ports.workspace import AuthoredFiles, DesiredSettings, SettingProblem, Settings, SettingsFiles
 from handrail.runtime.hub import audit_call, declared_of, perform_chunked, perform_operation, perform_stream
-from handrail.runtime.operation import Operation, StreamItem, effect_of, operation, shape_of
+from handrail.runtime.operation import Operation, Registry, StreamItem, effect_of, shape_of
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.process import STDERR, Interrupted, Process, is_terminal
@@ -62,11 +62,11 @@ _MODULES = {
 OWN_OPERATION_NAMES: tuple[str, ...] = tuple(_MODULES)
 
 
-def operation_of(name: str) -> Operation:
+def operation_of(registry: Registry, name: str) -> Operation:
     """One operation, ours or the registry's. Its module is imported when it is called."""
     module = _MODULES.get(name)
     if module is None:
-        return operation(name)
+        return registry.operation(name)
     loaded = importlib.import_module(module).OPERATION
     assert isinstance(loaded, Operation), f"{module} must define OPERATION"
     return loaded
@@ -355,7 +355,7 @@ def answer_command(
     assert parsed.command is not None, "only a command is answered"
     runtime = _shield(build_runtime(), process, parsed)
     params = params_of(parsed, process, runtime)
-    called = operation_of(parsed.command["operation"])
+    called = operation_of(runtime.registry, parsed.command["operation"])
     caller = _caller(parsed)
     started_ms = runtime.clock.monotonic_ms()
     try:
@@ -383,7 +383,7 @@ def answer_command(
         return "null"
 
 
-def input_problems(parsed: Parsed) -> list[Problem]:
+def input_problems(registry: Registry, parsed: Parsed) -> list[Problem]:
     """What the operation would refuse in the values of the line; a missing one may only be misspelt."""
     if parsed.command is None or not parsed.command["operation"]:
         return []
@@ -400,7 +400,7 @@ def input_problems(parsed: Parsed) -> list[Problem]:
             expected=str(row.get("did_you_mean") or _listed(row.get("expected", ""))),
             is_usage=False,
         )
-        for row in found_in(operation_of(parsed.command["operation"]), params)[0]
+        for row in found_in(operation_of(registry, parsed.command["operation"]), params)[0]
         if row["problem"] != "missing"
     ]
 
@@ -419,7 +419,7 @@ def write_raw_field(
     assert parsed.command is not None, "only a command is answered"
     runtime = _shield(build_runtime(), process, parsed)
     params = params_of(parsed, process, runtime)
-    called = operation_of(parsed.command["operation"])
+    called = operation_of(runtime.registry, parsed.command["operation"])
     trouble: OSError | None = None
 
     def deliver(chunks: Iterator[bytes]) -> dict[str, Json]:

@@ -6,6 +6,7 @@ so that both transports send the same bytes. Nothing here imports a protocol lib
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,7 +21,6 @@ from handrail.contract.wording import quote
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.ask import find_question, is_taken, take_answer
 from handrail.surfaces.mcp.calls import answer_call, refusal_of, run_guarded
-from handrail.surfaces.mcp.code.tool_set import code_tools
 from handrail.surfaces.mcp.messages import (
     INVALID_PARAMS,
     WORKFLOW_SET,
@@ -210,8 +210,9 @@ class Adapter:
 
 
 def _tools_of(tool_set: ToolSet, runtime: Runtime) -> dict[str, Tool]:
-    if tool_set.name == "code":
-        return code_tools()
+    if tool_set.tools:
+        offered: dict[str, Tool] = importlib.import_module(tool_set.tools).tools()
+        return offered
     return offered_tools(start_session=_may_start_sessions(runtime))
 
 

@@ -23,7 +23,6 @@ from handrail.projections.overview import choose_run
 from handrail.projections.recap import recap_at
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.hub import DEFAULT_ASK, perform
-from handrail.runtime.operation import operation
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
@@ -38,7 +37,7 @@ def read_payload(
     runtime: Runtime, name: str, params: dict[str, Json], ask: Ask = DEFAULT_ASK
 ) -> dict[str, Any]:
     """The payload, as every surface sends it. Raises Fault for a failure."""
-    assert operation(name).effect == "read", "only tools may change something"
+    assert runtime.registry.operation(name).effect == "read", "only tools may change something"
     outcome = perform(runtime, name, params, ask, caller=_CALLER)
     if isinstance(outcome, Failure):
         raise Fault(

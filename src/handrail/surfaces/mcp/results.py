@@ -17,9 +17,8 @@ from handrail.contract.outcome import Failure, Json, NextCall, Outcome, Success
 from handrail.contract.wording import MORE_WORK, count_work
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import MOST_WARNINGS
-from handrail.surfaces.mcp.code.answer_text import code_text, name_tools, respell_failure, spell_code_call
 from handrail.surfaces.mcp.reply_text import call_text, reply_text, session_text
-from handrail.surfaces.mcp.tools import Tool, is_about_code, spell_call
+from handrail.surfaces.mcp.tools import Tool, spell_call
 
 # Lists and workflows as text
 
@@ -246,14 +245,14 @@ def render(tools: dict[str, Tool], tool: Tool, params: dict[str, Json], outcome:
     """The result of one call with these params."""
     match outcome:
         case Failure():
-            if is_about_code(tool):
-                outcome = respell_failure(tool, params, outcome)
+            if tool.wording is not None:
+                outcome = tool.wording.refuse(tool, params, outcome)
             text, structured = to_mcp_error(outcome, tool_call=lambda call: _spell(tools, tool, call))
             return Rendered(text=_sendable_text(text), structured=_sendable(structured), is_error=True)
         case Success():
             payload = _sendable(payload_of(outcome))
-            if is_about_code(tool):
-                payload = name_tools(payload)
+            if tool.wording is not None:
+                payload = tool.wording.tell(payload)
             text = _text(tool, params, payload)
             return Rendered(text=_sendable_text(text), structured=payload, is_error=False)
         case never:
@@ -278,8 +277,8 @@ def add_warnings(success: Success, warnings: tuple[dict[str, Json], ...]) -> Suc
 def _text(tool: Tool, params: dict[str, Json], payload: dict[str, Any]) -> str:
     if payload.get("committed") is True:  # in place of a reply that could not be built
         return str(payload["message"])
-    if is_about_code(tool):
-        return code_text(payload)
+    if tool.wording is not None:
+        return tool.wording.text(payload)
     match tool.operation:
         case "workflow.list":
             return workflows_text(payload, params)
@@ -292,11 +291,10 @@ def _text(tool: Tool, params: dict[str, Json], payload: dict[str, Any]) -> str:
 
 
 def _spell(tools: dict[str, Tool], tool: Tool, call: NextCall) -> dict[str, Json] | None:
-    """The call that is offered; where several tools take it, one about code goes to the tool of its token."""
-    if is_about_code(tool):
-        call_of_token = spell_code_call(call)
-        if call_of_token is not None:
-            return call_of_token
+    """The call that is offered; where several tools take it, their set chooses."""
+    chosen = None if tool.wording is None else tool.wording.spell_call(call)
+    if chosen is not None:
+        return chosen
     return spell_call({tool.name: tool, **tools}, call)
 
 

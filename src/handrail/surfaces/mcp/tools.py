@@ -5,12 +5,13 @@ Nothing that an author, a repository or a session wrote ever reaches a definitio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import msgspec
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Json, NextCall
+from handrail.contract.outcome import Failure, Json, NextCall
 from handrail.runtime.operation import Effect, Operation, operation
 
 # JSON Schemas of our structs, as short as a client allows
@@ -154,6 +155,16 @@ SAID_BY_NAME = ("project",)
 """Arguments of every tool whose names say enough; a description would cost tokens seven times."""
 
 
+class Wording(msgspec.Struct, frozen=True, kw_only=True):
+    """How a set tells its outcomes, where its operations speak of a command line."""
+
+    refuse: Callable[[Tool, dict[str, Json], Failure], Failure]
+    tell: Callable[[dict[str, Json]], dict[str, Json]]
+    text: Callable[[dict[str, Any]], str]
+    spell_call: Callable[[NextCall], dict[str, Json] | None]
+    """A call as one of the tools of the set; None: as every other set would spell it."""
+
+
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One tool: the operation it runs and the definition that clients see."""
 
@@ -162,6 +173,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     definition: dict[str, Any]
     adds: dict[str, Json] = {}
     """Params that the tool itself gives its operation."""
+    wording: Wording | None = None
 
 
 def offered_tools(*, start_session: bool = False) -> dict[str, Tool]:
@@ -182,11 +194,6 @@ def spell_call(tools: dict[str, Tool], call: NextCall) -> dict[str, Json] | None
         if tool.operation == call.operation and set(params) <= set(fields_of(tool)):
             return {"tool": tool.name, "params": params}
     return None
-
-
-def is_about_code(tool: Tool) -> bool:
-    """Whether the tool is one of the code set."""
-    return tool.name.startswith("code_")
 
 
 def fields_of(tool: Tool) -> dict[str, Any]:

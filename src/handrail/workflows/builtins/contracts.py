@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from handrail.workflows.builtins.specs import ContractSpec
-from handrail.workflows.compiled import (
+from handrail.workflows.evidence import (
     ChangedInRun,
     Consistent,
     Evidence,

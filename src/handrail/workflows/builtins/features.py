@@ -7,7 +7,7 @@ from typing import Any
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.builtins.specs import Addition, FeatureSpec, Site
 from handrail.workflows.compiled import InputSpec
-from handrail.workflows.prompt_sections import ABOUT_CAPABILITIES, MODE, OTHER_AGENTS
+from handrail.workflows.prompt_sections import ABOUT_CAPABILITIES, ARTIFACT, MODE, NOTES, OTHER_AGENTS
 
 PREFIX = "wr.features."
 
@@ -46,7 +46,7 @@ Write notesMarkdown for somebody who has the notes and nothing else of this chat
 {config["maxLines"]} lines.
 Result first; then decisions with reasons, evidence with exact places and commands, open points. Only what \
 is new here."""
-    return (Addition(place="after", heading="Notes", text=text),)
+    return (Addition(place="after", heading=NOTES, text=text),)
 
 
 def _capabilities(config: dict[str, Any], site: Site) -> tuple[Addition, ...]:
@@ -80,7 +80,7 @@ Hand in one artifact of kind {site.artifact_kind} in output.artifacts, beside th
 field by field.
 Fill it from what you observed in this step, never from the example. When it is refused, read each \
 violation, change what it names, and send the whole artifact again."""
-    return (Addition(place="after", heading="Artifact", text=text),)
+    return (Addition(place="after", heading=ARTIFACT, text=text),)
 
 
 def _subagent_guidance(config: dict[str, Any], site: Site) -> tuple[Addition, ...]:

@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.workflows.compiled import Contract, Evidence, InputSpec, Reference
+from handrail.workflows.compiled import Contract, InputSpec, Reference
+from handrail.workflows.evidence import Evidence
 from handrail.workflows.model import SourceAssessment, SourceFeature, SourcePart, When
 
 CapabilityUse: TypeAlias = Literal["required", "preferred", "disabled"]

@@ -269,15 +269,14 @@ class _Names:
         """A child sees what it is given: the values that it names, its inputs and the item."""
         if "forEach" in told:
             self._for_each(told["forEach"].strip("{} "), f"{place}/forEach", variables)
-        written = enumerate(told["children"]) if "children" in told else [("", told["child"])]
-        for index, child in written:
-            here = f"{place}/child" if index == "" else f"{place}/children/{index}"
-            known = variables | ({told["as"]} if "as" in told else frozenset())
+        several = {f"{place}/children/{at}": one for at, one in enumerate(told.get("children", ()))}
+        for here, child in (several or {f"{place}/child": told["child"]}).items():
+            known = variables | {told.get("as", "")}
             for key in ("inputs", "brief"):
                 self._texts(child.get(key), join_pointer(here, key), known)
             if isinstance(child.get("when"), dict):
                 self._condition(child["when"], f"{here}/when", known)
-            own = _given(child, has_open_names=False).names if "steps" in child else frozenset()
+            own = _given({"steps": [], **child}, has_open_names=False).names
             self._parts(child.get("steps", []), f"{here}/steps", known | own)
 
     def _rule(self, rule: Object, pointer: str) -> None:
@@ -590,12 +589,7 @@ def _spec_for(condition: Object) -> Object:
     value: Any = condition.get("value")
     if condition.get("op") == "in" and isinstance(value, list):
         value = value[0]
-    match value:
-        case bool():
-            return {"type": "boolean"}
-        case int() | float():
-            return {"type": "number"}
-        case str() if condition.get("op") != "contains":
-            return {"type": "string"}
-        case _:
-            return {"type": "any"}
+    if isinstance(value, str) and condition.get("op") == "contains":
+        return {"type": "any"}
+    kinds = {bool: "boolean", int: "number", float: "number", str: "string"}
+    return {"type": kinds.get(type(value), "any")}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.workflows.compiled import Consistent, Contract, Demand, Evidence, Schema, resolve_ref
+from handrail.workflows.compiled import Contract, Schema, resolve_ref
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.contracts.check import find_violations, make_example
 from handrail.workflows.contracts.evidence_rules import read_evidence
+from handrail.workflows.evidence import Consistent, Demand, Evidence
 from handrail.workflows.model import TightenedContract
 from handrail.workflows.reading.findings import guess_name, quote_name
 

@@ -14,17 +14,8 @@ import msgspec
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.workflows.compiled import (
-    ChangedInRun,
-    Consistent,
-    Evidence,
-    Person,
-    PlaceExists,
-    Ran,
-    Schema,
-    Term,
-    resolve_ref,
-)
+from handrail.workflows.compiled import Schema, resolve_ref
+from handrail.workflows.evidence import ChangedInRun, Consistent, Evidence, Person, PlaceExists, Ran, Term
 from handrail.workflows.problem import NO_EDIT, Problem, replace_value
 
 MOST_RULES = 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from handrail.workflows.compiled import Demand
+from handrail.workflows.evidence import Demand
 from handrail.workflows.limits import (
     MAX_ID_CHARACTERS,
     MAX_INPUTS,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.code_tools.facts.model import FileFacts, Unreadable
-from handrail.code_tools.languages.reading import read_facts
+from handrail_code.facts.model import FileFacts, Unreadable
+from handrail_code.languages.reading import read_facts
 from tests.code_tools.languages.test_hostile_sources import check_facts
 
 pytestmark = pytest.mark.thorough

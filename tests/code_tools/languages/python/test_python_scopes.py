@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.code_tools.facts.model import NONE
+from handrail_code.facts.model import NONE
 from tests.code_tools.reading import facts_of, meanings
 
 FUNCTIONS = {

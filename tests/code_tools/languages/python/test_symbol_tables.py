@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 import pytest
 
-from handrail.code_tools.facts.model import NONE
-from handrail.code_tools.languages.grammars import parse_text
-from handrail.code_tools.languages.python.assembly import assemble
-from handrail.code_tools.languages.python.walk import walk
+from handrail_code.facts.model import NONE
+from handrail_code.languages.grammars import parse_text
+from handrail_code.languages.python.assembly import assemble
+from handrail_code.languages.python.walk import walk
 
 Table: TypeAlias = dict[tuple[str, int, str], set[str]]
 """Kind of scope, its first line and a name -> `own`, `global` or `outer`."""

@@ -12,11 +12,12 @@ import msgspec
 import pytest
 
 from handrail.projections.html.elements import Html
-from handrail.projections.html.pages.forms import answer_form, close_form
-from handrail.projections.html.pages.gaps import gaps_page
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.views import render_view
+from handrail.wiring import registry
+from handrail_serve.pages.forms import answer_form, close_form
+from handrail_serve.pages.gaps import gaps_page
+from handrail_serve.views import render_view
 from tests.conftest import THREE_STEPS, GivenFiles, memory_runtime
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.given_workflows import begin, choice, option, step
@@ -100,7 +101,7 @@ def test_text_from_outside_is_never_markup(store: tuple[Runtime, dict[str, str]]
 def test_every_input_that_a_form_sends_is_json_and_fits_its_operation(
     store: tuple[Runtime, dict[str, str]],
 ) -> None:
-    from handrail.runtime.operation import OPERATION_NAMES, operation
+    from handrail.runtime.operation import operation
 
     found = 0
     for page in all_pages(store).values():
@@ -110,7 +111,7 @@ def test_every_input_that_a_form_sends_is_json_and_fits_its_operation(
                 if named not in held:
                     continue
                 found += 1
-                assert held[named] in OPERATION_NAMES
+                assert held[named] in registry().names
                 known = {field.encode_name for field in msgspec.structs.fields(operation(held[named]).input)}
                 assert set(json.loads(held.get(given, "{}"))) <= known, tag
     assert found > 10

@@ -12,13 +12,13 @@ import pytest
 
 from handrail.contract.outcome import Json, Outcome
 from handrail.projections.html.elements import Html
-from handrail.projections.html.pages.forms import answer_form
-from handrail.projections.html.pages.needs import Card, need_card
-from handrail.projections.html.pages.parts import duration
-from handrail.projections.html.pages.timeline import timeline_page
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.http.views import render_view
+from handrail_serve.pages.forms import answer_form
+from handrail_serve.pages.needs import Card, need_card
+from handrail_serve.pages.parts import duration
+from handrail_serve.pages.timeline import timeline_page
+from handrail_serve.views import render_view
 from tests.conftest import FixedClock
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.given_workflows import WITH_DECISION, begin, step

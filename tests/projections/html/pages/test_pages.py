@@ -9,12 +9,12 @@ import pytest
 
 from handrail.projections.evidence import WORTH_WORDS
 from handrail.projections.html.elements import Html, notes_html
-from handrail.projections.html.pages.compare import compare_page, mark_words
-from handrail.projections.html.pages.node import node_page
-from handrail.projections.html.pages.session import session_page
-from handrail.projections.html.pages.sessions import sessions_page
-from handrail.projections.html.pages.timeline import timeline_page
 from handrail.runtime.runtime import Runtime
+from handrail_serve.pages.compare import compare_page, mark_words
+from handrail_serve.pages.node import node_page
+from handrail_serve.pages.session import session_page
+from handrail_serve.pages.sessions import sessions_page
+from handrail_serve.pages.timeline import timeline_page
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.given_workflows import WITH_DECISION, begin, step
 from tests.journeys.rich_session import rich_session

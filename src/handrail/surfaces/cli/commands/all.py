@@ -7,7 +7,7 @@ what the parser needs of that into `reading/_table.py`. Only help and reference 
 from __future__ import annotations
 
 from handrail.surfaces.cli.commands.check import CHECK_ROWS, RECEIPT_ROWS
-from handrail.surfaces.cli.commands.code import CODE_ROWS, CODE_TOOL_ROWS, SCRIPT_ROWS
+from handrail.surfaces.cli.commands.code import CODE_ROWS
 from handrail.surfaces.cli.commands.own import CLIENT_ROWS, OWN_ROWS, SELF_DESCRIPTION_ROWS, SETTINGS_ROWS
 from handrail.surfaces.cli.commands.run import RUN_ROWS
 from handrail.surfaces.cli.commands.session import SESSION_ROWS
@@ -19,7 +19,6 @@ ROWS = (
     *RUN_ROWS,
     *CHECK_ROWS,
     *RECEIPT_ROWS,
-    *CODE_TOOL_ROWS,
     *CODE_ROWS,
     *SESSION_ROWS,
     *LEDGER_ROWS,
@@ -28,5 +27,4 @@ ROWS = (
     *SELF_DESCRIPTION_ROWS,
     *CLIENT_ROWS,
     *OWN_ROWS,
-    *SCRIPT_ROWS,
 )

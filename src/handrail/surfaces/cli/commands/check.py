@@ -77,7 +77,7 @@ RECEIPT_ROWS = (
         raw="content",
         out="content",
         examples=(
-            "handrail receipt export --session SESSION_ID --out receipt.json --compact",
+            "handrail receipt export --session SESSION_ID --out made.json --compact",
             "handrail receipt export --session SESSION_ID --as markdown --format raw",
         ),
     ),

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from handrail.contract.catalogue import (
     E_CONFIG,
-    E_CONFLICT,
-    E_FORBIDDEN,
     E_INTERRUPTED,
-    E_IO,
     E_USAGE,
     E_VALIDATION,
     FORMAT_CONFLICT,
@@ -119,43 +116,13 @@ DEMO_FIELDS = (
 )
 """What `handrail demo --format json` tells."""
 
-_OWN_ERRORS = tuple(
+OWN_ERRORS = tuple(
     kind.code for kind in (E_USAGE, E_VALIDATION, FORMAT_CONFLICT, E_CONFIG, E_INTERRUPTED, INTERNAL_ERROR)
 )
 """Of a line that is refused before anything is served or shown."""
 
-_OF_A_REFUSAL = ("--format", "--json", "--human", "--envelope", "--compact", "--quiet", "--schema-version")
+OF_A_REFUSAL = ("--format", "--json", "--human", "--envelope", "--compact", "--quiet", "--schema-version")
 """What a command without a document of its own takes: they say how its refusal looks."""
-
-_SERVER_STACK = ("mcp", "mcp_types", "anyio", "pydantic", "starlette", "uvicorn", "asyncio")
-_SERVER = (
-    Spelling(
-        field="port",
-        flag="--port",
-        kind="int",
-        value="N",
-        most=65_535,
-        text="The port, 7245 by default; 0 takes a free one.",
-    ),
-    Spelling(
-        field="host",
-        flag="--host",
-        kind="text",
-        value="HOST",
-        text="The address on loopback, 127.0.0.1 by default; any other is refused.",
-    ),
-    Spelling(
-        field="token_file",
-        flag="--token-file",
-        kind="text",
-        value="FILE",
-        text="Keep the token in this file, made if it is missing; by default each start has its own.",
-    ),
-)
-_OPEN = Spelling(field="open", flag="--open", kind="switch", text="Open the Console in a browser.")
-_ACCESS_LOG = Spelling(
-    field="access_log", flag="--access-log", kind="switch", text="Write a line per request to stderr."
-)
 
 OWN_ROWS = (
     Row(
@@ -199,33 +166,11 @@ OWN_ROWS = (
             ),
         ),
         output="protocol",
-        also=_OF_A_REFUSAL,
+        also=OF_A_REFUSAL,
         schema=("json_rpc_message", ("jsonrpc", "id", "method", "params", "result", "error")),
         needs=("mcp", "mcp_types", "anyio", "pydantic"),
-        errors=_OWN_ERRORS,
+        errors=OWN_ERRORS,
         examples=("handrail mcp", "handrail mcp --set code"),
-    ),
-    Row(
-        path="serve",
-        summary="Serve the Console, the HTTP interface and MCP on loopback, until a signal.",
-        spellings=(*_SERVER, _OPEN, _ACCESS_LOG),
-        output="protocol",
-        also=_OF_A_REFUSAL,
-        schema=("server_address", ("address",)),
-        needs=_SERVER_STACK,
-        errors=(*_OWN_ERRORS, E_CONFLICT.code, E_FORBIDDEN.code, E_IO.code),
-        examples=("handrail serve", "handrail serve --port 0 --open"),
-    ),
-    Row(
-        path="console",
-        summary="Open the Console in a browser; starts the server if none runs.",
-        spellings=_SERVER,
-        output="protocol",
-        also=_OF_A_REFUSAL,
-        schema=("server_address", ("address",)),
-        needs=_SERVER_STACK,
-        errors=(*_OWN_ERRORS, E_CONFLICT.code, E_FORBIDDEN.code, E_IO.code),
-        examples=("handrail console",),
     ),
     Row(
         path="demo",
@@ -240,8 +185,8 @@ OWN_ROWS = (
         ),
         output="text",
         schema=("demo_report", DEMO_FIELDS),
-        also=_OF_A_REFUSAL,
-        errors=_OWN_ERRORS,
+        also=OF_A_REFUSAL,
+        errors=OWN_ERRORS,
         examples=("handrail demo", "handrail demo --format json"),
     ),
 )

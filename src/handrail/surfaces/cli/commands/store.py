@@ -48,22 +48,6 @@ STORE_ROWS = (
         examples=("handrail store du --compact", "handrail store du --human"),
     ),
     Row(
-        path="store selftest",
-        operation="store.selftest",
-        spellings=(
-            Spelling(field="quick"),
-            Spelling(field="full"),
-            Spelling(field="kills", value="N"),
-            Spelling(field="dir", kind="directory", value="DIR"),
-            Spelling(field="seed", value="N"),
-        ),
-        seconds=3600,
-        examples=(
-            "handrail store selftest --quick --kills 50 --human",
-            "handrail store selftest --quick --kills 50 --stream",
-        ),
-    ),
-    Row(
         path="store gc",
         operation="store.gc",
         spellings=(Spelling(field="olderThan", flag="--older-than", value="DAYS"),),

@@ -76,7 +76,7 @@ WORKFLOW_ROWS = (
         operation="workflow.diff",
         spellings=(
             Spelling(
-                field="documents",
+                field="workflows",
                 position=1,
                 is_required=True,
                 kind="sources",

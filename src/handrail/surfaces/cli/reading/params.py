@@ -233,7 +233,7 @@ def _resolve(param: Param, value: Value, files: _Files) -> list[tuple[str, Json]
     if isinstance(value, tuple):
         references = [one for one in value if isinstance(one, Reference)]
         if param["kind"] == "sources":
-            return _sources(references, files)
+            return [(name, _sources(references, files))]
         if param["kind"] == "documents":
             return [(name, [_document(reference, label, process) for reference in references])]
         return [(name, list(value))]
@@ -270,7 +270,7 @@ def _source(reference: Reference, files: _Files) -> list[tuple[str, Json]]:
     return [("document", files.workflow(reference))]
 
 
-def _sources(references: list[Reference], files: _Files) -> list[tuple[str, Json]]:
+def _sources(references: list[Reference], files: _Files) -> list[Json]:
     """Workflows by id, files, and every file below a directory, in the order they were given, each once."""
     documents: dict[str, Json] = {}
     for reference in references:
@@ -282,7 +282,7 @@ def _sources(references: list[Reference], files: _Files) -> list[tuple[str, Json
                 documents.setdefault(str(document["source"]), document)
         elif path not in documents:
             documents[path] = files.workflow(reference)
-    return [("documents", list(documents.values()))]
+    return list(documents.values())
 
 
 def _read_document(reference: Reference, limit_bytes: int, process: Process) -> dict[str, Json]:

@@ -27,6 +27,7 @@ _LOOKS: dict[str, Look] = {
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
     "session.export": sessions.export_lines,
+    "receipt.export": sessions.receipt_lines,
     "code.workflow": runs.file_lines,
     "self.settings": installation.settings_lines,
     "self.completion": installation.completion_lines,

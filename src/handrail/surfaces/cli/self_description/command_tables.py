@@ -36,6 +36,7 @@ from handrail.contract.catalogue import (
     STORE_HISTORY_LOST,
     STORE_IO_ERROR,
     STORE_PERMISSION_DENIED,
+    STORE_UNAVAILABLE,
     STORE_UNSUPPORTED_VERSION,
     TOKEN_BAD_SIGNATURE,
     TOKEN_EXPIRED,
@@ -47,9 +48,8 @@ from handrail.contract.catalogue import (
     VALIDATION_ERROR,
     VERSION_UNSUPPORTED,
 )
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Operation, Registry
 from handrail.surfaces.cli.call import operation_of
-from handrail.surfaces.cli.commands.all import ROWS
 from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.commands.row import GlobalFlag, Row, Spelling
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
@@ -79,6 +79,8 @@ settings of its output, a signal, a defect."""
 FLAG_ERRORS = {BUDGET_EXCEEDED.code: "--budget", EXPAND_UNKNOWN.code: "--expand"}
 """Shared codes that only one flag brings."""
 STORE_ERRORS = (STORE_IO_ERROR.code, STORE_PERMISSION_DENIED.code)
+ON_SCRATCH_DISK = "store.selftest"
+"""Uses a disk and never the store of the user, so no database can be away."""
 STORE_ROOMS = ("run.", "session.", "store.", "ledger.")
 STORE_READERS = frozenset(
     {"workflow.inspect", "workflow.simulate", "preferences.show", "preferences.set", "check.run"}
@@ -118,22 +120,20 @@ GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous", "continueOnError"})
 NO_LIMIT = 10**18 - 1
 
 
-_ROWS = {row.path: row for row in ROWS}
+@cache
+def rows_of(registry: Registry) -> dict[str, Row]:
+    """The rows of every part that is installed, by path."""
+    return {row.path: row for row in registry.rows()}
 
 
-def commands() -> dict[str, Command]:
+def commands(registry: Registry) -> dict[str, Command]:
     """What the parser knows, by path."""
-    return {path: command_of(path) for path in _ROWS}
+    return {path: command_of(registry, path) for path in rows_of(registry)}
 
 
-def command_help() -> dict[str, CommandHelp]:
+def command_help(registry: Registry) -> dict[str, CommandHelp]:
     """What help and the reference page say, by path."""
-    return {path: help_of(path) for path in _ROWS}
-
-
-def examples_of(path: str) -> tuple[str, ...]:
-    """How a command is called; imports no operation."""
-    return _ROWS[path].examples
+    return {path: help_of(registry, path) for path in rows_of(registry)}
 
 
 def global_params() -> tuple[Param, ...]:
@@ -168,16 +168,16 @@ def global_help() -> tuple[ParamHelp, ...]:
     )
 
 
-def called_of(row: Row) -> Operation | None:
+def called_of(registry: Registry, row: Row) -> Operation | None:
     """The operation of a row; None for a command that is not one."""
-    return operation_of(row.operation) if row.operation else None
+    return operation_of(registry, row.operation) if row.operation else None
 
 
 @cache
-def command_of(path: str) -> Command:
+def command_of(registry: Registry, path: str) -> Command:
     """What the parser knows of one command."""
-    row = _ROWS[path]
-    called = called_of(row)
+    row = rows_of(registry)[path]
+    called = called_of(registry, row)
     fields = _fields(called)
     return Command(
         path=row.path,
@@ -185,7 +185,7 @@ def command_of(path: str) -> Command:
         tool="" if called is None else called.tool,
         summary=row.summary or called.summary if called is not None else row.summary,
         effect=_effect(row, called),
-        params=tuple(_param(spelling, fields) for spelling in _spellings(row, fields)),
+        params=tuple(_param(spelling, fields) for spelling in _spellings(row, called, fields)),
         globals=tuple(flag.flag for flag in GLOBAL_FLAGS if _applies(flag, row, called)),
         takes_project="project" in fields,
         raw=row.raw,
@@ -197,12 +197,12 @@ def command_of(path: str) -> Command:
     )
 
 
-def help_of(path: str) -> CommandHelp:
+def help_of(registry: Registry, path: str) -> CommandHelp:
     """What help says about one command."""
-    row, command = _ROWS[path], command_of(path)
-    called = called_of(row)
+    row, command = rows_of(registry)[path], command_of(registry, path)
+    called = called_of(registry, row)
     fields = _fields(called)
-    texts = [spelling.text or _description(spelling, fields) for spelling in _spellings(row, fields)]
+    texts = [spelling.text or _description(spelling, fields) for spelling in _spellings(row, called, fields)]
     return CommandHelp(
         path=row.path,
         usage=_usage(command),
@@ -235,7 +235,9 @@ def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
     permission = () if effect == "read" else (E_FORBIDDEN.code, E_CONFIG.code)
     gated = (*EFFECT_ERRORS.get(effect, ()), *permission)
     shared = [code for code in SHARED_ERRORS if code not in FLAG_ERRORS or FLAG_ERRORS[code] in flags]
-    kept = STORE_ERRORS if called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS else ()
+    uses_store = called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS
+    kept = STORE_ERRORS if uses_store else ()
+    away = (STORE_UNAVAILABLE.code,) if uses_store and called.name != ON_SCRATCH_DISK else ()
     has_tokens = called.item is not None and ("cursor" in _fields(called) or bool(called.tool))
     acts_on_a_run = called.name.startswith("run.") and called.effect != "read"
     is_signed = acts_on_a_run or has_tokens or called.effect in SIGNED_EFFECTS
@@ -243,7 +245,7 @@ def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
     if called.name.startswith("self."):  # wrong settings and variables are told, never refused
         shared.remove(E_CONFIG.code)
     taken = (E_CONFLICT.code,) if "--out" in flags else ()  # there is a file of that name already
-    return tuple(dict.fromkeys((*brought, *gated, *taken, *kept, *keys, *shared)))
+    return tuple(dict.fromkeys((*brought, *gated, *taken, *kept, *away, *keys, *shared)))
 
 
 def _effect(row: Row, called: Operation | None) -> str:
@@ -283,12 +285,9 @@ def _applies(flag: GlobalFlag, row: Row, called: Operation | None) -> bool:
 
 def _fields(called: Operation | None) -> dict[str, Any]:
     """The input's fields with their JSON Schemas, nested ones by dotted name; `required` is on each."""
-    return {} if called is None else _fields_of(called.name)
-
-
-@cache
-def _fields_of(name: str) -> dict[str, Any]:
-    (root,), parts = msgspec.json.schema_components([operation_of(name).input], ref_template="{name}")
+    if called is None:
+        return {}
+    (root,), parts = msgspec.json.schema_components([called.input], ref_template="{name}")
     return dict(_flattened(parts[root["$ref"]], parts, ""))
 
 
@@ -305,19 +304,12 @@ def _flattened(schema: dict[str, Any], parts: dict[str, Any], prefix: str) -> li
     return found
 
 
-def _spellings(row: Row, fields: dict[str, Any]) -> list[Spelling]:
+def _spellings(row: Row, called: Operation | None, fields: dict[str, Any]) -> list[Spelling]:
     """Those of the row, the flag that chooses its view, then every other field that one flag can carry."""
     mark = mark_of(row.path)
     is_own = not mark or any(spelling.flag == mark for spelling in row.spellings)
-    marks = (
-        []
-        if is_own
-        else [
-            Spelling(
-                field="", flag=mark, kind="switch", text=row.summary or operation_of(row.operation).summary
-            )
-        ]
-    )
+    text = row.summary or ("" if called is None else called.summary)
+    marks = [] if is_own else [Spelling(field="", flag=mark, kind="switch", text=text)]
     if not row.takes_rest:
         return [*row.spellings, *marks]
     named = {spelling.field for spelling in row.spellings}

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from handrail.runtime.operation import Registry
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import commands_under, views_of, words_of
-from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
+from handrail.surfaces.cli.reading.rows import Command, CommandHelp, ParamHelp
 from handrail.surfaces.cli.rendering.text import USUAL_WIDTH, wrap
-from handrail.surfaces.cli.self_description.command_tables import global_help, help_of
+from handrail.surfaces.cli.self_description.command_tables import global_help, help_of, rows_of
 from handrail.surfaces.cli.self_description.front_page import TOOL, front_page, lay_beside
 
 _MOST_ROOM = 34
 """What a long list of choices takes from the text beside it, at most."""
 
 
-def help_text(words: str, width: int = 0) -> str:
+def help_text(registry: Registry, words: str, width: int = 0) -> str:
     """The help of a command, of a group, or of the tool; prose in lines of at most this width."""
     width = width or USUAL_WIDTH
     if not words:
         return front_page(width)
     if words in _table.COMMANDS:
-        return _command_text(words_of(words), width)
+        return _command_text(registry, words_of(words), width)
     return _group_text(words, width)
 
 
-def _command_text(words: str, width: int) -> str:
+def _command_text(registry: Registry, words: str, width: int) -> str:
     """One command; where it has several views, what each takes."""
-    entries = [help_of(row["path"]) for row in views_of(words)]
+    views = views_of(words)
+    if views[0]["path"] not in rows_of(registry):
+        return _missing_text(registry, views[0], width)
+    entries = [help_of(registry, row["path"]) for row in views]
     first = entries[0]
     taken = [flag for flag in global_help() if any(flag["name"] in entry["globals"] for entry in entries)]
     lines = [f"Usage: {first['usage']}", *(f"       {entry['usage']}" for entry in entries[1:])]
@@ -42,6 +46,14 @@ def _command_text(words: str, width: int) -> str:
     if errors:
         lines += ["", "Errors:", *wrap(", ".join(errors), width, "  ")]
     return "\n".join(lines) + "\n"
+
+
+def _missing_text(registry: Registry, command: Command, width: int) -> str:
+    """A command of a part that is not installed."""
+    words = words_of(command["path"])
+    missing = registry.refuse_missing(f"The command {words}")
+    lines = [*wrap(command["summary"], width), *wrap(missing.message, width), missing.hint]
+    return "\n".join([f"Usage: {TOOL} {words} [flags]", "", *lines, ""])
 
 
 def _group_text(words: str, width: int) -> str:

@@ -186,7 +186,7 @@ def show_reference(rt: Runtime, request: ShowReference) -> Success:
             "At most one of --command, --domain and --schema can be asked for.",
             details={"usage": "handrail reference --command 'run start'"},
         )
-    catalogue = cli_reference()
+    catalogue = cli_reference(rt.registry)
     head = {
         "tool": TOOL,
         "version": __version__,

@@ -10,12 +10,11 @@ import msgspec
 from handrail.contract.envelopes.cli import PLACE_KEYS
 from handrail.contract.ledger import LedgerDocument
 from handrail.contract.outcome import Payload
-from handrail.runtime.operation import AckVerdict, Operation
+from handrail.runtime.operation import AckVerdict, Operation, Registry
 from handrail.runtime.write_permission import DryRun
-from handrail.surfaces.cli.commands.all import ROWS
 from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.commands.row import Row
-from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Param
+from handrail.surfaces.cli.reading.rows import Command, Param
 from handrail.surfaces.cli.self_description import command_tables
 
 DEEPEST_FIELD = 3
@@ -57,10 +56,11 @@ _BLAST_RADIUS = {
 }
 
 
-def cli_reference() -> dict[str, Any]:
+def cli_reference(registry: Registry) -> dict[str, Any]:
     """Commands sorted by path, global flags, and the output types they name."""
-    schemas = _Schemas()
-    commands = [_command(row, command_tables.help_of(row.path), schemas) for row in ROWS]
+    schemas = _Schemas(registry)
+    rows = command_tables.rows_of(registry).values()
+    commands = [_command(registry, row, schemas) for row in rows]
     return {
         "global_flags": [_global_flag(flag.flag) for flag in GLOBAL_FLAGS],
         "commands": sorted(commands, key=lambda one: one["path"]),
@@ -78,11 +78,12 @@ _CAMEL = (LedgerDocument,)
 class _Schemas:
     """The output types seen so far, each under one label."""
 
-    def __init__(self) -> None:
+    def __init__(self, registry: Registry) -> None:
         self.described: dict[str, Any] = {}
         self.json_schemas: dict[str, Any] = {}
         self._sources: dict[str, Any] = {}
-        called = {row: one for row in ROWS if (one := command_tables.called_of(row)) is not None}
+        rows = command_tables.rows_of(registry).values()
+        called = {row: one for row in rows if (one := command_tables.called_of(registry, row)) is not None}
         kinds = [
             AckVerdict,
             DryRun,
@@ -151,9 +152,10 @@ def _kinds_of(called: Operation) -> tuple[type[Any], ...]:
     return (called.output, *called.variants, *(() if called.item is None else (called.item,)))
 
 
-def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]:
-    command = command_tables.command_of(row.path)
-    called = command_tables.called_of(row)
+def _command(registry: Registry, row: Row, schemas: _Schemas) -> dict[str, Any]:
+    helped = command_tables.help_of(registry, row.path)
+    command = command_tables.command_of(registry, row.path)
+    called = command_tables.called_of(registry, row)
     effect = command["effect"]
     is_previewed = "--dry-run" in command["globals"]
     return {

@@ -1,0 +1,87 @@
+"""Lists that a loop goes through or a step hands out: one that nobody sent, or one that is too long. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from handrail.engine.navigate import ExitedLoop, Move, Running, find_loop, leaf_at, loop_values
+from handrail.engine.owners import describe_giver
+from handrail.engine.reasons import ContextKey, Reason, WaitsFor, shorten_message
+from handrail.workflows.compiled import CompiledWorkflow, Delegate, ForEach
+from handrail.workflows.conditions import Facts, named_value, nest_values
+from handrail.workflows.limits import MAX_CHILDREN
+
+GO_BACK = "Read an earlier step again and go on from there, or close the run."
+"""What is left where no report can bring what is missing."""
+
+
+def counter_of(workflow: CompiledWorkflow, name: str) -> str:
+    """The value that says how long a list of numbers is; empty for any other list."""
+    spec = workflow.inputs.get(name)
+    return spec.counted_by if spec is not None else ""
+
+
+def judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:
+    """What stands in the way of handing out: no list, or more items than a step may hand out."""
+    state = move.state
+    leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
+    if not isinstance(leaf, Delegate) or not isinstance(state, Running) or not leaf.for_each:
+        return ()
+    items = named_value(loop_values(workflow, state.loops, facts.values), leaf.for_each)
+    if not isinstance(items, list):
+        return (_miss_list(workflow, leaf.id, leaf.for_each),)
+    if len(items) <= MAX_CHILDREN:
+        return ()
+    waits = WaitsFor(kind="context", state="invalid", values={"name": leaf.for_each, "type": "list"})
+    message = f"{leaf.id} hands out one piece of work for each item of {leaf.for_each}: {len(items)} items."
+    return (
+        Reason(
+            name="contract_violation:invalid_required_output",
+            pointer=ContextKey(key=leaf.for_each),
+            waits_for=waits,
+            message=shorten_message(message),
+            fix=f"Send a list of at most {MAX_CHILDREN} items in the context: put several into one.",
+        ),
+    )
+
+
+def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:
+    """Find lists that loops need and nobody sent: without this, such a loop would be skipped silently."""
+    exits = (entry for entry in move.trace if isinstance(entry, ExitedLoop))
+    names: dict[str, str] = {}
+    for loop_id in dict.fromkeys(entry.loop_id for entry in exits if entry.reason == "items_missing"):
+        repeat = find_loop(workflow, loop_id).repeat
+        assert isinstance(repeat, ForEach), "only a loop over items misses them"
+        names.setdefault(repeat.input, loop_id)
+    return tuple(_miss_list(workflow, loop_id, name) for name, loop_id in names.items())
+
+
+def _miss_list(workflow: CompiledWorkflow, loop_id: str, listed: str) -> Reason:
+    """The reason of a loop that has no list, or no number of rounds, with who can give it."""
+    name = counter_of(workflow, listed)
+    if name:
+        message = f"The loop {loop_id} runs as often as {name} says, and no number of that name was sent."
+        sent = f"Send the number in the context: {_show_nested(name, 0)} if the loop is not needed."
+    else:
+        name = listed
+        message = f"The loop {loop_id} goes through {name}, and no list of that name was sent."
+        sent = (
+            f"Send the list in the context: {_show_nested(name, [])} if there is nothing to go through. "
+            "Ask the user for it unless you know it from the work so far."
+        )
+    giver = describe_giver(workflow, name)
+    kind = "list" if name == listed else "number"
+    return Reason(
+        name="user_only_dependency:needs_user_artifact",
+        pointer=ContextKey(key=name),
+        waits_for=WaitsFor(kind="context", values={"name": name, "type": kind, "loop": loop_id}),
+        message=shorten_message(message),
+        fix=shorten_message(f"Here {giver}. {GO_BACK}" if giver else sent),
+        is_retryable=not giver,
+    )
+
+
+def _show_nested(name: str, value: Any) -> str:
+    return msgspec.json.encode(nest_values({name: value})).decode()

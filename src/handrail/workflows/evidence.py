@@ -1,0 +1,110 @@
+"""Evidence rules: what of a delivered artifact is looked at, run or asked. Pure.
+
+A contract has them; `engine/judge/evidence.py` judges by them.
+"""
+
+# Annotations are not strings here: msgspec would compile each of them again in every process.
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Demand: TypeAlias = Literal["required", "where_possible", "shown"]
+"""Whether a report without it is refused; `where_possible`: once the run has a check or a receipt."""
+
+
+class EvidenceShape(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    tag_field="check",
+    forbid_unknown_fields=True,
+):
+    """Shared options of evidence rules. `at` is a place in the artifact, where `*` stands for every item."""
+
+
+class Term(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
+):
+    """What a place must be: exactly one of the three."""
+
+    at: str
+    equals: str | int | bool | None = None
+    differs: str | int | bool | None = None
+    exists: bool | None = None
+
+
+class Consistent(EvidenceShape, frozen=True, kw_only=True, tag="consistent"):
+    """Where `when` holds, `then` holds too: in the same row where both go through the same list."""
+
+    when: Term
+    then: Term
+
+
+class PathExists(EvidenceShape, frozen=True, kw_only=True, tag="path_exists"):
+    """The text is the path of something in the project."""
+
+    at: str
+    where: dict[str, tuple[str, ...]] = {}
+    """Only rows in which each of these members has one of these values."""
+    is_told: bool = False
+    """Of older contracts, and without an effect: that a path exists proves nothing that is said about it."""
+    demand: Demand = "required"
+
+
+class PlaceExists(EvidenceShape, frozen=True, kw_only=True, tag="place_exists"):
+    """The text is `path` or `path:line`; `line` and `quote` name members beside it that say more."""
+
+    at: str
+    where: dict[str, tuple[str, ...]] = {}
+    line: str = ""
+    quote: str = ""
+    quoted_in: str = ""
+    """A member beside it that may quote the place; still read, and never compared: it is prose."""
+    demand: Demand = "required"
+
+
+class ChangedInRun(EvidenceShape, frozen=True, kw_only=True, tag="changed_in_run"):
+    """The paths are those that changed since the run began."""
+
+    at: str
+    change: str = ""
+    """The member beside it that says added, modified, deleted or renamed."""
+    also: str = ""
+    """Paths that count as listed too: where a renamed file was."""
+    left_out: str = ""
+    """Paths that changed and are left out on purpose."""
+    demand: Demand = "required"
+
+
+class Ran(EvidenceShape, frozen=True, kw_only=True, tag="ran"):
+    """The text is a command that ran on the present files."""
+
+    at: str
+    where: dict[str, tuple[str, ...]] = {}
+    status: str = ""
+    """The member beside it with the exit status."""
+    receipt: str = ""
+    """The member beside it with the id of a receipt."""
+    passes: Term | None = None
+    """Where this holds and no status is given, the command must have passed; None: everywhere."""
+    demand: Demand = "where_possible"
+
+
+class RedThenGreen(EvidenceShape, frozen=True, kw_only=True, tag="red_then_green"):
+    """The text is a command that failed earlier in this run and passes on the present files."""
+
+    at: str
+    where: dict[str, tuple[str, ...]] = {}
+    demand: Demand = "required"
+
+
+class Person(EvidenceShape, frozen=True, kw_only=True, tag="person"):
+    """A person confirmed the artifact as a whole, through a door that the agent does not hold."""
+
+    demand: Demand = "required"
+
+
+Evidence: TypeAlias = Consistent | PathExists | PlaceExists | ChangedInRun | Ran | RedThenGreen | Person

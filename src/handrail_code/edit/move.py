@@ -1,0 +1,220 @@
+"""Move a declaration to another module, or take it out of its file and import it back; or say why not. Pure.
+
+`plan_move` changes every importer to the new module. The old module keeps exporting the name only where
+package.json names the old module or an importer cannot be rewritten, and goes away when nothing is left in it
+(docs/decisions/0072-moving-source.md).
+`plan_extract` leaves importers alone: the old module imports the name back and exports what it exported.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail_code.edit.moving.cycles import refuse_cycles
+from handrail_code.edit.moving.entries import is_entry
+from handrail_code.edit.moving.extent import Extent, read_extent
+from handrail_code.edit.moving.importers import rewrite_importers
+from handrail_code.edit.moving.leaving import leave_home
+from handrail_code.edit.moving.meanings import edited_project, verify_shift
+from handrail_code.edit.moving.named_modules import is_named, list_named, refuse_paths
+from handrail_code.edit.moving.needs import bring_needs, drop_needless
+from handrail_code.edit.moving.nested import lift_nested
+from handrail_code.edit.moving.placing import place_text
+from handrail_code.edit.moving.shift import Shift, refuse_target
+from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text
+from handrail_code.edit.rename import MAX_UNTOUCHED
+from handrail_code.facts.join import Project, Symbol
+from handrail_code.facts.model import NONE, VALUE, Use
+from handrail_code.facts.slots import Local
+from handrail_code.languages.javascript.layout import read_layout
+
+
+def plan_move(project: Project, symbol: Symbol, to_module: str, is_exporting: bool = False) -> Plan | Refusal:
+    """Everything that used the declaration uses it from `to_module`; the file is made if it is missing.
+
+    With `is_exporting` the old module exports what the moved text needs of it; otherwise that is refused.
+    """
+    extent = read_extent(project, symbol)
+    if isinstance(extent, Refusal):
+        return extent
+    return _plan(project, symbol, extent, to_module, is_exporting, is_extract=False)
+
+
+def plan_extract(
+    project: Project, symbol: Symbol, to_module: str, is_exporting: bool = False
+) -> Plan | Refusal:
+    """The declaration goes to `to_module` and is imported back; also a function inside of another one."""
+    slot = symbol.slot
+    facts = project.facts(slot.path) if isinstance(slot, Local) else None
+    if isinstance(slot, Local) and facts is not None and facts.bindings[slot.binding].scope != 0:
+        if symbol.kind in ("function", "class"):
+            return lift_nested(project, symbol, to_module, is_exporting)
+        message = "Of what stands inside of a function only functions and classes can be extracted."
+        return Refusal(code="nested", message=message, path=slot.path)
+    extent = read_extent(project, symbol)
+    if isinstance(extent, Refusal):
+        return extent
+    return _plan(project, symbol, extent, to_module, is_exporting, is_extract=True)
+
+
+def _plan(
+    project: Project, symbol: Symbol, extent: Extent, target: str, is_exporting: bool, is_extract: bool
+) -> Plan | Refusal:
+    system = refuse_target(project, extent, target)
+    if isinstance(system, Refusal):
+        return system
+    refused = None if is_extract else _refuse_forms(project, extent)
+    if refused is not None:
+        return refused
+    shift = Shift(project, extent, target, system)
+    refusal = _refuse_extent(shift, is_extract) or refuse_paths(shift) or bring_needs(shift, is_exporting)
+    if refusal is None and is_extract:
+        shift.kept |= {each.exported for each in extent.exports}
+    elif refusal is None:
+        refusal = rewrite_importers(shift)
+    refusal = refusal or place_text(shift)
+    if refusal is not None:
+        return refusal
+    drop_needless(shift)
+    leave_home(shift)
+    plan = Plan(edits=tuple(edit for path in sorted(shift.sheets) for edit in shift.sheets[path].edits()))
+    refusal = verify_shift(shift, plan) or refuse_cycles(shift, plan)
+    if refusal is not None:
+        return refusal
+    if is_extract:
+        return add_rest(project, symbol, extent, plan)
+    whole = add_rest(project, symbol, extent, _drop_emptied(shift, plan))
+    named = tuple(each for each in list_named(project, extent.path) if each not in whole.reasons)
+    return msgspec.structs.replace(
+        whole, reasons=(*whole.reasons, *named), complete=whole.complete and not named
+    )
+
+
+def add_rest(project: Project, symbol: Symbol, extent: Extent, plan: Plan) -> Plan:
+    """What may mean the moved thing and is left alone."""
+    found = project.references(symbol)
+    weak = [
+        each
+        for each in found.items
+        if each.level in ("member", "possible")
+        and not (each.path == extent.path and extent.holds(each.start))
+        and not any(edit.path == each.path and edit.start <= each.start < edit.end for edit in plan.edits)
+    ]
+    return Plan(
+        edits=plan.edits,
+        untouched=tuple(weak[:MAX_UNTOUCHED]),
+        complete=found.complete,
+        reasons=found.reasons,
+        removed=plan.removed,
+    )
+
+
+# What cannot move
+
+
+def _refuse_forms(project: Project, extent: Extent) -> Refusal | None:
+    """Importers find one form of a module and programs load another: both would have to change."""
+    twins = project.slots.twins
+    source = twins.made_from(extent.path)
+    others = [*twins.of(extent.path), *([source] if source is not None else [])]
+    if not others or not extent.exports:
+        return None
+    place = extent.parts[0]
+    return Refusal(
+        code="twin",
+        message=f"{others[0]} is another form of this module, and importers may find it there; extract it.",
+        path=extent.path,
+        start=place.start,
+        end=place.end,
+    )
+
+
+def _refuse_extent(shift: Shift, is_extract: bool) -> Refusal | None:
+    facts, extent = shift.facts(shift.home), shift.extent
+    layout = shift.sheet(shift.home).layout
+    for span in layout.local:
+        if extent.declares_at(span.start) and not _is_own_export(shift, span.start):
+            return _refuse_place(
+                shift, "place_dependent", "This means something else in another file.", span.start, span.end
+            )
+    for each in facts.dynamic:
+        if each.kind in ("eval", "with", "require", "import") and extent.declares_at(each.start):
+            return _refuse_place(shift, "dynamic", "Names are made at run time here.", each.start, each.end)
+    for at in facts.bindings[extent.binding].uses if extent.binding != NONE else ():
+        use = facts.uses[at]
+        if extent.holds(use.start):
+            continue
+        if use.role in ("write", "pattern"):
+            return _refuse_place(
+                shift,
+                "assigned",
+                f"{use.name} is assigned here, and an import cannot be.",
+                use.start,
+                use.end,
+            )
+        if (
+            not is_extract
+            and use.meaning & VALUE
+            and use.role not in ("type", "doc")
+            and _is_statement_on_load(shift, use)
+        ):
+            return _refuse_place(
+                shift,
+                "side_effects",
+                f"This statement uses {use.name} when the module is loaded, and stays; extract it instead.",
+                use.start,
+                use.end,
+            )
+    return None
+
+
+def _is_own_export(shift: Shift, start: int) -> bool:
+    """`exports` in `exports.a = function () {}`, which moves along."""
+    statement = shift.sheet(shift.home).layout.statement_at(start)
+    return (
+        shift.extent.binding == NONE
+        and statement is not None
+        and start < statement.start + len("module.exports")
+    )
+
+
+def _is_statement_on_load(shift: Shift, use: Use) -> bool:
+    layout = shift.sheet(shift.home).layout
+    statement = layout.statement_at(use.start)
+    return statement is not None and statement.kind == "other" and layout.runs_on_load(use.start)
+
+
+def _refuse_place(shift: Shift, code: str, message: str, start: int, end: int) -> Refusal:
+    match code:
+        case "dynamic" | "assigned" | "side_effects":
+            return Refusal(code=code, message=message, path=shift.home, start=start, end=end)
+        case _:
+            return Refusal(code="place_dependent", message=message, path=shift.home, start=start, end=end)
+
+
+def _drop_emptied(shift: Shift, plan: Plan) -> Plan:
+    """The plan, which removes the old module where nothing but `export {}` and directives would stay."""
+    edited = edited_project(shift.project, plan)
+    old = shift.project.source.text(shift.home)
+    if isinstance(edited, Refusal) or old is None or is_entry(shift.project, shift.home):
+        return plan
+    if not _is_empty(shift.home, edited.source.text(shift.home) or b"") or is_named(edited, shift.home):
+        return plan
+    whole = Edit(path=shift.home, start=0, end=len(old), replacement="", before_hash=hash_text(old))
+    others = [edit for edit in plan.edits if edit.path != shift.home]
+    edits = sorted([*others, whole], key=lambda edit: (edit.path, edit.start, edit.end))
+    return Plan(edits=tuple(edits), removed=(shift.home,))
+
+
+def _is_empty(path: str, text: bytes) -> bool:
+    rest = bytearray(text.removeprefix(b"\xef\xbb\xbf"))
+    shift = len(text) - len(rest)
+    for statement in read_layout(path, text).statements:
+        is_nothing = (
+            statement.kind == "export_list" and not statement.pieces and statement.module_span is None
+        )
+        if not is_nothing and statement.kind != "directive":
+            return False
+        at = slice(statement.start - shift, statement.end - shift)
+        rest[at] = b" " * len(rest[at])
+    return not rest.strip()

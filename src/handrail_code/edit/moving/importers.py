@@ -1,0 +1,282 @@
+"""Everyone who takes the moved name from the old module takes it from the new one. Pure.
+
+Where that cannot be written, the old module goes on exporting the name: the whole module is handed around,
+a name in the importer is taken, a function asks for its `this`, or package.json names the old module.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+
+from handrail_code.edit.moving.entries import is_entry
+from handrail_code.edit.moving.extent import refuse_troubles
+from handrail_code.edit.moving.needs import drop_import, piece_of
+from handrail_code.edit.moving.sheet import Want
+from handrail_code.edit.moving.shift import Shift
+from handrail_code.edit.moving.specifiers import is_index_named, split_extension
+from handrail_code.edit.plan import Refusal
+from handrail_code.facts.model import NONE, Export, FileFacts, Import, Member
+
+
+def rewrite_importers(shift: Shift) -> Refusal | None:
+    """Changes every importer; `shift.kept` has the names that the old module must keep."""
+    names = {each.exported for each in shift.extent.exports}
+    if not names:
+        return None
+    if is_entry(shift.project, shift.home):
+        shift.kept |= names
+    for path in importing_files(shift, names):
+        facts = shift.project.facts(path)
+        if facts is None or path == shift.home:
+            continue
+        imports = [
+            each for each in facts.imports if each.kind != "mentioned" and _is_home(shift, path, each.module)
+        ]
+        exports = [each for each in facts.exports if each.module and _is_home(shift, path, each.module)]
+        if facts.troubles and (imports or exports):
+            return refuse_troubles(path, facts)
+        for found in imports:
+            refusal = _rewrite_import(shift, path, facts, found, names)
+            if refusal is not None:
+                return refusal
+        for export in exports:
+            refusal = _rewrite_export(shift, path, export, names)
+            if refusal is not None:
+                return refusal
+    return None
+
+
+def importing_files(shift: Shift, names: set[str]) -> Sequence[str]:
+    """Files that may import the old module: they spell its name, or the name that moves."""
+    source = shift.project.source
+    if is_index_named(shift.home):
+        return source.files()
+    stem = posixpath.basename(split_extension(shift.home)[0])
+    words = {stem, *names} - {"default", "=", "*"}
+    return sorted({path for word in words for path in source.candidates(word)})
+
+
+def _is_home(shift: Shift, path: str, module: str) -> bool:
+    return shift.project.slots.module_of(path, module) == shift.home
+
+
+def _rewrite_import(
+    shift: Shift, path: str, facts: FileFacts, found: Import, names: set[str]
+) -> Refusal | None:
+    if found.imported == "*" or (found.imported == "default" and shift.system == "commonjs"):
+        return _rewrite_whole(shift, path, facts, found, names)
+    if found.imported not in names or found.imported == "":
+        return None
+    name = shift.exported_name(found.imported)
+    local = facts.bindings[found.binding].name if found.binding != NONE else ""
+    if path == shift.target:
+        if local != shift.extent.name or not drop_import(shift, path, found, local):
+            return _refuse_alias(shift, path, found)
+        return None
+    sheet = shift.sheet(path)
+    for at, statement in enumerate(sheet.layout.statements):
+        if not statement.start <= found.statement.start < statement.end:
+            continue
+        piece = piece_of(statement.pieces, found.imported, local)
+        if statement.kind in ("import", "require") and piece is not None:
+            sheet.take_out(at, piece)
+            _want(shift, path, name, local, statement.is_type or piece.is_type, at, found.module)
+            return None
+        if statement.kind == "import" and statement.default_span is not None:
+            sheet.take_default_out(at)
+            _want(shift, path, name, local, statement.is_type, NONE, found.module)
+            return None
+    return _rewrite_call(shift, path, facts, found)
+
+
+def _want(shift: Shift, path: str, name: str, local: str, is_type: bool, origin: int, like: str) -> None:
+    shift.sheet(path).want(
+        Want(
+            form="import" if _is_es(shift, path) else "require",
+            specifier=shift.specifier(path, shift.target, like),
+            name=name,
+            local=local,
+            is_type=is_type,
+            origin=origin,
+        )
+    )
+
+
+def _is_es(shift: Shift, path: str) -> bool:
+    facts = shift.project.facts(path)
+    return facts is None or not facts.is_commonjs
+
+
+def _rewrite_call(shift: Shift, path: str, facts: FileFacts, found: Import) -> Refusal | None:
+    """`const {a} = await import("x")`, `require("x").a`: another module where only this name is taken."""
+    same = [each for each in facts.imports if each.module_span == found.module_span]
+    others = [each for each in same if each != found and each.imported != "*"]
+    whole = [each for each in same if each.imported == "*"]
+    is_held = any(each.binding != NONE or not each.is_followed for each in whole)
+    if others or is_held or path == shift.target:
+        shift.kept.add(found.imported)
+        return None
+    _retarget(shift, path, found)
+    return None
+
+
+def _retarget(shift: Shift, path: str, found: Import) -> None:
+    span = found.module_span
+    shift.sheet(path).replace(span.start, span.end, shift.specifier(path, shift.target, found.module))
+
+
+def _rewrite_whole(
+    shift: Shift, path: str, facts: FileFacts, found: Import, names: set[str]
+) -> Refusal | None:
+    """`import * as x`, `x = require("y")`, `require("y").a`."""
+    at = facts.imports.index(found)
+    same = [each for each in facts.imports if each.module_span == found.module_span and each != found]
+    if found.binding == NONE:
+        if any(each.imported in names for each in same):
+            return None  # the names that it takes are imports of their own
+        members = [each for each in facts.members if each.receiver == "import" and each.index == at]
+        if not members:
+            shift.kept |= set() if found.is_followed else names
+        elif members[0].name in names and path != shift.target and members[0].name != "default":
+            _retarget(shift, path, found)
+        elif members[0].name in names:
+            shift.kept.add(members[0].name)
+        return None
+    uses = [facts.uses[use] for use in facts.bindings[found.binding].uses]
+    places = {facts.uses.index(use): use for use in uses}
+    members = [each for each in facts.members if each.receiver == "use" and each.index in places]
+    owned = {each.index for each in members}
+    free = [
+        use
+        for index, use in places.items()
+        if index not in owned and use.role not in ("declaration", "import", "doc")
+    ]
+    if "=" in names:
+        return _rewrite_single(shift, path, facts, found)
+    if free or not shift.sheet(path).layout.runs_on_load(found.statement.start) or found.kind == "dynamic":
+        shift.kept |= names  # what is loaded late stays so
+        return None
+    wanted = [each for each in members if each.name in names]
+    if not wanted:
+        return None
+    if not _can_stand_alone(shift, path, facts, wanted):
+        shift.kept |= {each.name for each in wanted}
+        return None
+    _replace_members(shift, path, facts, found, wanted, len(members) == len(wanted))
+    return None
+
+
+def _rewrite_single(shift: Shift, path: str, facts: FileFacts, found: Import) -> Refusal | None:
+    """The module is the moved thing: `module.exports = a`."""
+    same = [each for each in facts.imports if each.module_span == found.module_span and each != found]
+    if path == shift.target or same:
+        return _refuse_alias(shift, path, found)
+    _retarget(shift, path, found)
+    return None
+
+
+def _can_stand_alone(shift: Shift, path: str, facts: FileFacts, wanted: list[Member]) -> bool:
+    """`x.a` can be written as `a`: nothing else is called a there, and no call depends on what it is on."""
+    text = shift.sheet(path).text
+    home = shift.sheet(shift.home)
+    name = wanted[0].name
+    if name == "default" or any(each.name != name for each in wanted):
+        return False
+    is_own = path == shift.target
+    local = shift.extent.name if is_own else name
+    if any(use.name == local for use in facts.uses) or any(each.name == local for each in facts.bindings):
+        return False
+    if any(shift.extent.holds(span.start) for span in home.layout.receivers):
+        return False
+    return all(
+        text[facts.uses[each.index].end : each.start] == b"." and each.role not in ("write", "doc")
+        for each in wanted
+    )
+
+
+def _replace_members(
+    shift: Shift, path: str, facts: FileFacts, found: Import, wanted: list[Member], is_last: bool
+) -> None:
+    sheet = shift.sheet(path)
+    local = shift.extent.name if path == shift.target else wanted[0].name
+    for member in wanted:
+        sheet.replace(facts.uses[member.index].start, member.end, local)
+    if is_last and not any(facts.uses[use].role == "doc" for use in facts.bindings[found.binding].uses):
+        drop_import(shift, path, found, facts.bindings[found.binding].name)
+    if path != shift.target:
+        is_type = found.is_type_only or (shift.extent.is_type and _is_es(shift, path))
+        _want(shift, path, shift.exported_name(wanted[0].name), local, is_type, NONE, found.module)
+
+
+def _rewrite_export(shift: Shift, path: str, export: Export, names: set[str]) -> Refusal | None:
+    sheet = shift.sheet(path)
+    at = next(
+        (at for at, each in enumerate(sheet.layout.statements) if each.start == export.statement.start), NONE
+    )
+    if export.kind == "namespace":
+        shift.kept |= names
+        return None
+    if export.kind == "star":
+        _add_to_star(shift, path, export, names)
+        return None
+    if export.kind != "reexport" or export.imported not in names or at == NONE:
+        return None
+    statement = sheet.layout.statements[at]
+    piece = piece_of(statement.pieces, export.exported, export.imported)
+    if piece is None:
+        return None
+    if path == shift.target:
+        if export.exported != shift.public_name:
+            return Refusal(
+                code="collision",
+                message="The target re-exports it under another name.",
+                path=path,
+                start=piece.start,
+                end=piece.end,
+            )
+        sheet.take_out(at, piece)
+        return None
+    sheet.take_out(at, piece)
+    sheet.want(
+        Want(
+            form="export",
+            specifier=shift.specifier(path, shift.target, export.module),
+            name=shift.exported_name(export.imported),
+            local=export.exported,
+            is_type=statement.is_type or piece.is_type,
+            origin=at,
+        )
+    )
+    return None
+
+
+def _add_to_star(shift: Shift, path: str, export: Export, names: set[str]) -> None:
+    """`export *` had the name without saying it; now it is said, unless another star has it."""
+    slots = shift.project.slots
+    if path == shift.target:
+        return
+    explicit = slots.exports_of(path)
+    has_star = any(slots.module_of(path, each.module) == shift.target for each in explicit.get("*", ()))
+    for name in sorted(names - {"default"}):
+        if name in shift.kept or name in explicit or (has_star and shift.exported_name(name) == name):
+            continue
+        shift.sheet(path).want(
+            Want(
+                form="export",
+                specifier=shift.specifier(path, shift.target, export.module),
+                name=shift.exported_name(name),
+                local=name,
+                is_type=export.is_type_only or shift.extent.is_type,
+            )
+        )
+
+
+def _refuse_alias(shift: Shift, path: str, found: Import) -> Refusal:
+    return Refusal(
+        code="collision",
+        message=f"The target imports {shift.extent.name} under another name; rename that first.",
+        path=path,
+        start=found.statement.start,
+        end=found.statement.end,
+    )

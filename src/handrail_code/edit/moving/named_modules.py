@@ -1,0 +1,100 @@
+"""Modules that are named in quotes and not imported, as in `jest.mock("./m")`. Pure.
+
+Such a name is a path relative to its file, and what it does with the module only a run tells. So no edit
+changes one: it is listed, keeps a module in place, or refuses a move of the text that it stands in.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from handrail_code.edit.moving.shift import Shift
+from handrail_code.edit.moving.specifiers import split_extension
+from handrail_code.edit.plan import Refusal
+from handrail_code.facts.join import Project
+from handrail_code.facts.model import FileFacts
+from handrail_code.facts.python_words import is_python
+from handrail_code.facts.resolution import Resolved
+from handrail_code.facts.slots import Trouble
+
+_MOST_NAMED = 50
+_QUOTED = re.compile(rb"""(['"`])([^'"`\n]{1,500})\1""")
+_COMMENT = (b"//", b"*", b"/*")
+_BY_PATH = re.compile(
+    rb"""(?:\brequire\.resolve|\b(?:jest|vi|vitest)\.\w+|\bnew\s+URL|\bnew\s+(?:Shared)?Worker)\s*\(\s*$"""
+)
+"""What takes the path of a module, whether there is such a file or not."""
+
+
+def is_named(project: Project, path: str) -> bool:
+    """An import of it, or any text in quotes that leads to it, such as that of a mock or a worker."""
+    return next(_find_quoted(project, path), None) is not None
+
+
+def list_named(project: Project, path: str) -> tuple[Trouble, ...]:
+    """Where the module is named and not imported, outside of comments."""
+    found = []
+    for other, start, end in _find_quoted(project, path):
+        facts, text = project.facts(other), project.source.text(other) or b""
+        if facts is not None and start not in _specifiers(facts) and not _is_in_comment(text, start):
+            found.append(Trouble(code="module_named", path=other, start=start, end=end))
+    return tuple(found[:_MOST_NAMED])
+
+
+def refuse_paths(shift: Shift) -> Refusal | None:
+    """A path in the moved text would lead elsewhere from another folder."""
+    if posixpath.dirname(shift.target) == posixpath.dirname(shift.home):
+        return None
+    for part in shift.extent.parts:
+        found = _find_relative(shift.project, shift.home, part.start, part.end)
+        if found is not None:
+            return Refusal(
+                code="place_dependent",
+                message="This path leads elsewhere from another folder; choose a module in the same one.",
+                path=shift.home,
+                start=found[0],
+                end=found[1],
+            )
+    return None
+
+
+def _find_relative(project: Project, path: str, start: int, end: int) -> tuple[int, int] | None:
+    facts, text = project.facts(path), project.source.text(path) or b""
+    specifiers = set() if facts is None else _specifiers(facts)
+    for found in _QUOTED.finditer(text, start, end):
+        spelled = found[2].decode(errors="replace")
+        if not spelled.startswith(("./", "../")) or found.start(2) in specifiers:
+            continue
+        if _is_in_comment(text, found.start()):
+            continue
+        is_path = _BY_PATH.search(text, max(start, found.start() - 100), found.start()) is not None
+        if is_path or isinstance(project.resolve_module(path, spelled), Resolved):
+            return found.span(2)
+    return None
+
+
+def _find_quoted(project: Project, path: str) -> Iterator[tuple[str, int, int]]:
+    stem = posixpath.basename(split_extension(path)[0])
+    wanted = posixpath.basename(posixpath.dirname(path)) if stem == "index" else stem
+    files = project.source.files() if stem == "index" else project.source.candidates(wanted)
+    for other in files:
+        if other == path or is_python(other):
+            continue
+        for found in _QUOTED.finditer(project.source.text(other) or b""):
+            spelled = found[2].decode(errors="replace")
+            resolved = project.resolve_module(other, spelled) if "." in spelled or wanted in spelled else None
+            if isinstance(resolved, Resolved) and resolved.path == path:
+                yield (other, *found.span(2))
+
+
+def _is_in_comment(text: bytes, start: int) -> bool:
+    """Told by how its line begins."""
+    return text[text.rfind(b"\n", 0, start) + 1 : start].lstrip().startswith(_COMMENT)
+
+
+def _specifiers(facts: FileFacts) -> set[int]:
+    """Where imports and exports name their modules."""
+    named = {each.module_span.start for each in facts.imports if each.kind != "mentioned"}
+    return named | {each.module_span.start for each in facts.exports if each.module_span is not None}

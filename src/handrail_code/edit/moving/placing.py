@@ -1,0 +1,170 @@
+"""The moved text in its new home: exported there in the way of that file. Pure."""
+
+from __future__ import annotations
+
+from handrail_code.edit.moving.extent import Part
+from handrail_code.edit.moving.needs import rebase_inner
+from handrail_code.edit.moving.sheet import Sheet
+from handrail_code.edit.moving.shift import Shift
+from handrail_code.edit.plan import Refusal
+from handrail_code.facts.model import NONE
+
+
+def place_text(shift: Shift) -> Refusal | None:
+    """Put the text into the target, exported there."""
+    if shift.public_name in ("default", "=") or any(
+        each.exported == "default" for each in shift.extent.exports
+    ):
+        refusal = _refuse_default(shift)
+        if refusal is not None:
+            return refusal
+    parts = [part for part in shift.extent.parts if _is_spelled(shift, part)]
+    return place_spelled(shift, _join([_spell_part(shift, part) for part in parts], shift))
+
+
+def place_spelled(shift: Shift, moved: str) -> Refusal | None:
+    """Put the text at the end of the target, or before the exports at its end."""
+    sheet, home = shift.sheet(shift.target), shift.sheet(shift.home)
+    if not sheet.layout.statements:
+        for statement in home.layout.statements:
+            if statement.kind == "directive":
+                sheet.begin(home.text[statement.start : statement.end].decode())
+    shift.moved = moved
+    if shift.system == "es":
+        sheet.append(shift.moved)
+        for at, statement in enumerate(sheet.layout.statements):
+            if statement.kind == "export_list" and not statement.pieces and statement.module_span is None:
+                sheet.remove(at)
+        return None
+    return place_commonjs(shift, sheet)
+
+
+def _join(shown: list[str], shift: Shift) -> str:
+    """Overloads stand directly below each other, as they did; other parts get a blank line."""
+    home = shift.sheet(shift.home)
+    parts = [part for part in shift.extent.parts if _is_spelled(shift, part)]
+    made = shown[0]
+    for before, after, text in zip(parts, parts[1:], shown[1:], strict=False):
+        between = home.text[before.end : after.start]
+        is_close = not between.strip() and between.count(b"\n") == 1
+        made += ("\n" if is_close else "\n\n") + text
+    return made
+
+
+def _is_spelled(shift: Shift, part: Part) -> bool:
+    """An exporting statement stays where the old module keeps the name, and is not wanted beside a list."""
+    if not part.is_export_only:
+        return True
+    statement = shift.sheet(shift.home).layout.statements[part.statement]
+    if statement.kind == "exports_name":
+        return not _has_object(shift.sheet(shift.target))
+    return True
+
+
+def _has_object(sheet: Sheet) -> bool:
+    return any(each.kind == "exports_object" for each in sheet.layout.statements)
+
+
+def _spell_part(shift: Shift, part: Part) -> str:
+    home = shift.sheet(shift.home)
+    statement = home.layout.statements[part.statement]
+    start, end = part.start, part.end
+    changes = [each for each in rebase_inner(shift) if start <= each[0] < end]
+    needs_export = shift.system == "es" and not part.is_export_only and not statement.is_exported
+    needs_export = needs_export and shift.public_name != "default"
+    if part.declarator != NONE:
+        word = "export " if shift.system == "es" and shift.public_name != "default" else ""
+        inside = splice(home.text, start, end, changes)
+        return f"{word}{statement.keyword} {inside}{';' if statement.has_semicolon else ''}"
+    if needs_export:
+        changes.append((statement.declared_at, statement.declared_at, "export "))
+    return splice(home.text, start, end, changes)
+
+
+def splice(text: bytes, start: int, end: int, changes: list[tuple[int, int, str]]) -> str:
+    made: list[bytes] = []
+    at = start
+    for begin, stop, replacement in sorted(changes):
+        made += [text[at:begin], replacement.encode()]
+        at = stop
+    return b"".join([*made, text[at:end]]).decode().replace("\r\n", "\n")
+
+
+def _refuse_default(shift: Shift) -> Refusal | None:
+    facts = shift.project.facts(shift.target)
+    for export in facts.exports if facts is not None else ():
+        is_taken = export.exported in ("default", "=") or (shift.public_name == "=" and export.exported)
+        is_back = (
+            shift.project.slots.module_of(shift.target, export.module) == shift.home
+            if export.module
+            else False
+        )
+        if is_taken and not is_back:
+            return Refusal(
+                code="default_export",
+                message="The target already has a default export.",
+                path=shift.target,
+                start=export.statement.start,
+                end=export.statement.end,
+            )
+    return None
+
+
+def place_commonjs(shift: Shift, sheet: Sheet) -> Refusal | None:
+    """The text, and its name among the exports in the way of the target."""
+    names = sorted({each.exported for each in shift.extent.exports} - {"="})
+    layout = sheet.layout
+    whole = next((each for each in layout.statements if each.kind == "exports_whole"), None)
+    if whole is not None:
+        return Refusal(
+            code="default_export",
+            message="The target exports one value; it cannot have names besides.",
+            path=shift.target,
+            start=whole.start,
+            end=whole.end,
+        )
+    at = next((at for at, each in enumerate(layout.statements) if each.kind == "exports_object"), None)
+    if at is not None and shift.extent.binding == NONE:
+        return Refusal(
+            code="module_system",
+            message="The target replaces its exports, so that this assignment would be lost.",
+            path=shift.target,
+            start=layout.statements[at].start,
+            end=layout.statements[at].end,
+        )
+    own = shift.extent.name
+    if at is not None:
+        lead = layout.statements[at].lead
+        sheet.replace(lead, lead, shift.moved.replace("\n", sheet.eol) + sheet.eol + sheet.eol)
+        for name in names or [own]:
+            sheet.add_piece(at, name if name == own else f"{name}: {own}")
+        return None
+    sheet.append(shift.moved)
+    exported = _exported_by_parts(shift)
+    rest = [name for name in names or [own] if name not in exported]
+    if shift.extent.binding == NONE or "=" in exported or not rest:
+        return None
+    end = ";" if sheet.style.has_semicolons else ""
+    has_names = any(each.kind == "exports_name" for each in layout.statements)
+    if has_names or exported:
+        sheet.append("\n".join(f"exports.{name} = {own}{end}" for name in rest))
+    else:
+        blank = sheet.style.blank
+        shown = ", ".join(name if name == own else f"{name}: {own}" for name in rest)
+        sheet.append(f"module.exports = {{{blank}{shown}{blank}}}{end}")
+    return None
+
+
+def _exported_by_parts(shift: Shift) -> set[str]:
+    """The names that the moved statements export themselves."""
+    statements = shift.sheet(shift.home).layout.statements
+    made: set[str] = set()
+    for part in shift.extent.parts:
+        if part.statement == NONE:
+            continue
+        statement = statements[part.statement]
+        if statement.kind == "exports_name":
+            made.add(statement.pieces[0].outside)
+        elif statement.kind == "exports_whole":
+            made.add("=")
+    return made

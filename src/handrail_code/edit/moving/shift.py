@@ -1,0 +1,175 @@
+"""The work on one declaration that goes to another module: the files under edit and what is decided. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Literal, TypeAlias
+
+from handrail_code.edit.moving.entries import package_of, package_type
+from handrail_code.edit.moving.extent import Extent, refuse_troubles
+from handrail_code.edit.moving.sheet import Form, Sheet
+from handrail_code.edit.moving.specifiers import name_module
+from handrail_code.edit.plan import Refusal
+from handrail_code.facts.join import Project
+from handrail_code.facts.model import NONE, FileFacts
+from handrail_code.facts.resolution import Resolved
+from handrail_code.languages.extensions import is_declaration_file, language_of
+
+System: TypeAlias = Literal["es", "commonjs"]
+
+
+class Shift:
+    """One declaration on its way from `extent.path` to `target`."""
+
+    def __init__(self, project: Project, extent: Extent, target: str, system: System) -> None:
+        self.project = project
+        self.extent = extent
+        self.home = extent.path
+        self.target = target
+        self.system: System = system
+        self.sheets: dict[str, Sheet] = {}
+        self.kept: set[str] = set()
+        """Names that the old module goes on exporting."""
+        self.moved: str = ""
+        """The text as it stands in the target."""
+
+    @property
+    def form(self) -> Form:
+        return "import" if self.system == "es" else "require"
+
+    @property
+    def public_name(self) -> str:
+        """The name under which the target exports it."""
+        names = {each.exported for each in self.extent.exports}
+        if self.system == "commonjs":
+            own = self.extent.name
+            return own if own in names or not names else ("=" if "=" in names else sorted(names)[0])
+        return "default" if names == {"default"} else self.extent.name
+
+    def exported_name(self, name: str) -> str:
+        """What the target calls that which the old module exports as `name`."""
+        if self.system == "commonjs" or name == "default":
+            return name
+        return self.public_name if self.public_name != "default" else self.extent.name
+
+    def facts(self, path: str) -> FileFacts:
+        facts = self.project.facts(path)
+        assert facts is not None, "the file was read"
+        return facts
+
+    def sheet(self, path: str) -> Sheet:
+        if path not in self.sheets:
+            like = None if path == self.home else self.sheet(self.home).style
+            made = Sheet(path, self.project.source.text(path), like)
+            if made.is_new:
+                made.eol = self.sheet(self.home).eol
+            for at, statement in enumerate(made.layout.statements):
+                if statement.module_span is not None:
+                    span = statement.module_span
+                    made.specifiers[at] = made.text[span.start : span.end].decode()
+            self.sheets[path] = made
+        return self.sheets[path]
+
+    def specifier(self, importer: str, module: str, like: str = "") -> str:
+        """What `importer` calls `module`: as one of its statements does already, or relative."""
+        if module != self.target or self.project.facts(module) is not None:
+            for known in self.sheet(importer).specifiers.values():
+                found = self.project.resolve_module(importer, known)
+                if isinstance(found, Resolved) and found.path == module:
+                    return known
+        return name_module(self.project, importer, module, like, self.home)
+
+
+def system_of(path: str, facts: FileFacts | None) -> System | None:
+    """None where neither the name nor the content of the file says it."""
+    if path.endswith((".mjs", ".mts", ".ts", ".tsx")):
+        return "es"
+    if path.endswith(".cjs"):
+        return "commonjs"
+    if facts is None or not facts.is_module:
+        return None
+    return "commonjs" if facts.is_commonjs else "es"
+
+
+def refuse_target(project: Project, extent: Extent, target: str) -> Refusal | System:
+    """The module system of both files, or why the target cannot take the declaration."""
+    name = extent.name
+    if target != posixpath.normpath(target) or target.startswith(("/", "..")) or "\\" in target:
+        return Refusal(code="invalid_path", message="Name the module by its path inside of the project.")
+    if any(ord(letter) < 32 for letter in target) or language_of(target) is None:
+        return Refusal(
+            code="invalid_path", message="The module needs an extension of JavaScript or TypeScript."
+        )
+    if language_of(target) == "python" or is_declaration_file(target):
+        return Refusal(
+            code="invalid_path", message="The module cannot hold code of this language.", path=target
+        )
+    declared = project.slots.twins.declared_at(target)
+    if declared is not None:
+        return Refusal(
+            code="twin", message=f"{declared} describes the module and would not name it.", path=declared
+        )
+    if target == extent.path:
+        return Refusal(code="same_name", message=f"{name} stands in this module already.", path=target)
+    if package_of(project, target) != package_of(project, extent.path):
+        return Refusal(
+            code="other_package",
+            message="The module belongs to another package, which relative imports must not reach into.",
+            path=target,
+        )
+    facts = project.facts(target)
+    if facts is None and project.source.text(target) is not None:
+        return Refusal(code="unreadable", message="The module cannot be read as source.", path=target)
+    if facts is not None and facts.troubles:
+        return refuse_troubles(target, facts)
+    home_facts = project.facts(extent.path)
+    home = system_of(extent.path, home_facts)
+    if home is None:
+        return Refusal(
+            code="module_system",
+            message=f"{name} stands in a script, which has no imports or exports.",
+            path=extent.path,
+        )
+    there = system_of(target, facts)
+    if facts is not None and not facts.is_module and any(each.scope == 0 for each in facts.bindings):
+        return Refusal(
+            code="module_system", message="The target is a script; its names are shared.", path=target
+        )
+    if there is None and package_type(project, target) != package_type(project, extent.path):
+        there = "es" if package_type(project, target) == "module" else "commonjs"
+    if there is not None and there != home:
+        return Refusal(
+            code="module_system",
+            message="One of the files is a CommonJS module and the other is an ES module.",
+            path=target,
+        )
+    return _refuse_taken(project, extent, target) or home
+
+
+def _refuse_taken(project: Project, extent: Extent, target: str) -> Refusal | None:
+    """A name of the target that is not the moved one, imported."""
+    facts = project.facts(target)
+    for at, binding in enumerate(facts.bindings if facts is not None else ()):
+        if facts is None or binding.scope != 0 or binding.name != extent.name or extent.binding == NONE:
+            continue
+        home = project.slots.home_of(project.slots.slot_of_binding(target, at))
+        if getattr(home, "path", "") == extent.path and getattr(home, "binding", NONE) == extent.binding:
+            continue
+        use = facts.uses[binding.uses[0]]
+        return Refusal(
+            code="collision",
+            message=f"The target already has {extent.name}.",
+            path=target,
+            start=use.start,
+            end=use.end,
+        )
+    for export in facts.exports if facts is not None else ():
+        if extent.binding == NONE and export.exported == extent.name:
+            return Refusal(
+                code="collision",
+                message=f"The target already exports {extent.name}.",
+                path=target,
+                start=export.statement.start,
+                end=export.statement.end,
+            )
+    return None

@@ -1,0 +1,91 @@
+"""How a file names another module: relative, with the importer's style of extensions. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from handrail_code.facts.join import Project
+from handrail_code.facts.resolution import Resolved
+
+OUTPUT_OF = {".ts": ".js", ".tsx": ".js", ".mts": ".mjs", ".cts": ".cjs", ".jsx": ".jsx"}
+WRITTEN = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
+
+
+def name_module(project: Project, importer: str, target: str, like: str = "", model: str = "") -> str:
+    """The specifier of `target` in `importer`.
+
+    `like` is the specifier that it replaces there; without one, other relative imports of the file show its
+    style, then those of the file `model`, then what is usual for the kind of file.
+    """
+    shown = like if like.startswith(".") else _shown(project, importer) or _shown(project, model)
+    stem, extension = split_extension(target)
+    relative = posixpath.relpath(stem, posixpath.dirname(importer) or ".")
+    if not relative.startswith("."):
+        relative = "./" + relative
+    written = posixpath.splitext(shown)[1] if shown else ""
+    if shown and written not in WRITTEN:
+        return _without_index(relative) if not is_index_named(shown) else relative
+    if not shown and not _needs_extension(project, importer, extension, model):
+        return relative
+    if extension == written or not written:
+        return relative + (
+            extension if not written and extension in WRITTEN[:4] else _output(extension, written)
+        )
+    return relative + _output(extension, written)
+
+
+def suggest_module(path: str, name: str) -> str:
+    """A module beside this file: `fetchData` of `src/app.js` goes to `src/fetch-data.js`."""
+    stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower().strip("_$#") or "extracted"
+    return posixpath.join(posixpath.dirname(path), stem + split_extension(path)[1])
+
+
+def split_extension(path: str) -> tuple[str, str]:
+    for declared in (".d.ts", ".d.mts", ".d.cts"):
+        if path.endswith(declared):
+            return path.removesuffix(declared), declared[2:]
+    return posixpath.splitext(path)
+
+
+def is_index_named(specifier: str) -> bool:
+    return posixpath.basename(split_extension(specifier)[0]) == "index"
+
+
+def _without_index(relative: str) -> str:
+    """`./a/index` as `./a`, which is how files without extensions name a folder."""
+    if posixpath.basename(relative) != "index":
+        return relative
+    folder = posixpath.dirname(relative)
+    return folder if folder not in (".", "") else "."
+
+
+def _output(extension: str, written: str) -> str:
+    if written in (".ts", ".tsx", ".mts", ".cts"):
+        return extension
+    return OUTPUT_OF.get(extension, extension)
+
+
+def _shown(project: Project, path: str) -> str:
+    """A relative specifier of a source file in this file."""
+    facts = project.facts(path) if path else None
+    if facts is None:
+        return ""
+    for found in facts.imports:
+        if found.module.startswith(".") and isinstance(project.resolve_module(path, found.module), Resolved):
+            return found.module
+    for export in facts.exports:
+        if export.module.startswith(".") and isinstance(
+            project.resolve_module(path, export.module), Resolved
+        ):
+            return export.module
+    return ""
+
+
+def _needs_extension(project: Project, importer: str, extension: str, model: str) -> bool:
+    """Node's own loader wants extensions in ES modules; compilers and `require` do without."""
+    facts = project.facts(importer) or project.facts(model)
+    if importer.endswith((".mjs", ".mts")) or extension in (".mjs", ".cjs"):
+        return True
+    is_plain = importer.endswith((".js", ".jsx"))
+    return is_plain and facts is not None and facts.is_module and not facts.is_commonjs

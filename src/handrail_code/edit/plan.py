@@ -1,0 +1,105 @@
+"""Edits as values: what would be replaced where, in which state of which file. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail_code.facts.join import Reference
+from handrail_code.facts.slots import Trouble
+
+RefusalCode: TypeAlias = Literal[
+    "invalid_name",
+    "same_name",
+    "collision",
+    "shadowed",
+    "captured",
+    "parse_error",
+    "unreadable",
+    "member",
+    "external",
+    "dynamic",
+    "not_found",
+    "changed_meaning",
+    "stale",
+    "invalid_path",  # no place for source
+    "nested",  # not at the top of its module
+    "closed_over",  # needs variables of the function around it
+    "not_exported",  # needs names that stay behind
+    "assigned",  # an imported name cannot be written
+    "side_effects",  # something that runs on load belongs to it
+    "place_dependent",  # `import.meta`, `__dirname`: another file is another place
+    "module_system",  # CommonJS and ES modules do not mix here
+    "default_export",
+    "cycle",
+    "other_package",  # packages import each other by name
+    "twin",  # the module has another form, which would not change along
+    "language",  # not proven for this language
+]
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    start: int
+    end: int
+    replacement: str
+    before_hash: str
+    """SHA-256 of the whole file that this edit was planned for; empty for a file that this edit makes."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    edits: tuple[Edit, ...]
+    """By path and place; no two overlap."""
+    untouched: tuple[Reference, ...] = ()
+    """What may mean the same and is left as it is."""
+    complete: bool = True
+    reasons: tuple[Trouble, ...] = ()
+    unresolved: tuple[str, ...] = ()
+    """Names in given text that nothing in the project declares and that the file did not use before."""
+    removed: tuple[str, ...] = ()
+    """Files that go away; their one edit leaves no text."""
+
+    def digest(self) -> str:
+        """The same plan has the same digest in every process."""
+        return hashlib.sha256(msgspec.json.encode((self.edits, self.removed))).hexdigest()
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    code: RefusalCode
+    message: str
+    path: str = ""
+    start: int = 0
+    end: int = 0
+    needs: tuple[str, ...] = ()
+    """The neighbours that would have to be exported, or to come along."""
+
+
+def hash_text(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
+def apply_in_memory(plan: Plan, texts: Mapping[str, bytes]) -> dict[str, bytes] | Refusal:
+    """The changed files. Refused where a file is not the one that the plan was made for."""
+    by_path: dict[str, list[Edit]] = {}
+    for edit in plan.edits:
+        by_path.setdefault(edit.path, []).append(edit)
+    changed: dict[str, bytes] = {}
+    for path, edits in sorted(by_path.items()):
+        text = texts.get(path)
+        if not text and edits[0].before_hash == "":
+            text = b""
+        elif text is None or hash_text(text) != edits[0].before_hash:
+            return Refusal(
+                code="stale", message="The file changed after the edit was planned; plan it again.", path=path
+            )
+        pieces: list[bytes] = []
+        at = 0
+        for edit in sorted(edits, key=lambda each: each.start):
+            assert at <= edit.start, "edits of one file do not overlap"
+            pieces += [text[at : edit.start], edit.replacement.encode()]
+            at = edit.end
+        changed[path] = b"".join([*pieces, text[at:]])
+    return changed

@@ -1,0 +1,217 @@
+"""What a rename in Python must not do, beyond what reading the edited files again would show. Pure.
+
+Python looks names up while it runs, so some uses cannot be told from the text. Where one of them may mean the
+renamed name, the rename is refused with the place.
+"""
+
+from __future__ import annotations
+
+from handrail_code.edit.plan import Refusal
+from handrail_code.facts.join import Component, Project
+from handrail_code.facts.model import NONE, Dynamic, FileFacts, Member, Use
+from handrail_code.facts.python_names import LIST
+from handrail_code.facts.python_words import RESERVED, is_python
+from handrail_code.facts.spelled_names import Exported, Local, Slot
+
+
+def is_python_name(name: str) -> bool:
+    return name.isidentifier() and name not in RESERVED
+
+
+def refuse_in_python(project: Project, name: str, new_name: str, component: Component) -> Refusal | None:
+    """The first rule that the rename breaks."""
+    first = component.tokens[0]
+    if name.startswith("__") and name.endswith("__"):
+        return _refuse("external", "Python itself knows this name.", first.path, first.start, first.end)
+    refusal = _refuse_private_members(project, name)
+    if refusal is not None:
+        return refusal
+    for slot in component.slots:
+        refusal = _refuse_slot(project, slot, name, new_name)
+        if refusal is not None:
+            return refusal
+    for token in component.tokens:
+        refusal = _refuse_place(project, token.path, token.start, name)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+def _refuse_private_members(project: Project, name: str) -> Refusal | None:
+    """`_A__b` is how others reach `__b` of the class A: it has the name of the class in it."""
+    prefix = f"_{name.lstrip('_')}__"
+    for path in project.source.candidates(prefix):
+        facts = project.facts(path) if is_python(path) else None
+        named: list[Use | Member] = [] if facts is None else [*facts.uses, *facts.members]
+        for each in named:
+            if each.name.startswith(prefix):
+                message = "This private name has the name of the class in it."
+                return _refuse("dynamic", message, path, each.start, each.end)
+    return None
+
+
+def _refuse_slot(project: Project, slot: Slot, name: str, new_name: str) -> Refusal | None:
+    if not isinstance(slot, Local | Exported):
+        return None
+    facts = project.facts(slot.path)
+    at = slot.binding if isinstance(slot, Local) else project.slots.python.top(slot.path).get(slot.name, NONE)
+    if facts is None or at == NONE:
+        return None
+    binding = facts.bindings[at]
+    scope = facts.scopes[binding.scope]
+    if scope.kind == "class":
+        use = facts.uses[binding.uses[0]]
+        message = "This is a member, and which objects have it cannot be proven."
+        return _refuse("member", message, slot.path, use.start, use.end)
+    for each in facts.dynamic:
+        if _sees(each, facts, binding.scope):
+            message = "Code that is made while the program runs may use the name here."
+            return _refuse("dynamic", message, slot.path, each.start, each.end)
+    if isinstance(slot, Exported):
+        return _refuse_top(project, slot, facts, name, new_name)
+    for place in project.slots.python.keywords_of(slot).unclear:
+        return _refuse("dynamic", place.why, place.path, place.start, place.end)
+    return None
+
+
+def _sees(dynamic: Dynamic, facts: FileFacts, scope: int) -> bool:
+    """Whether `eval`, `globals` or `locals` at this place has the names of the scope."""
+    inside = facts.scopes[scope].start <= dynamic.start < facts.scopes[scope].end
+    match dynamic.kind:
+        case "eval":
+            return scope == 0 or inside
+        case "globals":
+            return scope == 0
+        case "locals":
+            return scope != 0 and inside
+        case _:
+            return False
+
+
+def _refuse_top(
+    project: Project, slot: Exported, facts: FileFacts, name: str, new_name: str
+) -> Refusal | None:
+    python = project.slots.python
+    use = facts.uses[facts.bindings[python.top(slot.path)[slot.name]].uses[0]]
+    if python.modules.child(slot.path, new_name) is not None:
+        message = "The package has a module of this name."
+        return _refuse("collision", message, slot.path, use.start, use.end)
+    for star in python.stars_of(slot.path):
+        target = python.modules.find(slot.path, star.module)
+        if target is not None and python.takes(target, name) and python.find_exported(target, name):
+            message = "The name also comes through this star import; which one is meant shows only in a run."
+            return _refuse("dynamic", message, slot.path, star.statement.start, star.statement.end)
+    around = _find_fixture(facts, use.start)
+    if around is not None:
+        message = "Tests ask for this fixture by its name, as a parameter."
+        return _refuse("dynamic", message, slot.path, *around)
+    importers = _star_importers(project, slot)
+    refusal = _refuse_namespaces(project, {slot.path, *importers})
+    return refusal or _refuse_star_importers(project, slot, importers, name, new_name)
+
+
+def _refuse_namespaces(project: Project, modules: set[str]) -> Refusal | None:
+    """`vars(module)` and `module.__dict__` have its names as data, and whoever reads them knows the names."""
+    python = project.slots.python
+    paths = {path for word in ("__dict__", "vars", "dir") for path in project.source.candidates(word)}
+    for path in sorted(path for path in paths if is_python(path)):
+        facts = project.facts(path)
+        for member in facts.members if facts is not None else ():
+            if facts is None or member.name != "__dict__":
+                continue
+            if python.module_behind_member(path, facts, member) in modules:
+                message = "The names of the module are used as data here."
+                return _refuse("dynamic", message, path, member.start, member.end)
+    return None
+
+
+def _find_fixture(facts: FileFacts, start: int) -> tuple[int, int] | None:
+    """The decorator `fixture` of the function whose name stands here."""
+    for definition in facts.definitions:
+        if definition.start != start or definition.kind != "function":
+            continue
+        named: list[Use | Member] = [*facts.uses, *facts.members]
+        for each in named:
+            if each.name == "fixture" and definition.extent_start <= each.start < definition.start:
+                return each.start, each.end
+    return None
+
+
+def _refuse_star_importers(
+    project: Project, slot: Exported, importers: list[str], name: str, new_name: str
+) -> Refusal | None:
+    """Whoever takes everything from the module takes the new name too, and perhaps no longer the old one."""
+    python = project.slots.python
+    has_list = LIST in python.top(slot.path)
+    will_be_taken = not has_list and not new_name.startswith("_")
+    if not will_be_taken and not python.takes(slot.path, name):
+        return None
+    for path in importers:
+        facts = project.facts(path)
+        if facts is None:
+            continue
+        if name in python.top(path) and python.takes(slot.path, name):
+            use = facts.uses[facts.bindings[python.top(path)[name]].uses[0]]
+            message = "This file takes everything from the module, and binds the name as well."
+            return _refuse("dynamic", message, path, use.start, use.end)
+        for use in facts.uses:
+            if use.name == new_name and (use.binding == NONE or facts.bindings[use.binding].scope == 0):
+                message = "This file takes everything from the module, and has this name already."
+                return _refuse("captured", message, path, use.start, use.end)
+        is_used = any(
+            use.name == name and use.binding == NONE and python.slot_of_use(path, use) == slot
+            for use in facts.uses
+        )
+        stars = python.stars_of(path)
+        others = [each for each in stars if python.modules.find(path, each.module) is None]
+        if is_used and others:
+            span = others[0].statement
+            message = "The name may also come from another star import here."
+            return _refuse("dynamic", message, path, span.start, span.end)
+        is_hidden = new_name.startswith("_") and not name.startswith("_")
+        if is_used and is_hidden and not has_list:
+            span = stars[0].statement
+            return _refuse(
+                "changed_meaning", "This star import would leave it out.", path, span.start, span.end
+            )
+    return None
+
+
+def _star_importers(project: Project, slot: Exported) -> list[str]:
+    """Files that take everything from the module, directly or through others."""
+    python = project.slots.python
+    found: dict[str, None] = {}
+    waiting = [slot.path]
+    while waiting:
+        module = waiting.pop(0)
+        for path in python.importers_of(module):
+            for star in python.stars_of(path):
+                if path not in found and python.modules.find(path, star.module) == module:
+                    found[path] = None
+                    waiting.append(path)
+    return list(found)
+
+
+def _refuse_place(project: Project, path: str, start: int, name: str) -> Refusal | None:
+    facts = project.facts(path) if is_python(path) else None
+    if facts is None:
+        return None
+    for found in facts.imports:
+        is_dotted = "." in found.module.lstrip(".") and found.imported == "*"
+        if is_dotted and found.module_span.start == start and found.kind == "namespace":
+            message = "The import binds the first part of a module's name; give it another name with `as`."
+            return _refuse("external", message, path, start, found.module_span.end)
+    text = project.source.text(path) or b""
+    for each in facts.dynamic:
+        if each.kind == "scope" and text[each.start : each.end].decode() == name:
+            message = "Which of two names this use means shows only in a run."
+            return _refuse("dynamic", message, path, each.start, each.end)
+    return None
+
+
+def _refuse(code: str, message: str, path: str, start: int, end: int) -> Refusal:
+    match code:
+        case "member" | "dynamic" | "external" | "collision" | "captured":
+            return Refusal(code=code, message=message, path=path, start=start, end=end)
+        case _:
+            return Refusal(code="changed_meaning", message=message, path=path, start=start, end=end)

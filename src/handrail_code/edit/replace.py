@@ -1,0 +1,245 @@
+"""Replace one definition by a given text, or say why not. Pure.
+
+The text must define the same name, and the module must export what it exported. Every name elsewhere in the
+file must mean what it meant; names that the text uses and nothing declares are told in the plan.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from handrail_code.edit.moving.extent import refuse_troubles
+from handrail_code.edit.moving.meanings import compare_kept, edited_project
+from handrail_code.edit.plan import Edit, Plan, Refusal, hash_text
+from handrail_code.facts.join import Found, Project
+from handrail_code.facts.model import NONE, Definition, FileFacts
+from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
+from handrail_code.facts.spelled_names import Local
+from handrail_code.languages.python.indentation import indent_text, is_sound_block
+
+MAX_TEXT = 1_000_000
+KNOWN_GLOBALS = frozenset(
+    {
+        *("Array", "ArrayBuffer", "BigInt", "Boolean", "Buffer", "Date", "Error", "Function", "Infinity"),
+        *("Intl", "JSON", "Map", "Math", "NaN", "Number", "Object", "Promise", "Proxy", "RangeError"),
+        *("Reflect", "RegExp", "Set", "String", "Symbol", "SyntaxError", "TypeError", "URL", "Uint8Array"),
+        *("WeakMap", "WeakRef", "WeakSet", "arguments", "clearInterval", "clearTimeout", "console"),
+        *("decodeURIComponent", "document", "encodeURIComponent", "exports", "fetch", "globalThis"),
+        *("isFinite", "isNaN", "module", "parseFloat", "parseInt", "process", "queueMicrotask", "require"),
+        *("setImmediate", "setInterval", "setTimeout", "structuredClone", "undefined", "window"),
+        *("Record", "Partial", "Readonly", "Required", "Pick", "Omit", "Exclude", "Extract", "Awaited"),
+        *("NonNullable", "Parameters", "ReturnType", "Iterable", "Iterator", "ReadonlyArray", "const"),
+    }
+)
+
+
+def plan_replace(project: Project, found: Found, new_text: str) -> Plan | Refusal:
+    """The text of a definition, also of a method, becomes `new_text`."""
+    path, old = found.path, found.definition
+    facts, text = project.facts(path), project.source.text(path)
+    if facts is None or text is None:
+        return Refusal(code="unreadable", message="The file cannot be read as source.", path=path)
+    if facts.troubles:
+        return refuse_troubles(path, facts)
+    if len(new_text) > MAX_TEXT or "\0" in new_text:
+        return Refusal(code="parse_error", message="The given text is too long or no text.", path=path)
+    if not old.digest:
+        return Refusal(
+            code="nested",
+            message=f"{old.name} has no text of its own; replace what is around it.",
+            path=path,
+            start=old.start,
+            end=old.end,
+        )
+    shown = new_text.replace("\r\n", "\n").strip("\n")
+    placements = list_placements(text, old.extent_start, shown) if is_python(path) else (shown,)
+    refusals = []
+    for placed in placements:
+        planned = _plan(project, found, facts, _edit(path, text, old, placed))
+        if isinstance(planned, Plan):
+            return planned
+        refusals.append(planned)
+    return refusals[0]
+
+
+def _plan(project: Project, found: Found, facts: FileFacts, edit: Edit) -> Plan | Refusal:
+    plan = Plan(edits=(edit,))
+    edited = edited_project(project, plan)
+    if isinstance(edited, Refusal):
+        return edited
+    refusal = _refuse_other_name(project, edited, found, edit)
+    if refusal is None and is_python(found.path):
+        refusal = refuse_more_than_one(edited, found, edit.start, edit.replacement)
+        refusal = refusal or refuse_lost_keywords(project, edited, found, edit.start)
+    refusal = refusal or compare_kept(project, edited, found.path, plan.edits, lambda _, meaning: meaning)
+    if refusal is not None:
+        return refusal
+    return Plan(edits=plan.edits, unresolved=_newly_unresolved(facts, edited, edit))
+
+
+def _edit(path: str, text: bytes, definition: Definition, placed: str) -> Edit:
+    """The text with the line ends of the file; its last newline and semicolon are there already."""
+    shown = placed.replace("\n", "\r\n" if b"\r\n" in text else "\n")
+    start, end = definition.extent_start, definition.extent_end
+    if shown.endswith(";") and text[end : end + 1] == b";":
+        shown = shown.removesuffix(";")
+    return Edit(path=path, start=start, end=end, replacement=shown, before_hash=hash_text(text))
+
+
+def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Edit) -> Refusal | None:
+    """The text must define the name in the same place, and exports must be the same."""
+    path, old = found.path, found.definition
+    before, after = project.facts(path), edited.facts(path)
+    assert before is not None, "the old text was read"
+    assert after is not None, "the new text was read"
+    end = edit.start + len(edit.replacement.encode())
+    if not any(
+        each.name == old.name and edit.start <= each.start < end and _is_alike(before, old, after, each, edit)
+        for each in after.definitions
+    ):
+        return Refusal(
+            code="not_found",
+            message=f"The given text does not define {old.name}.",
+            path=path,
+            start=old.start,
+            end=old.end,
+        )
+    old_names, new_names = _exports(project, path), _exports(edited, path)
+    if old_names != new_names:
+        names = ", ".join(sorted(old_names ^ new_names))
+        return Refusal(
+            code="changed_meaning",
+            message=f"The module would export other names ({names}).",
+            path=path,
+            start=old.start,
+            end=old.end,
+        )
+    return None
+
+
+def _exports(project: Project, path: str) -> set[str]:
+    """What others can import: in Python every name at the top."""
+    return set(project.slots.python.top(path) if is_python(path) else project.slots.exports_of(path))
+
+
+def _is_alike(before: FileFacts, old: Definition, after: FileFacts, new: Definition, edit: Edit) -> bool:
+    """A declared name stays one in the same scope, and a member stays one of the same definition."""
+    if old.binding == NONE:
+        return new.binding == NONE and _holder(before, old) == _holder(after, new)
+    return new.binding != NONE and _is_outer(after, new, edit.start, before.bindings[old.binding].scope == 0)
+
+
+def _holder(facts: FileFacts, definition: Definition) -> tuple[str, int]:
+    """The definition around one, which begins before any text in it."""
+    if definition.container == NONE:
+        return "", NONE
+    around = facts.definitions[definition.container]
+    return around.name, around.extent_start
+
+
+def _is_outer(facts: FileFacts, definition: Definition, start: int, is_top: bool) -> bool:
+    """Declared in the scope around the text, not inside of it."""
+    scope = facts.bindings[definition.binding].scope
+    return scope == 0 if is_top else scope != 0 and facts.scopes[scope].start < start
+
+
+def _newly_unresolved(facts: FileFacts, edited: Project, edit: Edit) -> tuple[str, ...]:
+    after = edited.facts(edit.path)
+    assert after is not None, "the new text was read"
+    known = {use.name for use in facts.uses if use.binding == NONE}
+    known |= BUILTIN_NAMES if is_python(edit.path) else KNOWN_GLOBALS
+    end = edit.start + len(edit.replacement.encode())
+    return tuple(
+        sorted(
+            {
+                use.name
+                for use in after.uses
+                if use.binding == NONE and edit.start <= use.start < end and use.role != "doc"
+            }
+            - known
+        )
+    )
+
+
+# What a replacement in Python needs beyond others: its indentation, and callers by keyword
+
+
+_ANY_KEYWORD = re.compile(r"\*\*\s*\w")
+_COMMENTS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?(?:\n|$))*")
+
+
+def list_placements(text: bytes, start: int, new_text: str) -> Iterator[str]:
+    """The text as it can stand at this place: indented for it, or as it is."""
+    line = text[text.rfind(b"\n", 0, start) + 1 : start].decode()
+    if line.strip():
+        yield new_text
+        return
+    indented = indent_text(new_text, line).removeprefix(line)
+    yield indented
+    if new_text != indented:
+        yield new_text
+
+
+def refuse_more_than_one(edited: Project, found: Found, start: int, replacement: str) -> Refusal | None:
+    """The text must be the definition and nothing else, so that no line of it falls out of its block."""
+    path, name = found.path, found.definition.name
+    facts, text = edited.facts(path), edited.source.text(path)
+    assert facts is not None, "the new text was read"
+    assert text is not None, "the new text was read"
+    end = start + len(replacement.encode())
+    if not is_sound_block(text, start, end):
+        return Refusal(
+            code="parse_error",
+            message="Python would refuse the given text: a block, a clause or a statement is out of place.",
+            path=path,
+        )
+    for each in facts.definitions:
+        if each.name == name and start <= each.extent_start and each.extent_end <= end and each.digest:
+            around = (text[start : each.extent_start].decode(), text[each.extent_end : end].decode())
+            if all(_COMMENTS.fullmatch(part) for part in around):
+                return None
+    return Refusal(
+        code="not_found",
+        message=f"The given text is not one definition of {name} and nothing else.",
+        path=path,
+        start=found.definition.start,
+        end=found.definition.end,
+    )
+
+
+def refuse_lost_keywords(project: Project, edited: Project, found: Found, start: int) -> Refusal | None:
+    """A caller that names a parameter must find it in the new text."""
+    path, old = found.path, found.definition
+    before, after = project.facts(path), edited.facts(path)
+    assert before is not None, "the old text was read"
+    assert after is not None, "the new text was read"
+    new_index = next(
+        (at for at, each in enumerate(after.definitions) if each.name == old.name and each.start >= start),
+        None,
+    )
+    if new_index is None or _ANY_KEYWORD.search(after.definitions[new_index].signature):
+        return None
+    new_names = set(_parameters(after, new_index))
+    for name, binding in _parameters(before, found.index).items():
+        if name in new_names:
+            continue
+        for token in project.slots.python.keywords_of(Local(path=path, binding=binding)).tokens:
+            if token.path != path or not old.extent_start <= token.start < old.extent_end:
+                return Refusal(
+                    code="changed_meaning",
+                    message=f"{name}= is given in this call, and the given text takes no {name}.",
+                    path=token.path,
+                    start=token.start,
+                    end=token.end,
+                )
+    return None
+
+
+def _parameters(facts: FileFacts, index: int) -> dict[str, int]:
+    """The bindings of the parameters that callers may name."""
+    return {
+        member.name: facts.uses[member.index].binding
+        for member in facts.members
+        if member.role == "keyword" and member.receiver == "this" and member.definition == index
+    }

@@ -1,0 +1,219 @@
+"""The last check of a plan: the edited files are read again, and every name must mean what it meant. Pure.
+
+The idea: an edit of names moves every identifier by a known distance. So each old use has one place in the
+new text, and there must stand a use that resolves to the same binding as before. Whatever goes wrong with a
+new name shows as a difference: it is caught by an inner declaration (shadowed), it catches the uses of an
+outer one (captured), or it falls together with another name of the same scope (collision).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory
+from handrail_code.facts.join import Project
+from handrail_code.facts.model import NONE, FileFacts, Import, Use
+from handrail_code.facts.python_words import is_python
+from handrail_code.facts.slots import Slot
+from handrail_code.facts.source import EditedSource
+
+
+def verify_plan(project: Project, plan: Plan) -> Refusal | None:
+    """None if the edited files still mean what they meant."""
+    texts: dict[str, bytes] = {}
+    for path in sorted({edit.path for edit in plan.edits}):
+        text = project.source.text(path)
+        if text is None:
+            return Refusal(code="not_found", message="The file is gone.", path=path)
+        texts[path] = text
+    changed = apply_in_memory(plan, texts)
+    if isinstance(changed, Refusal):
+        return changed
+    edited = Project(EditedSource(project.source, changed))
+    for path in changed:
+        before, after = project.facts(path), edited.facts(path)
+        if before is None or after is None or after.troubles:
+            return Refusal(code="parse_error", message="The edited file would not parse.", path=path)
+        moved = Moved([edit for edit in plan.edits if edit.path == path], before)
+        refusal = _compare_names(path, before, after, moved)
+        if refusal is not None:
+            return refusal
+        refusal = _compare_modules(project, edited, path)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+class Moved:
+    """Where each place of the old text is in the new one."""
+
+    def __init__(self, edits: Sequence[Edit], facts: FileFacts) -> None:
+        ordered = sorted(edits, key=lambda each: each.start)
+        self._starts = [edit.start for edit in ordered]
+        self._shifts = [0]
+        for edit in ordered:
+            grown = len(edit.replacement.encode()) - (edit.end - edit.start)
+            self._shifts.append(self._shifts[-1] + grown)
+        first_sided = {
+            export.local_span.start
+            for export in facts.exports
+            if export.kind == "named" and export.local_span is not None
+        }
+        self._inside = {
+            edit.start: 0 if edit.start in first_sided else _second_name(edit.replacement) for edit in ordered
+        }
+
+    def is_edited(self, start: int) -> bool:
+        return start in self._inside
+
+    def place(self, start: int) -> int:
+        """Of an identifier. Where it became two names, of the local one."""
+        before = bisect_right(self._starts, start - 1)
+        return start + self._shifts[before] + self._inside.get(start, 0)
+
+
+def _second_name(replacement: str) -> int:
+    for between in (": ", " as "):
+        at = replacement.find(between)
+        if at != -1:
+            return len(replacement[: at + len(between)].encode())
+    return 0
+
+
+def _compare_names(path: str, before: FileFacts, after: FileFacts, moved: Moved) -> Refusal | None:
+    found: dict[int, Use] = {use.start: use for use in after.uses}
+    same: dict[int, int] = {}
+    back: dict[int, int] = {}
+    for use in before.uses:
+        there = found.get(moved.place(use.start))
+        if there is None:
+            return _refuse("changed_meaning", "This name would no longer be one.", path, use)
+        if use.binding == NONE:
+            if there.binding != NONE:
+                return _refuse("captured", "This use of an outer name would mean the renamed one.", path, use)
+            continue
+        if there.binding == NONE:
+            return _refuse("changed_meaning", "This use would no longer be resolved.", path, use)
+        expected = same.setdefault(use.binding, there.binding)
+        owner = back.setdefault(there.binding, use.binding)
+        if expected == there.binding and owner == use.binding:
+            continue
+        return _explain(path, before, use, owner, moved.is_edited(use.start))
+    if len(after.uses) != len(before.uses):
+        return Refusal(code="changed_meaning", message="The edited file would have other names.", path=path)
+    return None
+
+
+def _explain(path: str, before: FileFacts, use: Use, owner: int, is_edited: bool) -> Refusal:
+    """Two bindings would become one, or one would become two."""
+    mine, other = before.bindings[use.binding], before.bindings[owner]
+    if mine.scope == other.scope and mine != other:
+        return _refuse("collision", "The scope already has this name.", path, use)
+    if is_edited:
+        return _refuse("shadowed", "An inner declaration of this name would catch this use.", path, use)
+    return _refuse("captured", "This use would mean another declaration.", path, use)
+
+
+def _compare_modules(project: Project, edited: Project, path: str) -> Refusal | None:
+    """Every import must still find its name, and no two exports may share one that did not before."""
+    before, after = project.facts(path), edited.facts(path)
+    assert before is not None, "the old text was read"
+    assert after is not None, "the new text was read"
+    is_same_size = len(before.imports) == len(after.imports)
+    if not is_python(path):  # in Python a name becomes public or private by its first letter
+        is_same_size = is_same_size and len(before.exports) == len(after.exports)
+    if not is_same_size:
+        return Refusal(code="changed_meaning", message="The edited file would import other names.", path=path)
+    for old, new in zip(before.imports, after.imports, strict=True):
+        if (project.slots.slot_of_import(path, old) is None) != (
+            edited.slots.slot_of_import(path, new) is None
+        ):
+            return Refusal(
+                code="changed_meaning",
+                message="This import would no longer find its name.",
+                path=path,
+                start=old.statement.start,
+                end=old.statement.end,
+            )
+    if is_python(path):
+        return None
+    partners: dict[str, set[str]] = {}
+    for exported, now in zip(before.exports, after.exports, strict=True):
+        if now.exported != "*":
+            partners.setdefault(now.exported, set()).add(exported.exported)
+    for exported, now in zip(before.exports, after.exports, strict=True):
+        if len(partners.get(now.exported, ())) > 1 and exported.exported != now.exported:
+            place = exported.exported_span or exported.statement
+            return Refusal(
+                code="collision",
+                message="The module already exports this name.",
+                path=path,
+                start=place.start,
+                end=place.end,
+            )
+    return None
+
+
+def verify_importers(project: Project, plan: Plan, new_name: str) -> Refusal | None:
+    """What other files import under the new name must come from where it came from before."""
+    texts = {path: project.source.text(path) or b"" for path in {edit.path for edit in plan.edits}}
+    changed = apply_in_memory(plan, texts)
+    if isinstance(changed, Refusal):
+        return changed
+    edited = Project(EditedSource(project.source, changed))
+    is_from_python = is_python(plan.edits[0].path)
+    for path in project.source.candidates(new_name):
+        if is_python(path) != is_from_python:
+            continue
+        facts = project.facts(path) if path not in changed else None
+        if is_from_python:
+            refusal = _compare_members(project, edited, plan, path, new_name)
+            if refusal is not None:
+                return refusal
+        for found in facts.imports if facts is not None else ():
+            if found.imported == new_name and _moves(project, edited, path, found):
+                return Refusal(
+                    code="captured",
+                    message="This import of the new name would find the renamed declaration.",
+                    path=path,
+                    start=found.statement.start,
+                    end=found.statement.end,
+                )
+    return None
+
+
+def _compare_members(
+    project: Project, edited: Project, plan: Plan, path: str, new_name: str
+) -> Refusal | None:
+    """`module.name`: as many mean something as did before and were changed."""
+    before, after = project.facts(path), edited.facts(path)
+    if before is None or after is None:
+        return None
+    changed = {edit.start for edit in plan.edits if edit.path == path}
+    named = [each for each in before.members if each.name == new_name or each.start in changed]
+    meant = [each for each in named if project.slots.slot_of_member(path, before, each) is not None]
+    now = [each for each in after.members if each.name == new_name]
+    if len(meant) == sum(edited.slots.slot_of_member(path, after, each) is not None for each in now):
+        return None
+    place = next((each for each in named if each.name == new_name), None)
+    return Refusal(
+        code="captured",
+        message="A member of the module of this name would mean the renamed declaration.",
+        path=path,
+        start=0 if place is None else place.start,
+        end=0 if place is None else place.end,
+    )
+
+
+def _moves(project: Project, edited: Project, path: str, found: Import) -> bool:
+    old: Slot | None = project.slots.slot_of_import(path, found)
+    return old != edited.slots.slot_of_import(path, found)
+
+
+def _refuse(code: str, message: str, path: str, use: Use) -> Refusal:
+    match code:
+        case "collision" | "shadowed" | "captured":
+            return Refusal(code=code, message=message, path=path, start=use.start, end=use.end)
+        case _:
+            return Refusal(code="changed_meaning", message=message, path=path, start=use.start, end=use.end)

@@ -1,0 +1,569 @@
+"""Questions about a whole project: what a place means, where a name is defined, and everything that uses it.
+
+Files are joined here, for one question, from facts that know only their own file. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail_code.facts.model import NONE, Definition, DynamicKind, FileFacts, Import, Kind, Role, Use
+from handrail_code.facts.python_words import is_python
+from handrail_code.facts.resolution import External, Resolved, Unresolved
+from handrail_code.facts.slots import MAX_STARS, Exported, Local, Shared, Slot, Slots, Token, Trouble
+from handrail_code.facts.source import Source, find_holders
+from handrail_code.facts.spelled_names import TroubleCode
+from handrail_code.facts.twins import Twins
+
+Level: TypeAlias = Literal["exact", "alias", "member", "possible"]
+Style: TypeAlias = Literal["follow", "keep"]
+"""`follow`: a name changes through all imports and exports that spell it the same. `keep`: it changes where
+it is declared and in importers; what was imported, or is exported in a clause, stays on the other side."""
+
+MAX_POSSIBLE = 200
+MAX_TROUBLES = 50
+
+
+class Symbol(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing with a name, told by the slot where it is declared."""
+
+    slot: Slot
+    name: str
+    kind: Kind
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    index: int
+    definition: Definition
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    start: int
+    end: int
+    role: Role | Literal["text"]
+    level: Level
+    definition: int = NONE
+    """The definition around it, in the facts of its file."""
+
+
+class References(msgspec.Struct, frozen=True, kw_only=True):
+    symbol: Symbol
+    items: tuple[Reference, ...]
+    complete: bool
+    reasons: tuple[Trouble, ...]
+
+
+class Component(msgspec.Struct, frozen=True, kw_only=True):
+    """Slots that are one name, and every token that spells it."""
+
+    slots: tuple[Slot, ...]
+    tokens: tuple[Token, ...]
+
+
+class Project:
+    def __init__(self, source: Source, twins: Twins | None = None) -> None:
+        self.source = source
+        self.slots = Slots(source, twins)
+
+    def facts(self, path: str) -> FileFacts | None:
+        return self.slots.facts(path)
+
+    def resolve_module(self, path: str, specifier: str) -> Resolved | External | Unresolved:
+        return self.slots.resolve(path, specifier)
+
+    def symbol_of(self, path: str, index: int) -> Symbol | None:
+        """The symbol of one definition; None for a method, a property or a key of an unknown object."""
+        facts = self.facts(path)
+        if facts is None:
+            return None
+        definition = facts.definitions[index]
+        if definition.binding != NONE:
+            return self._symbol(self.slots.slot_of_binding(path, definition.binding))
+        for export in facts.exports:
+            if export.definition == index and export.kind == "commonjs" and export.exported != "=":
+                return self._symbol(Exported(path=path, name=export.exported))
+        return None
+
+    def symbol_at(self, path: str, offset: int) -> Symbol | None:
+        """What the identifier at this offset means in its own file: an import means its local name."""
+        facts = self.facts(path)
+        if facts is None:
+            return None
+        for use in facts.uses:
+            if use.start <= offset < use.end or offset == use.start:
+                if use.binding != NONE:
+                    return self._symbol(self.slots.slot_of_binding(path, use.binding))
+                return self._star(path, use) if is_python(path) else self._global(use.name)
+        for found in facts.imports:
+            span = found.imported_span
+            if span is not None and span.start <= offset < span.end:
+                slot = self.slots.slot_of_import(path, found)
+                return None if slot is None else self._symbol(slot)
+        for export in facts.exports:
+            for span, slot in ((export.exported_span, Exported(path=path, name=export.exported)),):
+                if span is not None and span.start <= offset < span.end:
+                    return self._symbol(slot)
+        for member in facts.members:
+            if member.start <= offset < member.end:
+                there = self.slots.slot_of_member(path, facts, member)
+                return None if there is None else self._symbol(there)
+        return None
+
+    def home(self, symbol: Symbol) -> Symbol:
+        """The symbol that this one stands for, through imports and re-exports."""
+        return self._symbol(self.slots.home_of(symbol.slot)) or symbol
+
+    def _star(self, path: str, use: Use) -> Symbol | None:
+        slot = self.slots.python.slot_of_use(path, use)
+        return None if slot is None else self._symbol(slot)
+
+    def _global(self, name: str) -> Symbol | None:
+        for path in self.slots.candidates(name):
+            facts = self.facts(path)
+            for at, each in enumerate(facts.bindings if facts is not None else ()):
+                if each.name == name and isinstance(self.slots.slot_of_binding(path, at), Shared):
+                    return self._symbol(Shared(name=name))
+        return None
+
+    def _symbol(self, slot: Slot) -> Symbol | None:
+        if isinstance(slot, Local):
+            facts = self.facts(slot.path)
+            assert facts is not None, "a binding comes from facts"
+            binding = facts.bindings[slot.binding]
+            return Symbol(slot=slot, name=binding.name, kind=binding.kind)
+        if isinstance(slot, Exported):
+            below = self.slots.home_of(slot)
+            kind: Kind = "property"
+            if isinstance(below, Local):
+                facts = self.facts(below.path)
+                kind = facts.bindings[below.binding].kind if facts is not None else "property"
+            return Symbol(slot=slot, name=slot.name, kind=kind)
+        for path in self.slots.candidates(slot.name):
+            facts = self.facts(path)
+            for at, each in enumerate(facts.bindings if facts is not None else ()):
+                if each.name == slot.name and self.slots.slot_of_binding(path, at) == slot:
+                    return Symbol(slot=slot, name=slot.name, kind=each.kind)
+        return None
+
+    def component(self, symbol: Symbol, style: Style) -> Component:
+        """Everything that is this name: through `export *` always, through ties where they are followed."""
+        waiting: list[Slot] = [symbol.slot]
+        seen: dict[Slot, None] = {symbol.slot: None}
+        tokens: dict[tuple[str, int], Token] = {}
+        while waiting:
+            slot = waiting.pop(0)
+            for token in self.slots.tokens(slot):
+                key = (token.path, token.start)
+                known = tokens.get(key)
+                if known is None or (known.tie is None and token.tie is not None):
+                    tokens[key] = token
+                if token.tie is None or token.tie in seen:
+                    continue
+                if _is_followed(token, style):
+                    seen[token.tie] = None
+                    waiting.append(token.tie)
+            beside = [*self._twins_of(slot), *self._alternatives_of(slot)]
+            for other in [*self.slots.same_default(slot, style == "follow"), *beside]:
+                if other not in seen:
+                    seen[other] = None
+                    waiting.append(other)
+        ordered = sorted(tokens.values(), key=lambda each: (each.path, each.start))
+        return Component(slots=tuple(seen), tokens=tuple(ordered))
+
+    def references(self, symbol: Symbol) -> References:
+        """Every place that means this symbol, under whatever name, then what may mean it."""
+        slots, homes = self._slots_that_mean(symbol)
+        items: dict[tuple[str, int], Reference] = {}
+        for slot in slots:
+            level: Level = "exact" if slot in homes else "alias"
+            for token in self.slots.tokens(slot):
+                items.setdefault(
+                    (token.path, token.start),
+                    Reference(
+                        path=token.path,
+                        start=token.start,
+                        end=token.end,
+                        role=token.role,
+                        level=level,
+                        definition=token.definition,
+                    ),
+                )
+        names = sorted({self._name_of(slot) for slot in slots} - {"default", "="})
+        candidates = sorted({path for name in names for path in self._candidates(slots, name)})
+        for reference in self._weaker(slots, names, candidates):
+            items.setdefault((reference.path, reference.start), reference)
+        reasons = self.troubles(candidates, slots)
+        for trouble in reasons:
+            if trouble.code in PLACES_OF_USE:
+                place = Reference(
+                    path=trouble.path, start=trouble.start, end=trouble.end, role="text", level="possible"
+                )
+                items.setdefault((place.path, place.start), place)
+        return References(
+            symbol=symbol,
+            items=tuple(sorted(items.values(), key=lambda each: (each.path, each.start))),
+            complete=not reasons,
+            reasons=reasons,
+        )
+
+    def _slots_that_mean(self, symbol: Symbol) -> tuple[list[Slot], set[Slot]]:
+        """The home, every export of it and every import of those, renamed or not; and which are homes.
+
+        A module of several forms gives a home in each.
+        """
+        home = self.slots.home_of(symbol.slot)
+        waiting, seen, homes = [home], {home: None}, {home}
+        while waiting:
+            slot = waiting.pop(0)
+            if not isinstance(slot, Shared) and is_python(slot.path):
+                # A name may have several imports behind it, and then it is at home where they meet.
+                further = [each for each in self.slots.python.upwards(slot) if each not in seen]
+                seen |= dict.fromkeys(further)
+                waiting += further
+                continue
+            twins = [*self._twins_of(slot), *self._alternatives_of(slot)]
+            further = [self.slots.home_of(twin) for twin in twins]
+            homes.update(further)
+            ties = (token.tie for token in self.slots.tokens(slot) if token.tie)
+            for other in [*further, *twins, *self._upwards(slot), *ties]:
+                if other not in seen and self.slots.home_of(other) in homes:
+                    seen[other] = None
+                    waiting.append(other)
+        return list(seen), homes
+
+    def _twins_of(self, slot: Slot) -> Iterator[Slot]:
+        """The same name in the other forms of each module that gives it."""
+        if not isinstance(slot, Exported) or is_python(slot.path) or not self.slots.twins:
+            return
+        for module in self._givers_of(slot.path):
+            for twin in self.slots.twins.of(module):
+                found = self.slots.find_in_form(twin, slot.name)
+                if found is not None and found != slot:
+                    yield found
+
+    def _alternatives_of(self, slot: Slot) -> Iterator[Slot]:
+        """The same name under other conditions of a package."""
+        if isinstance(slot, Exported):
+            yield from self.slots.alternatives(slot)
+
+    def _givers_of(self, path: str) -> list[str]:
+        """A module, and all that give what it exports through `export *`."""
+        waiting, seen = [path], [path]
+        while waiting and len(seen) <= MAX_STARS:
+            module = waiting.pop(0)
+            for importing in self.importers_of(module):
+                links = self.slots.links(importing) if importing not in seen else None
+                stars = (each.module for each in links.exports if each.kind == "star") if links else ()
+                if any(self._is_module(importing, each, module) for each in stars):
+                    seen.append(importing)
+                    waiting.append(importing)
+        return seen
+
+    def _is_module(self, path: str, specifier: str, module: str) -> bool:
+        """Whether an import of this file means the module, in whatever form."""
+        found = self.slots.module_of(path, specifier)
+        return found is not None and self._is_form(found, module)
+
+    def _is_form(self, path: str, module: str) -> bool:
+        return path == module or path in self.slots.twins.of(module)
+
+    def _upwards(self, slot: Slot) -> Iterator[Slot]:
+        """Slots that stand for this one under any name."""
+        if isinstance(slot, Local):
+            links = self.slots.links(slot.path)
+            for export in links.exports if links is not None else ():
+                if export.binding == slot.binding:
+                    yield Exported(path=slot.path, name=export.exported)
+        elif isinstance(slot, Exported):
+            for path in self._importing(slot):
+                links = self.slots.links(path)
+                for found in links.imports if links is not None else ():
+                    if found.binding != NONE and self.slots.slot_of_import(path, found) == slot:
+                        yield self.slots.slot_of_binding(path, found.binding)
+                for export in links.exports if links is not None else ():
+                    if export.kind == "reexport":
+                        target = self.slots.module_of(path, export.module)
+                        if target is not None and self.slots.find_exported(target, export.imported) == slot:
+                            yield Exported(path=path, name=export.exported)
+
+    def _importing(self, slot: Exported) -> Sequence[str]:
+        """Files that may import this: those with its name; a default has none, so those with the module's."""
+        if slot.name in ("default", "="):
+            return self.importers_of(slot.path)
+        return self.slots.candidates(slot.name)
+
+    def importers_of(self, path: str) -> Sequence[str]:
+        """At least every file that imports this module, by whatever name of it."""
+        if is_python(path):
+            return self.slots.python.importers_of(path)
+        forms = [path, *self.slots.twins.of(path)]
+        return sorted({each for form in forms for each in self._importers_of_form(form)})
+
+    def _importers_of_form(self, path: str) -> Iterable[str]:
+        spellings = self.slots.modules.spellings(path)
+        if "" in spellings:
+            return [each for each in self.source.files() if not is_python(each)]
+        found = {each for text in spellings for each in self.slots.candidates(text)}
+        folder, _, name = path.rpartition("/")
+        if name.startswith("index."):  # its neighbours may call it `.` or `..`
+            inside = (each for each in self.source.files() if each.startswith(folder + "/"))
+            found.update(each for each in inside if not is_python(each))
+        return found
+
+    def _name_of(self, slot: Slot) -> str:
+        if isinstance(slot, Local):
+            facts = self.facts(slot.path)
+            return "" if facts is None else facts.bindings[slot.binding].name
+        return slot.name
+
+    def _candidates(self, slots: Sequence[Slot], name: str) -> Sequence[str]:
+        """Files that could mean this name: one file for a name that never leaves it."""
+        if len(slots) == 1 and isinstance(slots[0], Local):
+            facts = self.facts(slots[0].path)
+            binding = None if facts is None else facts.bindings[slots[0].binding]
+            if binding is not None and not binding.is_exported and not self._is_public(slots[0]):
+                return [slots[0].path]
+        first = slots[0]
+        is_from_python = not isinstance(first, Shared) and is_python(first.path)
+        return [path for path in self.source.candidates(name) if is_python(path) == is_from_python]
+
+    def _weaker(
+        self, slots: Sequence[Slot], names: Sequence[str], candidates: Sequence[str]
+    ) -> Iterator[Reference]:
+        """Members of this name with an unknown receiver, and the name in strings and comments."""
+        is_public = any(self._is_public(slot) for slot in slots)
+        left = MAX_POSSIBLE
+        for path in candidates:
+            facts = self.facts(path)
+            text = self.source.text(path)
+            if facts is None or text is None:
+                continue
+            identifiers = {use.start for use in facts.uses}
+            for use in facts.uses if is_public else ():
+                if use.role == "pattern" and use.name in names:  # `{a} = x` reads `x.a`
+                    yield Reference(
+                        path=path,
+                        start=use.start,
+                        end=use.end,
+                        role=use.role,
+                        level="member",
+                        definition=use.definition,
+                    )
+            for member in facts.members:
+                identifiers.add(member.start)
+                if is_public and member.name in names and member.role != "keyword":
+                    yield Reference(
+                        path=path,
+                        start=member.start,
+                        end=member.end,
+                        role=member.role,
+                        level="member",
+                        definition=member.definition,
+                    )
+            for start, end in _words(text, names):
+                if start not in identifiers and left > 0:
+                    left -= 1
+                    yield Reference(path=path, start=start, end=end, role="text", level="possible")
+
+    def troubles(self, paths: Sequence[str], slots: Sequence[Slot]) -> tuple[Trouble, ...]:
+        """Why references to these slots may be missing from these files."""
+        found: list[Trouble] = []
+        is_public = any(self._is_public(slot) for slot in slots)
+        for path in paths:
+            facts = self.facts(path)
+            if facts is None:
+                found += self.slots.list_unread(path)
+                continue
+            found += [
+                Trouble(code="parse_error", path=path, start=each.start, end=each.end)
+                for each in facts.troubles[:1]
+            ]
+            for each in facts.dynamic:
+                code = DYNAMIC_CODES[each.kind]
+                if code is not None and (is_public or code in ("eval", "with")):
+                    found.append(Trouble(code=code, path=path, start=each.start, end=each.end))
+        for slot in slots:
+            if isinstance(slot, Exported):
+                found += self._leaks(slot)
+                found += () if is_python(slot.path) else self._unresolved(slot)
+            elif isinstance(slot, Local) and not is_python(slot.path) and self._is_public(slot):
+                found += self._leaks_of_inner(slot)
+            elif isinstance(slot, Local) and is_python(slot.path):
+                found += [
+                    Trouble(code="unclear_call", path=each.path, start=each.start, end=each.end)
+                    for each in self.slots.python.keywords_of(slot).unclear
+                ]
+        if is_public:
+            found += [Trouble(code="skipped_file", path=each.path) for each in self.source.skipped()]
+            found += [Trouble(code="unread_file", path=path) for path in self._holders(slots)]
+        return tuple(found[:MAX_TROUBLES])
+
+    def _holders(self, slots: Sequence[Slot]) -> Iterator[str]:
+        """Files that nobody parses and that seem to use a name of these slots."""
+        modules: set[str] = set()
+        for slot in slots:
+            if isinstance(slot, Exported) and is_python(slot.path):
+                modules.add(self.slots.python.modules.name_in_imports(slot.path))
+            elif isinstance(slot, Exported):
+                modules |= self.slots.modules.spellings(slot.path)
+        names = sorted({self._name_of(slot) for slot in slots} - {"default", "=", ""})
+        is_from_python = not isinstance(slots[0], Shared) and is_python(slots[0].path)
+        if names:
+            yield from find_holders(self.source, names, sorted(modules), is_from_python)
+
+    def _is_public(self, slot: Slot) -> bool:
+        """Others may name it: it leaves its file, or the namespace or the enum that it stands in."""
+        facts = self.facts(slot.path) if isinstance(slot, Local) else None
+        if facts is None or not isinstance(slot, Local):
+            return True
+        binding = facts.bindings[slot.binding]
+        is_inner = facts.scopes[binding.scope].kind in ("namespace", "enum")
+        return is_inner and (binding.is_exported or binding.kind == "enum_member")
+
+    def _leaks(self, slot: Exported) -> Iterator[Trouble]:
+        """Places where the whole module goes somewhere that cannot be followed, and this name with it."""
+        if is_python(slot.path):
+            yield from self.slots.python.leaks(slot)
+            for path in self.source.candidates(slot.name):
+                if is_python(path):
+                    yield from self.slots.python.unknown_stars(path, slot.name)
+            return
+        yield from self._untold_forms(slot)
+        for module in self._givers_of(slot.path):
+            for path in self.importers_of(module):
+                links = self.slots.links(path)
+                for found in links.imports if links is not None else ():
+                    if self._is_whole(path, found, module):
+                        facts = self.facts(path)
+                        assert facts is not None, "its links are a part of its facts"
+                        code: TroubleCode = "whole_module_used"
+                        if found.kind == "mentioned":
+                            code = "module_named"
+                        for start, end in _leaking_uses(facts, found):
+                            yield Trouble(code=code, path=path, start=start, end=end)
+
+    def _leaks_of_inner(self, slot: Local) -> Iterator[Trouble]:
+        """Places where the enum or the namespace around a name goes somewhere as one thing."""
+        facts = self.facts(slot.path)
+        assert facts is not None, "a binding comes from facts"
+        scope = facts.bindings[slot.binding].scope
+        owner = next((at for at, each in enumerate(facts.bindings) if each.inner == scope), NONE)
+        around = None if owner == NONE else self._symbol(self.slots.slot_of_binding(slot.path, owner))
+        received: dict[str, set[int]] = {}
+        for whole in () if around is None else self._slots_that_mean(around)[0]:
+            for token in self.slots.tokens(whole):
+                if token.path not in received:
+                    received[token.path] = set(self._receivers(token.path))
+                is_read = token.role in ("read", "shorthand")
+                if is_read and token.start not in received[token.path]:
+                    yield _trouble("whole_module_used", token.path, token.start, token.end)
+
+    def _receivers(self, path: str) -> Iterator[int]:
+        """Where things begin that a member is named of."""
+        facts = self.facts(path)
+        for member in facts.members if facts is not None else ():
+            if facts is not None and member.receiver == "use":
+                yield facts.uses[member.index].start
+            elif facts is not None and member.receiver == "member":
+                yield facts.members[member.index].start
+
+    def _unresolved(self, slot: Exported) -> Iterator[Trouble]:
+        """Imports of this name from a module name that was not resolved and may be this module."""
+        for path in sorted({*self.slots.candidates(slot.name), *self.importers_of(slot.path)}):
+            links = self.slots.links(path)
+            for found in links.imports if links is not None else ():
+                if found.imported in (slot.name, "*") and self._may_be(path, found.module, slot):
+                    yield _trouble("unresolved_module", path, found.module_span.start, found.module_span.end)
+            for export in links.exports if links is not None else ():
+                span = export.module_span
+                is_taken = export.kind in ("star", "namespace") or export.imported == slot.name
+                if span is not None and is_taken and self._may_be(path, export.module, slot):
+                    yield _trouble("unresolved_module", path, span.start, span.end)
+
+    def _may_be(self, path: str, specifier: str, slot: Exported) -> bool:
+        found = self.slots.resolve(path, specifier)
+        return not isinstance(found, Resolved) and self.slots.modules.may_mean(path, specifier, slot.path)
+
+    def _is_whole(self, path: str, found: Import, module: str) -> bool:
+        """Whether an import holds this module as one thing; a default import does that to CommonJS."""
+        if found.imported == "*":
+            return self._is_module(path, found.module, module)
+        if found.imported != "default" or found.binding == NONE:
+            return False
+        behind = self.slots.module_behind(path, found.binding)
+        return behind is not None and self._is_form(behind, module)
+
+    def _untold_forms(self, slot: Exported) -> Iterator[Trouble]:
+        """Other forms of the module that hold the name and do not export it, so that nothing is proven."""
+        source = self.slots.twins.made_from(slot.path)
+        forms = self.slots.twins.of(slot.path)
+        unproven = [twin for twin in forms if self.slots.find_in_form(twin, slot.name) is None]
+        for path in [*unproven, *([source] if source is not None else [])]:
+            places = _words(self.source.text(path) or b"", [slot.name])
+            for start, end in islice(places, 1):
+                yield Trouble(code="twin_file", path=path, start=start, end=end)
+
+
+PLACES_OF_USE: frozenset[TroubleCode] = frozenset(
+    {"whole_module_used", "module_named", "twin_file", "unresolved_module", "unread_file"}
+)
+"""Troubles that are places where the name is perhaps read."""
+
+DYNAMIC_CODES: dict[DynamicKind, TroubleCode | None] = {
+    "eval": "eval",
+    "with": "with",
+    "import": "dynamic_import",
+    "require": "dynamic_require",
+    "exports": "computed_exports",
+    "global": "global_declaration",
+    "exec": "eval",
+    "globals": "names_as_data",
+    "locals": None,
+    "getattr": "computed_member",
+    "decorator": None,
+    "scope": None,
+}
+"""What a place that makes names at run time says about names that leave their file; None for nothing."""
+
+
+def _is_followed(token: Token, style: Style) -> bool:
+    """Whether the other slot of a token changes along with the first.
+
+    An exported name always carries its importers along. A local name carries what it was imported from, or
+    is exported as, only where names are followed; and never out into an object, whose shape others may know.
+    """
+    if token.split == "none" or (token.role == "import" and token.is_first):
+        return True
+    return style == "follow" and (token.split != "shorthand" or token.is_first)
+
+
+def _leaking_uses(facts: FileFacts, found: Import) -> Iterator[tuple[int, int]]:
+    """Where a whole module goes somewhere: no plain member of it is read, and nothing that is known."""
+    if found.binding == NONE:
+        if not found.is_followed:
+            yield found.statement.start, found.statement.end
+        return
+    received = {member.index for member in facts.members if member.receiver == "use"}
+    for at in facts.bindings[found.binding].uses:
+        use = facts.uses[at]
+        if use.role not in ("declaration", "doc") and at not in received:
+            yield use.start, use.end
+
+
+def _trouble(code: TroubleCode, path: str, start: int, end: int) -> Trouble:
+    return Trouble(code=code, path=path, start=start, end=end)
+
+
+def _words(text: bytes, names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    if not names:
+        return
+    joined = b"|".join(re.escape(name.encode()) for name in names)
+    for found in re.finditer(rb"(?<![\w$])(?:" + joined + rb")(?![\w$])", text):
+        yield found.start(), found.end()

@@ -1,0 +1,225 @@
+"""Where callers name a parameter: `f(a=1)`. Which calls are certain, and which cannot be told. Pure.
+
+A parameter is two things: a local name, and a key that callers may write. Calls whose function is proven are
+tokens of the parameter. Calls that may mean the function and cannot be proven make a rename unsafe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from handrail_code.facts.model import NONE, Definition, FileFacts, Member
+from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
+from handrail_code.facts.spelled_names import Local, Slot, Token
+
+CALLED_FOR_US: Final = frozenset({"__init_subclass__", "__prepare__", "__class_getitem__", "__call__"})
+"""Methods that a call or a class statement reaches without their name."""
+MAKERS: Final = frozenset({"__init__", "__new__"})
+PASSING_ON: Final = frozenset({"partial", "partialmethod"})
+PLAIN_BASES: Final = frozenset({"object", "ABC", "Generic", "Protocol", "NamedTuple", "Enum", "TypedDict"})
+"""Classes that call none of their subclasses' methods by keyword."""
+
+
+class Unclear(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where the parameter may be named, or where somebody may look at its name."""
+
+    path: str
+    start: int
+    end: int
+    why: str
+
+
+class Keywords(msgspec.Struct, frozen=True, kw_only=True):
+    tokens: tuple[Token, ...] = ()
+    unclear: tuple[Unclear, ...] = ()
+
+
+class Resolver(msgspec.Struct, frozen=True, kw_only=True):
+    """What this needs to know about names: `PythonNames` says it."""
+
+    facts: Callable[[str], FileFacts | None]
+    candidates: Callable[[str], list[str]]
+    slot_of_binding: Callable[[str, int], Slot]
+    slot_of_callee: Callable[[str, FileFacts, Member], Slot | None]
+    """The home of what a call with this keyword calls; None where only a run tells."""
+    definition_of: Callable[[Slot], tuple[FileFacts, int] | None]
+    tokens: Callable[[Slot], Iterator[Token]]
+
+
+class _Function(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    facts: FileFacts
+    definition: Definition | None
+    """None for a lambda."""
+    parameter: str
+    target: Slot | None
+    """What a call of it calls: the function, or the class that it makes objects of."""
+    names: frozenset[str]
+    """Under which it may be called by whoever cannot be proven to call it."""
+    is_passed_on: bool
+
+
+def find_keywords(resolver: Resolver, slot: Local) -> Keywords:
+    facts = resolver.facts(slot.path)
+    if facts is None or facts.bindings[slot.binding].kind != "parameter":
+        return Keywords()
+    declared = next(
+        (
+            member
+            for member in facts.members
+            if member.role == "keyword"
+            and member.receiver == "this"
+            and facts.uses[member.index].binding == slot.binding
+        ),
+        None,
+    )
+    if declared is None:  # only a place in the call tells it
+        return Keywords()
+    function = _describe(resolver, slot, facts, declared)
+    unclear = [*_look_at_names(function)]
+    tokens: list[Token] = []
+    for path in _files(resolver, function):
+        other = resolver.facts(path)
+        for member in other.members if other is not None else ():
+            if other is None or member.role != "keyword" or member.receiver == "this":
+                continue
+            if member.name not in (function.parameter, "**"):
+                continue
+            found = _judge(resolver, function, path, other, member)
+            if isinstance(found, Token):
+                tokens.append(found)
+            elif found is not None:
+                unclear.append(found)
+    return Keywords(tokens=tuple(tokens), unclear=tuple(unclear))
+
+
+def _describe(resolver: Resolver, slot: Local, facts: FileFacts, declared: Member) -> _Function:
+    definition = facts.definitions[declared.definition] if declared.definition != NONE else None
+    target: Slot | None = None
+    names: set[str] = set()
+    is_passed_on = definition is None
+    if definition is not None:
+        names.add(definition.name)
+        if definition.binding != NONE:
+            target = resolver.slot_of_binding(slot.path, definition.binding)
+            is_passed_on = any(token.role == "read" for token in resolver.tokens(target))
+        elif definition.name in MAKERS:
+            owner = facts.definitions[definition.container]
+            names |= {owner.name, "cls", "super", "type"}
+            if owner.binding != NONE:
+                target = resolver.slot_of_binding(slot.path, owner.binding)
+                is_passed_on = any(token.role == "read" for token in resolver.tokens(target))
+        else:
+            is_passed_on = True
+    return _Function(
+        path=slot.path,
+        facts=facts,
+        definition=definition,
+        parameter=declared.name,
+        target=target,
+        names=frozenset(names),
+        is_passed_on=is_passed_on,
+    )
+
+
+def _files(resolver: Resolver, function: _Function) -> list[str]:
+    found = set(resolver.candidates(function.parameter))
+    for name in function.names - {"cls", "super", "type"}:
+        found |= set(resolver.candidates(name))
+    return sorted(path for path in found if is_python(path))
+
+
+def _look_at_names(function: _Function) -> Iterator[Unclear]:
+    """Decorators, test tools and base classes of other people, which may know parameters by name."""
+    definition, facts = function.definition, function.facts
+    if definition is None:
+        return
+    reasons = []
+    if definition.name.startswith(("test", "pytest_")):
+        reasons.append("A test tool passes values to this function by the names of its parameters.")
+    if definition.name in CALLED_FOR_US:
+        reasons.append("Python calls this method without its name, so its callers cannot be told.")
+    if any(each.kind == "decorator" and each.start == definition.start for each in facts.dynamic):
+        reasons.append("A decorator of this function may look at its parameters by name.")
+    for why in reasons:
+        yield Unclear(path=function.path, start=definition.start, end=definition.end, why=why)
+    if definition.kind != "method":
+        return
+    owner = definition.container
+    bases = [
+        (each.start, each.end)
+        for each in facts.uses
+        if each.role == "base"
+        and each.definition == owner
+        and not _is_known_base(facts, each.binding, each.name)
+    ]
+    bases += [
+        (each.start, each.end)
+        for each in facts.members
+        if each.role == "base" and each.definition == owner and each.name not in PLAIN_BASES
+    ]
+    for start, end in bases:
+        why = "A base class from elsewhere may call this method by the names of its parameters."
+        yield Unclear(path=function.path, start=start, end=end, why=why)
+
+
+def _is_known_base(facts: FileFacts, binding: int, name: str) -> bool:
+    """Defined in this file, or one that calls nothing by keyword."""
+    if name in PLAIN_BASES or name.endswith(("Error", "Exception", "Warning")):
+        return True
+    if binding == NONE:
+        return name in BUILTIN_NAMES
+    return facts.bindings[binding].kind == "class"
+
+
+def _judge(
+    resolver: Resolver, function: _Function, path: str, facts: FileFacts, member: Member
+) -> Token | Unclear | None:
+    called = _called_name(facts, member)
+    callee = resolver.slot_of_callee(path, facts, member)
+    if callee is not None and callee == function.target:
+        if member.name != "**":
+            return Token(
+                path=path,
+                start=member.start,
+                end=member.end,
+                role="keyword",
+                definition=member.definition,
+            )
+        return Unclear(path=path, start=member.start, end=member.end, why="This call may name the parameter.")
+    is_possible = called in function.names
+    if callee is not None:
+        # Another thing of this project or of another package: it may still hand its keywords on.
+        is_maker = function.definition is not None and function.definition.name in MAKERS
+        is_possible = is_maker and member.name != "**" and _may_inherit(resolver, callee)
+        is_possible = is_possible or (function.is_passed_on and called in PASSING_ON)
+    elif function.is_passed_on and member.name != "**":
+        is_possible = is_possible or member.receiver in ("unknown", "use")
+    if not is_possible:
+        return None
+    return Unclear(path=path, start=member.start, end=member.end, why="This call may name the parameter.")
+
+
+def _may_inherit(resolver: Resolver, callee: Slot) -> bool:
+    """Whether what is called is a class of this project without an `__init__` of its own."""
+    found = resolver.definition_of(callee)
+    if found is None:
+        return False
+    facts, at = found
+    if facts.definitions[at].kind != "class":
+        return False
+    has_bases = any(each.role == "base" and each.definition == at for each in facts.uses) or any(
+        each.role == "base" and each.definition == at for each in facts.members
+    )
+    return has_bases and not any(each.name in MAKERS and each.container == at for each in facts.definitions)
+
+
+def _called_name(facts: FileFacts, member: Member) -> str:
+    if member.receiver == "use":
+        return facts.uses[member.index].name
+    if member.receiver == "member":
+        return facts.members[member.index].name
+    return ""

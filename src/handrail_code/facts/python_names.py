@@ -1,0 +1,450 @@
+"""Python names across files: what an import, a member of a module or a starred name stands for. Pure.
+
+A name at the top of a module and the name that others import are one thing in Python, so both are one slot,
+`Exported`; the module's stub shares it. `slots.py` asks here for every Python path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from handrail_code.facts.model import NONE, FileFacts, Import, Links, Member, Use
+from handrail_code.facts.python_calls import Keywords, Resolver, find_keywords
+from handrail_code.facts.python_modules import PythonModules
+from handrail_code.facts.python_words import is_python
+from handrail_code.facts.source import Source
+from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Split, Token, Trouble
+
+LIST: Final = "__all__"
+MAX_STARS: Final = 50
+
+
+class PythonNames:
+    def __init__(
+        self,
+        source: Source,
+        facts: Callable[[str], FileFacts | None],
+        links: Callable[[str], Links | None],
+    ) -> None:
+        self._source = source
+        self._facts = facts
+        self._links = links
+        self._modules: PythonModules | None = None
+        self._keywords: dict[Local, Keywords] = {}
+        self._followed: list[Slot] = []
+        self._tops: dict[str, dict[str, int]] = {}
+        self._imports: dict[str, dict[int, list[Import]]] = {}
+
+    @property
+    def modules(self) -> PythonModules:
+        """Listed on first need: a project without Python never asks."""
+        if self._modules is None:
+            self._modules = PythonModules(self._source)
+        return self._modules
+
+    # One file
+
+    def top(self, path: str) -> dict[str, int]:
+        """The names at the top of a module, with their bindings."""
+        if path not in self._tops:
+            facts = self._facts(path)
+            self._tops[path] = {
+                each.name: at
+                for at, each in enumerate(facts.bindings if facts is not None else ())
+                if each.scope == 0
+            }
+        return self._tops[path]
+
+    def imports_of(self, path: str, binding: int) -> list[Import]:
+        if path not in self._imports:
+            table: dict[int, list[Import]] = {}
+            links = self._links(path)
+            for each in links.imports if links is not None else ():
+                if each.binding != NONE:
+                    table.setdefault(each.binding, []).append(each)
+            self._imports[path] = table
+        return self._imports[path].get(binding, [])
+
+    def stars_of(self, path: str) -> list[Import]:
+        links = self._links(path)
+        return [each for each in (links.imports if links is not None else ()) if each.kind == "star"]
+
+    def takes(self, path: str, name: str) -> bool:
+        """Whether `from path import *` takes this name of the module."""
+        if LIST not in self.top(path):
+            return not name.startswith("_")
+        links = self._links(path)
+        return links is not None and any(
+            each.kind == "named" and each.exported == name for each in links.exports
+        )
+
+    def is_only_imported(self, path: str, binding: int) -> bool:
+        """Nothing but one import binds this name."""
+        facts = self._facts(path)
+        found = self.imports_of(path, binding)
+        if facts is None or len(found) != 1:
+            return False
+        uses = (facts.uses[at] for at in facts.bindings[binding].uses)
+        return sum(1 for use in uses if use.role in ("declaration", "import", "write")) == 1
+
+    # From a place to its slot
+
+    def find_exported(self, module: str, name: str) -> Exported | None:
+        """The name at the top of a module, or of one that it takes everything from."""
+        waiting, seen = [module], {module}
+        while waiting and len(seen) <= MAX_STARS:
+            path = waiting.pop(0)
+            if path.endswith("/"):
+                continue
+            if name in self.top(path):
+                return self._shared(path, name)
+            beside = self.modules.beside(path)
+            if beside is not None and name in self.top(beside):  # a type that only the stub has
+                return Exported(path=beside, name=name)
+            for star in self.stars_of(path):
+                target = self.modules.find(path, star.module)
+                if target is not None and target not in seen and not target.endswith("/"):
+                    seen.add(target)
+                    if self.takes(target, name):
+                        waiting.append(target)
+        return None
+
+    def _shared(self, path: str, name: str) -> Exported:
+        """A stub says what is in the module beside it: both have one slot."""
+        other = self.modules.beside(path) if path.endswith(".pyi") else None
+        return Exported(path=other if other is not None and name in self.top(other) else path, name=name)
+
+    def slot_of_binding(self, path: str, binding: int) -> Slot:
+        facts = self._facts(path)
+        assert facts is not None, "a binding comes from facts"
+        if facts.bindings[binding].scope == 0:
+            return self._shared(path, facts.bindings[binding].name)
+        return Local(path=path, binding=binding)
+
+    def slot_of_use(self, path: str, use: Use) -> Slot | None:
+        """A name without a binding here may come through `import *`."""
+        if use.binding != NONE:
+            return self.slot_of_binding(path, use.binding)
+        if not self.stars_of(path) or use.name in self.top(path):
+            return None
+        return self.find_exported(path, use.name)
+
+    def slot_of_import(self, path: str, found: Import) -> Exported | None:
+        if found.imported in ("", "*"):
+            return None
+        target = self.modules.find(path, found.module)
+        there = None if target is None else self.find_exported(target, found.imported)
+        return None if there is None or self._is_itself(path, found, there) else there
+
+    def _is_itself(self, path: str, found: Import, slot: Exported) -> bool:
+        """`from package import module` inside of the package binds the name that it asks for."""
+        return found.binding != NONE and self.slot_of_binding(path, found.binding) == slot
+
+    def module_of_import(self, path: str, found: Import) -> str | None:
+        """The module that an import's local name stands for, if it stands for one."""
+        if found.kind == "star":
+            return None
+        if found.imported != "*":
+            target = self.modules.find(path, found.module)
+            if target is None:
+                return None
+            named = self.find_exported(target, found.imported)
+            if named is not None and not self._is_itself(path, found, named):
+                return self.module_of_slot(named)
+            return self.modules.child(target, found.imported)
+        if found.kind == "namespace" and found.imported_span is None and self._is_first_part(path, found):
+            return self.modules.find(path, found.module.partition(".")[0])
+        return self.modules.find(path, found.module)
+
+    def _is_first_part(self, path: str, found: Import) -> bool:
+        """`import a.b` binds `a`; `import a.b as c` binds the whole."""
+        facts = self._facts(path)
+        if facts is None or found.binding == NONE:
+            return False
+        return any(
+            facts.uses[at].start == found.module_span.start for at in facts.bindings[found.binding].uses
+        )
+
+    def module_of_slot(self, slot: Slot) -> str | None:
+        """The module that a name stands for. Several imports of one name must mean the same."""
+        if slot in self._followed:  # modules that import a name from each other in a circle
+            return None
+        binding = self._binding_of(slot)
+        if binding is None:
+            return None
+        self._followed.append(slot)
+        try:
+            found = {self.module_of_import(binding[0], each) for each in self.imports_of(*binding)}
+        finally:
+            self._followed.pop()
+        return found.pop() if len(found) == 1 else None
+
+    def _binding_of(self, slot: Slot) -> tuple[str, int] | None:
+        if isinstance(slot, Local):
+            return slot.path, slot.binding
+        if isinstance(slot, Exported) and slot.name in self.top(slot.path):
+            return slot.path, self.top(slot.path)[slot.name]
+        return None
+
+    def module_behind_member(self, path: str, facts: FileFacts, member: Member) -> str | None:
+        """The module whose name a member is: that of `x` in `x.name`."""
+        names: list[str] = []
+        while member.receiver == "member":
+            member = facts.members[member.index]
+            names.append(member.name)
+        module: str | None = None
+        if member.receiver == "use":
+            slot = self.slot_of_use(path, facts.uses[member.index])
+            module = None if slot is None else self.module_of_slot(slot)
+        elif member.receiver == "import":
+            module = self.modules.find(path, facts.imports[member.index].module)
+        for name in reversed(names):
+            if module is None:
+                return None
+            named = self.find_exported(module, name)
+            module = self.modules.child(module, name) if named is None else self.module_of_slot(named)
+        return module
+
+    def slot_of_member(self, path: str, facts: FileFacts, member: Member) -> Slot | None:
+        if member.role == "keyword" or not member.name:
+            return None
+        module = self.module_behind_member(path, facts, member)
+        return None if module is None else self.find_exported(module, member.name)
+
+    def home_of(self, slot: Slot) -> Slot:
+        """Where a name was bound first: through imports, while nothing else binds it."""
+        seen: set[Slot] = set()
+        while slot not in seen:
+            seen.add(slot)
+            binding = self._binding_of(slot)
+            if binding is None or not self.is_only_imported(*binding):
+                return slot
+            below = self.slot_of_import(binding[0], self.imports_of(*binding)[0])
+            if below is None:
+                return slot
+            slot = below
+        return slot
+
+    # From a slot to its tokens
+
+    def tokens(self, slot: Local | Exported) -> Iterator[Token]:
+        if isinstance(slot, Local):
+            yield from self._tokens_of_binding(slot.path, slot.binding)
+            yield from self.keywords_of(slot).tokens
+            for beside, binding in self._twin_parameters(slot):
+                yield from self._tokens_of_binding(beside, binding)
+            return
+        for path in (slot.path, self.modules.beside(slot.path)):
+            if path is not None and slot.name in self.top(path):
+                yield from self._tokens_of_binding(path, self.top(path)[slot.name])
+        for path in self._source.candidates(slot.name):
+            facts = self._facts(path) if is_python(path) else None
+            if facts is not None:
+                yield from self._tokens_elsewhere(slot, path, facts)
+
+    def _tokens_of_binding(self, path: str, binding: int) -> Iterator[Token]:
+        facts = self._facts(path)
+        assert facts is not None, "a binding comes from facts"
+        imports = {
+            each.imported_span.start: each
+            for each in self.imports_of(path, binding)
+            if each.imported_span is not None
+        }
+        for at in facts.bindings[binding].uses:
+            use = facts.uses[at]
+            found = imports.get(use.start)
+            tie = None if found is None else self.slot_of_import(path, found)
+            split: Split = "none" if found is None else "import"
+            yield _token(path, use, tie, split, is_first=False)
+
+    def _tokens_elsewhere(self, slot: Exported, path: str, facts: FileFacts) -> Iterator[Token]:
+        for found in facts.imports:
+            span = found.imported_span
+            if found.imported != slot.name or span is None or self.slot_of_import(path, found) != slot:
+                continue
+            tie: Slot | None = None
+            split: Split = "none"
+            if found.binding != NONE and facts.bindings[found.binding].name == slot.name:
+                # `from x import a as a` says that the name is the same on purpose, and so it stays.
+                tie = self.slot_of_binding(path, found.binding)
+                uses = facts.bindings[found.binding].uses
+                split = "import" if any(facts.uses[at].start == span.start for at in uses) else "none"
+            yield Token(
+                path=path,
+                start=span.start,
+                end=span.end,
+                role="import",
+                definition=found.definition,
+                tie=tie,
+                split=split,
+            )
+        for member in facts.members:
+            if member.name == slot.name and self.slot_of_member(path, facts, member) == slot:
+                yield Token(
+                    path=path,
+                    start=member.start,
+                    end=member.end,
+                    role=member.role,
+                    definition=member.definition,
+                )
+        if self.stars_of(path):
+            for use in facts.uses:
+                if use.name == slot.name and use.binding == NONE and self.slot_of_use(path, use) == slot:
+                    yield _token(path, use, None, "none", is_first=True)
+
+    def _twin_parameters(self, slot: Local) -> Iterator[tuple[str, int]]:
+        """The same parameter in the stub of the module, or in the module of the stub."""
+        facts, beside = self._facts(slot.path), self.modules.beside(slot.path)
+        there = None if beside is None else self._facts(beside)
+        if facts is None or there is None or beside is None:
+            return
+        if facts.bindings[slot.binding].kind != "parameter":
+            return
+        wanted = {
+            _path_of(facts, at)
+            for at, each in enumerate(facts.definitions)
+            if each.binding == slot.binding and each.kind == "parameter"
+        }
+        for at, each in enumerate(there.definitions):
+            if each.kind == "parameter" and each.binding != NONE and _path_of(there, at) in wanted:
+                yield beside, each.binding
+
+    def keywords_of(self, slot: Local) -> Keywords:
+        """Where callers name a parameter."""
+        facts = self._facts(slot.path)
+        if facts is None or facts.bindings[slot.binding].kind != "parameter":
+            return Keywords()
+        if slot not in self._keywords:
+            resolver = Resolver(
+                facts=self._facts,
+                candidates=lambda name: list(self._source.candidates(name)),
+                slot_of_binding=self.slot_of_binding,
+                slot_of_callee=self._slot_of_callee,
+                definition_of=self._definition_of,
+                tokens=lambda wanted: self.tokens(wanted) if not isinstance(wanted, Shared) else iter(()),
+            )
+            self._keywords[slot] = find_keywords(resolver, slot)
+        return self._keywords[slot]
+
+    def _definition_of(self, slot: Slot) -> tuple[FileFacts, int] | None:
+        binding = self._binding_of(slot)
+        facts = None if binding is None else self._facts(binding[0])
+        for at, each in enumerate(facts.definitions if facts is not None else ()):
+            if binding is not None and facts is not None and each.binding == binding[1]:
+                return facts, at
+        return None
+
+    def _slot_of_callee(self, path: str, facts: FileFacts, member: Member) -> Slot | None:
+        """What a call with this keyword calls. A variable or a parameter may hold anything."""
+        slot: Slot | None = None
+        if member.receiver == "use":
+            slot = self.slot_of_use(path, facts.uses[member.index])
+        elif member.receiver == "member":
+            slot = self.slot_of_member(path, facts, facts.members[member.index])
+        if slot is None:
+            return None
+        home = self.home_of(slot)
+        binding = self._binding_of(home)
+        there = None if binding is None else self._facts(binding[0])
+        if binding is None or there is None:
+            return None
+        kind = there.bindings[binding[1]].kind
+        return home if kind in ("function", "class", "import") else None
+
+    def upwards(self, slot: Slot) -> Iterator[Slot]:
+        """Names in other places that stand for this one."""
+        if not isinstance(slot, Exported):
+            return
+        for path in self._source.candidates(slot.name):
+            facts = self._facts(path) if is_python(path) else None
+            for found in facts.imports if facts is not None else ():
+                is_bound = found.imported == slot.name and found.binding != NONE
+                if is_bound and self.slot_of_import(path, found) == slot:
+                    yield self.slot_of_binding(path, found.binding)
+
+    # What may be missing
+
+    def importers_of(self, path: str) -> list[str]:
+        """At least every file that imports this module."""
+        name = self.modules.name_in_imports(path)
+        files = self._source.candidates(name) if name else self._source.files()
+        found = {each for each in files if is_python(each)}
+        folder = self.modules.folder_of(path)
+        if folder is not None:  # what lies in the package may call it `.` or `..`
+            inside = folder + "/" if folder else ""
+            found |= {each for each in self._source.files() if each.startswith(inside) and is_python(each)}
+        return sorted(found)
+
+    def leaks(self, slot: Exported) -> Iterator[Trouble]:
+        """Places where the module goes somewhere as a whole, and star imports that nobody can look behind."""
+        for path in self.importers_of(slot.path):
+            facts = self._facts(path)
+            for found in facts.imports if facts is not None else ():
+                if facts is None or found.kind == "star":
+                    continue
+                if self.module_of_import(path, found) == slot.path:
+                    for start, end in _leaking_uses(facts, found):
+                        yield Trouble(code="whole_module_used", path=path, start=start, end=end)
+            if facts is not None:
+                yield from self._leaking_members(slot.path, path, facts)
+
+    def _leaking_members(self, module: str, path: str, facts: FileFacts) -> Iterator[Trouble]:
+        """`f(package.module)`: the module as a value that a member is."""
+        name = self.modules.name_in_imports(module)
+        received = {member.index for member in facts.members if member.receiver == "member"}
+        for at, member in enumerate(facts.members):
+            if member.name != name or member.role not in ("read", "call") or at in received:
+                continue
+            around = self.module_behind_member(path, facts, member)
+            if around is None:
+                continue
+            named = self.find_exported(around, name)
+            found = self.modules.child(around, name) if named is None else self.module_of_slot(named)
+            if found == module:
+                yield Trouble(code="whole_module_used", path=path, start=member.start, end=member.end)
+
+    def unknown_stars(self, path: str, name: str) -> Iterator[Trouble]:
+        """Star imports of other people's modules in a file that uses a name nobody here binds."""
+        facts = self._facts(path)
+        if facts is None or not any(use.name == name and use.binding == NONE for use in facts.uses):
+            return
+        for star in self.stars_of(path):
+            if self.modules.find(path, star.module) is None:
+                span = star.module_span
+                yield Trouble(code="star_import", path=path, start=span.start, end=span.end)
+
+
+def _path_of(facts: FileFacts, at: int) -> tuple[str, ...]:
+    """The names of a definition and of those around it, from the inside out."""
+    names: list[str] = []
+    while at != NONE:
+        names.append(facts.definitions[at].name)
+        at = facts.definitions[at].container
+    return tuple(names)
+
+
+def _token(path: str, use: Use, tie: Slot | None, split: Split, *, is_first: bool) -> Token:
+    return Token(
+        path=path,
+        start=use.start,
+        end=use.end,
+        role=use.role,
+        definition=use.definition,
+        tie=tie,
+        split=split,
+        is_first=is_first,
+    )
+
+
+def _leaking_uses(facts: FileFacts, found: Import) -> Iterator[tuple[int, int]]:
+    """Where a whole module goes somewhere: no plain member of it is read, and nothing that is known."""
+    if found.binding == NONE:
+        if not found.is_followed:
+            yield found.statement.start, found.statement.end
+        return
+    received = {member.index for member in facts.members if member.receiver == "use"}
+    for at in facts.bindings[found.binding].uses:
+        use = facts.uses[at]
+        if use.role in ("read", "call", "export") and at not in received:
+            yield use.start, use.end

@@ -1,0 +1,385 @@
+"""Which file a module name means: relative paths, extensions, index files, package.json, tsconfig. Pure.
+
+The order of tries is TypeScript's for a bundler: a source beside its output wins (`./a.js` finds `a.ts`).
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from handrail_code.facts.compiler_settings import CompilerSettings, PathRules, folders_up, join_path
+from handrail_code.facts.source import MANIFEST, Source
+
+EXTENSIONS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".d.cts")
+SOURCES_OF = {
+    ".js": (".ts", ".tsx", ".d.ts", ".js", ".jsx"),
+    ".jsx": (".tsx", ".ts", ".d.ts", ".jsx", ".js"),
+    ".mjs": (".mts", ".d.mts", ".mjs"),
+    ".cjs": (".cts", ".d.cts", ".cjs"),
+}
+CONDITIONS = frozenset(
+    {"types", "import", "require", "node", "module", "browser", "development", "source", "default"}
+)
+DEPENDENCIES = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
+BUILTINS = frozenset(
+    {
+        *("assert", "async_hooks", "buffer", "bun", "child_process", "cluster", "console", "constants"),
+        *("crypto", "dgram", "diagnostics_channel", "dns", "domain", "events", "fs", "http", "http2"),
+        *("https", "inspector", "module", "net", "os", "path", "perf_hooks", "process", "punycode"),
+        *("querystring", "readline", "repl", "stream", "string_decoder", "sys", "test", "timers", "tls"),
+        *("trace_events", "tty", "url", "util", "v8", "vm", "wasi", "worker_threads", "zlib"),
+    }
+)
+"""Modules that come with Node."""
+MAX_NESTING = 20
+
+
+class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    others: tuple[str, ...] = ()
+    """What the name means under other conditions of a package.json."""
+
+
+class External(msgspec.Struct, frozen=True, kw_only=True):
+    """Another package, a builtin, or a file that is no source, such as JSON."""
+
+    specifier: str
+
+
+class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
+    """Looks like a file of this project, and none is there."""
+
+    specifier: str
+
+
+class Modules:
+    """Resolution for one project. Settings are read on first need and kept."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._files = frozenset(source.files())
+        self._folders: frozenset[str] | None = None
+        self._packages: dict[str, str] | None = None
+        self._dependencies: frozenset[str] | None = None
+        self._settings = CompilerSettings(source, self._package_home)
+        self._spelled: dict[str, set[str]] | None = None
+        self._known: dict[tuple[str, str], Resolved | External | Unresolved] = {}
+
+    def resolve(self, importer: str, specifier: str) -> Resolved | External | Unresolved:
+        key = (posixpath.dirname(importer), specifier)
+        if key not in self._known:
+            self._known[key] = self._resolve(*key)
+        return self._known[key]
+
+    def spellings(self, path: str) -> frozenset[str]:
+        """Texts of which every file that imports this one has at least one; an empty text fits all files."""
+        *folders, name = path.split("/")
+        stem = name.split(".")[0]
+        found = {stem if stem != "index" else folders[-1] if folders else ""}
+        found |= self._mapped().get(path, set())
+        return frozenset(found)
+
+    def _mapped(self) -> dict[str, set[str]]:
+        """File -> texts by which settings map to it: packages, `#names`, exact `paths`, a folder's `main`."""
+        if self._spelled is None:
+            self._spelled = {}
+            for manifest in self._source.manifests():
+                home = posixpath.dirname(manifest)
+                self._map_package(home, self._manifest(home))
+            for folder in sorted(self._all_folders()):
+                for rules in self._settings.rules_for(folder):
+                    for key in rules.paths:
+                        self._map(self._find_by_rules(rules, key) if "*" not in key else None, key)
+        return self._spelled
+
+    def _map_package(self, home: str, settings: Mapping[str, object]) -> None:
+        name, exports, private = settings.get("name"), settings.get("exports"), settings.get("imports")
+        if home:
+            self._map(self._find_folder(home), posixpath.basename(home))
+        if isinstance(name, str):
+            parts = [key[1:] for key in exports if "*" not in key] if isinstance(exports, dict) else []
+            for part in ["", *(part for part in parts if part.startswith("/"))]:
+                for path in self._list_in_packages(name + part):
+                    self._map(path, name)
+        for key in private if isinstance(private, dict) else ():
+            if "*" not in key:
+                for path in self._list_private(home, key):
+                    self._map(path, key)
+
+    def _map(self, path: str | None, text: str) -> None:
+        assert self._spelled is not None, "called while it is made"
+        if path is not None:
+            self._spelled.setdefault(path, set()).add(text)
+
+    def _resolve(self, folder: str, specifier: str) -> Resolved | External | Unresolved:
+        if specifier.startswith(("./", "../")) or specifier in (".", ".."):
+            found = self._find(join_path(folder, specifier))
+            if found is None:
+                found = self._find_in_root_dirs(folder, join_path(folder, specifier))
+            if found is not None:
+                return Resolved(path=found)
+            is_data = self._source.settings(join_path(folder, specifier)) is not None
+            return External(specifier=specifier) if is_data else Unresolved(specifier=specifier)
+        if specifier.startswith("#"):
+            listed = self._list_private(folder, specifier)
+            return _resolved(listed) if listed else Unresolved(specifier=specifier)
+        found = self._find_by_paths(folder, specifier)
+        listed = self._list_in_packages(specifier) if found is None else [found]
+        return _resolved(listed) if listed else External(specifier=specifier)
+
+    def _find(self, path: str) -> str | None:
+        """A file as it would be found at this path, without or with an extension, or as a folder."""
+        if path.startswith("../") or path == "..":
+            return None
+        stem, extension = posixpath.splitext(path)
+        for tried in SOURCES_OF.get(extension, ()):
+            if stem + tried in self._files:
+                return stem + tried
+        if path in self._files:
+            return path
+        for extension in EXTENSIONS:
+            if path + extension in self._files:
+                return path + extension
+        return self._find_folder(path)
+
+    def _find_folder(self, path: str) -> str | None:
+        if path not in self._all_folders():
+            return None
+        manifest = self._manifest(path)
+        for field in ("types", "typings", "module", "main"):
+            entry = manifest.get(field)
+            if isinstance(entry, str) and path:
+                found = self._find_file(join_path(path, entry))
+                if found is not None:
+                    return found
+        return self._find_file(join_path(path, "index"))
+
+    def _find_file(self, path: str) -> str | None:
+        stem, extension = posixpath.splitext(path)
+        tries = [stem + tried for tried in SOURCES_OF.get(extension, ())]
+        tries += [
+            path,
+            *(path + tried for tried in EXTENSIONS),
+            *(f"{path}/index{tried}" for tried in EXTENSIONS),
+        ]
+        return next((tried for tried in tries if tried in self._files), None)
+
+    def _all_folders(self) -> frozenset[str]:
+        if self._folders is None:
+            folders = {""}
+            for path in self._files:
+                folder = posixpath.dirname(path)
+                while folder and folder not in folders:
+                    folders.add(folder)
+                    folder = posixpath.dirname(folder)
+            self._folders = frozenset(folders)
+        return self._folders
+
+    def _manifest(self, folder: str) -> Mapping[str, object]:
+        value = self._source.settings(join_path(folder, MANIFEST))
+        return value if isinstance(value, dict) else {}
+
+    # package.json `imports`, `exports` and workspaces
+
+    def _list_private(self, folder: str, specifier: str) -> list[str]:
+        for home in folders_up(folder):
+            table = self._manifest(home).get("imports")
+            if isinstance(table, dict):
+                return self._list_in_table(home, table, specifier)
+        return []
+
+    def _package_home(self, name: str) -> str | None:
+        """The folder of a package of this project."""
+        if self._packages is None:
+            self._packages = {}
+            for manifest in self._source.manifests():
+                folder = posixpath.dirname(manifest)
+                named = self._manifest(folder).get("name")
+                if isinstance(named, str):
+                    self._packages.setdefault(named, folder)
+        return self._packages.get(name)
+
+    def _list_in_packages(self, specifier: str) -> list[str]:
+        """The files that a name of a package of this project means, by the conditions that it has."""
+        name = package_of(specifier)
+        home = self._package_home(name)
+        if home is None:
+            return []
+        rest = specifier[len(name) :]
+        exports = self._manifest(home).get("exports")
+        if exports is None:
+            found = self._find(join_path(home, "." + rest)) if rest else self._find_entry(home)
+            return [] if found is None else [found]
+        has_paths = isinstance(exports, dict) and any(key.startswith(".") for key in exports)
+        table = exports if has_paths and isinstance(exports, dict) else {".": exports}
+        return self._list_in_table(home, table, "." + rest)
+
+    def list_entries(self) -> Iterator[list[str]]:
+        """The files that each door of a package may mean, under whatever condition."""
+        for manifest in self._source.manifests():
+            home = posixpath.dirname(manifest)
+            settings = self._manifest(home)
+            exports, private = settings.get("exports"), settings.get("imports")
+            has_paths = isinstance(exports, dict) and any(key.startswith(".") for key in exports)
+            table = dict(exports) if has_paths and isinstance(exports, dict) else {".": exports}
+            main = settings.get("main", "./index.js" if exports is None else None)
+            fields = [settings.get(field) for field in ("types", "typings", "module", "browser")]
+            table["."] = [table.get("."), main, *fields]
+            for key, value in [*table.items(), *(private if isinstance(private, dict) else {}).items()]:
+                yield from self._list_forms(home, key, list(_targets(value, CONDITIONS)))
+
+    def _list_forms(self, home: str, key: str, targets: list[str]) -> Iterator[list[str]]:
+        """The files behind one key; of a pattern, those for each text that its star may stand for."""
+        is_path = not key.startswith("#")
+        paths = [join_path(home, target) for target in targets if is_path or target.startswith("./")]
+        middles = {""}
+        if "*" in key:
+            middles = {found for path in paths for file in self._files if (found := _match(path, file))}
+        for middle in sorted(middles):
+            filled = [path.replace("*", middle) for path in paths]
+            files = (path if path in self._files else self._find_file(path) for path in filled)
+            yield sorted({path for path in files if path is not None})
+
+    def _find_entry(self, home: str) -> str | None:
+        manifest = self._manifest(home)
+        for field in ("types", "typings", "module", "main"):
+            entry = manifest.get(field)
+            found = self._find_file(join_path(home, entry)) if isinstance(entry, str) else None
+            if found is not None:
+                return found
+        return self._find_file(join_path(home, "index"))
+
+    def _list_in_table(self, home: str, table: Mapping[str, object], wanted: str) -> list[str]:
+        """Exact keys first, then the pattern with the longest text before its star."""
+        patterns = sorted(
+            (key for key in table if "*" in key and _match(key, wanted) is not None),
+            key=lambda key: (-key.index("*"), key),
+        )
+        for key in ([wanted] if wanted in table else []) + patterns:
+            middle = _match(key, wanted) or ""
+            listed: dict[str, None] = {}
+            known = list(_targets(table[key], CONDITIONS))
+            for at, target in enumerate((*known, *_targets(table[key], None))):
+                if at >= len(known) and not listed:
+                    break  # a condition of its own is set by few: it adds to a file, and gives none alone
+                filled = target.replace("*", middle) if "*" in key else target
+                if filled.startswith("./"):
+                    found = self._find_file(join_path(home, filled))
+                    listed |= {} if found is None else {found: None}
+                elif not filled.startswith("#") and filled != wanted:
+                    listed |= dict.fromkeys(self._list_in_packages(filled))
+            if listed:
+                return list(listed)
+        return []
+
+    # tsconfig `paths`, `baseUrl` and `rootDirs`
+
+    def _find_by_paths(self, folder: str, specifier: str) -> str | None:
+        for rules in self._settings.rules_for(folder):
+            found = self._find_by_rules(rules, specifier)
+            if found is not None:
+                return found
+        return None
+
+    def _find_by_rules(self, rules: PathRules, specifier: str) -> str | None:
+        keys = sorted(
+            (key for key in rules.paths if _match(key, specifier) is not None),
+            key=lambda key: ("*" in key, -key.index("*") if "*" in key else 0, key),
+        )
+        for key in keys:
+            middle = _match(key, specifier) or ""
+            targets = rules.paths[key]
+            for target in targets if isinstance(targets, list) else []:
+                if isinstance(target, str):
+                    filled = target.replace("*", middle, 1)
+                    place = filled[1:] if filled.startswith("/") else join_path(rules.home, filled)
+                    found = self._find(place)
+                    if found is not None:
+                        return found
+        return None if rules.root is None else self._find(join_path(rules.root, specifier))
+
+    def _find_in_root_dirs(self, folder: str, path: str) -> str | None:
+        """A relative name may lead from one of the root folders into another."""
+        for rules in self._settings.rules_for(folder):
+            for root in rules.root_dirs:
+                if path != root and not path.startswith(root + "/" if root else ""):
+                    continue
+                rest = path[len(root) :].lstrip("/")
+                found = (self._find(join_path(other, rest)) for other in rules.root_dirs if other != root)
+                there = next((each for each in found if each is not None), None)
+                if there is not None:
+                    return there
+        return None
+
+    # What a name that leads nowhere may mean
+
+    def may_mean(self, importer: str, specifier: str, path: str) -> bool:
+        """Whether a module name that was not resolved could be this file all the same.
+
+        It is a package of this project whose file is not known here; or it is no installed package, and it
+        ends as the file is called, or there are settings that could not be read.
+        """
+        if specifier.startswith((".", "#", "/")):
+            return _ends_like(specifier, path)
+        name = package_of(specifier)
+        home = self._package_home(name)
+        if home is not None:
+            return path.startswith(home + "/" if home else "")
+        if name.startswith("node:") or name in BUILTINS or name in self._all_dependencies():
+            return False
+        rules = self._settings.rules_for(posixpath.dirname(importer))
+        return _ends_like(specifier, path) or not all(each.is_whole for each in rules)
+
+    def _all_dependencies(self) -> frozenset[str]:
+        if self._dependencies is None:
+            found: set[str] = set()
+            for manifest in self._source.manifests():
+                settings = self._manifest(posixpath.dirname(manifest))
+                for field in DEPENDENCIES:
+                    table = settings.get(field)
+                    found.update(table if isinstance(table, dict) else ())
+            self._dependencies = frozenset(found)
+        return self._dependencies
+
+
+def package_of(specifier: str) -> str:
+    """The package that a bare module name begins with."""
+    return "/".join(specifier.split("/")[: 2 if specifier.startswith("@") else 1])
+
+
+def _ends_like(specifier: str, path: str) -> bool:
+    *folders, name = path.split("/")
+    stem = name.split(".")[0]
+    wanted = {stem} if stem != "index" else {stem, *folders[-1:]}
+    return posixpath.basename(specifier).split(".")[0] in wanted
+
+
+def _match(pattern: str, name: str) -> str | None:
+    """What the star stands for; empty for an equal name; None where they differ."""
+    if "*" not in pattern:
+        return "" if pattern == name else None
+    before, _, after = pattern.partition("*")
+    is_match = len(name) >= len(before) + len(after) and name.startswith(before) and name.endswith(after)
+    return name[len(before) : len(name) - len(after)] if is_match else None
+
+
+def _resolved(paths: list[str]) -> Resolved:
+    return Resolved(path=paths[0], others=tuple(paths[1:]))
+
+
+def _targets(value: object, conditions: frozenset[str] | None) -> Iterator[str]:
+    """The files that a conditional target may mean, in order; without conditions, under any of them."""
+    waiting = [(value, 0)]
+    while waiting:
+        one, depth = waiting.pop(0)
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list) and depth < MAX_NESTING:
+            waiting[:0] = [(each, depth + 1) for each in one]
+        elif isinstance(one, dict) and depth < MAX_NESTING:
+            waiting[:0] = [
+                (each, depth + 1) for key, each in one.items() if conditions is None or key in conditions
+            ]

@@ -1,0 +1,75 @@
+"""The only file that knows tree-sitter: one grammar per language. Pure.
+
+Loading the library and one grammar takes a few milliseconds; whoever needs no syntax tree does not load this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import tree_sitter_javascript
+import tree_sitter_typescript
+from tree_sitter import Language as Grammar
+from tree_sitter import Node, Parser, Point
+
+from handrail_code.facts.model import Language
+from handrail_code.languages.respelling import respell_keywords, respell_types
+
+__all__ = ["Node", "kind_names", "parse_text"]
+
+
+CHUNK_BYTES = 4096
+
+
+def parse_text(language: Language, text: bytes, may_go_on: Callable[[], bool]) -> Node | None:
+    """The root of the syntax tree; None where the parser was stopped.
+
+    `may_go_on` is asked for every few kilobytes that the parser reads. Its time grows with the square of a
+    text that is nothing but errors, and it counts no steps, so only a caller with a clock can limit it.
+    """
+    parser = Parser(_grammar(language))
+    root = _parse(parser, text, may_go_on)
+    if root is None or not root.has_error or language == "python":
+        return root
+    spelled = respell_keywords(text) if language in ("javascript", "jsx") else respell_types(text)
+    again = _parse(parser, spelled, may_go_on) if spelled != text else None
+    return root if again is None or again.has_error else again
+
+
+def _parse(parser: Parser, text: bytes, may_go_on: Callable[[], bool]) -> Node | None:
+    is_stopped = False
+
+    def read(offset: int, _point: Point) -> bytes:
+        """The parser must not see an exception, so a text that may not go on ends."""
+        nonlocal is_stopped
+        is_stopped = is_stopped or not may_go_on()
+        return b"" if is_stopped else text[offset : offset + CHUNK_BYTES]
+
+    root = parser.parse(read).root_node
+    return None if is_stopped else root
+
+
+def kind_names(language: Language) -> tuple[str, ...]:
+    """The name of each kind of node, at the number that nodes of this kind carry."""
+    grammar = _grammar(language)
+    return tuple(
+        (grammar.node_kind_for_id(number) or "") if grammar.node_kind_is_named(number) else ""
+        for number in range(grammar.node_kind_count)
+    )
+
+
+@cache
+def _grammar(language: Language) -> Grammar:
+    match language:
+        case "javascript" | "jsx":
+            return Grammar(tree_sitter_javascript.language())
+        case "typescript":
+            return Grammar(tree_sitter_typescript.language_typescript())
+        case "tsx":
+            return Grammar(tree_sitter_typescript.language_tsx())
+        case "python":
+            # Few projects have both, and each grammar takes a few milliseconds to load.
+            import tree_sitter_python  # noqa: PLC0415 - see above
+
+            return Grammar(tree_sitter_python.language())

@@ -1,0 +1,370 @@
+"""From a draft to facts: resolve every use, find what is exported, sort everything by position. Pure."""
+
+from __future__ import annotations
+
+from handrail_code.facts.model import (
+    NONE,
+    Binding,
+    Definition,
+    Dynamic,
+    Export,
+    FileFacts,
+    Import,
+    Language,
+    Member,
+    ParseTrouble,
+    Use,
+)
+from handrail_code.languages.assembly import (
+    Order,
+    make_definition,
+    make_optional_span,
+    make_scopes,
+    make_span,
+)
+from handrail_code.languages.javascript.documentation import read_documentation
+from handrail_code.languages.javascript.draft import (
+    Draft,
+    DraftAssignment,
+    DraftDefinition,
+    DraftExport,
+    DraftImport,
+    DraftUse,
+)
+from handrail_code.languages.javascript.loading import bind_loaded
+from handrail_code.languages.javascript.statements import LABEL
+
+HASHED = frozenset({"function", "class", "method", "type", "enum", "namespace"})
+
+
+def assemble(
+    draft: Draft, language: Language, is_declaration: bool, troubles: tuple[ParseTrouble, ...]
+) -> FileFacts:
+    bind_loaded(draft)
+    _hoist_functions(draft)
+    docs = read_documentation(draft, language)
+    for use in draft.uses:
+        if use.binding == NONE:
+            use.binding = resolve(draft, use)
+    _resolve_inner_members(draft)
+    _read_augmentations(draft)
+    is_script = language in ("javascript", "jsx") and not draft.is_module
+    is_commonjs = is_script and read_commonjs(draft)
+    order = Order(draft.uses, draft.members, len(draft.bindings))
+    assigned = {each.definition for each in draft.exports if each.kind == "commonjs" and each.member != NONE}
+    return FileFacts(
+        language=language,
+        size=len(draft.text),
+        is_module=draft.is_module or is_commonjs,
+        is_commonjs=is_commonjs and not draft.is_module,
+        is_declaration=is_declaration,
+        scopes=make_scopes(draft.scopes),
+        bindings=tuple(
+            Binding(
+                name=each.name.removeprefix(LABEL),
+                kind=each.kind,
+                scope=each.scope,
+                meaning=each.meaning,
+                uses=tuple(order.of_binding[at]),
+                inner=each.inner,
+                is_exported=each.is_exported,
+            )
+            for at, each in enumerate(draft.bindings)
+        ),
+        definitions=tuple(
+            _definition(draft, each, docs.get(at, ""), at in assigned)
+            for at, each in enumerate(draft.definitions)
+        ),
+        uses=tuple(_use(draft.uses[at]) for at in order.uses),
+        members=_members(draft, order),
+        imports=_imports(draft, order.member_place),
+        exports=_exports(draft, order.member_place),
+        dynamic=tuple(
+            Dynamic(kind=kind, start=start, end=end)
+            for kind, start, end in sorted(set(draft.dynamic), key=_start)
+        ),
+        troubles=troubles,
+    )
+
+
+def _start(dynamic: tuple[str, int, int]) -> tuple[int, int]:
+    return dynamic[1], dynamic[2]
+
+
+def resolve(draft: Draft, use: DraftUse) -> int:
+    """The innermost binding of this name that has the wanted meaning, outwards."""
+    scopes, bindings = draft.scopes, draft.bindings
+    name, meaning, at = use.name, use.meaning, use.scope
+    while at != NONE:
+        scope = scopes[at]
+        found = scope.names.get(name)
+        if found is not None and bindings[found].meaning & meaning:
+            return found
+        at = scope.parent
+    return NONE
+
+
+def _hoist_functions(draft: Draft) -> None:
+    """A function in a block of sloppy code is also a `var`, unless a parameter or `let` has its name.
+
+    (ECMAScript, annex B.3.2.) Both are called one name here, because a rename has to change both.
+    """
+    joined: dict[int, int] = {}
+    for block, binding in draft.sloppy_functions:
+        name, at = draft.bindings[binding].name, draft.scopes[block].parent
+        top = draft.var_scope(block)
+        is_free = True
+        while is_free:
+            known = draft.scopes[at].names.get(name)
+            is_free = known is None or draft.bindings[known].is_var
+            if at == top:
+                break
+            at = draft.scopes[at].parent
+        parameters = draft.scopes[top].parent
+        if parameters != NONE and draft.scopes[parameters].kind == "parameters":
+            is_free = is_free and name not in draft.scopes[parameters].names
+        if is_free and binding not in joined:
+            target = draft.bind(name, "function", draft.bindings[binding].meaning, top)
+            draft.bindings[target].is_var = True
+            draft.scopes[block].names[name] = target
+            joined[binding] = target
+    for use in draft.uses:
+        use.binding = joined.get(use.binding, use.binding)
+    for definition in draft.definitions:
+        definition.binding = joined.get(definition.binding, definition.binding)
+
+
+def _resolve_inner_members(draft: Draft) -> None:
+    """`Enum.Member` and `Namespace.name`, where the enum or namespace is in this file, are proven uses."""
+    taken: set[int] = set()
+    inner_of: dict[int, int] = {}
+    for at, member in enumerate(draft.members):
+        if member.receiver == "use":
+            owner = draft.uses[member.index].binding
+        elif member.receiver == "member":
+            owner = inner_of.get(member.index, NONE)
+        else:
+            continue
+        if owner == NONE or draft.bindings[owner].inner == NONE:
+            continue
+        inner = draft.bindings[owner].inner
+        found = draft.scopes[inner].names.get(member.name)
+        if found is None:
+            continue
+        inner_of[at] = found
+        use = DraftUse(
+            member.name, member.start, member.end, member.role, inner, member.meaning, member.definition
+        )
+        use.binding = found
+        draft.uses.append(use)
+        taken.add(at)
+    draft.proven_members = taken
+
+
+def _read_augmentations(draft: Draft) -> None:
+    """Names in `declare module "x" {}` are names of that module."""
+    for at, use in enumerate(draft.uses):
+        if use.role != "declaration" or use.binding == NONE:
+            continue
+        augmented = draft.augmented.get(draft.bindings[use.binding].scope)
+        if augmented is not None:
+            module, module_span, statement = augmented
+            made = DraftImport("augmentation", module, module_span, statement)
+            made.imported, made.imported_span = use.name, (use.start, use.end)
+            made.use, made.is_type_only, made.definition = at, True, use.definition
+            draft.imports.append(made)
+
+
+def _use(use: DraftUse) -> Use:
+    return Use(
+        name=use.name.removeprefix(LABEL),
+        start=use.start,
+        end=use.end,
+        role=use.role,
+        binding=use.binding,
+        meaning=use.meaning,
+        definition=use.definition,
+    )
+
+
+def _definition(draft: Draft, each: DraftDefinition, doc: str, is_assigned: bool) -> Definition:
+    start, end = each.extent
+    is_hashed = each.kind in HASHED or (each.kind == "variable" and each.start != start)
+    exported = is_assigned or (each.binding != NONE and draft.bindings[each.binding].is_exported)
+    head = (start, end if each.head_end == NONE else each.head_end)
+    return make_definition(
+        draft.text,
+        each,
+        binding=each.binding,
+        is_exported=exported,
+        doc=doc,
+        head=head if is_hashed else None,
+    )
+
+
+def _members(draft: Draft, order: Order) -> tuple[Member, ...]:
+    made = []
+    for at in order.members:
+        each = draft.members[at]
+        index = each.index
+        if each.receiver == "use":
+            index = order.use_place[index]
+        elif each.receiver == "member":
+            index = order.member_place[index]
+        made.append(
+            Member(
+                name=each.name,
+                start=each.start,
+                end=each.end,
+                role=each.role,
+                receiver=each.receiver,
+                index=index,
+                definition=each.definition,
+                meaning=each.meaning,
+                is_proven=at in draft.proven_members,
+            )
+        )
+    return tuple(made)
+
+
+def _imports(draft: Draft, member_place: list[int]) -> tuple[Import, ...]:
+    return tuple(
+        Import(
+            kind=each.kind,
+            module=each.module,
+            module_span=make_span(each.module_span),
+            imported=each.imported,
+            imported_span=make_optional_span(each.imported_span),
+            binding=NONE if each.use == NONE else draft.uses[each.use].binding,
+            is_type_only=each.is_type_only,
+            statement=make_span(each.statement),
+            definition=each.definition,
+            member=NONE if each.member == NONE else member_place[each.member],
+            is_followed=each.is_followed,
+        )
+        for each in draft.imports
+    )
+
+
+def _exports(draft: Draft, member_place: list[int]) -> tuple[Export, ...]:
+    return tuple(
+        Export(
+            kind=each.kind,
+            exported=each.exported,
+            exported_span=make_optional_span(each.exported_span),
+            binding=NONE if each.local_use == NONE else draft.uses[each.local_use].binding,
+            local_span=make_optional_span(each.local_span),
+            module=each.module,
+            module_span=make_optional_span(each.module_span),
+            imported=each.imported,
+            statement=make_span(each.statement),
+            definition=each.definition,
+            member=NONE if each.member == NONE else member_place[each.member],
+            is_type_only=each.is_type_only,
+        )
+        for each in sorted(draft.exports, key=lambda each: (each.statement, each.local_span or (0, 0)))
+    )
+
+
+# Which assignments export something: `exports.a = …`, `module.exports = …`. This can be told only after names
+# are resolved, because a parameter may be called `exports`.
+
+
+def read_commonjs(draft: Draft) -> bool:
+    """Mark members of `exports`, add the exports; answers whether the file is a CommonJS module."""
+    whole = _mark_exports(draft)
+    _mark_escapes(draft, whole)
+    for assignment in draft.assignments:
+        if assignment.member in whole or _is_exports_name(draft, assignment.use):
+            _export_whole(draft, assignment)
+        elif assignment.member != NONE and draft.members[assignment.member].receiver == "exports":
+            _export_one(draft, assignment)
+    has_exports = any(each.kind == "commonjs" for each in draft.exports) or bool(whole)
+    return has_exports or any(
+        use.name == "require" and use.role == "call" and use.binding == NONE for use in draft.uses
+    )
+
+
+def _mark_exports(draft: Draft) -> set[int]:
+    """Members whose receiver is the exports object; answers those that are `module.exports` itself."""
+    whole: set[int] = set()
+    for at, member in enumerate(draft.members):
+        if member.receiver == "use":
+            use = draft.uses[member.index]
+            if use.binding != NONE:
+                continue
+            if use.name == "exports":
+                draft.exports_receivers.add(member.index)
+                member.receiver, member.index = "exports", NONE
+            elif use.name == "module" and member.name == "exports":
+                whole.add(at)
+        elif member.receiver == "member" and member.index in whole:
+            draft.exports_members.add(member.index)
+            member.receiver, member.index = "exports", NONE
+    return whole
+
+
+def _mark_escapes(draft: Draft, whole: set[int]) -> None:
+    """`f(exports)` and `f(module.exports)`: someone else may add names or read them."""
+    held = {(member.receiver, member.index) for member in draft.members}
+    computed = {start for kind, start, _ in draft.dynamic if kind == "exports"}
+    for at, use in enumerate(draft.uses):
+        is_whole = use.name == "exports" and use.binding == NONE and use.role == "read"
+        is_whole = is_whole and use.start not in computed
+        if is_whole and ("use", at) not in held and at not in draft.exports_receivers:
+            draft.dynamic.append(("exports", use.start, use.end))
+    for at in whole:
+        member = draft.members[at]
+        if member.role == "read" and ("member", at) not in held and at not in draft.exports_members:
+            draft.dynamic.append(("exports", member.start, member.end))
+
+
+def _is_exports_name(draft: Draft, use: int) -> bool:
+    return use != NONE and draft.uses[use].name == "exports" and draft.uses[use].binding == NONE
+
+
+def _export_whole(draft: Draft, assignment: DraftAssignment) -> None:
+    """`module.exports = x` replaces what the module is; an object's keys are its names."""
+    made = DraftExport("commonjs", "=", assignment.statement)
+    made.local_use = assignment.right_use
+    if assignment.right_use != NONE:
+        made.local_span = (draft.uses[assignment.right_use].start, draft.uses[assignment.right_use].end)
+        _mark_exported(draft, assignment.right_use)
+    made.definition = assignment.right_definition
+    draft.exports.append(made)
+    draft.dynamic += [("exports", start, end) for start, end in assignment.spreads]
+    for at in assignment.stars:
+        found = draft.imports[at]
+        found.is_followed = True
+        star = DraftExport("star", "*", assignment.statement)
+        star.module, star.module_span, star.imported = found.module, found.module_span, "*"
+        draft.exports.append(star)
+    for name, span, use, member in assignment.keys or ():
+        key = DraftExport("commonjs", name, assignment.statement)
+        key.exported_span = span
+        key.member = member
+        key.local_use = use
+        if use != NONE:
+            key.local_span = (draft.uses[use].start, draft.uses[use].end)
+            _mark_exported(draft, use)
+        draft.exports.append(key)
+
+
+def _export_one(draft: Draft, assignment: DraftAssignment) -> None:
+    member = draft.members[assignment.member]
+    made = DraftExport("commonjs", member.name, assignment.statement)
+    made.exported_span = (member.start, member.end)
+    made.member = assignment.member
+    made.local_use = assignment.right_use
+    made.definition = assignment.right_definition
+    if assignment.right_use != NONE:
+        use = draft.uses[assignment.right_use]
+        made.local_span = (use.start, use.end)
+        _mark_exported(draft, assignment.right_use)
+    draft.exports.append(made)
+
+
+def _mark_exported(draft: Draft, use: int) -> None:
+    binding = draft.uses[use].binding
+    if binding != NONE:
+        draft.bindings[binding].is_exported = True

@@ -1,0 +1,333 @@
+"""Functions, classes, variables and the patterns that declare them. Pure."""
+
+from __future__ import annotations
+
+from handrail_code.facts.model import NAMESPACE, NONE, TYPE, VALUE, Kind, Role
+from handrail_code.languages.grammars import Node
+from handrail_code.languages.javascript.draft import Draft
+
+FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
+
+
+def visit_function_declaration(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    name = node.child_by_field_name("name")
+    if name is None:
+        visit_signature(draft, node, scope, definition)
+        return
+    text = draft.name_of(name)
+    target = draft.hoist(text, scope) if draft.var_scope(scope) == scope else scope
+    use = draft.declare(name, "function", VALUE, target, definition)
+    binding = draft.uses[use].binding
+    draft.bindings[binding].is_var = True
+    if target == scope and draft.var_scope(scope) != scope and not draft.scopes[scope].is_strict:
+        draft.sloppy_functions.append((scope, binding))
+    inner = draft.define(name, "function", node, definition)
+    draft.definitions[inner].binding = draft.uses[use].binding
+    visit_signature(draft, node, scope, inner)
+
+
+def visit_function_expression(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        scope = draft.open_scope("name", node, scope)
+        use = draft.declare(name, "function", VALUE, scope, definition)
+        definition = draft.define(name, "function", node, definition)
+        draft.definitions[definition].binding = draft.uses[use].binding
+    visit_signature(draft, node, scope, definition)
+
+
+def visit_signature(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """Parameters, their types and the body of anything that has parameters."""
+    parameters = draft.open_scope("parameters", node, scope)
+    anchor = draft.anchors.get(node.id, node.start_byte)
+    if node.type in FUNCTION_VALUES:
+        draft.function_values.add(node.start_byte)
+    draft.signatures.setdefault(anchor, parameters)
+    draft.generics.setdefault(anchor, parameters)
+    later: list[Node] = []
+    body: Node | None = None
+    for child in node.named_children:
+        match child.type:
+            case "type_parameters":
+                declare_type_parameters(draft, child, parameters, definition)
+            case "formal_parameters":
+                for parameter in child.named_children:
+                    declare_parameter(draft, parameter, parameters, definition)
+            case "identifier" if node.type == "arrow_function" and child == node.child_by_field_name(
+                "parameter"
+            ):
+                declare_pattern(draft, child, "parameter", parameters, definition)
+            case "statement_block":
+                body = child
+            case "identifier" | "property_identifier" | "private_property_identifier" if (
+                child == node.child_by_field_name("name")
+            ):
+                pass
+            case _:
+                later.append(child)
+    if body is not None:
+        if definition != NONE and draft.definitions[definition].head_end == NONE:
+            draft.definitions[definition].head_end = body.start_byte
+            draft.definitions[definition].complexity += 1
+        visit_body(draft, body, draft.open_scope("function", body, parameters), definition)
+    elif node.type == "arrow_function" and definition != NONE:
+        shown = node.child_by_field_name("body")
+        if shown is not None and draft.definitions[definition].head_end == NONE:
+            draft.definitions[definition].head_end = shown.start_byte
+            draft.definitions[definition].complexity += 1
+    draft.push(later, parameters, definition)
+
+
+def visit_body(draft: Draft, body: Node, scope: int, definition: int) -> None:
+    statements = body.named_children
+    for statement in statements:
+        if statement.type == "comment":
+            continue
+        if statement.type != "expression_statement" or statement.named_child_count != 1:
+            break
+        directive = statement.named_children[0]
+        if directive.type != "string":
+            break
+        if draft.text[directive.start_byte + 1 : directive.end_byte - 1] == b"use strict":
+            draft.scopes[scope].is_strict = True
+    draft.push(statements, scope, definition)
+
+
+def declare_parameter(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    if node.type not in ("required_parameter", "optional_parameter"):
+        declare_pattern(draft, node, "parameter", scope, definition)
+        return
+    pattern = node.child_by_field_name("pattern")
+    is_property = False
+    for child in node.named_children:
+        if child == pattern:
+            continue
+        if child.type in ("accessibility_modifier", "override_modifier"):
+            is_property = True
+        # A decorator runs when the class is made, where no parameter has a name yet.
+        is_outside = child.type == "decorator"
+        draft.stack.append((child, draft.scopes[scope].parent if is_outside else scope, definition))
+    is_property = is_property or any(child.type == "readonly" for child in node.children)
+    if pattern is None or pattern.type == "this":
+        return
+    if is_property and pattern.type == "identifier":
+        draft.member(pattern, "declaration", definition)
+    declare_pattern(draft, pattern, "parameter", scope, definition)
+
+
+def declare_pattern(
+    draft: Draft, pattern: Node, kind: Kind, scope: int, definition: int, is_var: bool = False
+) -> list[int]:
+    """Bind every name in a pattern; defaults and computed keys are expressions. Answers the uses."""
+    made: list[int] = []
+    whole = pattern
+    if whole.type in ("assignment_pattern", "rest_pattern"):
+        whole = next((child for child in whole.named_children if child.type != "comment"), whole)
+    waiting: list[Node] = [pattern]
+    while waiting:
+        node = waiting.pop()
+        match node.type:
+            case "identifier" | "shorthand_property_identifier_pattern":
+                role: Role = "declaration" if node.type == "identifier" else "pattern"
+                target = draft.hoist(draft.name_of(node), scope) if is_var else scope
+                use = draft.declare(node, kind, VALUE, target, definition, role)
+                draft.bindings[draft.uses[use].binding].is_var |= is_var
+                inner = draft.define(node, kind, node, definition)
+                draft.definitions[inner].binding = draft.uses[use].binding
+                made.append(use)
+                if kind == "parameter" and node == whole:
+                    draft.whole_parameters.add(draft.uses[use].binding)
+            case "assignment_pattern" | "object_assignment_pattern":
+                parts = [child for child in node.named_children if child.type != "comment"]
+                waiting.append(parts[0])
+                draft.push(parts[1:], scope, definition)
+            case "pair_pattern":
+                visit_key(draft, node.child_by_field_name("key"), scope, definition, "pattern")
+                value = node.child_by_field_name("value")
+                if value is not None:
+                    waiting.append(value)
+            case "object_pattern" | "array_pattern" | "rest_pattern":
+                waiting.extend(reversed(node.named_children))
+            case _:
+                draft.stack.append((node, scope, definition))
+    return made
+
+
+def visit_key(draft: Draft, key: Node | None, scope: int, definition: int, role: Role) -> int:
+    """The name of a property: a member, or an expression when it is computed. Answers the member."""
+    if key is None:
+        return NONE
+    match key.type:
+        case "property_identifier" | "private_property_identifier":
+            return draft.member(key, role, definition)
+        case "string":
+            fragment = quoted(key)
+            if fragment is None:
+                return NONE
+            return draft.member(fragment, role, definition)
+        case _:
+            draft.stack.append((key, scope, definition))
+            return NONE
+
+
+def quoted(string: Node) -> Node | None:
+    """The text between the quotes, where it is plain."""
+    parts = string.named_children
+    return parts[0] if len(parts) == 1 and parts[0].type == "string_fragment" else None
+
+
+def declare_type_parameters(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    for parameter in node.named_children:
+        if parameter.type != "type_parameter":
+            draft.stack.append((parameter, scope, definition))
+            continue
+        name = parameter.child_by_field_name("name")
+        for child in parameter.named_children:
+            if child == name:
+                declare_named(draft, child, "type_parameter", TYPE, scope, definition, parameter)
+            else:
+                draft.stack.append((child, scope, definition))
+
+
+def declare_named(
+    draft: Draft, name: Node, kind: Kind, meaning: int, scope: int, container: int, extent: Node
+) -> int:
+    """Bind a plain name and define it; answers the definition."""
+    use = draft.declare(name, kind, meaning, scope, container)
+    made = draft.define(name, kind, extent, container)
+    draft.definitions[made].binding = draft.uses[use].binding
+    return made
+
+
+def visit_class_declaration(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        definition = declare_named(draft, name, "class", VALUE | TYPE, scope, definition, node)
+    _visit_class_parts(draft, node, name, scope, definition)
+
+
+def visit_class_expression(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        scope = draft.open_scope("name", node, scope)
+        definition = declare_named(draft, name, "class", VALUE | TYPE, scope, definition, node)
+    _visit_class_parts(draft, node, name, scope, definition)
+
+
+def _visit_class_parts(draft: Draft, node: Node, name: Node | None, scope: int, definition: int) -> None:
+    generic = (
+        draft.open_scope("type", node, scope)
+        if name is None
+        else draft.generic_scope(definition, node, scope)
+    )
+    scope = generic
+    inside = draft.open_scope("class", node, scope)
+    draft.scopes[inside].is_strict = True
+    body = node.child_by_field_name("body")
+    if body is not None and definition != NONE and draft.definitions[definition].head_end == NONE:
+        draft.definitions[definition].head_end = body.start_byte
+    for child in node.named_children:
+        match child.type:
+            case "type_parameters":
+                declare_type_parameters(draft, child, generic, definition)
+            case "class_body":
+                for member in child.named_children:
+                    _declare_private_name(draft, member, inside)
+                draft.push(child.named_children, inside, definition)
+            case _ if child == name:
+                pass
+            case _:
+                draft.stack.append((child, inside, definition))
+
+
+def _declare_private_name(draft: Draft, node: Node, scope: int) -> None:
+    """`#name` is lexical: all of a class's private names are known before its first member runs."""
+    name = node.child_by_field_name("name") or node.child_by_field_name("property")
+    if name is not None and name.type == "private_property_identifier":
+        kind: Kind = "method" if node.type == "method_definition" else "property"
+        draft.bind(draft.name_of(name), kind, VALUE, scope)
+
+
+def visit_method(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    name = node.child_by_field_name("name")
+    inner = definition
+    if name is not None:
+        inner = _define_member(draft, name, "method", node, scope, definition)
+    visit_signature(draft, node, scope, inner)
+
+
+def visit_field(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    name = node.child_by_field_name("name") or node.child_by_field_name("property")
+    value = node.child_by_field_name("value")
+    inner = definition
+    if name is not None:
+        is_function = value is not None and value.type in FUNCTION_VALUES
+        inner = _define_member(draft, name, "method" if is_function else "property", node, scope, definition)
+    if value is not None:
+        draft.anchors[value.id] = draft.anchors.get(node.id, node.start_byte)
+    inside = draft.open_scope("function", node, scope) if value is not None else scope
+    for child in node.named_children:
+        if child != name:
+            draft.stack.append((child, inside if child == value else scope, inner))
+
+
+def visit_pair(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    key = node.child_by_field_name("key")
+    value = node.child_by_field_name("value")
+    inner = definition
+    if key is not None and value is not None and value.type in FUNCTION_VALUES:
+        draft.anchors[value.id] = node.start_byte
+        inner = _define_member(draft, key, "method", node, scope, definition)
+    else:
+        visit_key(draft, key, scope, definition, "declaration")
+    if value is not None:
+        draft.stack.append((value, scope, inner))
+
+
+def _define_member(draft: Draft, name: Node, kind: Kind, extent: Node, scope: int, container: int) -> int:
+    match name.type:
+        case "private_property_identifier":
+            use = draft.use(name, "declaration", scope, VALUE, container)
+            made = draft.define(name, kind, extent, container)
+            draft.definitions[made].binding = draft.scopes[scope].names.get(draft.uses[use].name, NONE)
+            draft.uses[use].binding = draft.definitions[made].binding
+            return made
+        case "property_identifier":
+            visit_key(draft, name, scope, container, "declaration")
+            return draft.define(name, kind, extent, container)
+        case "string" if (fragment := quoted(name)) is not None:
+            visit_key(draft, name, scope, container, "declaration")
+            return draft.define(fragment, kind, extent, container)
+        case _:
+            draft.stack.append((name, scope, container))
+            return container
+
+
+def visit_static_block(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    inside = draft.open_scope("function", node, scope)
+    body = node.child_by_field_name("body")
+    draft.push(node.named_children if body is None else body.named_children, inside, definition)
+
+
+def declare_enum(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    name = node.child_by_field_name("name")
+    body = node.child_by_field_name("body")
+    if name is None or body is None:
+        return
+    made = declare_named(draft, name, "enum", VALUE | TYPE | NAMESPACE, scope, definition, node)
+    draft.definitions[made].head_end = body.start_byte
+    binding = draft.bindings[draft.definitions[made].binding]
+    if binding.inner == NONE:
+        binding.inner = draft.open_scope("enum", node, scope)
+    inside = draft.open_scope("block", body, binding.inner)
+    for member in body.named_children:
+        key = member.child_by_field_name("name") if member.type == "enum_assignment" else member
+        if key is not None and key.type == "string":
+            key = quoted(key)
+        if key is not None and key.type in ("property_identifier", "string_fragment"):
+            declare_named(draft, key, "enum_member", VALUE | TYPE, binding.inner, made, member)
+        elif key is not None:
+            draft.stack.append((key, inside, made))
+        value = member.child_by_field_name("value")
+        if value is not None:
+            draft.stack.append((value, inside, made))

@@ -1,0 +1,298 @@
+"""What the walk over one syntax tree has found so far; `assembly.py` makes facts of it. Pure.
+
+Walking and resolving are two passes because a name may be declared after its use (hoisting). The walk adds
+scopes, bindings and uses with the scope they stand in; nothing is resolved before it has ended.
+"""
+
+from __future__ import annotations
+
+from handrail_code.facts.model import (
+    NONE,
+    VALUE,
+    ExportKind,
+    ImportKind,
+    Kind,
+    Role,
+    ScopeKind,
+)
+from handrail_code.languages.draft import (
+    FoundBinding,
+    FoundDefinition,
+    FoundImport,
+    FoundMember,
+    FoundScope,
+    FoundSoFar,
+    FoundUse,
+)
+from handrail_code.languages.grammars import Node
+
+HOISTS_TO: frozenset[ScopeKind] = frozenset({"module", "function", "namespace", "global"})
+"""The kinds of scope in which a `var` lands."""
+
+
+class DraftScope(FoundScope):
+    __slots__ = ("is_strict",)
+
+    def __init__(self, kind: ScopeKind, start: int, end: int, parent: int, is_strict: bool) -> None:
+        super().__init__(kind, start, end, parent)
+        self.is_strict = is_strict
+
+
+class DraftBinding(FoundBinding):
+    __slots__ = ("inner", "is_exported", "is_var", "meaning")
+
+    def __init__(self, name: str, kind: Kind, scope: int, meaning: int) -> None:
+        super().__init__(name, kind, scope)
+        self.meaning = meaning
+        self.inner = NONE
+        self.is_exported = False
+        self.is_var = False
+        """Declared by `var` or as a function: a function in a block may join it."""
+
+
+class DraftDefinition(FoundDefinition):
+    __slots__ = ("binding", "head_end")
+
+    def __init__(
+        self, name: str, kind: Kind, span: tuple[int, int], extent: tuple[int, int], container: int
+    ) -> None:
+        super().__init__(name, kind, span, extent, container)
+        self.binding = NONE
+        self.head_end = NONE
+        """Where the body begins."""
+
+
+class DraftUse(FoundUse):
+    __slots__ = ("meaning",)
+
+    def __init__(
+        self, name: str, start: int, end: int, role: Role, scope: int, meaning: int, definition: int
+    ) -> None:
+        super().__init__(name, start, end, role, scope, definition)
+        self.meaning = meaning
+
+
+class DraftMember(FoundMember):
+    __slots__ = ("meaning",)
+
+    def __init__(self, name: str, start: int, end: int, role: Role, definition: int) -> None:
+        super().__init__(name, start, end, role, definition)
+        self.meaning = VALUE
+
+
+class DraftImport(FoundImport):
+    __slots__ = ("is_type_only", "member")
+
+    def __init__(
+        self, kind: ImportKind, module: str, module_span: tuple[int, int], statement: tuple[int, int]
+    ) -> None:
+        super().__init__(kind, module, module_span, statement)
+        self.is_type_only = False
+        self.member = NONE
+
+
+class DraftExport:
+    __slots__ = (
+        *("definition", "exported", "exported_span", "imported", "imported_span", "is_type_only", "kind"),
+        *("local_span", "local_use", "member", "module", "module_span", "statement"),
+    )
+
+    def __init__(
+        self,
+        kind: ExportKind,
+        exported: str,
+        statement: tuple[int, int],
+    ) -> None:
+        self.kind = kind
+        self.exported = exported
+        self.statement = statement
+        self.exported_span: tuple[int, int] | None = None
+        self.local_span: tuple[int, int] | None = None
+        self.local_use = NONE
+        self.module = ""
+        self.module_span: tuple[int, int] | None = None
+        self.imported = ""
+        self.imported_span: tuple[int, int] | None = None
+        self.definition = NONE
+        self.member = NONE
+        self.is_type_only = False
+
+
+class DraftAssignment:
+    """`left = right` where the left side may turn out to be `exports` or a member of it."""
+
+    __slots__ = (
+        "definition",
+        "keys",
+        "member",
+        "right_definition",
+        "right_use",
+        "spreads",
+        "stars",
+        "statement",
+        "use",
+    )
+
+    def __init__(self, use: int, member: int, statement: tuple[int, int], definition: int) -> None:
+        self.use = use
+        """The assigned name, for `exports = …`."""
+        self.member = member
+        """The assigned member."""
+        self.statement = statement
+        self.definition = definition
+        self.right_use = NONE
+        self.right_definition = NONE
+        self.spreads: list[tuple[int, int]] = []
+        """Of an object on the right: what is spread into it and is no `require` call."""
+        self.stars: list[int] = []
+        """Imports of whole modules that the right side is, or spreads."""
+        self.keys: list[tuple[str, tuple[int, int], int, int]] | None = None
+        """Of an object on the right: name, span, the use behind it or NONE, the member or NONE."""
+
+
+class Draft(FoundSoFar):
+    """Everything found so far, and the work that is left."""
+
+    def __init__(self, text: bytes) -> None:
+        super().__init__(text)
+        self.scopes: list[DraftScope] = []
+        self.bindings: list[DraftBinding] = []
+        self.definitions: list[DraftDefinition] = []
+        self.uses: list[DraftUse] = []
+        self.members: list[DraftMember] = []
+        self.imports: list[DraftImport] = []
+        self.exports: list[DraftExport] = []
+        self.assignments: list[DraftAssignment] = []
+        self.loaded: list[tuple[int, Node]] = []
+        """Import of a whole module, and the name or pattern of a parameter that it becomes the value of."""
+        self.objects: dict[int, DraftAssignment] = {}
+        """Node id of an object literal -> the assignment whose right side it is."""
+        self.comments: list[tuple[int, int, int, int]] = []
+        """Start, end, and the scope and definition it stands in."""
+        self.anchors: dict[int, int] = {}
+        """Node id of a function or definition -> where a comment that documents it ends up before."""
+        self.documented: dict[int, int] = {}
+        """Such a place -> the definition there."""
+        self.signatures: dict[int, int] = {}
+        """Such a place -> the scope of the parameters there."""
+        self.exported: dict[int, tuple[tuple[int, int], bool]] = {}
+        """Node id of a declaration under `export` -> the statement, and whether it is the default."""
+        self.generic_scopes: dict[int, int] = {}
+        """Binding of a class or interface -> the scope of its type parameters, shared by merged parts."""
+        self.function_values: set[int] = set()
+        """Where function expressions and arrows begin."""
+        self.generics: dict[int, int] = {}
+        """Place of a declaration, as for `documented` -> the scope with its type parameters."""
+        self.sloppy_functions: list[tuple[int, int]] = []
+        """Block and binding of each function that was declared in a block of sloppy code."""
+        self.augmented: dict[int, tuple[str, tuple[int, int], tuple[int, int]]] = {}
+        """Scope of `declare module "x"` -> the module, its span, and the statement's."""
+        self.exports_receivers: set[int] = set()
+        """Uses of `exports` before a member."""
+        self.exports_members: set[int] = set()
+        """Members `module.exports` before a further member."""
+        self.whole_parameters: set[int] = set()
+        """Bindings of parameters that are one name, as against names in a pattern."""
+        self.proven_members: set[int] = set()
+        """Members that are uses as well: `Enum.Member`, `Namespace.name`."""
+        self.is_module = False
+
+    def name_of(self, node: Node) -> str:
+        name = self.text[node.start_byte : node.end_byte].decode()
+        return _unescape(name) if "\\" in name else name
+
+    def open_scope(self, kind: ScopeKind, node: Node, parent: int) -> int:
+        is_strict = parent != NONE and self.scopes[parent].is_strict
+        self.scopes.append(DraftScope(kind, node.start_byte, node.end_byte, parent, is_strict))
+        return len(self.scopes) - 1
+
+    def var_scope(self, scope: int) -> int:
+        scopes = self.scopes
+        while scopes[scope].kind not in HOISTS_TO:
+            scope = scopes[scope].parent
+        return scope
+
+    def declare(
+        self, node: Node, kind: Kind, meaning: int, scope: int, definition: int, role: Role = "declaration"
+    ) -> int:
+        """Bind the name that stands at this node; answers the index of the use."""
+        name = self.name_of(node)
+        binding = self.bind(name, kind, meaning, scope)
+        use = self.use(node, role, scope, meaning, definition, name)
+        self.uses[use].binding = binding
+        return use
+
+    def bind(self, name: str, kind: Kind, meaning: int, scope: int) -> int:
+        names = self.scopes[scope].names
+        known = names.get(name)
+        if known is None:
+            self.bindings.append(DraftBinding(name, kind, scope, meaning))
+            names[name] = len(self.bindings) - 1
+            return len(self.bindings) - 1
+        binding = self.bindings[known]
+        if meaning & VALUE and not binding.meaning & VALUE:
+            binding.kind = kind  # `interface A` beside `const A`: the value is what people search for
+        binding.meaning |= meaning
+        return known
+
+    def hoist(self, name: str, scope: int) -> int:
+        """The scope of a `var` of this name: a parameter of the same name is the same variable."""
+        target = self.var_scope(scope)
+        parent = self.scopes[target].parent
+        if parent != NONE and self.scopes[parent].kind == "parameters" and name in self.scopes[parent].names:
+            return parent
+        return target
+
+    def use(
+        self, node: Node, role: Role, scope: int, meaning: int, definition: int, name: str | None = None
+    ) -> int:
+        self.uses.append(
+            DraftUse(
+                self.name_of(node) if name is None else name,
+                node.start_byte,
+                node.end_byte,
+                role,
+                scope,
+                meaning,
+                definition,
+            )
+        )
+        return len(self.uses) - 1
+
+    def member(self, node: Node, role: Role, definition: int) -> int:
+        name = self.name_of(node)
+        self.members.append(DraftMember(name, node.start_byte, node.end_byte, role, definition))
+        return len(self.members) - 1
+
+    def define(self, name_node: Node, kind: Kind, extent: Node, container: int) -> int:
+        span = (name_node.start_byte, name_node.end_byte)
+        start = self.anchors.get(extent.id, extent.start_byte)
+        self.definitions.append(
+            DraftDefinition(self.name_of(name_node), kind, span, (start, extent.end_byte), container)
+        )
+        self.documented.setdefault(start, len(self.definitions) - 1)
+        return len(self.definitions) - 1
+
+    def generic_scope(self, definition: int, node: Node, scope: int) -> int:
+        """Where the type parameters of this class, interface or type alias are declared."""
+        binding = self.definitions[definition].binding
+        if binding not in self.generic_scopes:
+            self.generic_scopes[binding] = self.open_scope("type", node, scope)
+        made = self.generic_scopes[binding]
+        self.generics.setdefault(self.definitions[definition].extent[0], made)
+        return made
+
+
+def _unescape(name: str) -> str:
+    """`\\u0061` and `\\u{61}` in an identifier, as the letter they stand for."""
+    parts = name.split("\\u")
+    made = [parts[0]]
+    for part in parts[1:]:
+        digits, rest = (
+            part[1:].split("}", 1) if part.startswith("{") and "}" in part else (part[:4], part[4:])
+        )
+        try:
+            made.append(chr(int(digits, 16)) + rest)
+        except (ValueError, OverflowError):
+            made.append("\\u" + part)
+    return "".join(made)

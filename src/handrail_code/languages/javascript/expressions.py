@@ -1,0 +1,345 @@
+"""Expressions: names, members, calls, assignments, and the CommonJS forms among them. Pure."""
+
+from __future__ import annotations
+
+from handrail_code.facts.model import NONE, VALUE, Kind, ReceiverKind, Role
+from handrail_code.languages.draft import span_of
+from handrail_code.languages.grammars import Node
+from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, quoted, visit_key
+from handrail_code.languages.javascript.draft import Draft, DraftAssignment, DraftImport
+from handrail_code.languages.javascript.loading import (
+    is_importing,
+    loading_call_of,
+    read_loading_call,
+    read_then,
+)
+from handrail_code.languages.respelling import imported_module
+
+EXPORTS = frozenset({b"exports", b"module.exports"})
+PROMISE = frozenset({b"then", b"catch", b"finally"})
+CHAINS = frozenset({"member_expression", "subscript_expression", "nested_identifier"})
+
+
+def visit_identifier(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    draft.use(node, "read", scope, VALUE, definition)
+
+
+def visit_shorthand(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    draft.use(node, "shorthand", scope, VALUE, definition)
+
+
+def visit_assigned_shorthand(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """`({a} = x)`: in a declaration the pattern takes it before this is reached."""
+    draft.use(node, "pattern", scope, VALUE, definition)
+
+
+def visit_private_name(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    draft.use(node, "read", scope, VALUE, definition)
+
+
+def visit_stray_property(draft: Draft, node: Node, scope: int, definition: int) -> None:  # noqa: ARG001 - one shape for all
+    draft.member(node, "read", definition)
+
+
+def visit_pair_pattern(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    visit_key(draft, node.child_by_field_name("key"), scope, definition, "pattern")
+    value = node.child_by_field_name("value")
+    if value is not None:
+        visit_target(draft, value, scope, definition)
+
+
+def visit_chain(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    read_chain(draft, node, scope, definition, "read")
+
+
+def read_chain(draft: Draft, node: Node, scope: int, definition: int, role: Role) -> int:
+    """`a.b["c"].d`: the root, then one member per link that has a plain name.
+
+    Answers the last member, or NONE when the last link is computed.
+    """
+    links: list[Node] = []
+    while node.type in CHAINS or node.type in ("parenthesized_expression", "non_null_expression"):
+        if node.type in CHAINS:
+            links.append(node)
+            inside = node.child_by_field_name("object")
+        else:
+            inside = next((child for child in node.named_children if child.type != "comment"), None)
+        if inside is None:
+            break
+        node = inside
+    receiver, index = _read_root(draft, node, scope, definition)
+    if receiver == "import" and is_importing(node) and _is_of_promise(draft, links):
+        receiver, index = "unknown", NONE
+    last = NONE
+    for position, link in enumerate(reversed(links)):
+        is_last = position == len(links) - 1
+        last = NONE
+        name = link.child_by_field_name("property")
+        if name is None:
+            subscript = link.child_by_field_name("index")
+            if subscript is not None and subscript.type == "string":
+                name = quoted(subscript)
+            elif subscript is not None:
+                draft.stack.append((subscript, scope, definition))
+                if receiver == "exports" or _may_be_exports(draft, receiver, index):
+                    draft.dynamic.append(("exports", *span_of(link)))
+        if name is not None and name.type == "private_property_identifier":
+            draft.use(name, role if is_last else "read", scope, VALUE, definition)
+            receiver, index = "unknown", NONE
+        elif name is not None:
+            last = draft.member(name, role if is_last else "read", definition)
+            draft.members[last].receiver, draft.members[last].index = receiver, index
+            if receiver == "import":
+                draft.imports[index].is_followed = True
+            receiver, index = "member", last
+        else:
+            receiver, index = "unknown", NONE
+        _visit_type_arguments(draft, link, scope, definition)
+    return last
+
+
+def _is_of_promise(draft: Draft, links: list[Node]) -> bool:
+    """`import("x").then`: what has not been awaited is no module."""
+    name = links[-1].child_by_field_name("property") if links else None
+    return name is not None and draft.text[name.start_byte : name.end_byte] in PROMISE
+
+
+def _visit_type_arguments(draft: Draft, link: Node, scope: int, definition: int) -> None:
+    arguments = link.child_by_field_name("type_arguments")
+    if arguments is not None:
+        draft.stack.append((arguments, scope, definition))
+
+
+def _may_be_exports(draft: Draft, receiver: ReceiverKind, index: int) -> bool:
+    if receiver == "use":
+        return draft.uses[index].name == "exports"
+    return receiver == "member" and draft.members[index].name == "exports"
+
+
+def _read_root(draft: Draft, node: Node, scope: int, definition: int) -> tuple[ReceiverKind, int]:
+    match node.type:
+        case "identifier":
+            return read_name(draft, node, "read", scope, VALUE, definition)
+        case "this":
+            return "this", NONE
+        case "await_expression":
+            inside = next((child for child in node.named_children if child.type != "comment"), None)
+            if inside is not None and inside.type == "call_expression":
+                return _read_call_root(draft, inside, scope, definition)
+        case "call_expression":
+            return _read_call_root(draft, node, scope, definition)
+        case _:
+            pass
+    draft.stack.append((node, scope, definition))
+    return "unknown", NONE
+
+
+def read_name(
+    draft: Draft, node: Node, role: Role, scope: int, meaning: int, definition: int
+) -> tuple[ReceiverKind, int]:
+    """A plain name, or `import("x")` where the grammar was given a name instead."""
+    module = imported_module(draft.text, node.start_byte, node.end_byte)
+    if module is None:
+        return "use", draft.use(node, role, scope, meaning, definition)
+    made = DraftImport("dynamic", draft.text[slice(*module)].decode(), module, span_of(node))
+    made.imported, made.is_type_only, made.definition = "*", True, definition
+    draft.imports.append(made)
+    return "import", len(draft.imports) - 1
+
+
+def _read_call_root(draft: Draft, call: Node, scope: int, definition: int) -> tuple[ReceiverKind, int]:
+    made = read_loading_call(draft, call, scope, definition)
+    if made != NONE:
+        return "import", made
+    draft.stack.append((call, scope, definition))
+    return "unknown", NONE
+
+
+def visit_call(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    if read_loading_call(draft, node, scope, definition) != NONE:
+        return
+    is_read = read_then(draft, node, scope, definition)
+    function = node.child_by_field_name("function") or node.child_by_field_name("constructor")
+    for child in node.named_children:
+        if child != function:
+            draft.stack.append((child, scope, definition))
+    if function is None or is_read:
+        return
+    if function.type == "identifier":
+        use = draft.use(function, "call", scope, VALUE, definition)
+        if draft.uses[use].name in ("eval", "Function"):
+            draft.dynamic.append(("eval", *span_of(node)))
+    elif function.type in CHAINS:
+        read_chain(draft, function, scope, definition, "call")
+    else:
+        draft.stack.append((function, scope, definition))
+
+
+def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None:
+        draft.push(node.named_children, scope, definition)
+        return
+    use, member = NONE, NONE
+    if left.type == "identifier":
+        use = draft.use(left, "write", scope, VALUE, definition)
+    elif left.type in CHAINS:
+        member = read_chain(draft, left, scope, definition, "write")
+    else:
+        visit_target(draft, left, scope, definition)
+    made = DraftAssignment(use, member, span_of(node), definition)
+    inner = definition
+    if member != NONE or (use != NONE and draft.uses[use].name == "exports"):
+        draft.assignments.append(made)
+    anchor = draft.anchors.get(node.id, node.start_byte)
+    if right.type in FUNCTION_VALUES or right.type == "class":
+        draft.anchors[right.id] = anchor
+        if member != NONE:
+            inner = _define_assigned(draft, left, right, node, definition)
+            made.right_definition = inner
+    elif right.type == "assignment_expression":
+        draft.anchors[right.id] = anchor
+    if made.right_definition == NONE and member != NONE and _names_export(draft, left, right):
+        inner = made.right_definition = _define_assigned(draft, left, right, node, definition)
+    if right.type == "identifier":
+        made.right_use = draft.use(right, "read", scope, VALUE, definition)
+    elif right.type == "call_expression" and _may_be_exports_target(draft, use, member):
+        star = read_loading_call(draft, right, scope, definition)
+        if star == NONE:
+            draft.stack.append((right, scope, inner))
+        else:
+            made.stars.append(star)
+    elif right.type == "object" and (member != NONE or use != NONE):
+        made.keys = []
+        draft.stack.append((right, scope, inner))
+        draft.objects[right.id] = made
+    else:
+        draft.stack.append((right, scope, inner))
+
+
+def _may_be_exports_target(draft: Draft, use: int, member: int) -> bool:
+    name = draft.uses[use].name if use != NONE else draft.members[member].name if member != NONE else ""
+    return name == "exports"
+
+
+def _names_export(draft: Draft, left: Node, right: Node) -> bool:
+    """`exports.a = 1`: the value has no name of its own."""
+    owner = left.child_by_field_name("object")
+    is_export = owner is not None and draft.text[owner.start_byte : owner.end_byte] in EXPORTS
+    return is_export and right.type not in ("identifier", "undefined")
+
+
+def _define_assigned(draft: Draft, left: Node, right: Node, node: Node, definition: int) -> int:
+    """`x.y = function () {}` defines y, as people read it."""
+    name = left.child_by_field_name("property")
+    if name is None or name.type != "property_identifier":
+        return definition
+    kind: Kind = "variable"
+    if right.type in FUNCTION_VALUES or right.type == "class":
+        kind = "class" if right.type == "class" else "method"
+    return draft.define(name, kind, node, definition)
+
+
+def visit_object(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    assignment = draft.objects.pop(node.id, None)
+    if assignment is None or assignment.keys is None:
+        draft.push(node.named_children, scope, definition)
+        return
+    for child in node.named_children:
+        match child.type:
+            case "shorthand_property_identifier":
+                use = draft.use(child, "shorthand", scope, VALUE, definition)
+                assignment.keys.append((draft.uses[use].name, span_of(child), use, NONE))
+            case "pair" | "method_definition":
+                _read_key(draft, child, assignment, scope, definition)
+            case _:
+                if child.type == "spread_element":
+                    call = loading_call_of(next(iter(child.named_children), None))
+                    star = NONE if call is None else read_loading_call(draft, call, scope, definition)
+                    if star != NONE:
+                        assignment.stars.append(star)
+                        continue
+                    assignment.spreads.append(span_of(child))
+                draft.stack.append((child, scope, definition))
+
+
+def _read_key(draft: Draft, child: Node, assignment: DraftAssignment, scope: int, definition: int) -> None:
+    key = child.child_by_field_name("key") or child.child_by_field_name("name")
+    value = child.child_by_field_name("value")
+    assert assignment.keys is not None, "only objects with keys come here"
+    if key is not None and key.type == "string":
+        key = quoted(key)
+    is_plain = key is not None and key.type in ("property_identifier", "string_fragment")
+    if is_plain and key is not None and value is not None and value.type == "identifier":
+        member = visit_key(draft, child.child_by_field_name("key"), scope, definition, "declaration")
+        use = draft.use(value, "read", scope, VALUE, definition)
+        assignment.keys.append((draft.name_of(key), span_of(key), use, member))
+        return
+    if is_plain and key is not None:
+        assignment.keys.append((draft.name_of(key), span_of(key), NONE, NONE))
+    draft.stack.append((child, scope, definition))
+
+
+def visit_target(draft: Draft, target: Node, scope: int, definition: int) -> None:
+    """What is assigned to: `a`, `a.b`, `[a, b.c]`, `{a, b: c = d}`."""
+    waiting = [target]
+    while waiting:
+        node = waiting.pop()
+        match node.type:
+            case "identifier":
+                draft.use(node, "write", scope, VALUE, definition)
+            case "shorthand_property_identifier_pattern":
+                draft.use(node, "pattern", scope, VALUE, definition)
+            case "member_expression" | "subscript_expression":
+                read_chain(draft, node, scope, definition, "write")
+            case "pair_pattern":
+                visit_key(draft, node.child_by_field_name("key"), scope, definition, "pattern")
+                value = node.child_by_field_name("value")
+                if value is not None:
+                    waiting.append(value)
+            case "assignment_pattern" | "object_assignment_pattern":
+                parts = [child for child in node.named_children if child.type != "comment"]
+                waiting.extend(parts[:1])
+                draft.push(parts[1:], scope, definition)
+            case "object_pattern" | "array_pattern" | "rest_pattern" | "parenthesized_expression":
+                waiting.extend(reversed(node.named_children))
+            case "non_null_expression":
+                waiting.extend(reversed(node.named_children))
+            case _:
+                draft.stack.append((node, scope, definition))
+
+
+def visit_changed(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """`a++` and `a += b`."""
+    target = node.child_by_field_name("argument") or node.child_by_field_name("left")
+    for child in node.named_children:
+        if child == target:
+            visit_target(draft, child, scope, definition)
+        else:
+            draft.stack.append((child, scope, definition))
+
+
+def visit_jsx_name(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """An opening, closing or self-closing element; a small first letter means the host's own element."""
+    name = node.child_by_field_name("name")
+    for child in node.named_children:
+        if child != name:
+            draft.stack.append((child, scope, definition))
+    if name is None:
+        return
+    if name.type == "identifier":
+        if (
+            not draft.text[name.start_byte : name.start_byte + 1].islower()
+            and b"-" not in draft.text[name.start_byte : name.end_byte]
+        ):
+            draft.use(name, "jsx", scope, VALUE, definition)
+    elif name.type in CHAINS:
+        read_chain(draft, name, scope, definition, "jsx")
+
+
+def visit_jsx_attribute(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    for position, child in enumerate(node.named_children):
+        if position == 0 and child.type == "property_identifier":
+            draft.member(child, "jsx", definition)
+        elif child.type != "jsx_namespace_name":
+            draft.stack.append((child, scope, definition))

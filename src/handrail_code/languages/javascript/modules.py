@@ -1,0 +1,241 @@
+"""ES imports and exports. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from handrail_code.facts.model import EVERY_MEANING, NONE
+from handrail_code.languages.draft import span_of
+from handrail_code.languages.grammars import Node
+from handrail_code.languages.javascript.declarations import quoted
+from handrail_code.languages.javascript.draft import Draft, DraftExport, DraftImport
+from handrail_code.languages.javascript.expressions import read_chain
+
+
+def visit_import(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    source = node.child_by_field_name("source")
+    is_type_only = any(child.type == "type" for child in node.children)
+    clause = next((child for child in node.named_children if child.type == "import_clause"), None)
+    required = next((child for child in node.named_children if child.type == "import_require_clause"), None)
+    if required is not None:
+        source = required.child_by_field_name("source")
+    module = quoted(source) if source is not None else None
+    if module is None:
+        return
+    reader = _Names(draft, node, module, scope, definition, is_type_only)
+    if required is not None:
+        name = next((child for child in required.named_children if child.type == "identifier"), None)
+        if name is not None:
+            reader.add("require", "*", None, name)
+    elif clause is None:
+        draft.imports.append(DraftImport("bare", draft.name_of(module), span_of(module), span_of(node)))
+    else:
+        for child in clause.named_children:
+            reader.add_clause(child)
+    draft.is_module = True
+
+
+class _Names:
+    """What all names of one import statement share."""
+
+    def __init__(
+        self, draft: Draft, statement: Node, module: Node, scope: int, definition: int, is_type_only: bool
+    ) -> None:
+        self.draft = draft
+        self.statement = statement
+        self.module = module
+        self.scope = scope
+        self.definition = definition
+        self.is_type_only = is_type_only
+
+    def add_clause(self, clause: Node) -> None:
+        match clause.type:
+            case "identifier":
+                self.add("default", "default", None, clause)
+            case "namespace_import":
+                for name in clause.named_children:
+                    if name.type == "identifier":
+                        self.add("namespace", "*", None, name)
+            case "named_imports":
+                for specifier in clause.named_children:
+                    if specifier.type == "import_specifier":
+                        self._add_specifier(specifier)
+            case _:
+                pass
+
+    def _add_specifier(self, specifier: Node) -> None:
+        name, alias = specifier.child_by_field_name("name"), specifier.child_by_field_name("alias")
+        if name is None:
+            return
+        named = quoted(name) if name.type == "string" else name
+        if named is None:
+            return
+        imported = self.draft.name_of(named)
+        is_type = self.is_type_only or any(child.type in ("type", "typeof") for child in specifier.children)
+        local = alias if alias is not None else name
+        if local.type == "identifier":
+            self.add("default" if imported == "default" else "named", imported, named, local, is_type)
+
+    def add(
+        self,
+        kind: Literal["named", "default", "namespace", "require"],
+        imported: str,
+        named: Node | None,
+        local: Node,
+        is_type: bool = False,
+    ) -> None:
+        draft = self.draft
+        role: Literal["import", "declaration"] = "import" if named == local else "declaration"
+        use = draft.declare(local, "import", EVERY_MEANING, self.scope, self.definition, role)
+        made = draft.define(local, "import", self.statement, self.definition)
+        draft.definitions[made].binding = draft.uses[use].binding
+        entry = DraftImport(kind, draft.name_of(self.module), span_of(self.module), span_of(self.statement))
+        entry.imported = imported
+        entry.imported_span = None if named is None else span_of(named)
+        entry.use = use
+        entry.is_type_only = is_type or self.is_type_only
+        draft.imports.append(entry)
+
+
+def visit_import_alias(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """`import N = A.B`: a local name for a member of a namespace."""
+    parts = [child for child in node.named_children if child.type != "comment"]
+    if not parts:
+        return
+    use = draft.declare(parts[0], "import", EVERY_MEANING, scope, definition)
+    made = draft.define(parts[0], "import", node, definition)
+    draft.definitions[made].binding = draft.uses[use].binding
+    for part in parts[1:]:
+        if part.type == "identifier":
+            draft.use(part, "read", scope, EVERY_MEANING, definition)
+        else:
+            read_chain(draft, part, scope, definition, "read")
+
+
+def visit_export(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    if draft.scopes[scope].kind == "module":
+        draft.is_module = True
+    tokens = {child.type for child in node.children if not child.is_named}
+    source = node.child_by_field_name("source")
+    module = quoted(source) if source is not None else None
+    for decorator in node.children_by_field_name("decorator"):
+        draft.stack.append((decorator, scope, definition))
+    declaration = node.child_by_field_name("declaration")
+    value = node.child_by_field_name("value")
+    clause = next((child for child in node.named_children if child.type == "export_clause"), None)
+    if declaration is not None:
+        draft.anchors[declaration.id] = node.start_byte
+        draft.exported[declaration.id] = (span_of(node), "default" in tokens)
+        draft.stack.append((declaration, scope, definition))
+    elif value is not None:
+        _export_value(draft, node, value, scope, definition)
+    elif clause is not None:
+        for specifier in clause.named_children:
+            if specifier.type == "export_specifier":
+                _export_specifier(draft, node, specifier, module, scope, definition, "type" in tokens)
+    elif module is not None:
+        _export_all(draft, node, module)
+    else:
+        _export_equals(draft, node, tokens, scope, definition)
+
+
+def _export_value(draft: Draft, node: Node, value: Node, scope: int, definition: int) -> None:
+    draft.anchors[value.id] = node.start_byte
+    made = DraftExport("default", "default", span_of(node))
+    made.definition = definition
+    if (
+        value.type in ("as_expression", "satisfies_expression")
+        and value.named_children[0].type == "identifier"
+    ):
+        draft.push(value.named_children[1:], scope, definition)
+        value = value.named_children[0]
+    if value.type == "identifier":
+        made.local_use = draft.use(value, "export", scope, EVERY_MEANING, definition)
+        made.local_span = span_of(value)
+    else:
+        draft.stack.append((value, scope, definition))
+    draft.exports.append(made)
+
+
+def _export_specifier(
+    draft: Draft,
+    node: Node,
+    specifier: Node,
+    module: Node | None,
+    scope: int,
+    definition: int,
+    is_type_only: bool,
+) -> None:
+    name, alias = specifier.child_by_field_name("name"), specifier.child_by_field_name("alias")
+    if name is not None and name.type == "string":
+        name = quoted(name)
+    if alias is not None and alias.type == "string":
+        alias = quoted(alias)
+    if name is None:
+        return
+    shown = alias if alias is not None else name
+    made = DraftExport("named" if module is None else "reexport", draft.name_of(shown), span_of(node))
+    made.exported_span = span_of(shown)
+    made.local_span = span_of(name)
+    made.is_type_only = is_type_only or any(child.type == "type" for child in specifier.children)
+    made.definition = definition
+    if module is None:
+        made.local_use = draft.use(name, "export", scope, EVERY_MEANING, definition)
+    else:
+        made.imported = draft.name_of(name)
+        made.module, made.module_span = draft.name_of(module), span_of(module)
+    draft.exports.append(made)
+
+
+def _export_all(draft: Draft, node: Node, module: Node) -> None:
+    named = next((child for child in node.named_children if child.type == "namespace_export"), None)
+    name = None if named is None else next(iter(named.named_children), None)
+    if name is not None and name.type == "string":
+        name = quoted(name)
+    made = DraftExport("star" if name is None else "namespace", "*", span_of(node))
+    if name is not None:
+        made.exported, made.exported_span = draft.name_of(name), span_of(name)
+    made.module, made.module_span, made.imported = draft.name_of(module), span_of(module), "*"
+    draft.exports.append(made)
+
+
+def _export_equals(draft: Draft, node: Node, tokens: set[str], scope: int, definition: int) -> None:
+    """`export = x`, or `export as namespace X`, which names a global."""
+    rest = [child for child in node.named_children if child.type not in ("comment", "decorator")]
+    if "namespace" in tokens:
+        draft.dynamic.append(("global", *span_of(node)))
+        if rest and rest[0].type == "identifier":
+            named = DraftExport("global", draft.name_of(rest[0]), span_of(node))
+            named.exported_span = span_of(rest[0])
+            draft.exports.append(named)
+        return
+    if "=" not in tokens or not rest:
+        draft.push(rest, scope, definition)
+        return
+    made = DraftExport("assign", "=", span_of(node))
+    if rest[0].type == "identifier":
+        made.local_use = draft.use(rest[0], "export", scope, EVERY_MEANING, definition)
+        made.local_span = span_of(rest[0])
+    else:
+        draft.push(rest, scope, definition)
+    draft.exports.append(made)
+
+
+def record_exported(draft: Draft, node: Node, scope: int, first_use: int) -> None:
+    """After a declaration under `export` was read: the names it declared in this scope are exported."""
+    statement, is_default = draft.exported.pop(node.id)
+    for use in range(first_use, len(draft.uses)):
+        found = draft.uses[use]
+        if found.binding == NONE or found.role not in ("declaration", "pattern"):
+            continue
+        binding = draft.bindings[found.binding]
+        if binding.scope != scope or binding.kind == "label":
+            continue
+        binding.is_exported = True
+        if draft.scopes[scope].kind != "module":
+            continue
+        made = DraftExport("default" if is_default else "declared", "default", statement)
+        if not is_default:
+            made.exported, made.exported_span = found.name, (found.start, found.end)
+        made.local_use, made.local_span = use, (found.start, found.end)
+        draft.exports.append(made)

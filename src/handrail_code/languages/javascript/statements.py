@@ -1,0 +1,185 @@
+"""Statements that open scopes, declare variables or jump. Pure."""
+
+from __future__ import annotations
+
+from handrail_code.facts.model import EVERY_MEANING, NONE, VALUE, Kind
+from handrail_code.languages.draft import span_of
+from handrail_code.languages.grammars import Node
+from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, declare_pattern
+from handrail_code.languages.javascript.draft import Draft
+from handrail_code.languages.javascript.expressions import read_chain, visit_target
+from handrail_code.languages.javascript.loading import (
+    bind_module,
+    import_like,
+    link_pattern,
+    loading_call_of,
+    read_loading_call,
+)
+
+LABEL = ":"
+"""Before the name of a label: labels have names of their own."""
+
+
+def visit_block(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    draft.push(node.named_children, draft.open_scope("block", node, scope), definition)
+
+
+def visit_variables(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    is_var = node.type == "variable_declaration"
+    declarators = [child for child in node.named_children if child.type == "variable_declarator"]
+    for child in node.named_children:
+        if child.type != "variable_declarator":
+            draft.stack.append((child, scope, definition))
+    for declarator in declarators:
+        value = declarator.child_by_field_name("value")
+        anchor = declarator.start_byte
+        if declarator is declarators[0]:
+            anchor = draft.anchors.get(node.id, node.start_byte)
+        draft.anchors[declarator.id] = anchor
+        if value is not None:
+            draft.anchors[value.id] = anchor
+        _visit_declarator(draft, declarator, value, scope, definition, is_var)
+
+
+def _visit_declarator(
+    draft: Draft, node: Node, value: Node | None, scope: int, definition: int, is_var: bool
+) -> None:
+    name = node.child_by_field_name("name")
+    if name is None:
+        draft.push(node.named_children, scope, definition)
+        return
+    inner, first_member = definition, len(draft.members)
+    if name.type == "identifier":
+        kind: Kind = "variable"
+        if value is not None and value.type in FUNCTION_VALUES:
+            kind = "function"
+        elif value is not None and value.type == "class":
+            kind = "class"
+        target = draft.hoist(draft.name_of(name), scope) if is_var else scope
+        uses = [draft.declare(name, kind, VALUE, target, definition)]
+        draft.bindings[draft.uses[uses[0]].binding].is_var |= is_var
+        inner = draft.define(name, kind, node, definition)
+        draft.definitions[inner].binding = draft.uses[uses[0]].binding
+    else:
+        uses = declare_pattern(draft, name, "variable", scope, definition, is_var)
+    for child in node.named_children:
+        if child != name and child != value:
+            draft.stack.append((child, scope, definition))
+    if value is not None and value.type == "identifier" and name.type == "object_pattern":
+        use = draft.use(value, "read", scope, VALUE, definition)
+        link_pattern(draft, name, use, first_member, definition)
+    elif value is not None and not _read_required(draft, name, value, uses, scope, definition):
+        draft.stack.append((value, scope, inner))
+
+
+def _read_required(
+    draft: Draft, name: Node, value: Node, uses: list[int], scope: int, definition: int
+) -> bool:
+    """`x = require("y")`, `{a, b: c} = require("y")`, `x = require("y").z` as imports of the names."""
+    call = loading_call_of(value)
+    if call is not None:
+        made = read_loading_call(draft, call, scope, definition)
+        if made == NONE:
+            return False
+        bind_module(draft, made, name, {draft.uses[use].start: use for use in uses})
+        return True
+    if value.type != "member_expression" or name.type != "identifier":
+        return False
+    call = loading_call_of(value.child_by_field_name("object"))
+    if call is None:
+        return False
+    member = read_chain(draft, value, scope, definition, "read")
+    if member != NONE and draft.members[member].receiver == "import":
+        whole = draft.imports[draft.members[member].index]
+        made_import = import_like(whole, draft.members[member].name)
+        made_import.imported_span = (draft.members[member].start, draft.members[member].end)
+        made_import.use = uses[0]
+        draft.bindings[draft.uses[uses[0]].binding].meaning = EVERY_MEANING
+        made_import.member = member
+        draft.imports.append(made_import)
+    return True
+
+
+def visit_for(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    draft.push(node.named_children, draft.open_scope("block", node, scope), definition)
+
+
+def visit_for_in(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    inside = draft.open_scope("block", node, scope)
+    left, kind = node.child_by_field_name("left"), node.child_by_field_name("kind")
+    for child in node.named_children:
+        if child != left:
+            draft.stack.append((child, inside, definition))
+    if left is None:
+        return
+    if kind is None:
+        visit_target(draft, left, inside, definition)
+    else:
+        is_var = draft.text[kind.start_byte : kind.end_byte] == b"var"
+        declare_pattern(draft, left, "variable", inside, definition, is_var)
+
+
+def visit_catch(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    inside = draft.open_scope("block", node, scope)
+    parameter = node.child_by_field_name("parameter")
+    for child in node.named_children:
+        if child == parameter:
+            declare_pattern(draft, child, "variable", inside, definition)
+        else:
+            draft.stack.append((child, inside, definition))
+
+
+def visit_labeled(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    inside = draft.open_scope("block", node, scope)
+    label = node.child_by_field_name("label")
+    for child in node.named_children:
+        if child == label:
+            name = draft.name_of(child)
+            use = draft.use(child, "declaration", inside, VALUE, definition, LABEL + name)
+            draft.uses[use].binding = draft.bind(LABEL + name, "label", VALUE, inside)
+        else:
+            draft.stack.append((child, inside, definition))
+
+
+def visit_jump(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    for child in node.named_children:
+        if child.type == "statement_identifier":
+            draft.use(child, "label", scope, VALUE, definition, LABEL + draft.name_of(child))
+
+
+def visit_with(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    draft.dynamic.append(("with", *span_of(node)))
+    draft.push(node.named_children, scope, definition)
+
+
+def visit_expression_statement(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    for child in node.named_children:
+        draft.anchors[child.id] = node.start_byte
+    draft.push(node.named_children, scope, definition)
+
+
+def visit_decision(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """A branch: the complexity of the function around it grows."""
+    if definition != NONE:
+        draft.definitions[definition].complexity += 1
+    match node.type:
+        case "for_statement":
+            visit_for(draft, node, scope, definition)
+        case "for_in_statement":
+            visit_for_in(draft, node, scope, definition)
+        case "catch_clause":
+            visit_catch(draft, node, scope, definition)
+        case _:
+            draft.push(node.named_children, scope, definition)
+
+
+def visit_binary(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    operator = node.child_by_field_name("operator")
+    if operator is not None and operator.type in ("&&", "||", "??") and definition != NONE:
+        draft.definitions[definition].complexity += 1
+    draft.push(node.named_children, scope, definition)
+
+
+def visit_comment(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    if draft.text.startswith(b"/**", node.start_byte) and node.end_byte - node.start_byte > 4:
+        draft.comments.append((*span_of(node), scope, definition))

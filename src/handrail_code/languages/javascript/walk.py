@@ -1,0 +1,164 @@
+"""One walk over the syntax tree of a JavaScript or TypeScript file: which visitor reads which node. Pure.
+
+Nothing here calls itself: nodes wait on a stack, so that deep nesting costs memory and never the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TypeAlias
+
+from handrail_code.facts.model import NONE, Language
+from handrail_code.languages.grammars import Node, kind_names
+from handrail_code.languages.javascript import (
+    declarations,
+    expressions,
+    loading,
+    modules,
+    statements,
+    type_syntax,
+)
+from handrail_code.languages.javascript.draft import Draft
+
+MAX_SCOPE_DEPTH = 400
+MAX_STACK = 2_000_000
+
+Visit: TypeAlias = Callable[[Draft, Node, int, int], None]
+
+
+def skip(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """Nothing in it is a name."""
+
+
+VISITS: dict[str, Visit] = {
+    "identifier": expressions.visit_identifier,
+    "shorthand_property_identifier": expressions.visit_shorthand,
+    "shorthand_property_identifier_pattern": expressions.visit_assigned_shorthand,
+    "private_property_identifier": expressions.visit_private_name,
+    "property_identifier": expressions.visit_stray_property,
+    "string": loading.visit_string,
+    "template_string": loading.visit_template,
+    "pair_pattern": expressions.visit_pair_pattern,
+    "member_expression": expressions.visit_chain,
+    "subscript_expression": expressions.visit_chain,
+    "nested_identifier": expressions.visit_chain,
+    "call_expression": expressions.visit_call,
+    "new_expression": expressions.visit_call,
+    "assignment_expression": expressions.visit_assignment,
+    "augmented_assignment_expression": expressions.visit_changed,
+    "update_expression": expressions.visit_changed,
+    "object": expressions.visit_object,
+    "jsx_opening_element": expressions.visit_jsx_name,
+    "jsx_closing_element": expressions.visit_jsx_name,
+    "jsx_self_closing_element": expressions.visit_jsx_name,
+    "jsx_attribute": expressions.visit_jsx_attribute,
+    "function_declaration": declarations.visit_function_declaration,
+    "generator_function_declaration": declarations.visit_function_declaration,
+    "function_signature": declarations.visit_function_declaration,
+    "function_expression": declarations.visit_function_expression,
+    "generator_function": declarations.visit_function_expression,
+    "arrow_function": declarations.visit_signature,
+    "class_declaration": declarations.visit_class_declaration,
+    "abstract_class_declaration": declarations.visit_class_declaration,
+    "class": declarations.visit_class_expression,
+    "class_static_block": declarations.visit_static_block,
+    "method_definition": declarations.visit_method,
+    "field_definition": declarations.visit_field,
+    "public_field_definition": declarations.visit_field,
+    "pair": declarations.visit_pair,
+    "enum_declaration": declarations.declare_enum,
+    "variable_declaration": statements.visit_variables,
+    "lexical_declaration": statements.visit_variables,
+    "using_declaration": statements.visit_variables,
+    "statement_block": statements.visit_block,
+    "switch_body": statements.visit_block,
+    "expression_statement": statements.visit_expression_statement,
+    "for_statement": statements.visit_decision,
+    "for_in_statement": statements.visit_decision,
+    "catch_clause": statements.visit_decision,
+    "if_statement": statements.visit_decision,
+    "while_statement": statements.visit_decision,
+    "do_statement": statements.visit_decision,
+    "switch_case": statements.visit_decision,
+    "ternary_expression": statements.visit_decision,
+    "binary_expression": statements.visit_binary,
+    "labeled_statement": statements.visit_labeled,
+    "break_statement": statements.visit_jump,
+    "continue_statement": statements.visit_jump,
+    "with_statement": statements.visit_with,
+    "comment": statements.visit_comment,
+    "import_statement": modules.visit_import,
+    "import_alias": modules.visit_import_alias,
+    "export_statement": modules.visit_export,
+    "type_identifier": type_syntax.visit_type_name,
+    "nested_type_identifier": type_syntax.visit_nested_type_name,
+    "lookup_type": type_syntax.visit_lookup_type,
+    "type_alias_declaration": type_syntax.visit_type_alias,
+    "interface_declaration": type_syntax.visit_interface,
+    "property_signature": type_syntax.visit_property_signature,
+    "method_signature": type_syntax.visit_method_signature,
+    "abstract_method_signature": type_syntax.visit_method_signature,
+    "call_signature": type_syntax.visit_call_signature,
+    "construct_signature": type_syntax.visit_call_signature,
+    "function_type": type_syntax.visit_call_signature,
+    "constructor_type": type_syntax.visit_call_signature,
+    "index_signature": type_syntax.visit_index_signature,
+    "conditional_type": type_syntax.visit_conditional_type,
+    "infer_type": type_syntax.visit_infer,
+    "required_parameter": type_syntax.visit_tuple_member,
+    "optional_parameter": type_syntax.visit_tuple_member,
+    "ambient_declaration": type_syntax.visit_ambient,
+    "internal_module": type_syntax.visit_namespace,
+    "module": type_syntax.visit_namespace,
+    **dict.fromkeys(
+        (
+            *("number", "regex", "true", "false", "null", "undefined", "this", "super", "jsx_text"),
+            *("predefined_type", "hash_bang_line", "empty_statement", "debugger_statement", "import"),
+            *("meta_property", "this_type", "accessibility_modifier", "override_modifier", "optional_chain"),
+            *("string_fragment", "escape_sequence", "html_character_reference", "existential_type"),
+        ),
+        skip,
+    ),
+}
+
+
+@cache
+def visits_by_number(language: Language) -> tuple[Visit | None, ...]:
+    return tuple(VISITS.get(name) for name in kind_names(language))
+
+
+def walk(language: Language, root: Node, text: bytes, is_strict: bool) -> Draft | None:
+    """Everything the tree says, or None where scopes nest deeper than anyone writes."""
+    visits = visits_by_number(language)
+    unread = len(visits)
+    draft = Draft(text)
+    top = draft.open_scope("module", root, NONE)
+    draft.scopes[top].is_strict = is_strict
+    depths = [0]
+    declarations.visit_body(draft, root, top, NONE)
+    stack, exported, scopes = draft.stack, draft.exported, draft.scopes
+    while stack:
+        node, scope, definition = stack.pop()
+        number = node.kind_id
+        visit = visits[number] if number < unread else None
+        if visit is None:
+            children = node.named_children
+            if children:
+                children.reverse()
+                stack.extend([(child, scope, definition) for child in children])
+        elif exported and node.id in exported:
+            first_use = len(draft.uses)
+            visit(draft, node, scope, definition)
+            if node.id in exported:
+                modules.record_exported(draft, node, scope, first_use)
+        else:
+            visit(draft, node, scope, definition)
+        if len(scopes) > len(depths):
+            for new in scopes[len(depths) :]:
+                depths.append(depths[new.parent] + 1)
+            if depths[-1] > MAX_SCOPE_DEPTH:
+                return None
+        if len(stack) > MAX_STACK:
+            return None
+    return draft

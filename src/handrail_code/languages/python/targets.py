@@ -1,0 +1,183 @@
+"""Where names are bound without `def` and `class`: assignments, loops, `with`, `except`, patterns. Pure."""
+
+from __future__ import annotations
+
+from handrail_code.facts.model import NONE, Kind
+from handrail_code.languages.grammars import Node
+from handrail_code.languages.python.draft import Draft
+from handrail_code.languages.python.expressions import list_names, visit_attribute
+
+NESTED = frozenset(
+    {
+        *("pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern", "tuple", "list"),
+        *("list_splat", "parenthesized_expression", "expression_list", "as_pattern_target"),
+    }
+)
+"""Targets that hold targets."""
+LIST = "__all__"
+
+
+def bind_target(draft: Draft, target: Node, scope: int, definition: int, extent: Node, kind: Kind) -> int:
+    """Bind every name in a target. Answers the definition of the only name, or NONE."""
+    waiting = [target]
+    before = len(draft.definitions)
+    while waiting:
+        node = waiting.pop()
+        if node.type == "identifier":
+            draft.bind(node, kind, scope, definition, extent)
+        elif node.type in NESTED:
+            waiting.extend(reversed(node.named_children))
+        elif node.type == "attribute":
+            visit_attribute(draft, node, scope, definition, "write")
+            _define_attribute(draft, node, scope, definition, extent)
+        else:
+            draft.stack.append((node, scope, definition))
+    is_only = target.type == "identifier" and len(draft.definitions) == before + 1
+    return before if is_only else NONE
+
+
+def _define_attribute(draft: Draft, node: Node, scope: int, definition: int, extent: Node) -> None:
+    """`self.a = …` in a method defines an attribute of the class, the first time."""
+    owner, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
+    receiver = draft.scopes[scope].receiver
+    if not receiver or owner is None or name is None or draft.name_of(owner) != receiver:
+        return
+    container = draft.definitions[definition].container
+    key = (container, draft.name_of(name))
+    if key not in draft.attributes:
+        draft.attributes.add(key)
+        draft.define(name, "property", extent, container, NONE)
+
+
+def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    annotation = node.child_by_field_name("type")
+    if left is None:
+        draft.push(node.named_children, scope, definition)
+        return
+    if draft.text[left.start_byte : left.end_byte] == LIST.encode() and scope == 0 and right is not None:
+        list_names(draft, right, node, scope, definition)
+    kind: Kind = "function" if right is not None and right.type == "lambda" else "variable"
+    made = bind_target(draft, left, scope, definition, node, kind)
+    # Calls in a function belong to the function; those at the top belong to the variable that holds them.
+    is_top = made != NONE and draft.scopes[scope].kind in ("module", "class")
+    inside = made if is_top else definition
+    draft.push([each for each in (annotation, right) if each is not None], scope, inside)
+
+
+def visit_augmented(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None:
+        draft.push(node.named_children, scope, definition)
+        return
+    if draft.text[left.start_byte : left.end_byte] == LIST.encode() and scope == 0:
+        list_names(draft, right, node, scope, definition)
+    bind_target(draft, left, scope, definition, node, "variable")
+    draft.stack.append((right, scope, definition))
+
+
+def visit_walrus(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """`(a := 1)` in a comprehension binds outside of it."""
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    home = scope
+    while draft.scopes[home].kind == "block":
+        home = draft.scopes[home].parent
+    if name is not None:
+        draft.bind(name, "variable", home, definition, node)
+    if value is not None:
+        draft.stack.append((value, scope, definition))
+
+
+def visit_for(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    count_branch(draft, definition)
+    left = node.child_by_field_name("left")
+    if left is not None:
+        bind_target(draft, left, scope, definition, left, "variable")
+    draft.push([child for child in node.named_children if child != left], scope, definition)
+
+
+def visit_as(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """`with x as a`, `except X as a`."""
+    alias = node.child_by_field_name("alias")
+    if alias is not None:
+        bind_target(draft, alias, scope, definition, alias, "variable")
+    draft.push([child for child in node.named_children if child != alias], scope, definition)
+
+
+def visit_delete(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    for child in node.named_children:
+        bind_target(draft, child, scope, definition, child, "variable")
+
+
+def visit_declared(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """`global a` and `nonlocal a`."""
+    for child in node.named_children:
+        if child.type == "identifier":
+            is_global = node.type == "global_statement"
+            draft.scopes[scope].declared[draft.name_of(child)] = "global" if is_global else "nonlocal"
+            use = draft.read(child, "write", scope, definition)
+            if is_global:
+                draft.uses[use].binds = "variable"
+
+
+def visit_case(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    count_branch(draft, definition)
+    for child in node.named_children:
+        if child.type == "case_pattern":
+            _bind_pattern(draft, child, scope, definition)
+        else:
+            draft.stack.append((child, scope, definition))
+
+
+def _bind_pattern(draft: Draft, pattern: Node, scope: int, definition: int) -> None:
+    waiting = [pattern]
+    while waiting:
+        node = waiting.pop()
+        children = node.named_children
+        match node.type:
+            case "dotted_name" if len(children) == 1:
+                if draft.name_of(node) != "_":
+                    draft.bind(children[0], "variable", scope, definition)
+            case "dotted_name":
+                visit_dotted(draft, node, scope, definition)
+            case "class_pattern":
+                if children and children[0].type == "dotted_name":
+                    visit_dotted(draft, children[0], scope, definition)
+                    children = children[1:]
+                waiting.extend(reversed(children))
+            case "keyword_pattern":
+                if children and children[0].type == "identifier":
+                    draft.member(children[0], "read", "unknown", NONE, definition)
+                    children = children[1:]
+                waiting.extend(reversed(children))
+            case "identifier":  # `… as a`, `*a`, `**a`
+                if draft.name_of(node) != "_":
+                    draft.bind(node, "variable", scope, definition)
+            case "string" | "concatenated_string" | "integer" | "float" | "attribute":
+                draft.stack.append((node, scope, definition))
+            case _:
+                waiting.extend(reversed(children))
+
+
+def visit_dotted(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    """`a.b.c` outside of an expression: a name and members."""
+    names = [child for child in node.named_children if child.type == "identifier"]
+    if not names:
+        return
+    index = draft.read(names[0], "read", scope, definition)
+    member = NONE
+    for name in names[1:]:
+        if member == NONE:
+            member = draft.member(name, "read", "use", index, definition)
+        else:
+            member = draft.member(name, "read", "member", member, definition)
+
+
+def count_branch(draft: Draft, definition: int) -> None:
+    if definition != NONE:
+        draft.definitions[definition].complexity += 1
+
+
+def visit_branch(draft: Draft, node: Node, scope: int, definition: int) -> None:
+    count_branch(draft, definition)
+    draft.push(node.named_children, scope, definition)

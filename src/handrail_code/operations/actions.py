@@ -1,0 +1,111 @@
+"""`ports.OwnAction` by a code tool: a call without tokens for anybody, and a write bound to its preview."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from handrail.contract.catalogue import RESULTS_STALE
+from handrail.contract.outcome import Fault, Json, Success
+from handrail.contract.tokens.continuation import (
+    Continuation,
+    NextAction,
+    frame,
+    missing_parameters,
+    parse,
+    restore_parameters,
+)
+from handrail.engine.judge.actions import PLAN
+from handrail.ports.actions import Preview
+from handrail.runtime.hub import decode_input
+from handrail.runtime.runtime import Runtime
+from handrail_code.operations.code_answers import plain_fields
+from handrail_code.operations.continuing import TokenDesk
+from handrail_code.operations.project_source import ProjectSource, read_sources
+
+_FRAME = frozenset({"continuation_tokens", "next_actions", "warnings", "skipped"})
+"""What an answer says to a caller and not about the code."""
+_PLANNED = "planned"
+_EDIT = "js-edit"
+
+
+class CodeAction:
+    """One call of a code tool in the project of the run."""
+
+    def __init__(self, rt: Runtime, project: str, operation: str, params: dict[str, Any]) -> None:
+        self._rt = rt
+        self._project = project
+        self._called = rt.registry.operation(operation)
+        self._params = params
+
+    def call(self) -> dict[str, Json]:
+        """What it answers, with the plan of a preview."""
+        told = self._perform({"aiMode": True, **self._params})
+        result = {name: value for name, value in told.items() if name not in _FRAME}
+        if result.get("results"):
+            result["first"] = result["results"][0]  # a placeholder names members, not items
+        token = told["continuation_tokens"].get("apply", "")
+        if token:
+            held = _read(token, plain_fields(self._decode(self._params), frozenset()))
+            result |= {
+                PLAN: held.context.results_digest,
+                _PLANNED: {"action": held.action, "parameters": held.parameters}
+                | {name: self._params[name] for name in ("languages",) if name in self._params},
+            }
+        return result
+
+    def apply(self, preview: Preview) -> dict[str, Json]:
+        """Write the plan of a preview, unless its files are there already.
+
+        Raises Fault RESULTS_STALE where they are neither those before nor those after it.
+        """
+        if self._is_applied(preview):
+            return preview.describe_applied(already=True)
+        planned, parameters = preview.planned, preview.planned.parameters
+        desk = TokenDesk(self._rt, self._project, _EDIT)
+        writing = NextAction(id="apply", label="Write it", guard=True)
+        token = desk.mint(planned.action, parameters, preview.plan, [writing], None)["apply"]
+        spelled = {one.name: one.encode_name for one in msgspec.structs.fields(self._called.input)}
+        large = {spelled[name]: parameters[name] for name in missing_parameters(_read(token, {}))}
+        params = {**self._params, "continuation": token, **large}
+        params |= {"languages": planned.languages} if planned.languages else {}
+        try:
+            self._perform(params | ({"refetch": True} if large else {}))
+        except Fault as fault:
+            if fault.kind is RESULTS_STALE and self._is_applied(preview):  # another process was quicker
+                return preview.describe_applied(already=True)
+            raise
+        return preview.describe_applied()
+
+    def _perform(self, params: dict[str, Any]) -> dict[str, Any]:
+        told = self._called.perform(self._rt, self._decode({**params, "project": self._project}))
+        assert isinstance(told, Success), "a code tool answers with a document"
+        assert isinstance(told.data, dict), "a code tool answers with an object"
+        return told.data
+
+    def _decode(self, params: dict[str, Any]) -> Any:
+        return decode_input(self._called, params)
+
+    def _is_applied(self, preview: Preview) -> bool:
+        """Whether every file that the plan changes is as the plan leaves it."""
+
+        def compare(source: ProjectSource) -> bool:
+            return all(_hash(source.text(one.file)) == one.after_hash for one in preview.changes)
+
+        return bool(preview.changes) and read_sources(self._rt, self._project, compare)
+
+
+def _hash(content: bytes | None) -> str:
+    """As a preview names contents: nothing for a file that is not there."""
+    return "" if content is None else f"sha256:{sha256(content).hexdigest()}"
+
+
+def _read(token: str, given: Mapping[str, Json]) -> Continuation:
+    """What a token that was minted here holds, its large parameters brought back from what was given."""
+    framed = frame(token)
+    held = None if framed is None else parse(framed[0])
+    assert held is not None, "it was minted a moment ago"
+    return restore_parameters(held, dict(given)) or held

@@ -1,0 +1,183 @@
+"""From an edit that a caller asks for to the files after it. More kinds of edits are more rows of `PLANS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from handrail.contract.catalogue import E_USAGE, EDIT_REFUSED
+from handrail.contract.outcome import Fault, Json, NextCall
+from handrail_code.edit.move import plan_extract, plan_move
+from handrail_code.edit.moving.specifiers import suggest_module
+from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
+from handrail_code.edit.rename import plan_rename
+from handrail_code.edit.replace import plan_replace
+from handrail_code.facts.join import Found, Project, Symbol
+from handrail_code.facts.places import line_and_column
+from handrail_code.languages.extensions import language_of
+from handrail_code.scan.ids import make_id
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """An edit that can be made."""
+
+    plan: Plan
+    texts: dict[str, bytes]
+    """Every file that it changes, as it becomes."""
+    to: str
+    """The new name or module; empty where there is none."""
+
+
+Planner = Callable[[Project, Found, Mapping[str, Json]], Plan | Refusal]
+
+TARGETS = {"rename": "to", "move": "to_module", "extract": "to_module", "replace": "with_text"}
+"""The parameter that each kind of edit takes beside the definition."""
+
+
+def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, Json]) -> Planned:
+    """The edit of one definition. Raises Fault EDIT_REFUSED with the place, E_USAGE for what is missing."""
+    if action == "extract" and not asked.get("to_module"):
+        asked = {**asked, "to_module": suggest_module(found.path, found.definition.name)}
+        made = _refuse_existing(project, str(asked["to_module"])) or _extract(project, found, asked)
+    else:
+        made = PLANS[action](project, found, asked)
+    if not isinstance(made, Refusal):
+        old = {edit.path: project.source.text(edit.path) for edit in made.edits}
+        changed = apply_in_memory(made, {path: text for path, text in old.items() if text is not None})
+        if not isinstance(changed, Refusal):
+            to = "" if action == "replace" else str(asked[TARGETS[action]]).removeprefix("./")
+            return Planned(plan=made, texts=changed, to=to)
+        made = changed
+    fault = _refuse(project, action, made)
+    if made.code == "not_exported":
+        _offer_exports(fault, action, found, asked, made.needs)
+    raise fault
+
+
+def _rename(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+    new_name = _require(asked, "to", "A rename needs the new name.", "--to NEW")
+    symbol = _find_symbol(project, found)
+    return symbol if isinstance(symbol, Refusal) else plan_rename(project, symbol, new_name)
+
+
+def _move(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+    target = _require(asked, "to_module", "A move needs the module that it goes to.", "--to-module FILE")
+    symbol = _refuse_language(found) or _find_symbol(project, found)
+    if isinstance(symbol, Refusal):
+        return symbol
+    return plan_move(project, symbol, target.removeprefix("./"), asked.get("export_needs") is True)
+
+
+def _extract(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+    target = str(asked["to_module"]).removeprefix("./")
+    symbol = _refuse_language(found) or _find_symbol(project, found)
+    if isinstance(symbol, Refusal):
+        return symbol
+    return plan_extract(project, symbol, target, asked.get("export_needs") is True)
+
+
+def _replace(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan | Refusal:
+    text = _require(asked, "with_text", "A replacement needs the new text.", "--with-file FILE")
+    return plan_replace(project, found, text)
+
+
+_MOST_NAMED = 5
+PROVEN_FOR_PYTHON = ("replace", "rename")
+PLANS: dict[str, Planner] = {
+    "rename": _rename,
+    "move": _move,
+    "extract": _extract,
+    "replace": _replace,
+}
+
+
+def list_plans(project: Project, found: Found) -> tuple[str, ...]:
+    """The kinds of edits that can fit this definition; each may still be refused."""
+    is_whole = bool(found.definition.digest)
+    if project.symbol_of(found.path, found.index) is None:
+        return ("replace",) if is_whole else ()
+    if not is_whole:
+        return ("rename",)
+    return ("extract", "replace", "rename", "move") if _refuse_language(found) is None else PROVEN_FOR_PYTHON
+
+
+def _require(asked: Mapping[str, Json], name: str, message: str, usage: str) -> str:
+    value = asked.get(name, "")
+    if not value:
+        raise Fault(E_USAGE, message, details={"usage": usage}, hint=f"Send the same call with {usage}.")
+    return str(value)
+
+
+def _find_symbol(project: Project, found: Found) -> Symbol | Refusal:
+    symbol = project.symbol_of(found.path, found.index)
+    if symbol is not None:
+        return symbol
+    return Refusal(
+        code="member",
+        message="This is a member, and which objects have it cannot be proven",
+        path=found.path,
+        start=found.definition.start,
+        end=found.definition.end,
+    )
+
+
+def _refuse_language(found: Found) -> Refusal | None:
+    if language_of(found.path) != "python":
+        return None
+    return Refusal(
+        code="language",
+        message="Python's modules run when they are imported, so only renames and replacements are proven",
+        path=found.path,
+        start=found.definition.start,
+        end=found.definition.end,
+    )
+
+
+def _refuse_existing(project: Project, target: str) -> Refusal | None:
+    if project.source.text(target) is None:
+        return None
+    return Refusal(
+        code="collision", message=f"The module {target} exists; name one with --to-module", path=target
+    )
+
+
+_OTHER_HINT = "Look at the place in details, then change the code there first or make the edit by hand."
+_HINTS = {
+    "cycle": "Move what needs each other together, with the tokens of --names A,B, or choose another module.",
+    "language": "Rename or replace it where it is, or move it by hand and let its tests judge.",
+    "member": "Its uses are listed by --analyze; change them by hand and let tests judge.",
+    "twin": "Extract it, or name a module that no declaration file describes.",
+    "invalid_path": "Name another module.",
+}
+"""What helps where neither another name nor other code would."""
+
+
+def _refuse(project: Project, action: str, refusal: Refusal) -> Fault:
+    details: dict[str, Json] = {"reason": refusal.code}
+    where = ""
+    if refusal.path:
+        line, column = line_and_column(project.source.text(refusal.path) or b"", refusal.start)
+        details |= {"file": refusal.path, "line": line, "column": column}
+        where = f" ({refusal.path}:{line}:{column})"
+    message = f"The {action} is refused: {refusal.message.removesuffix('.')}{where}."
+    hint = _HINTS.get(refusal.code, "" if action == "rename" else _OTHER_HINT)
+    return Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint)
+
+
+def _offer_exports(
+    fault: Fault, action: str, found: Found, asked: Mapping[str, Json], needs: tuple[str, ...]
+) -> None:
+    """The call that exports what is needed; where that was asked for and cannot be done, somebody has to."""
+    names = ", ".join(needs[:_MOST_NAMED])
+    if asked.get("export_needs") is True:
+        fault.hint = f"It cannot be exported by an edit: export {names} yourself first."
+        return
+    together = ",".join([found.definition.name, *needs[:_MOST_NAMED]])
+    fault.hint = (
+        f"The next call exports {names} as well (--export-needs). "
+        f"To move all of it instead, use a token of --names {together}."
+    )
+    target = {"toModule": str(asked["to_module"])} if asked.get("to_module") else {}
+    params: dict[str, Json] = {action: make_id(found), **target, "exportNeeds": True, "aiMode": True}
+    fault.next_call = NextCall(operation="code.edit", params=params)

@@ -1,0 +1,136 @@
+"""`code.scan`: where a name is, what it is, who uses it, and what may break (CONT 4.1). Changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_CONFLICT, E_USAGE
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Fault, Json, Success
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime, project_of
+from handrail_code.operations.code_answers import Frame, answer, go_on, plain_fields
+from handrail_code.operations.continuing import TokenDesk
+from handrail_code.operations.named_files import settle_files
+from handrail_code.operations.project_source import (
+    AskedLanguage,
+    ProjectSource,
+    list_languages,
+    read_sources,
+)
+from handrail_code.operations.scan_answers import (
+    AnalyzedCode,
+    FileDeps,
+    OutlinedFile,
+    RippleOfCode,
+    SearchedCode,
+    TraceOfCode,
+)
+from handrail_code.operations.scanning import MODES, Scanning
+
+COMMAND = "js-scan"
+MOST_RESULTS = 200
+"""Results of one page of a search or an outline."""
+MOST_DEPTH = 10
+
+_CONTROL = frozenset({"continuation", "refetch", "refresh", "ai_mode", "project", "languages"})
+AskedKind: TypeAlias = Literal["function", "class", "method", "variable", "type", "import"]
+
+
+class ScanCode(Input, frozen=True, kw_only=True):
+    """What to look for."""
+
+    search: (
+        Annotated[str, Meta(description="Names with this text.", min_length=1, max_length=200)] | UnsetType
+    ) = UNSET
+    analyze: Annotated[str, Meta(description="One in detail.", max_length=1000)] | UnsetType = UNSET
+    trace: Annotated[str, Meta(description="Its callers, as a tree.", max_length=1000)] | UnsetType = UNSET
+    ripple: Annotated[str, Meta(description="What may break.", max_length=1000)] | UnsetType = UNSET
+    outline: Annotated[str, Meta(description="What it defines.", max_length=1000)] | UnsetType = UNSET
+    deps: Annotated[str, Meta(description="Imports and importers.", max_length=1000)] | UnsetType = UNSET
+    scope: Annotated[str, Meta(description="Only below it.", max_length=1000)] | UnsetType = UNSET
+    kind: Annotated[list[AskedKind], Meta(description="Only these kinds.", max_length=6)] | UnsetType = UNSET
+    hash: Annotated[list[str], Meta(description="Only with these hashes.", max_length=50)] | UnsetType = UNSET
+    exported: Annotated[bool, Meta(description="Only exported.")] | UnsetType = UNSET
+    text: Annotated[bool, Meta(description="Comments, too.")] | UnsetType = UNSET
+    limit: Annotated[int, Meta(description="Default 20.", ge=1, le=MOST_RESULTS)] | UnsetType = UNSET
+    depth: Annotated[int, Meta(description="Of a trace; default 3.", ge=1, le=MOST_DEPTH)] | UnsetType = UNSET
+    down: Annotated[bool, Meta(description="Trace callees.")] | UnsetType = UNSET
+    continuation: Annotated[str, Meta(description="A token of an answer.")] | UnsetType = UNSET
+    refetch: Annotated[bool, Meta(description="Get what it left out.")] | UnsetType = UNSET
+    refresh: Annotated[bool, Meta(description="Renew a token.")] | UnsetType = UNSET
+    ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
+    languages: (
+        Annotated[list[AskedLanguage], Meta(description="Only these languages.", max_length=2)] | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+def scan_code(rt: Runtime, request: ScanCode) -> Success:
+    """Answer one question about the code.
+
+    Raises Fault E_USAGE, E_NOT_FOUND, E_VALIDATION, E_IO, and what a token that is not accepted raises.
+    """
+    project = project_of(rt, request.project)
+    desk = TokenDesk(rt, project, COMMAND)
+    given = plain_fields(request, _CONTROL)
+    resumed = desk.resume(request, given)
+    mode = _find_mode(given) if resumed is None else ""
+
+    def scan(source: ProjectSource) -> Success:
+        scanning = Scanning(source)
+        if resumed is None:
+            frame = Frame(desk=desk, resumed=None, wants_tokens=request.ai_mode is True)
+            return answer(frame, scanning.perform(mode, settle_files(rt, project, source, given)), source)
+        return go_on(desk, resumed, source, scanning.perform)
+
+    subject = "" if resumed is None else resumed.file
+    return read_sources(rt, project, scan, list_languages(request.languages, subject))
+
+
+def _find_mode(given: Mapping[str, Json]) -> str:
+    """Raises Fault E_USAGE unless the caller asks exactly one thing."""
+    named = [mode for mode in MODES if mode in given]
+    if len(named) == 1:
+        return named[0]
+    raise Fault(
+        E_USAGE,
+        "Ask one thing: --search, --analyze, --trace, --ripple, --outline, --deps or --continuation.",
+        details={"usage": "--search TEXT"},
+        hint="Begin with --search and a part of the name.",
+    )
+
+
+OPERATION = Operation(
+    name="code.scan",
+    effect="read",
+    summary="Search JavaScript, TypeScript and Python; see uses and what may break.",
+    input=ScanCode,
+    output=SearchedCode,
+    variants=(AnalyzedCode, TraceOfCode, RippleOfCode, OutlinedFile, FileDeps),
+    perform=scan_code,
+    default_sort="rank, path",
+    shape=Shape(
+        levels={
+            "minimal": (
+                "status",
+                "results.id",
+                "results.file",
+                "results.line",
+                "results.name",
+                "symbol.id",
+                "complete",
+                "warnings",
+                "continuation_tokens",
+            ),
+            "standard": None,
+            "full": None,
+        },
+        select="top",
+        untrusted=("results.signature", "symbol.signature", "doc"),
+    ),
+    errors=(E_CONFLICT.code, "INVALID_TOKEN", "TOKEN_EXPIRED", "ACTION_NOT_ALLOWED", "KEYRING_INVALID"),
+)

@@ -1,0 +1,416 @@
+"""The questions of `code.scan`, each answered on one state of the files."""
+
+# ruff: noqa: PLC0415 - each question loads its own code
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.contract.tokens.continuation import NextAction
+from handrail_code.facts.join import Found, Project, Reference
+from handrail_code.facts.places import line_and_column
+from handrail_code.facts.slots import Trouble
+from handrail_code.operations.code_answers import (
+    CodeAnswer,
+    Offer,
+    Told,
+    describe_unsure,
+    offer_locate,
+)
+from handrail_code.operations.named_files import tell_nothing
+from handrail_code.operations.named_symbols import (
+    Wanted,
+    check_file,
+    check_scope,
+    describe_definition,
+    list_definitions,
+    narrow,
+    refuse_unknown,
+)
+from handrail_code.operations.project_source import ProjectSource
+from handrail_code.operations.scan_answers import (
+    AnalyzedCode,
+    FileDeps,
+    FileLink,
+    LinkedCode,
+    OutlinedFile,
+    RippleLayer,
+    RippleOfCode,
+    SearchedCode,
+    SearchResult,
+    TracedCode,
+    TraceOfCode,
+)
+from handrail_code.scan.ids import make_id
+from handrail_code.scan.search import Match, search
+
+if TYPE_CHECKING:
+    from handrail_code.scan.trace import Traced
+
+USUAL_RESULTS = 20
+MOST_LISTED = 100
+"""Callers, callees, importers and files that one answer names; the others are counted."""
+MOST_UNSURE = 50
+"""Unsure places that one answer names; the others are counted."""
+USUAL_DEPTH = 3
+_ANALYZED = 3
+"""Results of a search that get a token of their own; the others are reached by their ids."""
+_LINE_LENGTH = 160
+MODES = ("search", "analyze", "trace", "ripple", "outline", "deps")
+
+
+class Scanning:
+    """One call on one state of the files."""
+
+    def __init__(self, source: ProjectSource) -> None:
+        self._source = source
+        self._project = Project(source)
+
+    def perform(self, action: str, asked: Mapping[str, Json]) -> Told:
+        match action:
+            case "search" | "more" | "back":
+                return self._search(asked)
+            case "outline":
+                return self._outline(asked)
+            case "deps":
+                return self._list_deps(asked)
+            case _:
+                return self._about_one(action, asked)
+
+    def _search(self, asked: Mapping[str, Json]) -> Told:
+        limit = int(asked.get("limit", USUAL_RESULTS))
+        offset = int(asked.get("offset", 0))
+        text = str(asked.get("search", ""))
+        found = search(
+            self._project,
+            text,
+            scope=check_scope(self._source, str(asked.get("scope", ""))),
+            kinds=asked.get("kind", ()),
+            hashes=asked.get("hash", ()),
+            is_exported=asked.get("exported") is True,
+            has_text=asked.get("text") is True,
+            offset=offset,
+            limit=limit,
+        )
+        results = [self._describe_match(match) for match in found.matches]
+        has_more = offset + len(results) < found.total
+        parameters = {name: value for name, value in asked.items() if name not in ("target", "offset")}
+        if offset:
+            parameters["offset"] = offset
+        offers = self._offer_results([match.found for match in found.matches])
+        if has_more:
+            more = NextAction(id="more", label="Next results")
+            offers.append(Offer(action=more, parameters={"offset": offset + len(results)}))
+        message = "" if found.total else tell_nothing(self._source)
+        return Told(
+            kind=SearchedCode,
+            fields={
+                "results": results,
+                "count": len(results),
+                "total": found.total,
+                "has_more": has_more,
+                "message": message,
+            },
+            results=msgspec.to_builtins(results),
+            action="search",
+            parameters=parameters,
+            offers=offers,
+            reasons=describe_unsure(self._source, found.troubles),
+        )
+
+    def _describe_match(self, match: Match) -> SearchResult:
+        if match.found is not None:
+            described = msgspec.structs.asdict(describe_definition(self._source, match.found))
+            return SearchResult(**described, match="definition")
+        text = self._source.text(match.path) or b""
+        line, column = line_and_column(text, match.start)
+        facts = self._project.facts(match.path)
+        around = "" if facts is None or match.around < 0 else facts.definitions[match.around].name
+        return SearchResult(
+            id="",
+            file=match.path,
+            line=line,
+            column=column,
+            end_line=line,
+            span=[match.start, match.end],
+            kind="reference",
+            name=match.name,
+            container=around,
+            exported=False,
+            signature=_show_line(text, match.start),
+            hash="",
+            match=match.role,
+        )
+
+    def _about_one(self, action: str, asked: Mapping[str, Json]) -> Told:
+        """Analyze, trace or ripple. A name of several definitions answers with those to choose from."""
+        named = str(asked.get("target", "") or asked.get(action, ""))
+        wanted = Wanted(
+            name=named,
+            hashes=() if "target" in asked else tuple(asked.get("hash", ())),
+        )
+        listed = narrow(self._source, list_definitions(self._source, wanted))
+        if not listed:
+            raise refuse_unknown(self._source, wanted)
+        if len(listed) > 1:
+            return self._let_choose(listed)
+        found = listed[0]
+        parameters = {name: value for name, value in asked.items() if name not in MODES[1:]}
+        if "search" not in asked:
+            parameters[action] = make_id(found)
+        parameters["target"] = make_id(found)
+        match action:
+            case "trace":
+                return self._trace(found, parameters)
+            case "ripple":
+                return self._ripple(found, parameters)
+            case _:
+                return self._analyze(found, parameters)
+
+    def _let_choose(self, listed: Sequence[Found]) -> Told:
+        shown = listed[:USUAL_RESULTS]
+        results = [
+            SearchResult(**msgspec.structs.asdict(describe_definition(self._source, one)), match="definition")
+            for one in shown
+        ]
+        return Told(
+            kind=SearchedCode,
+            fields={
+                "results": results,
+                "count": len(results),
+                "total": len(listed),
+                "has_more": len(listed) > len(results),
+                "message": "Several definitions have this name; take one of the tokens, or its id.",
+            },
+            results=msgspec.to_builtins(results),
+            action="search",
+            parameters={"search": shown[0].definition.name},
+            offers=self._offer_results(list(shown)),
+        )
+
+    def _analyze(self, found: Found, parameters: dict[str, Json]) -> Told:
+        from handrail_code.scan.analyze import analyze
+
+        told = analyze(self._project, found)
+        calls = [self._link(one.found, one.name, one.path, one.start, 1) for one in told.calls[:MOST_LISTED]]
+        callers = [
+            self._link(one.found, "", one.path, one.starts[0], len(one.starts))
+            for one in told.callers[:MOST_LISTED]
+        ]
+        fields = {
+            "symbol": describe_definition(self._source, found),
+            "doc": found.definition.doc,
+            "parameters": list(told.parameters),
+            "complexity": found.definition.complexity,
+            "calls": calls,
+            "call_count": len(told.calls),
+            "callers": callers,
+            "caller_count": len(told.callers),
+            "exported_as": list(told.exported_as),
+            "imported_by": list(told.imported_by[:MOST_LISTED]),
+            "tests": list(told.tests[:MOST_LISTED]),
+            "references": told.levels,
+            **self._tell_unsure(told.unsure),
+        }
+        return self._tell(AnalyzedCode, "analyze", fields, parameters, told.troubles, found)
+
+    def _trace(self, found: Found, parameters: dict[str, Json]) -> Told:
+        from handrail_code.scan.trace import trace_callees, trace_callers
+
+        is_down = parameters.get("down") is True
+        depth = int(parameters.get("depth", USUAL_DEPTH))
+        told = (trace_callees if is_down else trace_callers)(self._project, found, depth)
+        fields = {
+            "symbol": describe_definition(self._source, found),
+            "depth": depth,
+            "tree": [self._describe_node(index, node) for index, node in enumerate(told.nodes)],
+            "left_out": told.left_out,
+            **self._tell_unsure(told.unsure),
+        }
+        return self._tell(TraceOfCode, "trace", fields, parameters, told.troubles, found)
+
+    def _ripple(self, found: Found, parameters: dict[str, Json]) -> Told:
+        from handrail_code.scan.outline import ModuleGraph
+        from handrail_code.scan.ripple import ripple
+
+        told = ripple(self._project, ModuleGraph(self._project), found)
+        fields = {
+            "symbol": describe_definition(self._source, found),
+            "score": told.score,
+            "risk": told.risk,
+            "layers": [
+                RippleLayer(distance=at + 1, files=list(layer[:MOST_LISTED]), file_count=len(layer))
+                for at, layer in enumerate(told.layers)
+            ],
+            "entry_points": list(told.entry_points[:MOST_LISTED]),
+            "tests": list(told.tests[:MOST_LISTED]),
+            **self._tell_unsure(told.unsure),
+        }
+        return self._tell(RippleOfCode, "ripple", fields, parameters, told.troubles, found)
+
+    def _tell(
+        self,
+        kind: type[CodeAnswer],
+        action: str,
+        fields: dict[str, Any],
+        parameters: dict[str, Json],
+        troubles: Sequence[Trouble],
+        found: Found,
+    ) -> Told:
+        labels = {"analyze": "Analyze it", "trace": "Trace its callers", "ripple": "See what may break"}
+        offers = [
+            Offer(action=NextAction(id=name, label=label)) for name, label in labels.items() if name != action
+        ]
+        offers.append(offer_locate(self._source, found, "locate"))
+        if "search" in parameters:
+            offers.append(Offer(action=NextAction(id="back", label="Back to the search")))
+        return Told(
+            kind=kind,
+            fields=fields,
+            results=msgspec.to_builtins(fields),
+            action=action,
+            parameters=parameters,
+            offers=offers,
+            reasons=describe_unsure(self._source, troubles),
+        )
+
+    def _tell_unsure(self, unsure: Sequence[Reference]) -> dict[str, Any]:
+        return {
+            "unsure": describe_unsure(self._source, unsure[:MOST_UNSURE]),
+            "unsure_count": len(unsure),
+        }
+
+    def _link(self, found: Found | None, name: str, path: str, start: int, count: int) -> LinkedCode:
+        line, _ = line_and_column(self._source.text(path) or b"", start)
+        return LinkedCode(
+            id="" if found is None else make_id(found),
+            name=name or ("" if found is None else found.definition.name),
+            file=path if found is None else found.path,
+            line=line,
+            count=count,
+        )
+
+    def _describe_node(self, index: int, node: Traced) -> TracedCode:
+        text = self._source.text(node.spot_path) or b""
+        return TracedCode(
+            index=index,
+            parent=node.parent,
+            depth=node.depth,
+            id="" if node.found is None else make_id(node.found),
+            name=node.name,
+            file=node.path,
+            lines=sorted({line_and_column(text, spot)[0] for spot in node.spots}),
+            repeated=node.is_repeated,
+        )
+
+    def _offer_results(self, found: Sequence[Found | None]) -> list[Offer]:
+        """What can be done with the first results; definitions come first in every list."""
+        definitions = [(at, one) for at, one in enumerate(found) if one is not None][:_ANALYZED]
+        offers = [_offer_about(f"analyze:{at}", f"Analyze match #{at + 1}", one) for at, one in definitions]
+        for at, one in definitions[:1]:
+            offers += [
+                _offer_about(f"trace:{at}", f"Trace callers of match #{at + 1}", one),
+                _offer_about(f"ripple:{at}", f"See what match #{at + 1} may break", one),
+                offer_locate(self._source, one, f"locate:{at}"),
+            ]
+        return offers
+
+    def _outline(self, asked: Mapping[str, Json]) -> Told:
+        from handrail_code.scan.outline import outline
+
+        path = check_file(self._source, str(asked.get("outline", "")))
+        facts = self._project.facts(path)
+        assert facts is not None, "a checked file has facts"
+        listed = list(outline(path, facts))
+        limit, offset = int(asked.get("limit", MOST_LISTED)), int(asked.get("offset", 0))
+        shown = listed[offset : offset + limit]
+        results = [describe_definition(self._source, one) for one in shown]
+        has_more = offset + len(shown) < len(listed)
+        offers = self._offer_results(list(shown))
+        if has_more:
+            more = NextAction(id="outline", label="The rest of the file")
+            offers.append(Offer(action=more, parameters={"offset": offset + len(shown)}))
+        troubles = [
+            Trouble(code="parse_error", path=path, start=one.start, end=one.end) for one in facts.troubles[:1]
+        ]
+        return Told(
+            kind=OutlinedFile,
+            fields={
+                "file": path,
+                "results": results,
+                "count": len(results),
+                "total": len(listed),
+                "has_more": has_more,
+            },
+            results=msgspec.to_builtins(results),
+            action="outline",
+            parameters={"outline": path}
+            | {name: asked[name] for name in ("limit", "offset") if name in asked},
+            offers=offers,
+            reasons=describe_unsure(self._source, troubles),
+        )
+
+    def _list_deps(self, asked: Mapping[str, Json]) -> Told:
+        from handrail_code.scan.outline import ModuleGraph, list_dependencies, list_exports
+
+        path = check_file(self._source, str(asked.get("deps", "")))
+        facts = self._project.facts(path)
+        assert facts is not None, "a checked file has facts"
+        text = self._source.text(path) or b""
+        dependencies = list_dependencies(self._project, path, facts)
+        importers = ModuleGraph(self._project).importers_of(path)
+        fields: dict[str, Any] = {
+            "file": path,
+            "imports": [
+                FileLink(
+                    module=one.module,
+                    file=one.path,
+                    resolved=one.is_resolved,
+                    line=line_and_column(text, one.start)[0],
+                    names=list(one.names),
+                )
+                for one in dependencies
+            ],
+            "exports": list_exports(facts),
+            "importers": [
+                FileLink(
+                    module="",
+                    file=one.path,
+                    resolved=True,
+                    line=line_and_column(self._source.text(one.path) or b"", one.start)[0],
+                    names=list(one.names),
+                )
+                for one in importers[:MOST_LISTED]
+            ],
+            "importer_count": len(importers),
+        }
+        unresolved = [
+            Trouble(code="unresolved_module", path=path, start=one.start, end=one.start + 1)
+            for one in dependencies
+            if not one.is_resolved
+        ]
+        return Told(
+            kind=FileDeps,
+            fields=fields,
+            results=msgspec.to_builtins(fields),
+            action="deps",
+            parameters={"deps": path},
+            offers=[
+                Offer(action=NextAction(id="outline", label="Its definitions"), parameters={"outline": path})
+            ],
+            reasons=describe_unsure(self._source, unresolved),
+        )
+
+
+def _show_line(text: bytes, offset: int) -> str:
+    start = text.rfind(b"\n", 0, offset) + 1
+    end = text.find(b"\n", offset)
+    return text[start : end if end >= 0 else len(text)].strip()[:_LINE_LENGTH].decode("utf-8", "replace")
+
+
+def _offer_about(action_id: str, label: str, found: Found) -> Offer:
+    return Offer(action=NextAction(id=action_id, label=label), parameters={"target": make_id(found)})

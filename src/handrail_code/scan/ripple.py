@@ -1,0 +1,112 @@
+"""What may break when a definition changes: files in layers, entry points, tests, and a score. Pure.
+
+The score is a sum with a ceiling, so that it can be checked by hand:
+
+    10 if it is exported, 20 if an entry point of a package reaches it,
+    3 for each file that uses it, 1 for each file that only imports one of those,
+    2 for each place that may mean it and cannot be proven, at most 20 for these,
+    10 if files could not be judged, 10 if no test reaches it; at most 100.
+
+Below 25 it is low, below 60 medium, else high.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail_code.facts.join import Found, Project, Reference
+from handrail_code.facts.slots import Trouble
+from handrail_code.scan.callers import find_uses, is_test
+from handrail_code.scan.outline import ModuleGraph
+
+MOST_LAYERS = 10
+MOST_UNSURE_POINTS = 20
+HIGHEST_SCORE = 100
+
+Risk: TypeAlias = Literal["low", "medium", "high"]
+
+
+class RippleAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    layers: tuple[tuple[str, ...], ...]
+    """First the files that use it, then those that import them, and so on; each file once."""
+    entry_points: tuple[str, ...]
+    """Files that a package.json names, among them."""
+    tests: tuple[str, ...]
+    score: int
+    risk: Risk
+    unsure: tuple[Reference, ...]
+    troubles: tuple[Trouble, ...]
+
+
+def ripple(project: Project, graph: ModuleGraph, found: Found) -> RippleAnswer:
+    used = find_uses(project, found)
+    layers = [sorted({one.path for one in used.sure} - {found.path})]
+    reached = {found.path, *layers[0]}
+    is_public = found.definition.exported
+    front = [*layers[0], *([found.path] if is_public else [])]
+    while front and len(layers) < MOST_LAYERS:
+        further = sorted({one.path for path in front for one in graph.importers_of(path)} - reached)
+        if not further:
+            break
+        layers.append(further)
+        reached |= set(further)
+        front = further
+    entries = sorted(reached & set(_list_entry_points(project)))
+    tests = sorted(path for path in reached if is_test(path))
+    score = _score(
+        is_exported=is_public,
+        has_entry=bool(entries),
+        direct=len(layers[0]),
+        indirect=len(reached) - 1 - len(layers[0]),
+        unsure=len(used.unsure),
+        has_troubles=bool(used.troubles),
+        has_tests=bool(tests),
+    )
+    return RippleAnswer(
+        layers=tuple(tuple(layer) for layer in layers),
+        entry_points=tuple(entries),
+        tests=tuple(tests),
+        score=score,
+        risk="low" if score < 25 else "medium" if score < 60 else "high",
+        unsure=used.unsure,
+        troubles=used.troubles,
+    )
+
+
+def _score(
+    *,
+    is_exported: bool,
+    has_entry: bool,
+    direct: int,
+    indirect: int,
+    unsure: int,
+    has_troubles: bool,
+    has_tests: bool,
+) -> int:
+    points = 10 * is_exported + 20 * has_entry + 3 * direct + indirect
+    points += min(MOST_UNSURE_POINTS, 2 * unsure) + 10 * has_troubles + 10 * (not has_tests)
+    return min(HIGHEST_SCORE, points)
+
+
+def _list_entry_points(project: Project) -> Iterator[str]:
+    """The source files that a package names as its own doors."""
+    for manifest in project.source.manifests():
+        settings = project.source.settings(manifest)
+        folder = manifest.rpartition("/")[0]
+        for path in _paths_in(settings, ("main", "module", "browser", "types", "bin", "exports")):
+            yield "/".join(filter(None, (folder, path.removeprefix("./"))))
+
+
+def _paths_in(settings: object, names: tuple[str, ...]) -> Iterator[str]:
+    waiting = [settings.get(name) for name in names] if isinstance(settings, dict) else []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value

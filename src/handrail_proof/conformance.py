@@ -1,0 +1,119 @@
+"""The promises of the log on the user's disk, compared call by call with the log in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from random import Random
+from typing import Final
+
+from handrail.contract.ids import BlobRef, SessionId
+from handrail.contract.outcome import Fault
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.segments import SegmentLimits
+from handrail.event_log.memory import MemoryLog
+from handrail.ports.log import Blob, Draft, EventLog
+from handrail.ports.store import ProofPart
+from handrail_proof.scratch import make_empty
+
+SESSIONS: Final = tuple(SessionId(f"ses_00000000000{number}") for number in range(1, 4))
+_WAIT_MS: Final = 5_000
+_MOST_PROBLEMS: Final = 20
+
+
+def check_conformance(place: str, calls: int, seed: int) -> ProofPart:
+    """Send the same random calls to the store in files and to the one in memory."""
+    small = SegmentLimits(max_events=5, max_bytes=600)
+    problems = []
+    for number, limits in enumerate((SegmentLimits(), small)):
+        chance = Random(seed + number)  # noqa: S311 - chance for a test, printed with its report
+        files = FileLog(make_empty(f"{place}/files-{number}"), limits=limits)
+        problems += _compare(files, MemoryLog(), chance, calls)
+    problems += _check_lock(FileLog(make_empty(f"{place}/locked")))
+    facts = {"sessions": len(SESSIONS), "stores": 2}
+    return ProofPart(
+        name="conformance", cases=2 * calls + 1, facts=facts, problems=tuple(problems[:_MOST_PROBLEMS])
+    )
+
+
+def _compare(log: EventLog, meaning: EventLog, chance: Random, calls: int) -> list[str]:
+    problems = []
+    known: list[str] = []
+    for number in range(calls):
+        session_id = chance.choice(SESSIONS)
+        plan, blobs = _plan(chance, number, known)
+        head = len(_records(meaning, session_id)) - (1 if chance.random() < 0.15 else 0)
+        answers = [_append(one, session_id, head, plan, blobs) for one in (log, meaning)]
+        known += [draft.dedupe_key for draft in plan]
+        if answers[0] != answers[1]:
+            problems.append(f"call {number}: append gives {answers[0]}, it means {answers[1]}")
+        problems += _compare_reads(log, meaning, session_id, number, chance)
+    return problems
+
+
+def _compare_reads(
+    log: EventLog, meaning: EventLog, session_id: SessionId, number: int, chance: Random
+) -> list[str]:
+    since = chance.randrange(8)
+    wanted = (
+        meaning.load(session_id),
+        meaning.load_since(session_id, since),
+        [stamp.session_id for stamp in meaning.list_sessions()],
+    )
+    found = (
+        log.load(session_id),
+        log.load_since(session_id, since),
+        [stamp.session_id for stamp in log.list_sessions()],
+    )
+    names = ("load", f"load_since {since}", "list_sessions")
+    return [
+        f"call {number}: {name} differs"
+        for name, one, other in zip(names, found, wanted, strict=True)
+        if one != other
+    ]
+
+
+def _plan(chance: Random, number: int, known: Sequence[str]) -> tuple[list[Draft], list[Blob]]:
+    first = chance.choice(known) if known and chance.random() < 0.15 else f"k:{number}"
+    keys = [first, *(f"k:{number}:{part}" for part in range(chance.randrange(3)))]
+    body = b'{"t":"%s"}' % (b"x" * chance.choice((0, 10, 700)))
+    contents = [b"shared", b"%d" % number][: chance.randrange(3)]
+    return [Draft(dedupe_key=key, body=body) for key in keys], [_blob(content) for content in contents]
+
+
+def _blob(content: bytes) -> Blob:
+    return Blob(ref=BlobRef("sha256:" + hashlib.sha256(content).hexdigest()), content=content)
+
+
+def _append(
+    log: EventLog, session_id: SessionId, head: int, plan: Sequence[Draft], blobs: Sequence[Blob]
+) -> object:
+    """Append, and return the answer with the blobs read back."""
+    with log.hold(session_id, _WAIT_MS) as hold:
+        answer = hold.append(head, plan, blobs)
+    return answer, [_read_back(log, blob) for blob in blobs]
+
+
+def _read_back(log: EventLog, blob: Blob) -> bytes | str:
+    try:
+        return log.get_blob(blob.ref)
+    except Fault as fault:
+        return fault.kind.code
+
+
+def _records(log: EventLog, session_id: SessionId) -> Sequence[object]:
+    loaded = log.load(session_id)
+    return () if loaded is None else loaded.records
+
+
+def _check_lock(log: EventLog) -> list[str]:
+    """A second writer is refused while the first one holds, and no longer."""
+    with log.hold(SESSIONS[0], _WAIT_MS):
+        try:
+            with log.hold(SESSIONS[0], 0):
+                return ["two writers hold one session"]
+        except Fault as fault:
+            if fault.kind.code != "SESSION_LOCKED":
+                return [f"a second writer is told {fault.kind.code}"]
+    with log.hold(SESSIONS[0], 0):
+        return []

@@ -1,0 +1,341 @@
+"""Damages: stretches of every file are zeroed, overwritten, reset to older bytes, cut out or bit-flipped.
+
+After each damage a fresh program reads everything, writes once, and verifies the store. What was
+acknowledged is there byte for byte, or its loss is reported: a store that calls itself healthy lacks nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from random import Random
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from handrail.contract.catalogue import INTERNAL_ERROR
+from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Failure, Json
+from handrail.contract.redaction import Secrets
+from handrail.engine.folding import fold
+from handrail.engine.history_cache import encode_history
+from handrail.event_log.files.segments import SegmentLimits
+from handrail.event_log.files.upkeep.verify import check_store
+from handrail.host.audit import AuditFiles
+from handrail.ports.log import Loaded, Record
+from handrail.ports.process import AuditLine
+from handrail.ports.store import ProofPart, StoreCheck
+from handrail.runtime.hub import perform
+from handrail_proof.crash_states import Tree
+from handrail_proof.disks import QuietDisk
+from handrail_proof.reference import Progress
+from handrail_proof.scratch import make_empty, read_tree, write_tree
+from handrail_proof.workload import RUNS, Script, World, session_of
+
+Kind: TypeAlias = Literal["zero", "random", "older", "cut", "flip"]
+
+_Read: TypeAlias = tuple[str, dict[str, Json]]
+"""An operation and its params."""
+KINDS: Final[tuple[Kind, ...]] = ("zero", "random", "older", "cut", "flip")
+_SIZES: Final = (512, 4_096)
+_LARGEST_SMALL: Final = 64
+_OLDER_STEPS: Final = 3
+_LIMITS: Final = SegmentLimits(max_events=12)
+"""So that a session has several segments."""
+_MOST_PROBLEMS: Final = 20
+_NO_PROOF: Final = ("lock", "cache", "audit")
+"""Files that can be damaged without any loss; an alarm about them is false."""
+_TOKEN: Final = re.compile(rb"\b(?:st1|ak1|ck1)[0-9a-z]{40,60}\b")
+_TOLD: Final = re.compile(
+    rb"corrupt_tail|corrupt_head|unknown_version|history_lost|damaged|unreadable|rehydrate_only|SESSION_UNSOUND"
+    rb"|no longer in the store"
+)
+
+
+class Damage(msgspec.Struct, frozen=True, kw_only=True):
+    """One file with other bytes; None when it is removed."""
+
+    path: str
+    what: str
+    content: bytes | None
+
+
+class _Pristine(msgspec.Struct, frozen=True, kw_only=True):
+    """The store before any damage, what it held some steps earlier, and what it answers."""
+
+    tree: Tree
+    older: Tree
+    reads: tuple[_Read, ...]
+    answers: tuple[bytes, ...]
+    records: dict[SessionId, tuple[Record, ...]]
+    acks: dict[SessionId, str]
+
+
+class _Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one damage."""
+
+    is_told: bool
+    problems: tuple[str, ...]
+
+
+def check_damages(place: str, small: int, every: int, seed: int) -> ProofPart:
+    """Damage every sector, every page, the whole and `small` small stretches of each file, in every kind.
+
+    Only one in `every` of all these.
+    """
+    chance = Random(seed)  # noqa: S311 - chance for a test, printed with its report
+    pristine = _build_pristine(place, seed)
+    facts: dict[str, int] = {}
+    problems: list[str] = []
+    cases = 0
+    for damage in islice(list_damages(pristine.tree, pristine.older, small, chance), 0, None, every):
+        found = _try_damage(f"{place}/damaged", pristine, damage, seed)
+        cases += 1
+        verdict = _verdict(damage, found)
+        for fact in (verdict, f"{file_kind_of(damage.path)} {verdict}"):
+            facts[fact] = facts.get(fact, 0) + 1
+        problems += [f"{damage.what} of {damage.path}: {problem}" for problem in found.problems]
+    return ProofPart(
+        name="stretches",
+        cases=cases,
+        facts=dict(sorted(facts.items())),
+        problems=tuple(problems[:_MOST_PROBLEMS]),
+    )
+
+
+def list_damages(tree: Tree, older: Tree, small: int, chance: Random) -> Iterator[Damage]:
+    """Every damage that changes something, file by file."""
+    for path, content in sorted(tree.items()):
+        if content is None or path.endswith("keyring.lock"):
+            continue
+        yield Damage(path=path, what="all", content=None)
+        for kind in KINDS:
+            for name, start, end in _places(len(content), small, chance):
+                after = _damage(content, older.get(path) or b"", kind, start, end, chance)
+                if after != content:
+                    yield Damage(path=path, what=f"{kind} {name} at {start}", content=after)
+
+
+def file_kind_of(path: str) -> str:
+    """What a file is for."""
+    name = path.rpartition("/")[2]
+    if name.startswith("events-"):
+        return "events"
+    for place, kind in (("blobs/", "blob"), ("cache/", "cache"), ("audit/", "audit"), ("keys/", "keys")):
+        if place in path:
+            return kind
+    return "manifest" if name == "manifest.jsonl" else name
+
+
+def _places(size: int, small: int, chance: Random) -> Iterator[tuple[str, int, int]]:
+    yield "all", 0, size
+    for unit in _SIZES:
+        for start in range(0, size, unit):
+            yield f"{unit} bytes", start, min(size, start + unit)
+    for number in range(small):
+        length = chance.randint(1, min(size, _LARGEST_SMALL)) if size else 0
+        # The last commit is at the end of a file, so every other small stretch touches it.
+        start = size - length if number % 2 else chance.randint(0, size - length)
+        yield f"{length} bytes", start, start + length
+
+
+def _damage(content: bytes, older: bytes, kind: Kind, start: int, end: int, chance: Random) -> bytes:
+    before, stretch, after = content[:start], content[start:end], content[end:]
+    match kind:
+        case "zero":
+            return before + bytes(len(stretch)) + after
+        case "random":
+            return before + chance.randbytes(len(stretch)) + after
+        case "older":
+            is_all = len(stretch) == len(content)
+            return older if is_all else before + older[start:end].ljust(len(stretch), b"\0") + after
+        case "cut":
+            return before + after
+        case "flip":
+            flipped = bytearray(stretch)
+            if flipped:
+                flipped[chance.randrange(len(flipped))] ^= 1 << chance.randrange(8)
+            return before + bytes(flipped) + after
+
+
+def _build_pristine(place: str, seed: int) -> _Pristine:
+    home = make_empty(f"{place}/pristine")
+    progress = Progress(Script(name="stretches", steps=RUNS.steps), _world(home, seed))
+    older: Tree = {}
+    for number in range(len(RUNS.steps)):
+        if number == _OLDER_STEPS:
+            older = read_tree(home)
+        progress.step()
+    replies = [msgspec.json.decode(reply) for reply in progress.replies if reply.startswith(b"{")]
+    acks = {session_of(msgspec.json.encode(one)): one["ackToken"] for one in replies if one.get("ackToken")}
+    _remember(progress.world, session_of(progress.replies[0]))
+    AuditFiles(home, Secrets()).record(_AUDIT_LINE, 12)
+    tree = read_tree(home)
+    world = _world(home, seed)
+    reads = tuple(_reads(sorted(acks), replies))
+    records = {session_id: world.records(session_id) for session_id in sorted(acks)}
+    answers = tuple(_answer(world, *read) for read in reads)
+    write_tree(home, tree)
+    return _Pristine(tree=tree, older=older, reads=reads, answers=answers, records=records, acks=acks)
+
+
+def _world(home: str, seed: int) -> World:
+    world = World(home, QuietDisk(), seed)
+    world.log.limits = _LIMITS
+    return world.at(len(RUNS.steps))
+
+
+def _remember(world: World, session_id: SessionId) -> None:
+    """Write a cache, as a writer of a long session does."""
+    with world.log.hold(session_id, 0) as hold:
+        loaded = hold.load()
+        assert loaded is not None, "the session has been worked on"
+        hold.remember(encode_history(fold(session_id, loaded.records)))
+
+
+_AUDIT_LINE: Final = AuditLine(
+    at="2026-01-01T00:00:00.000Z",
+    tool="proof",
+    version="0",
+    command="run start",
+    account="proof",
+    workspace="",
+    effect="create",
+)
+
+
+def _reads(sessions: list[SessionId], replies: list[dict[str, Json]]) -> Iterator[_Read]:
+    """Every operation that reads, for each session if it takes one."""
+    yield "session.list", {}
+    yield "session.needs", {}
+    yield "store.du", {}
+    for session_id in sessions:
+        yield "session.show", {"sessionId": session_id}
+        yield "session.events", {"sessionId": session_id, "after": 2, "limit": 5}
+        yield "session.export", {"sessionId": session_id}
+        yield "session.export", {"sessionId": session_id, "as": "markdown"}
+        yield "session.resume", {"query": session_id}
+        yield "preferences.show", {"session": session_id}
+    for reply in (replies[0], replies[-1], replies[-2]):
+        yield "run.continue", {"stateToken": reply["stateToken"]}
+        session = reply["session"]
+        assert isinstance(session, dict), "a reply names its session"
+        yield "ledger.show", {"runId": session["runId"]}
+
+
+def _answer(world: World, operation: str, params: dict[str, Json]) -> bytes:
+    """The answer to a caller, with tokens masked, because another key signs them differently."""
+    outcome = perform(world.runtime, operation, params)
+    if isinstance(outcome, Failure):
+        return b"refused: " + outcome.kind.code.encode()
+    # Sorted, because the times of files mean nothing here.
+    items = [] if outcome.page is None else sorted(map(msgspec.json.encode, outcome.page.items))
+    told = b"".join((msgspec.json.encode(outcome.data), *items, msgspec.json.encode(outcome.notices)))
+    return _TOKEN.sub(b"TOKEN", told)
+
+
+def _try_damage(home: str, pristine: _Pristine, damage: Damage, seed: int) -> _Finding:
+    tree = {**pristine.tree, damage.path: damage.content}
+    if damage.content is None:
+        del tree[damage.path]
+    write_tree(home, tree)
+    is_told, problems = _read(_world(home, seed), pristine)
+    check = check_store(_world(home, seed).log)
+    # If the keys are gone, a reading that gives out tokens creates new ones.
+    if {path: content for path, content in read_tree(home).items() if "/keys/" not in path} != {
+        path: content for path, content in tree.items() if "/keys/" not in path
+    }:
+        problems.append("reading changed a byte")
+    problems += _find_losses(_world(home, seed), check, pristine)
+    problems += _find_disagreements(home, check, seed)
+    write_tree(home, tree)
+    session_id = next((name for name in pristine.acks if name in damage.path), min(pristine.acks))
+    problems += _try_write(home, tree, pristine, session_id, seed)
+    return _Finding(is_told=is_told or bool(check.problems), problems=tuple(problems))
+
+
+def _read(world: World, pristine: _Pristine) -> tuple[bool, list[str]]:
+    """Whether some operation reported damage, and the answers that differ without saying so."""
+    is_told = False
+    wrong = []
+    for (operation, params), wanted in zip(pristine.reads, pristine.answers, strict=True):
+        answer = _answer(world, operation, params)
+        if answer == wanted or operation == "store.du":
+            continue
+        if answer == b"refused: " + INTERNAL_ERROR.code.encode():
+            wrong.append(f"{operation} ends in a defect")
+        elif answer.startswith(b"refused: ") or _TOLD.search(answer):
+            is_told = True
+        else:
+            wrong.append(f"{operation} answers otherwise, and no word about damage")
+    return is_told, wrong
+
+
+def _find_losses(world: World, check: StoreCheck, pristine: _Pristine) -> list[str]:
+    """Sessions that are called healthy and lack what was acknowledged."""
+    reported = {problem.id for problem in check.problems}
+    found = []
+    for session_id, records in pristine.records.items():
+        loaded = world.log.load(session_id)
+        if loaded is None:
+            found.append(f"{session_id} is not there any more")
+        elif loaded.health.state == "healthy" and loaded.records[: len(records)] != records:
+            found.append(f"{session_id} is called healthy and lacks acknowledged events")
+        elif loaded.health.state != "healthy" and session_id not in reported:
+            found.append(f"{session_id} is {loaded.health.state}, and the verification is silent")
+        elif loaded.records != records[: len(loaded.records)] and loaded.health.state != "healthy":
+            found.append(f"{session_id} shows other events than were acknowledged")
+    return found
+
+
+def _find_disagreements(home: str, check: StoreCheck, seed: int) -> list[str]:
+    """Sessions whose health differs between the ways to load them and the verification."""
+    found = []
+    reported = {problem.id for problem in check.problems}
+    for stamp in _world(home, seed).log.list_sessions():
+        session_id = stamp.session_id
+        states = [
+            _state(_world(home, seed).log.load(session_id)),
+            _state(_world(home, seed).log.load_since(session_id, 1)),
+            "corrupt" if session_id in reported else "healthy",
+        ]
+        with _world(home, seed).log.hold(session_id, 0) as hold:
+            states.append(_state(hold.load()))
+        if len(set(states)) > 1:
+            found.append(f"readers disagree about the health of {session_id}: {states}")
+    return found
+
+
+def _state(loaded: Loaded | None) -> str:
+    return "healthy" if loaded is None or loaded.health.state == "healthy" else "corrupt"
+
+
+def _try_write(home: str, tree: Tree, pristine: _Pristine, session_id: SessionId, seed: int) -> list[str]:
+    """What is wrong after an advance."""
+    before = _world(home, seed).log.load(session_id)
+    params: dict[str, Json] = {
+        "ackToken": pristine.acks[session_id],
+        "output": {"notesMarkdown": "After the damage it was measured."},
+    }
+    outcome = perform(_world(home, seed).runtime, "run.continue", params)
+    found = []
+    if isinstance(outcome, Failure) and outcome.kind is INTERNAL_ERROR:
+        found.append("a write ends in a defect")
+    world = _world(home, seed)
+    after = world.log.load(session_id)
+    if before is not None and before.health.state != "healthy":
+        changed = [path for path, content in read_tree(home).items() if tree.get(path) != content]
+        if any(session_id in path for path in changed if "sessions/" in path):
+            found.append("a session that is not sound was changed")
+    elif not isinstance(outcome, Failure) and (after is None or after.head <= (before.head if before else 0)):
+        found.append("an acknowledged write is not in the log")
+    return found + _find_losses(world, check_store(world.log), pristine)
+
+
+def _verdict(damage: Damage, found: _Finding) -> str:
+    if found.problems:
+        return "wrong"
+    if not found.is_told:
+        return "harmless"
+    return "false_alarm" if file_kind_of(damage.path) in _NO_PROOF else "told"

@@ -1,0 +1,465 @@
+"""The HTTP server as one ASGI app: the guard around every route, limits, and the answers of the handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Protocol, TypeAlias, TypeVar
+from urllib.parse import quote as percent_encode
+
+import msgspec
+
+from handrail.contract.catalogue import E_NOT_FOUND, E_TIMEOUT, SERVER_BUSY, SERVER_DRAINING
+from handrail.contract.outcome import Failure, Json, Notice, Outcome
+from handrail.contract.wording import mark_hidden
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
+from handrail_serve.api import (
+    PREFIX,
+    answer_request,
+    methods_of,
+    most_body_bytes,
+    refuse_unknown,
+)
+from handrail_serve.calls import Asked, Served, perform_call, run_guarded
+from handrail_serve.companions.agent_card import (
+    A2A,
+    CARD,
+    NOT_INSTALLED,
+    SUCCESSION,
+    A2aCalls,
+    BuildA2a,
+    publish_card,
+)
+from handrail_serve.companions.health import Health, describe_life
+from handrail_serve.companions.lafs import (
+    DISCOVERY,
+    LEDGER,
+    answer_ledger,
+    answer_published,
+    publish_operations,
+    publish_service,
+)
+from handrail_serve.exchange import (
+    HTML_TYPE,
+    JSON_TYPE,
+    Headers,
+    HttpRequest,
+    Receive,
+    Response,
+    Scope,
+    Send,
+    parameters,
+    problem,
+    read_body,
+    send_response,
+    send_stream,
+)
+from handrail_serve.feed import Feed, Marks
+from handrail_serve.guard import Asked as GuardedRequest
+from handrail_serve.guard import Identity, finish_headers, is_from_console, refuse
+from handrail_serve.limits import Bounds, Load, refuse_size
+from handrail_serve.routes import Found, Handler, Route, Router
+from handrail_serve.shell import asset_response, shell_response
+from handrail_serve.views import PAGES, render_view
+
+_T = TypeVar("_T")
+
+SHELLS = ("/", *dict.fromkeys(f"/{page.pattern.split('/')[1]}/**" for page in PAGES))
+"""Addresses of the Console, by their first word: each returns the same page without data."""
+
+
+class McpAnswer(Protocol):
+    """What the MCP server answers to one message: JSON, or nothing."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def body(self) -> bytes: ...
+
+
+AnswerMcp: TypeAlias = Callable[[Headers, bytes], McpAnswer]
+"""Answers one message from its headers and body, in a worker thread."""
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the server is made of; `main` hands it over."""
+
+    runtime: Runtime
+    identity: Identity
+    answer_mcp: AnswerMcp
+    notices: Callable[[str], Sequence[Notice]] = lambda _: ()
+    log: Callable[[str], None] | None = None
+    """Where a line per request goes; None: nowhere."""
+    note_unlocked: Callable[[], None] = lambda: None
+    """Told when somebody has shown the token: a page that carries it is no longer needed."""
+    marks: Marks | None = None
+    """Of every session, something that changes with every commit; None: the log is listed for it."""
+    build_a2a: BuildA2a | None = None
+    """How to answer A2A clients; None: the library for it is not installed."""
+    bounds: Bounds = Bounds()
+
+
+class App:
+    """The ASGI app. `load` says what is in progress, and `drain` stops new work."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        # Nobody sits at the terminal of a server: who confirms a step there would not see who asks.
+        # A server that asks others where its callers say would reach what they cannot reach.
+        runtime = msgspec.structs.replace(
+            parts.runtime, terminal=NoTerminal, http_client=no_http_client, is_served=True
+        )
+        self._served = Served(
+            runtime=runtime, notices=parts.notices, operation_seconds=parts.bounds.operation_seconds
+        )
+        self.load = Load(parts.bounds)
+        self._checks = Health(self._served)
+        self._a2a: A2aCalls | None = None
+        self._a2a_lock = asyncio.Lock()
+        self.feed = Feed(parts.marks or partial(_list_marks, runtime), runtime.randomness.bytes(6).hex())
+        self._threads = ThreadPoolExecutor(parts.bounds.requests, thread_name_prefix="request")
+        self.router = Router(self._routes())
+        self._lost = _open_route("/**", self._show_lost, _PAGE, is_shell=True)
+
+    def drain(self) -> None:
+        """Take no new work from now on, and tell those who listen."""
+        self.load.is_draining = True
+        self.feed.close()
+
+    # Routes
+
+    def _routes(self) -> list[Route]:
+        shells = [_open_route(path, self._shell, _PAGE, is_shell=True) for path in SHELLS]
+        routes = [
+            *shells,
+            _open_route("/assets/*", self._asset, "Scripts, styles and icons; their names carry a digest."),
+            _open_route("/health/live", self._live, "`pass`: the process answers.", is_always_answered=True),
+            _open_route("/health/ready", self._ready, "`pass`, `warn` or `fail`: whether it can work."),
+            _open_route(DISCOVERY, self._discovery, "The LAFS discovery document."),
+            _open_route(CARD, self._card, "The agent card, where `handrail[a2a]` is installed."),
+            Route(
+                pattern="/health",
+                is_kept_while_draining=True,
+                serves="The same with every check of `doctor` that matters here, and its fix.",
+                handler=self._health,
+            ),
+            Route(
+                pattern=LEDGER + "*",
+                serves="The context ledger of a run (LAFS 8.1): `mode`, `sinceVersion`, `filterByOperation`, "
+                "`limit`, `includeChecksum`; always a LAFS envelope.",
+                handler=self._ledger,
+            ),
+            Route(
+                pattern=A2A,
+                methods=("POST",),
+                serves="A2A 1.0 by JSON-RPC, where `handrail[a2a]` is installed: a task per call.",
+                handler=self._call_a2a,
+            ),
+            Route(
+                pattern="/mcp",
+                methods=("POST",),
+                serves="[MCP](mcp.md), stateless, in both eras.",
+                handler=self._call_mcp,
+            ),
+            Route(
+                pattern="/api/view/**",
+                serves="A page of the Console as HTML, drawn from the operations.",
+                handler=self._view,
+            ),
+            Route(
+                pattern="/api/feed",
+                methods=("GET",),
+                serves="The feed of changes.",
+                handler=self._listen,
+            ),
+        ]
+        routes.append(
+            Route(
+                pattern=PREFIX.rstrip("/"),
+                serves="Every operation with its methods, its effect and the JSON Schema of its input.",
+                handler=self._operations,
+            )
+        )
+        for called in self._served.runtime.registry.operations():
+            handler = partial(self._operation, called)
+            routes.append(Route(pattern=PREFIX + called.name, methods=methods_of(called), handler=handler))
+        return routes
+
+    async def _shell(self, _: HttpRequest) -> Response:
+        return shell_response()
+
+    async def _show_lost(self, _: HttpRequest) -> Response:
+        return msgspec.structs.replace(shell_response(), status=E_NOT_FOUND.http_status)
+
+    async def _asset(self, request: HttpRequest) -> Response:
+        found = asset_response(request.segments[0])
+        return _not_found(request.id) if found is None else found
+
+    async def _live(self, _: HttpRequest) -> Response:
+        return describe_life()
+
+    async def _ready(self, _: HttpRequest) -> Response:
+        is_draining = self.load.is_draining
+        return await self._in_thread(lambda: self._checks.describe_readiness(is_draining=is_draining))
+
+    async def _health(self, _: HttpRequest) -> Response:
+        is_draining = self.load.is_draining
+        return await self._in_thread(lambda: self._checks.describe_checks(is_draining=is_draining))
+
+    async def _discovery(self, request: HttpRequest) -> Response:
+        more = () if self._parts.build_a2a is None else SUCCESSION
+        return answer_published(
+            publish_service(self._served.runtime.registry, _address(request)), request, more
+        )
+
+    async def _card(self, request: HttpRequest) -> Response:
+        if self._parts.build_a2a is None:
+            return problem(NOT_INSTALLED, request.id)
+        return answer_published(publish_card(self._served.runtime.registry, _address(request)), request)
+
+    async def _call_a2a(self, request: HttpRequest) -> Response:
+        build = self._parts.build_a2a
+        if build is None:
+            return problem(NOT_INSTALLED, request.id)
+        body = await read_body(request)
+        async with self._a2a_lock:
+            if self._a2a is None:
+                self._a2a = await self._in_thread(lambda: build(self._served, self._in_thread))
+        return await self._a2a.answer(request, body)
+
+    async def _call_mcp(self, request: HttpRequest) -> Response:
+        body = await read_body(request)
+        told = await self._in_thread(lambda: self._parts.answer_mcp(request.headers, body))
+        headers = ((b"content-type", JSON_TYPE),) if told.body else ()
+        return Response(status=told.status, headers=headers, body=told.body)
+
+    async def _ledger(self, request: HttpRequest) -> Response:
+        return await self._in_thread(lambda: answer_ledger(self._served, request))
+
+    async def _operations(self, _: HttpRequest) -> Response:
+        published = await self._in_thread(lambda: publish_operations(self._served.runtime.registry))
+        return Response(headers=((b"content-type", JSON_TYPE),), body=published.body)
+
+    async def _operation(self, called: Operation, request: HttpRequest) -> Response:
+        body = await read_body(request, most_body_bytes(called)) if request.method == "POST" else b""
+        is_at_console = is_from_console(self._parts.identity, request.headers)
+        return await self._in_thread(
+            lambda: answer_request(self._served, called, request, body, is_at_console=is_at_console)
+        )
+
+    async def _view(self, request: HttpRequest) -> Response:
+        self._parts.note_unlocked()
+        return await self._in_thread(lambda: self._render_view(request))
+
+    def _render_view(self, request: HttpRequest) -> Response:
+        def call(operation: str, params: dict[str, Json]) -> Outcome:
+            door = f"GET /api/view for {operation}"
+            asked = Asked(operation=operation, params=params, request_id=request.id, door=door)
+            return perform_call(self._served, asked)
+
+        def work() -> Response:
+            cursor = self.feed.cursor()  # before the page is read: what changes meanwhile comes again
+            path = "/" + "/".join(request.segments)
+            view = render_view(call, path, dict(parameters(request.query)))
+            body = view.html.markup.encode("utf-8", "replace")
+            headers = (
+                (b"content-type", HTML_TYPE),
+                (b"x-handrail-title", _percent(mark_hidden(view.title))),
+                (b"x-handrail-cursor", cursor.encode()),
+                *(() if view.waiting is None else ((b"x-handrail-needs", str(view.waiting).encode()),)),
+            )
+            return Response(headers=headers, body=body)
+
+        answered = run_guarded(self._served.runtime, work)
+        return problem(answered, request.id) if isinstance(answered, Failure) else answered
+
+    async def _listen(self, request: HttpRequest) -> Response:
+        if not self.load.has_room_for_feed():
+            return problem(
+                Failure(kind=SERVER_BUSY, message="As many feeds are open as there may be."), request.id
+            )
+        cursors = [value for name, value in parameters(request.query) if name == "cursor"]
+        headers = ((b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"))
+        counted = self._count_feed(self.feed.stream("".join(cursors[:1])))
+        await anext(counted)  # nothing waits in between, so of many at once each sees the others
+        return Response(headers=headers, body=counted)
+
+    async def _count_feed(self, events: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+        observer = self._served.runtime.observer
+        self.load.feeds += 1
+        observer.note_feeds(1)
+        try:
+            yield b""
+            async for event in events:
+                yield event
+        finally:
+            self.load.feeds -= 1
+            observer.note_feeds(-1)
+            await events.aclose()
+
+    # One request
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["type"]:
+            case "http":
+                await self._answer(scope, receive, send)
+            case "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            case _:
+                return
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        own_id = [value for name, value in scope["headers"] if name == b"x-request-id"]
+        made_id = "req_" + self._parts.runtime.randomness.bytes(10).hex()
+        request_id = own_id[0].decode() if own_id and _REQUEST_ID.fullmatch(own_id[0]) else made_id
+        started = time.monotonic()
+        statuses: list[int] = []
+
+        async def send_guarded(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+                message = {**message, "headers": finish_headers(message["headers"])}
+            await send(message)
+
+        found = self.router.find(scope["path"]) or self._find_lost(scope)
+        refusal = self._refusal(scope, found)
+        if refusal is not None:
+            response = problem(refusal, request_id)
+        else:
+            assert found is not None, "what no route fits is refused"
+            weight = 0 if found.route.is_always_answered else 1
+            self.load.requests += weight
+            try:
+                response = await self._serve(found, scope, receive, request_id)
+            finally:
+                self.load.requests -= weight
+        await self._send(receive, send_guarded, response, scope)
+        if self._parts.log is not None:
+            took = int((time.monotonic() - started) * 1000)
+            line = _log_line(scope, statuses, took, request_id)
+            self._parts.log(self._served.runtime.secrets.redact_text(line))
+
+    def _find_lost(self, scope: Scope) -> Found | None:
+        """At an address that nothing has: the page that says so, where a browser asks for one."""
+        first = scope["path"].split("/")[1]
+        is_ours = any(route.pattern.split("/")[1] == first for route in self.router.routes)
+        accepts = b",".join(value for name, value in scope["headers"] if name == b"accept")
+        return None if is_ours or b"text/html" not in accepts else Found(route=self._lost, segments=())
+
+    def _refusal(self, scope: Scope, found: Found | None) -> Failure | None:
+        """Why the request goes no further: the guard first, then what the server can take on."""
+        method, headers = scope["method"], tuple(scope["headers"])
+        route = None if found is None else found.route
+        asked = GuardedRequest(
+            method=method,
+            headers=headers,
+            methods=(method,) if route is None else route.methods,
+            needs_bearer=route is None or route.needs_bearer,
+            is_shell=route is not None and route.is_shell,
+        )
+        refusal = refuse(self._parts.identity, asked)
+        if refusal is not None:
+            return refusal
+        if route is None:
+            return refuse_unknown(scope["path"], self._served.runtime.registry.names)
+        url = scope.get("raw_path", b"") + b"?" + scope["query_string"]
+        if (too_large := refuse_size(url, list(headers))) is not None:
+            return too_large
+        if self.load.is_draining and not route.is_kept_while_draining:
+            return Failure(kind=SERVER_DRAINING, message="The server is stopping and takes no new work.")
+        if not route.is_always_answered and not self.load.has_room():
+            return Failure(
+                kind=SERVER_BUSY, message="The server is at work on as much as it takes on at once."
+            )
+        return None
+
+    async def _serve(self, found: Found, scope: Scope, receive: Receive, request_id: str) -> Response:
+        request = HttpRequest(
+            id=request_id,
+            method=scope["method"],
+            segments=found.segments,
+            query=scope["query_string"],
+            headers=tuple(scope["headers"]),
+            receive=receive,
+        )
+        answered = await self._in_time(found.route.handler(request))
+        return problem(answered, request_id) if isinstance(answered, Failure) else answered
+
+    async def _send(self, receive: Receive, send: Send, response: Response, scope: Scope) -> None:
+        """Send the answer without any secret that this process has read."""
+        if isinstance(response.body, bytes):
+            clean = self._served.runtime.secrets.redact(response.body)
+            response = msgspec.structs.replace(response, body=clean)
+            await send_response(send, response, is_head=scope["method"] == "HEAD")
+        else:
+            await send_stream(receive, send, response, response.body)
+
+    async def _in_time(self, work: Coroutine[Any, Any, _T]) -> _T | Failure:
+        """The result of the work; trouble, and work that takes too long, is a failure."""
+        task = asyncio.ensure_future(work)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=self._parts.bounds.request_seconds)
+            return run_guarded(self._served.runtime, task.result) if done else _TOO_LATE
+        finally:
+            task.cancel()
+
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
+"""What of an `X-Request-Id` is taken over; anything else gets an id of ours."""
+_TOO_LATE = Failure(
+    kind=E_TIMEOUT,
+    message="The request took too long; whether it changed something is not known.",
+    details={"committed": None},
+    hint="Send the same call again: if it was committed, the recorded answer comes back.",
+)
+
+
+_PAGE = "The Console: a page without data, which then asks for its content."
+
+
+def _open_route(
+    pattern: str, handler: Handler, serves: str, *, is_shell: bool = False, is_always_answered: bool = False
+) -> Route:
+    """Without data, so without a token; answered to the last."""
+    return Route(
+        pattern=pattern,
+        needs_bearer=False,
+        is_shell=is_shell,
+        is_kept_while_draining=True,
+        is_always_answered=is_always_answered,
+        serves=serves,
+        handler=handler,
+    )
+
+
+def _address(request: HttpRequest) -> str:
+    """How the client reaches this server; the guard has compared the host."""
+    return "http://" + request.header(b"host").decode("ascii")
+
+
+def _list_marks(runtime: Runtime) -> Mapping[str, str]:
+    return {stamp.session_id: str(stamp.order) for stamp in runtime.log.list_sessions()}
+
+
+def _not_found(request_id: str) -> Response:
+    return problem(Failure(kind=E_NOT_FOUND, message="There is nothing at this address."), request_id)
+
+
+def _percent(text: str) -> bytes:
+    return percent_encode(text, safe=" ", errors="replace").encode()
+
+
+def _log_line(scope: Scope, statuses: list[int], took_ms: int, request_id: str) -> str:
+    """A line without anything that a caller wrote but the path: a query may hold text, headers the token."""
+    path = percent_encode(scope["path"][:200], safe="/", errors="replace")
+    status = statuses[0] if statuses else "-"
+    return f"{scope['method']} {path} {status} {took_ms} ms {request_id}"

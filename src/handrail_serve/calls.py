@@ -1,0 +1,223 @@
+"""One operation for one request: within its time, in a worker thread, in the dialect that was asked for."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal, TypeAlias, TypeVar
+
+import msgspec
+
+from handrail.contract.catalogue import E_TIMEOUT
+from handrail.contract.deprecations import find_used
+from handrail.contract.disclosure.fields import Ask
+from handrail.contract.envelopes.cli import encode_document, to_cli
+from handrail.contract.envelopes.lafs import to_lafs
+from handrail.contract.outcome import (
+    DONE,
+    Call,
+    Commits,
+    Failure,
+    Fault,
+    Json,
+    Notice,
+    Outcome,
+    Success,
+    failure_of,
+    failure_of_defect,
+    make_stand_in,
+)
+from handrail.runtime.hub import perform
+from handrail.runtime.permission import Caller
+from handrail.runtime.runtime import Runtime
+from handrail_serve.exchange import (
+    JSON_TYPE,
+    Response,
+    deprecation_headers,
+    failure_headers,
+    problem,
+)
+
+Dialect: TypeAlias = Literal["native", "lafs"]
+LAFS_TYPE = b"application/vnd.lafs.envelope+json"
+TOOL = "handrail http"
+_WIDEST_MS = 3_600_999
+_CURSOR_FACTS_BYTES = 240
+_T = TypeVar("_T")
+
+
+class Served(msgspec.Struct, frozen=True, kw_only=True):
+    """What every handler of the server works with."""
+
+    runtime: Runtime
+    notices: Callable[[str], Sequence[Notice]]
+    """The stored notices that answers of an operation carry."""
+    operation_seconds: float
+
+
+class CallTime:
+    """`ports.Interruptions` of one request: its operation is asked to end when its time is over."""
+
+    def __init__(self, seconds: float) -> None:
+        self._ends_at = time.monotonic() + seconds
+
+    def defer(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def stop_reason(self) -> Literal["", "signal", "deadline"]:
+        return "deadline" if time.monotonic() >= self._ends_at else ""
+
+    def end_here(self) -> None:
+        if self.stop_reason():
+            raise Fault(
+                E_TIMEOUT,
+                "The call took too long and was ended; nothing was changed.",
+                details={"committed": False},
+                hint="Send the call again, or run it on the command line, which waits longer.",
+            )
+
+    def ms_left(self) -> int | None:
+        return max(0, int((self._ends_at - time.monotonic()) * 1000))
+
+    def pause(self, milliseconds: int) -> None:
+        time.sleep(milliseconds / 1000)
+        self.end_here()
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """One call as a request makes it."""
+
+    operation: str
+    params: dict[str, Json]
+    ask: Ask = Ask()
+    dialect: Dialect = "native"
+    request_id: str
+    door: str
+    """How the audit names the way in, such as `POST /api/run.start`."""
+    needs_key: bool = True
+    is_at_console: bool = False
+    """It comes from a page of ours, where a person sits."""
+
+
+def perform_call(served: Served, asked: Asked, commits: Commits | None = None) -> Outcome:
+    """The outcome of the operation. Never raises."""
+    runtime = msgspec.structs.replace(
+        served.runtime,
+        interruptions=CallTime(served.operation_seconds),
+        is_at_console=asked.is_at_console,
+    )
+    caller = Caller(tool=TOOL, command=asked.door, needs_key=asked.needs_key)
+    call = _call(served, asked)
+    return perform(
+        runtime,
+        asked.operation,
+        asked.params,
+        asked.ask,
+        lambda success: _measure(success, call, asked),
+        caller,
+        commits,
+    )
+
+
+def answer_call(served: Served, asked: Asked) -> Response:
+    """The response to one call. Once the call has changed something it has succeeded, whatever follows."""
+    commits = Commits()
+    started_ms = served.runtime.clock.monotonic_ms()
+
+    def work() -> Response:
+        outcome = perform_call(served, asked, commits)
+        return _render(served, asked, outcome, started_ms)
+
+    answered = run_guarded(served.runtime, work)
+    if not isinstance(answered, Failure):
+        return answered
+    if not commits.is_made:
+        return problem(answered, asked.request_id)
+    told = run_guarded(served.runtime, lambda: _render(served, asked, make_stand_in(commits), started_ms))
+    return _LAST_WORD if isinstance(told, Failure) else told
+
+
+def answer_refused(served: Served, asked: Asked, failure: Failure) -> Response:
+    """The response to a call that was refused before its operation ran, in the dialect that was asked for."""
+    return _render(served, asked, failure, served.runtime.clock.monotonic_ms())
+
+
+_LAST_WORD = Response(
+    headers=((b"content-type", JSON_TYPE),),
+    body=encode_document(
+        {
+            "ok": True,
+            "schema_version": "1.0",
+            "data": {"committed": True, "message": DONE},
+            "meta": {"duration_ms": 0},
+        },
+        compact=True,
+    ),
+)
+"""The answer of a call that changed something and whose reply cannot be built."""
+
+
+def _call(served: Served, asked: Asked) -> Call:
+    notices = () if asked.ask.budget is not None else tuple(served.notices(asked.operation))
+    return Call(
+        operation=asked.operation,
+        request_id=asked.request_id,
+        at=served.runtime.clock.now(),
+        transport="http",
+        notices=notices,
+    )
+
+
+def _render(served: Served, asked: Asked, outcome: Outcome, started_ms: int) -> Response:
+    """The outcome as its dialect says it."""
+    removals = deprecation_headers(find_used(asked.operation, asked.params))
+    if isinstance(outcome, Failure) and asked.dialect == "native":
+        return problem(outcome, asked.request_id, removals)
+    call = msgspec.structs.replace(
+        _call(served, asked), duration_ms=served.runtime.clock.monotonic_ms() - started_ms
+    )
+    status = outcome.kind.http_status if isinstance(outcome, Failure) else 200
+    extra = failure_headers(outcome) if isinstance(outcome, Failure) else ()
+    media = LAFS_TYPE if asked.dialect == "lafs" else JSON_TYPE
+    body = _document(outcome, call, asked)
+    return Response(status=status, headers=((b"content-type", media), *extra, *removals), body=body)
+
+
+def _document(outcome: Outcome, call: Call, asked: Asked) -> bytes:
+    document = (
+        to_lafs(outcome, call, mvi=asked.ask.mvi)
+        if asked.dialect == "lafs"
+        else to_cli(outcome, call, command_line=lambda _: None)
+    )
+    return encode_document(document, compact=True)
+
+
+def _measure(success: Success, call: Call, asked: Asked) -> int:
+    """The size of the answer with every variable part at its longest, so that a budget always holds."""
+    page = success.page
+    if page is not None and page.has_more and page.next_cursor is None:
+        longest = max((len(msgspec.json.encode(key)) for key in page.sort_keys), default=0)
+        cursor = "c" * (4 * (longest + len(call.operation) + _CURSOR_FACTS_BYTES) // 3)
+        success = msgspec.structs.replace(success, page=msgspec.structs.replace(page, next_cursor=cursor))
+    return len(_document(success, msgspec.structs.replace(call, duration_ms=_WIDEST_MS), asked))
+
+
+# The one place of this surface where an exception becomes a failure
+
+
+def run_guarded(runtime: Runtime, work: Callable[[], _T]) -> _T | Failure:
+    """The answer of the work; a fault or a defect becomes a Failure."""
+    return _try(work, lambda: runtime.incidents.record(traceback.format_exc()))
+
+
+def _try(work: Callable[[], _T], record: Callable[[], str]) -> _T | Failure:
+    try:
+        return work()
+    except Fault as fault:
+        return failure_of(fault)
+    except Exception as defect:  # noqa: BLE001 - a client never sees the words of an exception
+        # Storing the traceback may fail for the same reason: no memory, no descriptor.
+        incident = _try(record, str)
+        return failure_of_defect(defect, incident if isinstance(incident, str) else "")

@@ -1,0 +1,91 @@
+"""Whether the server can do its work: a word for anybody, the checks of `doctor` for who has the token."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any, Literal, TypeAlias
+
+from handrail.contract.catalogue import SERVER_DRAINING
+from handrail.contract.envelopes.cli import encode_document
+from handrail.contract.outcome import Failure, Json, Outcome, Success
+from handrail_serve.calls import Asked, Served, perform_call
+from handrail_serve.exchange import JSON_TYPE, Response
+
+Status: TypeAlias = Literal["pass", "warn", "fail"]
+
+NEEDED = ("settings", "workspace", "store", "workflow_library", "keyring", "confirm_tokens", "audit")
+"""The checks of `doctor` that say whether calls can be answered; none of them leaves this machine."""
+KEPT_SECONDS = 1.0
+"""Anybody may ask, so the answer is worked out once a second at most."""
+_WORD = ((b"content-type", b"text/plain; charset=utf-8"),)
+_UNFIT = SERVER_DRAINING.http_status
+"""A balancer takes a server that answers with this out of its list."""
+
+
+def describe_life() -> Response:
+    """The process answers. Nothing is looked at."""
+    return Response(headers=_WORD, body=b"pass\n")
+
+
+class Health:
+    """The last examination, for as long as it is fresh."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._lock = threading.Lock()
+        self._checks: list[dict[str, Json]] = []
+        self._until = 0.0
+
+    def describe_readiness(self, *, is_draining: bool) -> Response:
+        """One word, and a status that says the same."""
+        status = _worst(self._examine(is_draining=is_draining))
+        return Response(
+            status=_UNFIT if status == "fail" else 200, headers=_WORD, body=status.encode() + b"\n"
+        )
+
+    def describe_checks(self, *, is_draining: bool) -> Response:
+        """Every check with what to do about it."""
+        checks = self._examine(is_draining=is_draining)
+        status = _worst(checks)
+        body = encode_document({"status": status, "checks": checks}, compact=True)
+        return Response(
+            status=_UNFIT if status == "fail" else 200,
+            headers=((b"content-type", JSON_TYPE),),
+            body=body,
+        )
+
+    def _examine(self, *, is_draining: bool) -> list[dict[str, Json]]:
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._checks = _checks_of(self._perform())
+                self._until = time.monotonic() + KEPT_SECONDS
+            found = list(self._checks)
+        fix = "Wait for the restart of the server." if is_draining else None
+        return [*found, {"check": "server", "status": "fail" if is_draining else "pass", "fix": fix}]
+
+    def _perform(self) -> Outcome:
+        asked = Asked(
+            operation="self.doctor",
+            params={"checks": list(NEEDED), "offline": True},
+            request_id="req_health",
+            door="GET /health",
+        )
+        return perform_call(self._served, asked)
+
+
+def _checks_of(outcome: Outcome) -> list[dict[str, Json]]:
+    match outcome:
+        case Success(data={"checks": list() as checks}):
+            return [{name: check[name] for name in ("check", "status", "fix")} for check in checks]
+        case Failure() as failure:
+            return [{"check": "doctor", "status": "fail", "fix": failure.hint or failure.kind.hint}]
+        case _:
+            raise AssertionError("doctor answers with its checks")
+
+
+def _worst(checks: list[dict[str, Any]]) -> Status:
+    found = {check["status"] for check in checks}
+    if "fail" in found:
+        return "fail"
+    return "warn" if "warn" in found else "pass"

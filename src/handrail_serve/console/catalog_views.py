@@ -1,0 +1,176 @@
+"""The pages beside sessions: gaps, workflows, builtins, import and export, settings and preferences."""
+
+from __future__ import annotations
+
+from handrail.contract.catalogue import E_NOT_FOUND, WORKFLOW_ID_RESERVED, WORKFLOW_INVALID
+from handrail.contract.outcome import Failure, Fault, Json
+from handrail.contract.wording import quote
+from handrail.projections.html.elements import Html
+from handrail_serve.limits import MOST_BUNDLE_BYTES
+from handrail_serve.pages.catalog import workflow as parts
+from handrail_serve.pages.catalog.builtins import builtins_page
+from handrail_serve.pages.catalog.editor import editor, problems
+from handrail_serve.pages.catalog.workflows import workflows_page
+from handrail_serve.pages.gaps import gaps_page
+from handrail_serve.pages.moving import export_page, import_page
+from handrail_serve.pages.settings import session_preferences_page, settings_page
+from handrail_serve.view_parts import SETTLE, Call, Page, Query, View, is_served, payload
+
+ROWS = 100
+"""Items of one view."""
+_UNUSABLE = (WORKFLOW_INVALID, WORKFLOW_ID_RESERVED)
+
+
+def _asked(query: Query, *names: str) -> dict[str, Json]:
+    return {name: query[name] for name in names if query.get(name)}
+
+
+def show_gaps(call: Call, _: tuple[str, ...], query: Query) -> View:
+    """What is missing, over all sessions."""
+    asked = _asked(query, "only", "severity", "workflow", "cursor")
+    listed = payload(call, "session.gaps", {**asked, "limit": ROWS})
+    return View(title="Gaps", html=gaps_page(listed, query, can_settle=is_served(SETTLE)))
+
+
+def show_builtins(call: Call, _: tuple[str, ...], query: Query) -> View:
+    """What a workflow can use."""
+    listed = payload(call, "workflow.builtins", {**_asked(query, "kind", "query", "cursor"), "limit": ROWS})
+    return View(title="Builtins", html=builtins_page(listed, query))
+
+
+def show_workflows(call: Call, _: tuple[str, ...], query: Query) -> View:
+    """Every workflow, broken files among them."""
+    asked = _asked(query, "kind", "query", "cursor", "source")
+    listed = payload(call, "workflow.list", {**asked, "limit": ROWS})
+    return View(title="Workflows", html=workflows_page(listed, query))
+
+
+# One workflow
+
+
+def show_workflow(call: Call, segments: tuple[str, ...], query: Query) -> View:
+    """One part of one workflow."""
+    (workflow_id,) = segments
+    part = query.get("part", "")
+    if query.get("run") and not part:
+        pinned = _inspect(call, workflow_id, "pinned", run=query["run"])
+        return View(title=pinned["name"], html=parts.pinned_page(pinned))
+    outcome = call("workflow.inspect", {"workflowId": workflow_id})
+    if isinstance(outcome, Failure) and outcome.kind in _UNUSABLE:
+        return View(title=workflow_id, html=_broken(call, workflow_id, part, outcome))
+    found = payload(lambda *_: outcome, "workflow.inspect", {})
+    workflow = found["workflow"]
+    drift = _drift(call, workflow, found["project"])
+    shown = _part(call, workflow, drift, part, query)
+    return View(title=workflow["name"], html=parts.workflow_frame(workflow, drift, part, shown))
+
+
+def _drift(call: Call, workflow: dict[str, Json], project: str) -> parts.Drift:
+    listed = payload(call, "session.list", {"workflow": workflow["id"], "limit": ROWS})
+    return parts.Drift(
+        runs=listed["items"],
+        has_more=bool(listed.get("has_more")),
+        workflow_hash=workflow["workflowHash"],
+        project=project.rstrip("/").rpartition("/")[2] if workflow["sourceKind"] == "project" else "",
+    )
+
+
+def _part(call: Call, workflow: dict[str, Json], drift: parts.Drift, part: str, query: Query) -> Html:
+    workflow_id = workflow["id"]
+    match part:
+        case "":
+            return parts.overview(workflow, _inspect(call, workflow_id, "steps"))
+        case "graph":
+            drawn = [
+                payload(call, "workflow.graph", {"workflowId": workflow_id, "as": form})
+                for form in ("svg", "text")
+            ]
+            return parts.graph(drawn[0], drawn[1])
+        case "source":
+            return parts.source(_inspect(call, workflow_id, "source"))
+        case "compiled":
+            return parts.compiled(_inspect(call, workflow_id, "compiled"))
+        case "runs":
+            return parts.runs(workflow, drift)
+        case "diff":
+            return parts.difference(_inspect(call, workflow_id, "diff", run=query.get("run", "")))
+        case "problems":
+            return problems(_validate(call, workflow_id))
+        case "edit":
+            return editor(_inspect(call, workflow_id, "source"), _validate(call, workflow_id))
+        case _:
+            raise Fault(
+                E_NOT_FOUND,
+                f"A workflow has no part {quote(part)}.",
+                hint="Go back to its overview.",
+            )
+
+
+def _broken(call: Call, asked: str, part: str, failure: Failure) -> Html:
+    """A file that cannot be used goes by the name of the file, whatever id it gives itself."""
+    workflow_id = str(failure.details.get("workflow_id", asked))
+    source = _inspect(call, workflow_id, "source")
+    report = _validate(call, workflow_id)
+    match part:
+        case "source":
+            shown = parts.source(source)
+        case "edit":
+            shown = editor(source, report)
+        case _:
+            shown = problems(report)
+    return parts.broken_frame(workflow_id, failure.message, part, shown)
+
+
+def _inspect(call: Call, workflow_id: str, part: str, **more: str) -> dict[str, Json]:
+    asked: dict[str, Json] = {"workflowId": workflow_id, "part": part, **more}
+    found: dict[str, Json] = payload(call, "workflow.inspect", asked)["workflow"]
+    return found
+
+
+def _validate(call: Call, workflow_id: str) -> dict[str, Json]:
+    return payload(call, "workflow.validate", {"workflowIds": [workflow_id], "reportOnly": True})
+
+
+# Import, export, settings
+
+
+def show_import(_: Call, __: tuple[str, ...], ___: Query) -> View:
+    """Where a bundle is dropped."""
+    return View(title="Import", html=import_page(MOST_BUNDLE_BYTES))
+
+
+def show_export(call: Call, segments: tuple[str, ...], _: Query) -> View:
+    """The forms in which a session can be taken along."""
+    (session_id,) = segments
+    shown = payload(call, "session.show", {"sessionId": session_id})
+    return View(title=f"Export {shown['goal'] or session_id}", html=export_page(shown))
+
+
+def show_settings(call: Call, _: tuple[str, ...], __: Query) -> View:
+    """Every setting, and the preferences of new sessions."""
+    html = settings_page(
+        payload(call, "self.settings", {}),
+        payload(call, "preferences.show", {}),
+        payload(call, "self.context", {}),
+    )
+    return View(title="Settings", html=html)
+
+
+def show_preferences(call: Call, segments: tuple[str, ...], _: Query) -> View:
+    """The preferences of one session."""
+    (session_id,) = segments
+    shown = payload(call, "session.show", {"sessionId": session_id})
+    held = payload(call, "preferences.show", {"session": session_id})
+    return View(title="Preferences", html=session_preferences_page(held, shown["goal"]))
+
+
+CATALOG_PAGES: tuple[Page, ...] = (
+    Page(pattern="/gaps", show=show_gaps),
+    Page(pattern="/builtins", show=show_builtins),
+    Page(pattern="/workflows", show=show_workflows),
+    Page(pattern="/workflows/*", show=show_workflow),
+    Page(pattern="/import", show=show_import),
+    Page(pattern="/sessions/*/export", show=show_export),
+    Page(pattern="/sessions/*/preferences", show=show_preferences),
+    Page(pattern="/settings", show=show_settings),
+)

@@ -1,0 +1,186 @@
+"""One request and one response as values; reading a body within its limits, and sending an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping, Sequence
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from handrail.contract.catalogue import E_INTERRUPTED, VALIDATION_ERROR
+from handrail.contract.deprecations import Deprecation
+from handrail.contract.envelopes.cli import encode_document
+from handrail.contract.envelopes.mcp_and_http import MEDIA_TYPE, retry_after_seconds, to_problem
+from handrail.contract.outcome import Failure, Fault
+from handrail_serve.limits import MOST_BODY_BYTES, too_large
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+"""The three arguments of every ASGI app; they need no web framework."""
+
+Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
+JSON_TYPE = b"application/json"
+HTML_TYPE = b"text/html; charset=utf-8"
+MOST_PARAMETERS = 200
+_SPOOLED_BYTES = 1024 * 1024
+"""A longer body waits in a file that has no name, and that nobody else can open."""
+
+
+class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that the guard let in."""
+
+    id: str
+    method: str
+    segments: tuple[str, ...]
+    """What the route leaves open, in order."""
+    query: bytes
+    headers: Headers
+    receive: Receive
+
+    def header(self, name: bytes) -> bytes:
+        """The value of a header that may come once; empty if it is missing or comes twice."""
+        found = [value for key, value in self.headers if key == name]
+        return found[0] if len(found) == 1 else b""
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """A status, headers, and a body as a whole or in parts."""
+
+    status: int = 200
+    headers: Headers = ()
+    body: bytes | AsyncGenerator[bytes, None] = b""
+
+
+def parameters(query: bytes) -> list[tuple[str, str]]:
+    """The names and values behind the question mark.
+
+    Raises Fault VALIDATION_ERROR.
+    """
+    try:
+        return parse_qsl(
+            query.decode("ascii"),
+            keep_blank_values=True,
+            strict_parsing=bool(query),
+            errors="strict",
+            max_num_fields=MOST_PARAMETERS,
+        )
+    except ValueError:
+        raise Fault(
+            VALIDATION_ERROR,
+            "The part of the address after the question mark cannot be read.",
+            details={"problems": [{"param": "?", "problem": f"at most {MOST_PARAMETERS} name=value pairs"}]},
+        ) from None
+
+
+async def read_body(request: HttpRequest, limit: int = MOST_BODY_BYTES) -> bytes:
+    """The whole body. A long one waits in a file until it is whole, so a slow sender keeps no memory.
+
+    Raises Fault REQUEST_TOO_LARGE, or E_INTERRUPTED when the client leaves before its end.
+    """
+    declared = request.header(b"content-length")
+    if declared.isdigit() and int(declared[:20]) > limit:
+        raise _fault_of(too_large("body", int(declared[:20]), limit))
+    size = 0
+    with tempfile.SpooledTemporaryFile(max_size=_SPOOLED_BYTES) as kept:
+        while True:
+            message = await request.receive()
+            if message["type"] != "http.request":
+                raise Fault(
+                    E_INTERRUPTED,
+                    "The client closed the connection before the end of its request; nothing was done.",
+                    details={"committed": False},
+                )
+            chunk = message.get("body", b"")
+            size += len(chunk)
+            if size > limit:
+                raise _fault_of(too_large("body", size, limit))
+            kept.write(chunk)
+            if not message.get("more_body", False):
+                kept.seek(0)
+                return kept.read()
+
+
+def _fault_of(failure: Failure) -> Fault:
+    return Fault(failure.kind, failure.message, details=failure.details)
+
+
+def problem(failure: Failure, request_id: str, headers: Headers = ()) -> Response:
+    """The failure as problem details (RFC 9457), with the headers that its row asks for."""
+    body = encode_document(to_problem(failure, request_id), compact=True)
+    return Response(
+        status=failure.kind.http_status,
+        headers=((b"content-type", MEDIA_TYPE.encode()), *failure_headers(failure), *headers),
+        body=body,
+    )
+
+
+def failure_headers(failure: Failure) -> Headers:
+    """`Retry-After`, `Allow` and `WWW-Authenticate`, where they belong to the trouble."""
+    headers: list[tuple[bytes, bytes]] = []
+    wait = retry_after_seconds(failure)
+    if wait is not None:
+        headers.append((b"retry-after", str(wait).encode()))
+    allowed = failure.details.get("allow")
+    if isinstance(allowed, list):
+        headers.append((b"allow", ", ".join(map(str, allowed)).encode()))
+    if failure.kind.category == "AUTH":
+        headers.append((b"www-authenticate", b'Bearer realm="handrail"'))
+    return tuple(headers)
+
+
+def deprecation_headers(used: Sequence[Deprecation]) -> Headers:
+    """`Deprecation` (RFC 9745) and `Sunset` (RFC 8594) of what a request uses: the earliest day of each."""
+    if not used:
+        return ()
+    since = min(entry.announced for entry in used)
+    gone = _midnight(min(entry.remove_by for entry in used))
+    return (deprecated_since(since), (b"sunset", format_datetime(gone, usegmt=True).encode()))
+
+
+def deprecated_since(day: str) -> tuple[bytes, bytes]:
+    """The `Deprecation` header, which counts the seconds until that day."""
+    return b"deprecation", f"@{int(_midnight(day).timestamp())}".encode()
+
+
+def _midnight(day: str) -> datetime:
+    return datetime.fromisoformat(day).replace(tzinfo=UTC)
+
+
+async def send_response(send: Send, response: Response, *, is_head: bool) -> None:
+    """Send a whole answer; to HEAD without its body."""
+    assert isinstance(response.body, bytes), "a stream is sent by send_stream"
+    headers = [*response.headers, (b"content-length", str(len(response.body)).encode())]
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if is_head else response.body})
+
+
+async def send_stream(
+    receive: Receive, send: Send, response: Response, parts: AsyncGenerator[bytes, None]
+) -> None:
+    """Send the parts as they come, until there are no more or the client leaves."""
+
+    async def send_parts() -> None:
+        async for part in parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def wait_until_gone() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    start = {"type": "http.response.start", "status": response.status, "headers": list(response.headers)}
+    await send(start)
+    tasks = [asyncio.ensure_future(send_parts()), asyncio.ensure_future(wait_until_gone())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await parts.aclose()

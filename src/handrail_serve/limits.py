@@ -1,0 +1,94 @@
+"""Every limit of the HTTP server, and the count of what is in progress."""
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail.contract.catalogue import REQUEST_TOO_LARGE, STATUS_BY_PART
+from handrail.contract.outcome import Failure, Fault, Json
+
+MOST_BODY_BYTES = 4 * 1024 * 1024
+MOST_BUNDLE_BYTES = 64 * 1024 * 1024
+"""Of a request that imports a bundle; it waits in a file until it is whole."""
+MOST_HEADER_BYTES = 16 * 1024
+MOST_URL_BYTES = 8 * 1024
+MOST_MEMBERS = 100_000
+"""Values in all objects and lists of a body."""
+MOST_VIEW_BYTES = 256 * 1024
+"""One page of the Console as HTML."""
+REQUESTS_AT_ONCE = 64
+FEEDS_AT_ONCE = 8
+REQUEST_SECONDS = 30.0
+"""For a whole request, its body included. A feed is not bound by it."""
+OPERATION_SECONDS = 28.0
+"""When an operation is asked to end, so that its own answer still comes in time."""
+IDLE_SECONDS = 15
+DRAIN_SECONDS = 30.0
+CONNECTIONS_AT_ONCE = 256
+"""Beyond these a connection is refused before its request is read."""
+
+
+def refuse_size(url: bytes, headers: list[tuple[bytes, bytes]]) -> Failure | None:
+    """Refuse an address or headers that are too long; a body is measured while it is read."""
+    if len(url) > MOST_URL_BYTES:
+        return too_large("url", len(url), MOST_URL_BYTES)
+    total = sum(len(name) + len(value) + 4 for name, value in headers)
+    if total > MOST_HEADER_BYTES:
+        return too_large("headers", total, MOST_HEADER_BYTES)
+    return None
+
+
+def too_large(what: str, measured: int, limit: int) -> Failure:
+    message = f"The {what} of this request may have {limit} bytes, and has {measured} or more."
+    status = STATUS_BY_PART.get(what, REQUEST_TOO_LARGE.http_status)
+    return Failure(
+        kind=msgspec.structs.replace(REQUEST_TOO_LARGE, http_status=status),
+        message=message,
+        details={"what": what, "measured": measured, "limit": limit},
+    )
+
+
+def refuse_members(decoded: Json) -> None:
+    """Refuse JSON with more members than any call has: each costs more memory than its bytes.
+
+    Raises Fault REQUEST_TOO_LARGE.
+    """
+    count = 0
+    waiting = [decoded]
+    while waiting:
+        value = waiting.pop()
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        count += len(inner)
+        if count > MOST_MEMBERS:
+            raise Fault(
+                REQUEST_TOO_LARGE,
+                f"The JSON of this request may have {MOST_MEMBERS} members.",
+                details={"what": "members", "measured": count, "limit": MOST_MEMBERS},
+            )
+        waiting += [one for one in inner if isinstance(one, dict | list)]
+
+
+class Load:
+    """What is in progress. Only the event loop touches it, so it needs no lock."""
+
+    def __init__(self, bounds: Bounds | None = None) -> None:
+        self.bounds = bounds or Bounds()
+        self.requests = 0
+        self.feeds = 0
+        self.is_draining = False
+
+    def has_room(self) -> bool:
+        return self.requests < self.bounds.requests
+
+    def has_room_for_feed(self) -> bool:
+        return self.feeds < self.bounds.feeds
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """How much may be in progress, and for how long; tests make them small."""
+
+    requests: int = REQUESTS_AT_ONCE
+    feeds: int = FEEDS_AT_ONCE
+    request_seconds: float = REQUEST_SECONDS
+    operation_seconds: float = OPERATION_SECONDS
+    drain_seconds: float = DRAIN_SECONDS

@@ -1,0 +1,423 @@
+"""One workflow: what it asks, its text, what is executed, and which runs follow another text. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.projections.overview import UNDER_WAY
+from handrail_serve.pages.catalog.builtins import format_json
+from handrail_serve.pages.parts import (
+    Payload,
+    add_query,
+    badge,
+    command_line,
+    copy_button,
+    count,
+    cut,
+    empty,
+    facts,
+    folded,
+    head,
+    meta,
+    moment,
+    mono,
+    notice,
+    page,
+    panel,
+    picture_address,
+    run_path,
+    status_badge,
+    table,
+    workflow_path,
+)
+
+PARTS = (
+    ("", "Overview"),
+    ("graph", "Graph"),
+    ("source", "Source"),
+    ("compiled", "Compiled"),
+    ("runs", "Runs"),
+    ("problems", "Problems"),
+    ("edit", "Edit"),
+)
+SHOWN_CHARACTERS = 60_000
+"""Of a source or a compiled workflow; the rest is on the command line."""
+
+
+class Drift(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of a workflow, and which of them follow another text than the files have now."""
+
+    runs: Sequence[Any]
+    """Rows of session.list."""
+    has_more: bool
+    workflow_hash: str
+    """Of the workflow as it is now."""
+    project: str = ""
+    """Where the workflow belongs to one: its name; in another project the id means another file."""
+
+    def is_comparable(self, run: Payload) -> bool:
+        return bool(self.workflow_hash) and self.project in ("", run["project"])
+
+    def differs(self, run: Payload) -> bool:
+        return self.is_comparable(run) and run["workflow_hash"] != self.workflow_hash
+
+    @property
+    def open_and_other(self) -> list[Any]:
+        return [run for run in self.runs if run["status"] in UNDER_WAY and self.differs(run)]
+
+
+def workflow_frame(workflow: Payload, drift: Drift | None, part: str, *children: Child) -> Html:
+    """What every part of a workflow's page has around it. `workflow` is of workflow.inspect."""
+    crumbs = (("Workflows", "/workflows"),)
+    return page(
+        head(
+            workflow["name"],
+            meta(
+                mono(workflow["id"]),
+                workflow["kind"],
+                f"from {workflow['sourceKind']}",
+                f"version {workflow['version']}" if workflow["version"] else "",
+                count(workflow["stepCount"], "step") if workflow["stepCount"] else "",
+            ),
+            crumbs=crumbs,
+        ),
+        _drift_notice(workflow, drift),
+        _tabs(workflow["id"], part),
+        *children,
+        live="*" if part == "runs" else "",
+    )
+
+
+def pinned_page(workflow: Payload) -> Html:
+    """The text that one run follows, from whichever project. `workflow` is of part pinned."""
+    return page(
+        head(
+            workflow["name"],
+            meta(workflow["kind"], f"from {workflow['sourceKind']}", count(workflow["stepCount"], "step")),
+            crumbs=(("Workflows", "/workflows"),),
+        ),
+        notice(
+            "",
+            element("p", "This is the text that the run follows, as it was when the run began. "),
+            element("p", element("a", "The workflow as it is now", href=workflow_path(workflow["id"]))),
+        ),
+        panel("What it is for", element("p", workflow["description"], dir="auto")),
+        *(_pinned_part(part) for part in workflow["compiled"]["steps"]),
+    )
+
+
+def _pinned_part(part: Payload) -> Html:
+    """A step with its prompt, or a loop with its steps."""
+    if "body" in part:
+        return folded(f"Repeated: {part['id']}", *(_pinned_part(one) for one in part["body"]), is_open=True)
+    prompt = part.get("prompt", "")
+    return folded(
+        part.get("title") or part["id"],
+        element("div", notes_html(prompt), class_="prose", dir="auto") if isinstance(prompt, str) else None,
+    )
+
+
+def broken_frame(workflow_id: str, message: str, part: str, *children: Child) -> Html:
+    """The same for a file that cannot be used."""
+    return page(
+        head(workflow_id, crumbs=(("Workflows", "/workflows"),), beside=badge("broken", "bad", "blocked")),
+        notice("bad", element("p", message)),
+        _tabs(workflow_id, part or "problems", only=("problems", "source", "edit")),
+        *children,
+    )
+
+
+def _tabs(workflow_id: str, part: str, only: Sequence[str] = ()) -> Html:
+    links = [
+        element(
+            "a",
+            word,
+            href=workflow_path(workflow_id, name),
+            aria_current="page" if name == part else None,
+        )
+        for name, word in PARTS
+        if not only or name in only
+    ]
+    return element("nav", *links, class_="tabs", aria_label="Parts of the workflow")
+
+
+def _drift_notice(workflow: Payload, drift: Drift | None) -> Child:
+    if drift is None or not drift.open_and_other:
+        return None
+    others = drift.open_and_other
+    told = count(len(others), "open run follows", "open runs follow")
+    return notice(
+        "warn",
+        element("p", element("strong", "Drift: "), f"{told} another text than the files have now. "),
+        element(
+            "p",
+            "A run keeps the workflow that it began with. ",
+            element("a", "See what differs", href=workflow_path(workflow["id"], "runs")),
+        ),
+    )
+
+
+# Overview
+
+
+def overview(workflow: Payload, steps: Payload) -> Html:
+    """`workflow` is of part summary, `steps` of part steps."""
+    recommended = {name: value for name, value in workflow.get("recommended", {}).items() if value}
+    return element(
+        "div",
+        element(
+            "div",
+            panel("What it is for", element("p", workflow["description"], dir="auto")),
+            _inputs(workflow.get("inputs", []), workflow.get("inputsOmitted", 0)),
+            _steps(steps),
+            class_="stack",
+        ),
+        element(
+            "aside",
+            panel(
+                "Facts",
+                facts(
+                    [
+                        ("Hash", mono(workflow["workflowHash"])),
+                        ("Suggested id", workflow.get("suggestedId", "")),
+                        (
+                            "Capabilities",
+                            ", ".join(f"{k} ({v})" for k, v in workflow.get("capabilities", {}).items()),
+                        ),
+                        ("Recommended", ", ".join(f"{k}: {v}" for k, v in recommended.items())),
+                    ]
+                ),
+            ),
+            panel(
+                "Start it",
+                element("p", "Ask your agent, or run:", class_="soft small"),
+                command_line(
+                    f"handrail run start {workflow['id']} --goal 'What you want' --request-id my-key"
+                ),
+                class_="stack tight",
+            ),
+            class_="side",
+            aria_label="About this workflow",
+        ),
+        class_="split",
+    )
+
+
+def _inputs(inputs: Sequence[Payload], omitted: int) -> Child:
+    if not inputs:
+        return None
+    rows = [
+        element(
+            "tr",
+            element("th", mono(one["name"]), scope="row"),
+            element("td", str(one.get("type", ""))),
+            element("td", "yes" if one.get("required") else "no"),
+            element("td", one.get("description", ""), dir="auto"),
+        )
+        for one in inputs
+    ]
+    return element(
+        "section",
+        element("h2", "Inputs"),
+        table(("Input", "Type", "Needed", "What"), rows, "Inputs"),
+        element("p", f"{count(omitted, 'more input')}: the compiled form has all.") if omitted else None,
+        class_="stack tight",
+    )
+
+
+def _steps(steps: Payload) -> Html:
+    rows = [_step(number, one) for number, one in enumerate(steps.get("steps", []), 1)]
+    omitted = steps.get("stepsOmitted", 0)
+    return element(
+        "section",
+        element("h2", "Steps"),
+        element("ol", *rows, class_="rows two"),
+        element("p", f"{count(omitted, 'more step')}: the compiled form has all.") if omitted else None,
+        class_="stack tight",
+    )
+
+
+def _step(number: int, one: Payload) -> Html:
+    told = [
+        f"loop, at most {one['maxIterations']} times" if one.get("maxIterations") else "",
+        f"in loop {one['loop']}" if one.get("loop") else "",
+        f"when {one['when']}" if one.get("when") else "",
+        f"contract {one['contract']}" if one.get("contract") else "",
+        f"check {one['check']}" if one.get("check") else "",
+        f"options {', '.join(one['options'])}" if one.get("options") else "",
+    ]
+    asks = one["requireConfirmation"]
+    return element(
+        "li",
+        element(
+            "div",
+            element("span", f"{number}. ", one.get("title") or one["id"], dir="auto"),
+            element("span", *(element("span", word) for word in told if word), class_="under"),
+        ),
+        element(
+            "span",
+            badge("asks a person" if asks is True else f"asks a person when {asks}", "busy wrap", "person")
+            if asks
+            else None,
+            badge(one["type"]) if one.get("type", "step") != "step" else None,
+            class_="aside cluster",
+        ),
+    )
+
+
+# Texts
+
+
+def source(workflow: Payload) -> Html:
+    """The text of the file. `workflow` is of part source."""
+    return panel(
+        workflow["sourceRef"],
+        element(
+            "div",
+            copy_button(workflow["source"], "Copy the source"),
+            element("span", mono(workflow["sourceDigest"]), class_="soft small"),
+            class_="cluster",
+        ),
+        _long_text(
+            workflow["source"], f"handrail workflow inspect {workflow['id']} --part source --format raw"
+        ),
+        class_="stack tight",
+    )
+
+
+def compiled(workflow: Payload) -> Html:
+    """What is executed. `workflow` is of part compiled."""
+    text = format_json(workflow["compiled"])
+    return panel(
+        "Compiled",
+        element(
+            "p",
+            "What a run is pinned to: templates, features and refs are in their places. ",
+            element("span", mono(workflow["workflowHash"]), class_="soft small"),
+        ),
+        _long_text(text, f"handrail workflow inspect {workflow['id']} --part compiled --compact"),
+        class_="stack tight",
+    )
+
+
+def _long_text(text: str, command: str) -> Html:
+    shown = element("pre", text[:SHOWN_CHARACTERS], class_="code wide", tabindex=0)
+    if len(text) <= SHOWN_CHARACTERS:
+        return shown
+    return join_html(shown, element("p", "This is its beginning; the whole of it:"), command_line(command))
+
+
+def graph(drawing: Payload, as_text: Payload) -> Html:
+    """`drawing` is of workflow.graph as svg, `as_text` the same as text."""
+    address = picture_address(str(drawing["drawing"]))
+    return panel(
+        "Graph",
+        element(
+            "div",
+            element("img", src=address, alt="The steps from top to bottom; the text below says the same."),
+            class_="map",
+            tabindex=0,
+            role="region",
+            aria_label="Drawing",
+        ),
+        element(
+            "details",
+            element("summary", "The same as text"),
+            element("pre", str(as_text["drawing"]), class_="code wide", tabindex=0),
+        ),
+        class_="stack tight",
+    )
+
+
+# Runs and what differs
+
+
+def runs(workflow: Payload, drift: Drift) -> Html:
+    """Every session at hand with this workflow, and whether it follows the text of now."""
+    if not drift.runs:
+        return empty("No run of this workflow", element("p", "Runs that begin show up here."))
+    rows = [
+        element(
+            "tr",
+            element(
+                "th",
+                element("a", cut(run["goal"] or run["id"]), href=run_path(run["id"], run["run_id"])),
+                scope="row",
+                dir="auto",
+            ),
+            element("td", status_badge(run["status"])),
+            element("td", _text_of_run(workflow, drift, run)),
+            element("td", run["project"], dir="auto"),
+            element("td", moment(run["last_activity"])),
+            data_key=run["run_id"],
+        )
+        for run in drift.runs
+    ]
+    more = element("p", "There are more; the command lists them:") if drift.has_more else None
+    return join_html(
+        table(("Run", "Status", "Text", "Project", "Last change"), rows, "Runs"),
+        more,
+        command_line(f"handrail session list --workflow {workflow['id']} --human") if more else None,
+    )
+
+
+def _text_of_run(workflow: Payload, drift: Drift, run: Payload) -> Child:
+    if not drift.is_comparable(run):
+        return badge("of another project")
+    if not drift.differs(run):
+        return badge("as the files are", "", "done")
+    address = add_query(workflow_path(workflow["id"]), part="diff", run=run["run_id"])
+    return element(
+        "span", badge("another text", "warn", "gap"), " ", element("a", "See the difference", href=address)
+    )
+
+
+def difference(workflow: Payload) -> Html:
+    """What differs between the workflow of a run and the files of now. `workflow` is of part diff."""
+    diff = workflow["diff"]
+    told = (
+        "The run is pinned to the workflow as the files have it now."
+        if diff["isSame"]
+        else f"{count(diff['changeCount'], 'place differs', 'places differ')} "
+        "between what the run is pinned to and the files of now."
+    )
+    shown = diff.get("changes", [])
+    left = diff["changeCount"] - len(shown)
+    return element(
+        "div",
+        notice("" if diff["isSame"] else "warn", element("p", told)),
+        facts(
+            [
+                ("Run", mono(diff["runId"])),
+                ("Pinned", mono(diff["pinnedHash"])),
+                ("Now", mono(workflow["workflowHash"])),
+            ]
+        ),
+        *(_change(one) for one in shown),
+        element("p", f"And {count(left, 'more place')}.") if left > 0 else None,
+        class_="stack",
+    )
+
+
+def _change(one: Payload) -> Html:
+    lines = [
+        *(element("span", f"- {line}", class_="del") for line in _lines(one, "before")),
+        *(element("span", f"+ {line}", class_="add") for line in _lines(one, "after")),
+    ]
+    return panel(
+        one["pointer"] or "the whole",
+        element("pre", *lines, class_="diff", tabindex=0)
+        if lines
+        else element("p", "The value is too long to be shown here.", class_="soft"),
+    )
+
+
+def _lines(one: Payload, side: str) -> list[str]:
+    if side not in one:
+        return []
+    held = one[side]
+    return (held if isinstance(held, str) else format_json(held)).split("\n")

@@ -1,0 +1,127 @@
+"""The catalog of workflows: what can be started here, and what is wrong with files that cannot. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from handrail.projections.html.elements import Child, Html, element
+from handrail_serve.pages.parts import (
+    Payload,
+    add_query,
+    badge,
+    command_line,
+    count,
+    empty,
+    head,
+    meta,
+    mono,
+    page,
+    points,
+    select,
+    workflow_path,
+)
+
+_SOURCES = (
+    ("", "every source"),
+    ("bundled", "bundled"),
+    ("user", "of the user"),
+    ("project", "of the project"),
+    ("git", "git"),
+    ("plugin", "plugins"),
+)
+_KINDS = (("", "workflows and routines"), ("workflow", "workflows"), ("routine", "routines"))
+SHOWN_PROBLEMS = 3
+"""Of one broken file in the catalog; its own page has the rest."""
+
+
+def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
+    """`listed` is of workflow.list; `asked` are the filters of the address."""
+    items: Sequence[Any] = listed["items"]
+    broken = [one for one in items if has_errors(one)]
+    return page(
+        head(
+            "Workflows",
+            meta(
+                count(len(items), "file") if not listed.get("has_more") else "",
+                f"{len(broken)} cannot be used" if broken else "",
+                listed["project"],
+            ),
+        ),
+        _filters(asked),
+        element("ol", *(_row(one) for one in items), class_="rows") if items else _nothing(asked),
+        _more(listed, asked),
+        element(
+            "section",
+            element("h2", "Write one of your own"),
+            command_line("handrail workflow new project.my_check --dry-run --human"),
+            class_="panel stack tight",
+        ),
+    )
+
+
+def has_errors(row: Payload) -> bool:
+    return any(one["severity"] == "error" for one in row.get("problems", ()))
+
+
+def _filters(asked: Mapping[str, str]) -> Html:
+    return element(
+        "form",
+        select("source", "Source", _SOURCES, asked.get("source", "")),
+        select("kind", "Kind", _KINDS, asked.get("kind", "")),
+        element(
+            "label",
+            "Words",
+            element("input", type="search", name="query", value=asked.get("query", ""), maxlength=200),
+            class_="field grow",
+        ),
+        element("button", "Show", type="submit", class_="button"),
+        class_="toolbar",
+        data_view="/workflows",
+    )
+
+
+def _row(one: Payload) -> Html:
+    problems = one.get("problems", [])
+    is_broken = has_errors(one)
+    return element(
+        "li",
+        element(
+            "span",
+            badge("broken", "bad", "blocked") if is_broken else badge(one["kind"], "", "step"),
+        ),
+        element(
+            "div",
+            element("a", one["name"], href=workflow_path(one["id"]), class_="row-link", dir="auto"),
+            element("span", one["description"], class_="under", dir="auto"),
+            _problems(problems) if problems else None,
+        ),
+        element("span", mono(one["id"]), " ", badge(one["sourceKind"]), class_="aside"),
+        data_key=f"{one['sourceKind']} {one['id']}",
+    )
+
+
+def _problems(problems: Sequence[Payload]) -> Html:
+    shown = [f"{place(one)}{one['message']}" for one in problems[:SHOWN_PROBLEMS]]
+    left = len(problems) - len(shown)
+    return points([*shown, *([f"and {count(left, 'more problem')}"] if left else [])])
+
+
+def place(problem: Payload) -> str:
+    return f"line {problem['line']}: " if problem.get("line") else ""
+
+
+def _nothing(asked: Mapping[str, str]) -> Html:
+    if any(asked.get(name) for name in ("source", "kind", "query")):
+        return empty("No workflow is like that", element("p", element("a", "Show all", href="/workflows")))
+    return empty(
+        "There is no workflow", element("p", "Even the bundled ones are missing; run handrail doctor.")
+    )
+
+
+def _more(listed: Payload, asked: Mapping[str, str]) -> Child:
+    if not listed.get("has_more"):
+        return None
+    kept = {name: asked.get(name, "") for name in ("source", "kind", "query")}
+    following = add_query("/workflows", **kept, cursor=listed["next_cursor"])
+    return element("p", element("a", "Show more", href=following, class_="button"), class_="more")

@@ -1,0 +1,142 @@
+"""What is missing, over all sessions: open, settled or noted, the worst first. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from handrail.projections.html.elements import Child, Html, element
+from handrail_serve.pages.forms import settle_form
+from handrail_serve.pages.parts import (
+    Payload,
+    add_query,
+    ago,
+    badge,
+    count,
+    empty,
+    head,
+    meta,
+    node_path,
+    page,
+    select,
+)
+
+_STATES = (("", "any state"), ("open", "open"), ("settled", "settled"), ("noted", "noted"))
+_SEVERITIES = (("", "any severity"), ("critical", "critical"), ("warning", "warning"), ("info", "info"))
+_LOOKS = {"critical": ("bad", "blocked"), "warning": ("warn", "gap"), "info": ("", "step")}
+
+
+def gaps_page(listed: Payload, asked: Mapping[str, str], *, can_settle: bool = False) -> Html:
+    """`listed` is of session.gaps; `asked` are the filters of the address.
+
+    `can_settle`: this server lets a person settle a gap.
+    """
+    counts = listed["counts"]
+    is_filtered = any(asked.get(name) for name in ("only", "severity", "workflow"))
+    if not listed["items"]:
+        below: Child = _nothing() if is_filtered else _none_at_all()
+    else:
+        below = element(
+            "div",
+            element("ol", *(_row(one, can_settle) for one in listed["items"]), class_="rows"),
+            _more(listed, asked),
+            class_="stack",
+        )
+    return page(
+        head("Gaps", _summary(counts)),
+        element("p", "What a run went on without. A later report can settle a gap; nothing erases one."),
+        _filters(asked),
+        below,
+        element("p", f"Searched: {listed['scope']}.", class_="soft small"),
+        live="*",
+    )
+
+
+def _summary(counts: Payload) -> Html:
+    critical = f"{counts['critical']} critical" if counts["critical"] else ""
+    return element(
+        "div",
+        meta(
+            count(counts["open"], "open gap"),
+            critical,
+            f"{counts['settled']} settled",
+            f"{counts['noted']} noted",
+        ),
+        id="summary",
+    )
+
+
+def _filters(asked: Mapping[str, str]) -> Html:
+    return element(
+        "form",
+        select("only", "State", _STATES, asked.get("only", "")),
+        select("severity", "Severity", _SEVERITIES, asked.get("severity", "")),
+        element(
+            "label",
+            "Workflow",
+            element("input", type="search", name="workflow", value=asked.get("workflow", ""), maxlength=128),
+            class_="field grow",
+        ),
+        element("button", "Show", type="submit", class_="button"),
+        class_="toolbar",
+        data_view="/gaps",
+    )
+
+
+def _row(gap: Payload, can_settle: bool) -> Html:
+    look, glyph = _LOOKS[gap["severity"]] if gap["state"] == "open" else ("", "done")
+    word = gap["severity"] if gap["state"] == "open" else f"{gap['severity']}, {gap['state']}"
+    settled = f"Settled: {gap['settled_by']}" if gap["settled_by"] else None
+    return element(
+        "li",
+        element("span", badge(word, look, glyph)),
+        element(
+            "div",
+            element(
+                "a",
+                gap["summary"],
+                href=node_path(gap["session_id"], gap["run_id"], gap["node_id"]),
+                class_="row-link",
+                dir="auto",
+            ),
+            element("span", settled, class_="under", dir="auto") if settled else None,
+            element(
+                "span",
+                element("span", gap["workflow_id"]),
+                element("span", f"step {gap['step_id'].rpartition('::')[2]}") if gap["step_id"] else None,
+                element("span", gap["goal"] or gap["session_id"], dir="auto"),
+                class_="under",
+            ),
+            element(
+                "details",
+                element("summary", "Settle it", class_="small"),
+                settle_form(gap["session_id"], gap["id"]),
+                class_="above",
+            )
+            if can_settle and gap["state"] == "open"
+            else None,
+        ),
+        ago(gap["at"]),
+        data_key=gap["id"],
+    )
+
+
+def _more(listed: Payload, asked: Mapping[str, str]) -> Child:
+    if not listed.get("has_more"):
+        return None
+    kept = {name: asked.get(name, "") for name in ("only", "severity", "workflow")}
+    following = add_query("/gaps", **kept, cursor=listed["next_cursor"])
+    return element("p", element("a", "Show more", href=following, class_="button"), class_="more")
+
+
+def _nothing() -> Html:
+    return empty(
+        "No gap is like that",
+        element("p", element("a", "Show every gap", href="/gaps")),
+    )
+
+
+def _none_at_all() -> Html:
+    return empty(
+        "Nothing is missing",
+        element("p", "Where a run goes on without something that was required, the gap shows up here."),
+    )

@@ -1,0 +1,134 @@
+"""Import and export: a bundle is shown before it is taken in, and a session leaves in three forms. Pure."""
+
+from __future__ import annotations
+
+from handrail.projections.html.elements import Html, element
+from handrail_serve.pages.parts import (
+    Payload,
+    command_line,
+    head,
+    json_text,
+    meta,
+    notice,
+    page,
+    panel,
+    session_path,
+    status_badge,
+)
+
+_FORMS = (
+    (
+        "bundle",
+        "Bundle",
+        "The whole session with its proof. It can be imported in another store, and goes on there.",
+        "handrail.json",
+    ),
+    ("markdown", "Markdown", "A report to read or to paste: steps, notes, artifacts, gaps, evidence.", "md"),
+    ("html", "Report", "One page that opens from disk without a network and without a script.", "html"),
+)
+
+
+def import_page(most_bytes: int) -> Html:
+    """Where a bundle is dropped. Nothing is written before the second yes.
+
+    A file of more than `most_bytes` is refused before the browser reads it.
+    """
+    return page(
+        head("Import"),
+        element(
+            "p",
+            "A bundle is a session of another store. It is checked and shown first: what it holds, its "
+            "digests, and where its id is taken. Nothing is written before you confirm.",
+        ),
+        element(
+            "form",
+            element(
+                "div",
+                element("label", "Drop a bundle here, or choose a file", for_="bundle"),
+                element(
+                    "input",
+                    type="file",
+                    id="bundle",
+                    name="bundle",
+                    accept=".json,application/json",
+                    data_most=most_bytes,
+                    required=True,
+                ),
+                class_="drop stack tight",
+            ),
+            element(
+                "label",
+                element("input", type="checkbox", name="asNew"),
+                "Import as a new session, even where its own id is free",
+                class_="field row",
+            ),
+            element(
+                "div",
+                element("button", "Look into it", type="submit", class_="button main"),
+                class_="cluster",
+            ),
+            class_="stack",
+            data_operation="session.import",
+            data_gated=True,
+            data_title="Import this session?",
+            data_refused="Refused; nothing was written",
+            data_word="Import it",
+            data_then="/sessions/{session_id}",
+        ),
+        panel(
+            "On the command line",
+            command_line("handrail session import work.handrail.json --dry-run --human"),
+            element(
+                "p",
+                "With --part steps the preview shows what the pinned workflows ask of an agent.",
+                class_="soft small",
+            ),
+            class_="stack tight",
+        ),
+    )
+
+
+def export_page(session: Payload) -> Html:
+    """The three forms of one session. `session` is of session.show."""
+    session_id = session["session_id"]
+    is_sound = session["health"]["state"] == "healthy"
+    return page(
+        head(
+            "Export",
+            meta(f"{session['event_count']} events", session["project"]),
+            crumbs=(("Sessions", "/sessions"), (session["goal"] or session_id, session_path(session_id))),
+            beside=status_badge(session["status"]),
+        ),
+        None
+        if is_sound
+        else notice(
+            "bad",
+            element("p", session["health"]["banner"]),
+            element("p", "The bundle holds the part that is proven, marked as such."),
+        ),
+        element("div", *(_form(session_id, is_sound, *one) for one in _FORMS), class_="strip"),
+    )
+
+
+def _form(session_id: str, is_sound: bool, as_: str, word: str, text: str, ending: str) -> Html:
+    salvage = {"salvage": True} if as_ == "bundle" and not is_sound else {}
+    return element(
+        "div",
+        element("h2", word),
+        element("p", text),
+        element(
+            "div",
+            element(
+                "button",
+                f"Save the {word.lower()}",
+                type="button",
+                class_="button",
+                data_operation="session.export",
+                data_input=json_text({"sessionId": session_id, "as": as_, **salvage}),
+                data_download=f"{session_id}.{ending}",
+                data_answer_field="content",
+            ),
+            class_="cluster",
+        ),
+        class_="panel stack tight",
+    )

@@ -1,0 +1,258 @@
+"""What waits for a person, as cards: the question, what is known about it, and the door. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from handrail.projections.evidence import DOORS
+from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail_serve.pages.claims import sides, spell_kind
+from handrail_serve.pages.forms import answer_form, kind_of_ask, settle_form
+from handrail_serve.pages.parts import (
+    Payload,
+    ago,
+    artifact_body,
+    badge,
+    command_line,
+    copy_button,
+    count,
+    cut,
+    evidence_badges,
+    meta,
+    node_path,
+    notice,
+    panel,
+    session_path,
+    silence_badge,
+)
+
+SHOWN_NEEDS = 6
+"""Needs that are open with all that is known about them; the others are one click away."""
+MOST_REPORT = 4_000
+"""Characters of what the agent reports in a card."""
+COMMAND_LINE = "command line"
+_WORDS: Mapping[str, tuple[str, str, str]] = {
+    "person": ("Needs your answer", "busy", "person"),
+    "blocked": ("Blocked", "bad", "blocked"),
+    "gap": ("Critical gap", "warn", "gap"),
+    "damaged": ("Damaged", "bad", "blocked"),
+    "newer": ("Newer version", "warn", "blocked"),
+}
+_QUESTIONS = {
+    "confirm": "Do you confirm “{}”?",
+    "choose": "Which way do you take at “{}”?",
+    "give": "What does “{}” need from you?",
+    "allow_write": "May Handrail write the files of “{}”?",
+}
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """One need, and what the operations say about it where a card shows it."""
+
+    row: Payload
+    """Of session.needs."""
+    node: Payload | None = None
+    """Of run.node, for the node where it waits."""
+    question: Payload | None = None
+    """Of run.confirm with `show`; None: a person cannot answer it."""
+    can_settle: bool = False
+    """Whether this server lets a person settle a gap."""
+
+    @property
+    def answer(self) -> Payload | None:
+        """What a person has answered that no agent has taken up."""
+        is_taken_up = not self.row.get("is_answered", True)  # or it was about another report
+        pending = None if self.node is None or is_taken_up else self.node["pending"]
+        found: Payload | None = None if pending is None else pending["person"]
+        return found
+
+
+def strip(cards: Sequence[Card], omitted: int) -> Child:
+    """The cards: the first ones open, the others folded."""
+    if not cards:
+        return None
+    rows = [need_card(card) for card in cards]
+    more = rows[SHOWN_NEEDS:]
+    return element(
+        "section",
+        element("h2", "Needs you"),
+        element("ul", *rows[:SHOWN_NEEDS], class_="strip"),
+        element(
+            "details",
+            element("summary", f"{count(len(more), 'more thing needs', 'more things need')} you"),
+            element("ul", *more, class_="strip"),
+            element("p", f"And {count(omitted, 'more', 'more')}.", class_="soft small") if omitted else None,
+        )
+        if more
+        else None,
+        class_="stack",
+        id="needs",
+    )
+
+
+def need_card(card: Card, tag: str = "li", title: str = "h3") -> Html:
+    """One need: what, since when, whose; the question; what is known; the door."""
+    row = card.row
+    word, look, glyph = _WORDS.get(row["kind"], _WORDS["person"])
+    answered = card.answer
+    shown = badge("Answered", "", "person") if answered is not None else badge(word, look, glyph)
+    return element(
+        tag,
+        element("p", shown, silence_badge(row["silence"]), "since ", ago(row["since"]), class_="cluster"),
+        element(title, element("a", _ask(card), href=where(row)), dir="auto"),
+        _whose(row),
+        _known(card),
+        _door(card, answered),
+        class_=f"need {row['kind']}{' answered' if answered is not None else ''}",
+        data_key=f"{row['kind']} {row['session_id']} {row['node_id']}",
+    )
+
+
+def where(row: Payload) -> str:
+    if row["node_id"]:
+        return node_path(row["session_id"], row["run_id"], row["node_id"])
+    return session_path(row["session_id"])
+
+
+def _ask(card: Card) -> str:
+    """The question in one sentence."""
+    row = card.row
+    if card.question is not None:
+        return _QUESTIONS[kind_of_ask(card.question)].format(row["title"])
+    if row["kind"] == "blocked":
+        return f"“{row['title']}” was not accepted"
+    return cut(row["why"] if row["kind"] == "gap" else row["goal"] or row["workflow_name"] or row["why"])
+
+
+def _whose(row: Payload) -> Html:
+    """Project, workflow, step and agent; the goal where the question does not name it."""
+    is_asked = row["kind"] not in ("damaged", "newer")
+    return meta(
+        row["project"],
+        row["branch"],
+        row["workflow_name"] or row["workflow_id"],
+        row["title"],
+        row["agent"] or COMMAND_LINE,
+        element("span", cut(row["goal"]), dir="auto") if row["goal"] and is_asked else None,
+    )
+
+
+def _known(card: Card) -> Child:
+    """What the agent reports, and what of it is proven."""
+    row, node = card.row, card.node
+    more = f" And {count(row['count'] - 1, 'more reason')}." if row["count"] > 1 else ""
+    is_told = row["kind"] in ("blocked", "damaged", "newer")
+    why = element("p", row["why"], more, class_="why", dir="auto") if is_told else None
+    if node is None:
+        return why
+    return element("div", why, _prompt(node), report(node), evidence(node), class_="stack tight")
+
+
+def _prompt(node: Payload) -> Child:
+    """What the step asks of the agent."""
+    pending = node["pending"]
+    if pending is None:
+        return None
+    return element(
+        "details",
+        element("summary", "What the step asks for"),
+        element("div", notes_html(cut(pending["prompt"], MOST_REPORT)), class_="prose", dir="auto"),
+    )
+
+
+def evidence(node: Payload) -> Html:
+    """What is proven of the report, beside the sum of the whole run."""
+    return element(
+        "div",
+        sides(node),
+        element(
+            "p",
+            element("span", "The whole run so far:", class_="small soft"),
+            evidence_badges(node["evidence"], node["evidence_caveat"]),
+            class_="cluster",
+        ),
+        class_="stack tight",
+    )
+
+
+def report(node: Payload) -> Child:
+    """What the agent reports, rendered."""
+    if not node["notes"] and not node["artifacts"]:
+        return element("p", "The agent has reported nothing for it yet.", class_="small soft")
+    title = (
+        f"What the agent reported for the step before, “{node['title']}”"
+        if node["kind"] == "step"
+        else "What the agent reports"
+    )
+    text = node["notes"]
+    parts = [
+        join_html(element("p", element("strong", spell_kind(one["kind"]))), artifact_body(one["body"]))
+        for one in node["artifacts"]
+    ]
+    return element(
+        "details",
+        element("summary", title),
+        element("div", notes_html(cut(text, MOST_REPORT)), class_="prose", dir="auto") if text else None,
+        element("p", "The rest is on the page of the step.", class_="small soft")
+        if len(text) > MOST_REPORT
+        else None,
+        *parts,
+        class_="stack tight",
+        open=True,
+    )
+
+
+def door_panel(card: Card) -> Html:
+    """The question and its door, on a page that shows the rest itself."""
+    return panel(_ask(card), _door(card, card.answer), class_="stack tight", id_="confirm")
+
+
+def _door(card: Card, answered: Payload | None) -> Child:
+    row = card.row
+    if row["kind"] in ("damaged", "newer"):
+        return command_line(row["command"]) if row["command"] else None
+    copy = copy_button(row["reply"], "Copy a message for the agent") if row["reply"] else None
+    if answered is not None:
+        return _recorded(card, answered, copy)
+    form: Child = None
+    if card.question is not None:
+        is_early = card.node is not None and card.node["kind"] == "step"
+        form = join_html(
+            element("p", _EARLY, class_="small") if is_early else None, answer_form(card.question)
+        )
+    elif row["kind"] == "gap" and card.can_settle:
+        form = settle_form(row["session_id"], row["gap_id"])
+    told = None if form is not None else element("p", _WITHOUT_DOOR[row["kind"]], class_="small")
+    return element("div", form, told, element("div", copy, class_="cluster"), class_="door stack tight")
+
+
+_EARLY = "The agent has not reported this step yet: an answer now is not about a report."
+_WITHOUT_DOOR = {
+    "person": "Answer it at a terminal, or tell the agent in its chat.",
+    "blocked": "The agent can correct this itself. If it has stopped, tell it to go on.",
+    "gap": "The agent settles it with its next report. If it has stopped, tell it to go on.",
+}
+
+
+def _recorded(card: Card, said: Payload, copy: Child) -> Html:
+    who = f" by {said['who']}" if said["who"] else ""
+    words = f"{said['option_id'] or said['answer']}{who}, {DOORS[said['door']]}"
+    again = (
+        element("details", element("summary", "Answer anew"), answer_form(card.question))
+        if card.question is not None
+        else None
+    )
+    return element(
+        "div",
+        notice(
+            "good" if said["answer"] == "confirmed" else "warn",
+            element("p", element("strong", "Recorded: "), words, dir="auto"),
+            element("p", said["note"], dir="auto") if said["note"] else None,
+            element("p", "The agent sees it at its next call; copy this if it has stopped.", class_="small"),
+        ),
+        element("div", copy, class_="cluster"),
+        again,
+        class_="door stack tight",
+    )

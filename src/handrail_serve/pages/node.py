@@ -1,0 +1,496 @@
+"""One node: what was done on the way to it, what it is worth, and what is pending there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from handrail.contract.outcome import UNTRUSTED
+from handrail.projections.evidence import DOORS
+from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail_serve.pages.claims import claim_row, spell_kind
+from handrail_serve.pages.parts import (
+    Payload,
+    ago,
+    artifact_body,
+    badge,
+    command_line,
+    compare_path,
+    copy_button,
+    count,
+    damage_notice,
+    evidence_badges,
+    facts,
+    folded,
+    head,
+    meta,
+    moment,
+    mono,
+    node_path,
+    notice,
+    page,
+    panel,
+    points,
+    run_path,
+    session_path,
+    status_badge,
+    workflow_path,
+)
+from handrail_serve.pages.run_rail import loop_words
+
+_KINDS = {
+    "step": ("step", "", "step"),
+    "checkpoint": ("checkpoint", "", "checkpoint"),
+    "blocked_attempt": ("blocked attempt", "bad", "blocked"),
+}
+_TOLD_ELSEWHERE = ("wr.gap", "wr.workflow_divergence", "wr.loop_control", "wr.capability_observation")
+MOST_JSON = 20_000
+"""Characters of an artifact as JSON."""
+
+
+def node_page(
+    node: Payload, *, person: Child = None, actions: Child = None, files: Payload | None = None
+) -> Html:
+    """`node` is of run.node, `files` of code.diff with its parent.
+
+    `person` is the form in which a person answers for the pending step, `actions` are other buttons.
+    """
+    session_id, run_id = node["session_id"], node["run_id"]
+    return page(
+        head(
+            node["title"],
+            _meta(node),
+            beside=_badges(node),
+            crumbs=(
+                ("Sessions", "/sessions"),
+                (node["goal"] or session_id, session_path(session_id)),
+                (node["origin"]["workflow_name"], run_path(session_id, run_id)),
+            ),
+        ),
+        damage_notice(node["banner"]),
+        _toolbar(node, actions),
+        _blocked(node),
+        element(
+            "div",
+            element("div", *_middle(node, person, files), class_="stack"),
+            element("aside", *_side(node), class_="side", aria_label="About this node"),
+            class_="split",
+        ),
+        live=session_id,
+        new="step",
+        node=node["node_id"],
+    )
+
+
+def _meta(node: Payload) -> Html:
+    return meta(moment(node["at"]), ago(node["at"]), loop_words(node["step_id"]))
+
+
+def _badges(node: Payload) -> Html:
+    shown: list[Child] = [badge(*_KINDS[node["kind"]])]
+    if node["is_preferred_tip"]:
+        shown += [badge("newest", "busy", "done"), status_badge(node["run_status"])]
+    elif node["is_tip"]:
+        shown.append(badge("end of a branch", "", "step"))
+    if not node["is_on_path"]:
+        shown.append(badge("on a branch that was left"))
+    if node["is_fork"]:
+        shown.append(badge("fork", "", "step"))
+    if node["divergences"]:
+        shown.append(badge("left the instructions", "warn", "gap"))
+    if node["preferences_before"]:
+        shown.append(badge("preferences changed here"))
+    return element("span", *shown, class_="cluster")
+
+
+def _toolbar(node: Payload, actions: Child) -> Html:
+    session_id, run_id = node["session_id"], node["run_id"]
+    parent = node["parent"]
+    tip = node["preferred_tip"]
+    pair = (
+        element(
+            "a",
+            "Compare with the newest",
+            href=compare_path(session_id, node["node_id"], tip),
+            class_="button",
+        )
+        if tip != node["node_id"] and not node["is_on_path"]
+        else None
+    )
+    straight = next((child for child in node["children"] if child["is_on_path"]), None)
+    return element(
+        "div",
+        copy_button(node["resume_prompt"], "Copy resume prompt", "y"),
+        element(
+            "a",
+            "Previous",
+            href=node_path(session_id, run_id, parent["id"]),
+            class_="button",
+            rel="prev",
+            data_key_press="k",
+        )
+        if parent
+        else None,
+        element(
+            "a",
+            "Next",
+            href=node_path(session_id, run_id, straight["id"]),
+            class_="button",
+            rel="next",
+            data_key_press="j",
+        )
+        if straight
+        else None,
+        pair,
+        actions,
+        class_="cluster",
+    )
+
+
+def _blocked(node: Payload) -> Child:
+    if not node["blockers"]:
+        return None
+    rows = [
+        element(
+            "li",
+            element("p", element("strong", one["message"]), dir="auto"),
+            element("p", one["fix"], dir="auto") if one["fix"] else None,
+        )
+        for one in node["blockers"]
+    ]
+    return notice(
+        "bad",
+        element("h2", "Why this report was not accepted"),
+        element("ul", *rows, class_="plain stack tight"),
+    )
+
+
+# The middle: from what a person reads first to what they rarely need
+
+
+def _middle(node: Payload, person: Child, files: Payload | None) -> Iterable[Child]:
+    yield person
+    if node["is_tip"]:
+        yield _pending(node)
+    yield _notes(node)
+    yield from (_artifact(one, node) for one in node["artifacts"] if one["kind"] not in _TOLD_ELSEWHERE)
+    yield _evidence(node)
+    yield _gaps(node)
+    yield _divergences(node)
+    yield _receipts(node)
+    yield _validations(node)
+    yield _files(node, files)
+    yield _signals(node)
+    yield _trace(node)
+    if not node["is_tip"]:
+        yield _pending(node)
+    yield _branches(node)
+
+
+def _pending(node: Payload) -> Child:
+    pending = node["pending"]
+    if pending is None:
+        return None
+    facts_shown = [
+        f"{pending['done']} of about {pending['at_least']} steps done",
+        "asks a person" if pending["needs_person"] else "",
+        f"options: {', '.join(pending['options'])}" if pending["options"] else "",
+    ]
+    return folded(
+        f"Pending here: {pending['title']}" if node["is_tip"] else f"What came next: {pending['title']}",
+        element("p", " · ".join(filter(None, facts_shown)), class_="small soft"),
+        element("div", notes_html(pending["prompt"]), class_="prose", dir="auto"),
+        element("p", "The prompt is longer than this.", class_="small soft") if pending["is_cut"] else None,
+        is_open=bool(node["is_tip"]),
+        id_="pending",
+    )
+
+
+def _notes(node: Payload) -> Html:
+    if not node["notes"]:
+        return panel("Notes", element("p", "No notes came with this node.", class_="soft small"))
+    return panel(
+        "Notes",
+        element("div", notes_html(node["notes"]), class_="prose", dir="auto"),
+        element(
+            "p", "The rest of these notes is in an export, if the store still has it.", class_="small soft"
+        )
+        if node["is_cut"]
+        else None,
+    )
+
+
+def _artifact(one: Payload, node: Payload) -> Html:
+    standing = (
+        badge("refused", "bad", "blocked")
+        if one["is_refused"]
+        else badge("well-formed" if one["contract_ref"] else "no contract asks for it", "", "step")
+    )
+    return element(
+        "section",
+        element("header", element("h2", spell_kind(one["kind"])), standing),
+        artifact_body(one["body"]),
+        element(
+            "details",
+            element("summary", "As JSON"),
+            element("pre", _json(one["body"]), class_="tall", tabindex=0),
+        ),
+        *_claims_about(one, node),
+        class_="panel stack tight",
+    )
+
+
+def _signals(node: Payload) -> Child:
+    """Artifacts whose meaning other panels tell, as they came."""
+    rows = [one for one in node["artifacts"] if one["kind"] in _TOLD_ELSEWHERE]
+    if not rows:
+        return None
+    shown = [
+        join_html(element("strong", spell_kind(one["kind"])), artifact_body(one["body"])) for one in rows
+    ]
+    return folded(count(len(rows), "signal of the agent", "signals of the agent"), points(shown))
+
+
+def _json(body: dict[str, Any]) -> str:
+    text = msgspec.json.format(
+        msgspec.json.encode({k: v for k, v in body.items() if k != UNTRUSTED}), indent=2
+    ).decode()
+    return text if len(text) <= MOST_JSON else text[:MOST_JSON] + "\n…"
+
+
+def _claims_about(artifact: Payload, node: Payload) -> list[Child]:
+    """The evidence of a report, beside the artifact that it is about."""
+    about = [one for one in node["claims"] if one["contract_ref"] == artifact["contract_ref"] != ""]
+    rows = [claim_row(one, node["artifacts"], is_imported=node["is_imported"]) for one in about]
+    return [element("h3", "How it is known"), element("ul", *rows, class_="facts dots")] if rows else []
+
+
+def _evidence(node: Payload) -> Html:
+    """What is known of the report itself, and the sum up to here."""
+    told = {one["contract_ref"] for one in node["artifacts"] if one["kind"] not in _TOLD_ELSEWHERE}
+    rest = [one for one in node["claims"] if not one["contract_ref"] or one["contract_ref"] not in told]
+    rows = [claim_row(one, node["artifacts"], is_imported=node["is_imported"]) for one in rest]
+    left = node["omitted"].get("claims", 0)
+    return element(
+        "section",
+        element(
+            "header",
+            element("h2", "Evidence"),
+            element(
+                "span",
+                element("span", "up to here:", class_="small soft"),
+                evidence_badges(node["evidence"], node["evidence_caveat"]),
+                class_="cluster",
+            ),
+        ),
+        element("ul", *rows, class_="facts dots") if rows else None,
+        None
+        if node["claims"]
+        else element("p", "Nothing in this report could be checked.", class_="small soft"),
+        element("p", f"{left} more claims are left out.", class_="small soft") if left else None,
+        class_="panel stack tight",
+        id="evidence",
+    )
+
+
+def _gaps(node: Payload) -> Child:
+    rows = [
+        element(
+            "li",
+            badge(gap["severity"], "bad" if gap["severity"] == "critical" else "warn", "gap"),
+            " ",
+            element("span", gap["summary"], dir="auto"),
+            " ",
+            element(
+                "span",
+                f"{'open' if gap['is_open'] else 'settled'}, {gap['reason'].replace('_', ' ')}",
+                class_="soft",
+            ),
+        )
+        for gap in node["gaps"]
+    ]
+    return panel("Gaps recorded here", element("ul", *rows, class_="facts")) if rows else None
+
+
+def _divergences(node: Payload) -> Child:
+    rows = [join_html(element("strong", one["reason"]), f": {one['summary']}") for one in node["divergences"]]
+    return panel("Left the instructions", points(rows)) if rows else None
+
+
+def _receipts(node: Payload) -> Child:
+    if not node["receipts"]:
+        return None
+    rows = [_receipt(one) for one in node["receipts"]]
+    left = node["omitted"].get("receipts", 0)
+    return panel(
+        "Programs that ran",
+        element("p", f"{left} earlier ones are left out.", class_="small soft") if left else None,
+        element("ul", *rows, class_="plain stack tight"),
+    )
+
+
+def _receipt(one: Payload) -> Html:
+    passed = badge("passed", "good", "done") if one["has_passed"] else badge(one["outcome"], "bad", "blocked")
+    seen = "started by Handrail" if one["by"] == "handrail" else "told by the client's hook"
+    name = f"{one['check']}: " if one["check"] else ""
+    return element(
+        "li",
+        element("p", passed, " ", element("strong", name), mono(" ".join(one["command"])), class_="cluster"),
+        element(
+            "p",
+            f"{one['outcome']}, {one['duration_ms']} ms, {seen} · ",
+            moment(one["at"]),
+            " · ",
+            mono(one["id"]),
+            class_="small soft",
+        ),
+        element(
+            "details",
+            element("summary", "What it printed last"),
+            element("pre", one["tail"], class_="tall", tabindex=0),
+        )
+        if one["tail"]
+        else None,
+    )
+
+
+def _validations(node: Payload) -> Child:
+    rows = [
+        element(
+            "li",
+            element(
+                "strong", spell_kind(one["contract_ref"]) if one["contract_ref"] else "The rules of the step"
+            ),
+            f": {one['result']}",
+            points(one["issues"]) if one["issues"] else None,
+        )
+        for one in node["validations"]
+    ]
+    return panel("Shape of the report that followed", element("ul", *rows, class_="facts")) if rows else None
+
+
+def _files(node: Payload, files: Payload | None) -> Child:
+    """What changed since the step before, and the command that compares the same two."""
+    if node["tree"] is None or node["parent"] is None:
+        return None
+    if files is None:
+        told = "Handrail kept the files of this step. It cannot compare them from here."
+        return panel("What changed since the step before", element("p", told, class_="small soft"))
+    pair = f"{node['parent']['id']} {node['node_id']}"
+    command = f"handrail code diff {pair} --session {node['session_id']} --human"
+    changed = files["files"]
+    more = files["differing"] - len(changed)
+    return panel(
+        "What changed since the step before",
+        element("p", count(files["differing"], "file differs", "files differ"), ".", class_="small soft"),
+        points(_changed(one) for one in changed) if changed else None,
+        element("p", f"And {more} more.", class_="small soft") if more else None,
+        diff_lines(files["diff"]) if files["diff"] else None,
+        command_line(command),
+        class_="stack tight",
+    )
+
+
+def _changed(one: Payload) -> Html:
+    lines = "" if one["note"] else f", {one['added']} added, {one['removed']} removed"
+    return join_html(mono(one["path"]), f" {one['change']}{lines}{one['note'] and ': ' + one['note']}")
+
+
+def diff_lines(text: str) -> Html:
+    """A unified diff; the marks at the start of the lines stay, so colour is not needed."""
+    rows = []
+    for line in text.splitlines():
+        look = {"+": "add", "-": "del", "@": "at"}.get(line[:1])
+        rows.append(element("span", line or " ", class_=look))
+    return element(
+        "pre", *rows, class_="diff wide tall", tabindex=0, role="region", aria_label="Changed lines"
+    )
+
+
+def _trace(node: Payload) -> Child:
+    return folded("Why the run came here", points(node["trace"])) if node["trace"] else None
+
+
+def _branches(node: Payload) -> Child:
+    if not node["children"]:
+        return None
+    rows = [
+        join_html(
+            element("a", child["title"], href=node_path(node["session_id"], node["run_id"], child["id"])),
+            f" ({child['kind'].replace('_', ' ')}",
+            ")" if child["is_on_path"] else ", beside the preferred path)",
+        )
+        for child in node["children"]
+    ]
+    return panel("What followed", points(rows))
+
+
+# The side: facts
+
+
+def _side(node: Payload) -> Iterable[Child]:
+    if node["person"] is not None:
+        yield panel("A person answered", _answer(node["person"], node))
+    pending = node["pending"]
+    if pending is not None and pending["person"] is not None and pending["person"] != node["person"]:
+        yield panel(f"A person answered about: {pending['title']}", _answer(pending["person"], node))
+    yield panel("Preferences in force", _preferences(node))
+    if node["capabilities"]:
+        yield panel(
+            "Capabilities observed",
+            points(
+                f"{one['capability']}: {one['status']} ({one['provenance']}) {one['summary']}".strip()
+                for one in node["capabilities"]
+            ),
+        )
+    if node["context_keys"]:
+        yield panel("Facts set here", points(mono(key) for key in node["context_keys"]))
+    yield panel("Provenance", _origin(node))
+
+
+def _answer(person: Payload, node: Payload) -> Html:
+    return facts(
+        [
+            ("Answer", person["option_id"] or person["answer"]),
+            ("Where", DOORS[person["door"]]),
+            ("Account", person["who"]),
+            ("When", moment(person["at"])),
+            ("Note", person["note"]),
+            ("Recorded", node["evidence_caveat"] if node["is_imported"] else ""),
+        ]
+    )
+
+
+def _preferences(node: Payload) -> Html:
+    now, before = node["preferences"], node["preferences_before"]
+    rows: list[tuple[str, Child]] = [("Autonomy", now["autonomy"]), ("Risk policy", now["risk_policy"])]
+    if before:
+        rows.append(("Changed here from", f"{before['autonomy']}, {before['risk_policy']}"))
+    return facts(rows)
+
+
+def _origin(node: Payload) -> Html:
+    origin = node["origin"]
+    return facts(
+        [
+            (
+                "Workflow",
+                element(
+                    "a",
+                    origin["workflow_name"],
+                    href=workflow_path(origin["workflow_id"], run=node["run_id"]),
+                ),
+            ),
+            ("Source", f"{origin['source_kind']}, {origin['source_ref']}"),
+            ("Project", origin["project"]),
+            ("Branch", origin["branch"]),
+            ("Commit", mono(origin["head_sha"][:12]) if origin["head_sha"] else ""),
+            ("Imported from", origin["imported_from"]),
+            ("Node", mono(node["node_id"])),
+            ("Run", mono(node["run_id"])),
+            ("Session", mono(node["session_id"])),
+            ("Chosen", node["option_id"]),
+        ]
+    )

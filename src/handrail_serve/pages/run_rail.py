@@ -1,0 +1,301 @@
+"""A run as a list that reads like a rail: the preferred path open, forks folded beside it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from handrail.contract.ids import NodeId
+from handrail.projections.evidence import PROOF
+from handrail.projections.html.elements import Child, Html, element
+from handrail.projections.html.rail import Place, Rail, draw_rail
+from handrail_serve.pages.parts import (
+    Payload,
+    add_query,
+    badge,
+    compare_path,
+    count,
+    evidence_badge,
+    moment,
+    node_path,
+    run_path,
+)
+
+MOST_SHOWN = 500
+"""Rows of one view; the earlier ones are one click away."""
+MOST_DRAWN = 450
+"""Nodes of a map."""
+MOST_OPEN = 14
+OPEN_STEPS = 8
+"""Rows that stay open of a run that has more than `MOST_OPEN`: where it is now."""
+DEEPEST = 8
+"""Forks inside forks; deeper ones are counted."""
+_KINDS = {"step": "", "checkpoint": "Checkpoint: ", "blocked_attempt": "Blocked attempt: "}
+
+
+def rail_list(graph: Payload, before: int | None = None) -> Html:
+    """The rows of a run from top to bottom, then the step that is pending and those ahead."""
+    every: Sequence[Any] = graph["nodes"]
+    rows = [node for node in every if before is None or node["row"] < before]
+    shown = rows[-MOST_SHOWN:]
+    earlier = len(rows) - len(shown)
+    listing = _Listing(graph, shown)
+    is_last = before is None
+    return element(
+        "div",
+        _earlier(graph, shown[0]["row"], earlier) if earlier else None,
+        element(
+            "ol",
+            *listing.rows(),
+            *(_now(graph) if is_last else ()),
+            *(_ahead(row) for row in (graph["ahead"] if is_last else ())),
+            class_="rail",
+            id="rail",
+        ),
+        None
+        if is_last
+        else element(
+            "p", element("a", "The newest nodes", href=_path(graph), class_="button"), class_="more"
+        ),
+    )
+
+
+def rail_map(graph: Payload) -> Html | None:
+    """The same as a picture, for those who see it: the one that the report shows."""
+    nodes: Sequence[Any] = graph["nodes"]
+    if len(nodes) > MOST_DRAWN or len(nodes) < 2:
+        return None
+    places = tuple(
+        Place(
+            node_id=NodeId(node["id"]),
+            parent=None if node["parent"] is None else NodeId(node["parent"]),
+            kind=node["kind"],
+            row=node["row"],
+            lane=node["lane"],
+            is_preferred=node["is_on_path"],
+            is_tip=node["is_tip"],
+        )
+        for node in nodes
+    )
+    words = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}
+    labels = {NodeId(node["id"]): words[node["kind"]] + node["title"] for node in nodes}
+    drawn = draw_rail(Rail(places=places, omitted=graph["nodes_omitted"]), lambda node_id: labels[node_id])
+    return element("div", drawn, class_="map", tabindex=0, role="region", aria_label="Map of the run")
+
+
+def _path(graph: Payload) -> str:
+    return run_path(graph["session_id"], graph["run_id"])
+
+
+def _earlier(graph: Payload, row: int, earlier: int) -> Html:
+    words = f"{count(earlier, 'earlier node')}"
+    return element(
+        "p",
+        element("a", words, href=add_query(_path(graph), before=str(row)), class_="button"),
+        class_="more",
+    )
+
+
+class _Listing:
+    """The rows that are being made."""
+
+    def __init__(self, graph: Payload, shown: Sequence[Payload]) -> None:
+        self._graph = graph
+        self._prefix = node_path(graph["session_id"], graph["run_id"], "")
+        self._by_id = {node["id"]: node for node in shown}
+        self._children: dict[str, list[Payload]] = {}
+        self._roots: list[Payload] = []
+        for node in shown:
+            if node["parent"] in self._by_id:
+                self._children.setdefault(node["parent"], []).append(node)
+            else:
+                self._roots.append(node)
+
+    def rows(self) -> list[Html]:
+        """From where the run is now: finished rounds are folded, and so is what came long before."""
+        rows = [row for root in self._roots for row in self._line(root, 0)]
+        if len(rows) <= MOST_OPEN:
+            return rows
+        early = rows[:-OPEN_STEPS]
+        return [_fold("Earlier in this run", early, "early"), *rows[-OPEN_STEPS:]]
+
+    def _line(self, node: Payload, depth: int) -> list[Html]:
+        """A node and what follows it straight on; what leaves the line is folded."""
+        parts: list[tuple[str, list[Payload], list[Html]]] = []
+        current: Payload | None = node
+        while current is not None:
+            name = self._past_loop(current["step_id"])
+            if not parts or parts[-1][0] != name:
+                parts.append((name, [], []))
+            _, nodes, rows = parts[-1]
+            nodes.append(current)
+            rows.append(self._row(current))
+            rows += _skipped(current)  # passed by after its step was done
+            below = self._children.get(current["id"], [])
+            straight = next((child for child in below if child["lane"] == current["lane"]), None)
+            rows += [self._aside(child, depth) for child in below if child is not straight]
+            current = straight
+        return [row for part in parts for row in _fold_rounds(*part)]
+
+    def _past_loop(self, step_id: str) -> str:
+        """The loop around a step of a round that is over; empty outside of loops and in the round of now."""
+        here, now = step_id.rpartition("::")[0], self._graph["pending_step"].rpartition("::")[0]
+        return "" if here == now else here.split("/")[0].partition("@")[0]
+
+    def _aside(self, root: Payload, depth: int) -> Html:
+        inside = self._inside(root)
+        if depth >= DEEPEST:
+            told: Child = element(
+                "p", f"{count(len(inside), 'node')} deeper inside", class_="soft small spot"
+            )
+            return element("li", told, class_="aside")
+        tip = inside[-1]
+        summary = element("summary", _describe_branch(inside))
+        pair = element(
+            "a",
+            "Compare with the preferred path",
+            href=compare_path(self._graph["session_id"], tip["id"], self._graph["preferred_tip"]),
+            class_="button plain",
+        )
+        is_saved = all(node["kind"] == "checkpoint" for node in inside)
+        return element(
+            "li",
+            element(
+                "details",
+                summary,
+                element("ol", *self._line(root, depth + 1), class_="rail"),
+                None if is_saved else pair,
+                data_branch=True,
+            ),
+            class_="aside",
+            data_key=f"aside {root['id']}",
+        )
+
+    def _inside(self, root: Payload) -> list[Payload]:
+        found: list[Payload] = []
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            found.append(node)
+            waiting += reversed(self._children.get(node["id"], []))
+        return found
+
+    def _row(self, node: Payload) -> Html:
+        loop = loop_words(node["step_id"])
+        classes = ["node", node["kind"]]
+        classes += ["looped"] if loop else []
+        classes += ["tip"] if node["is_tip"] and node["kind"] != "checkpoint" else []
+        spot = element(
+            "a",
+            element(
+                "span",
+                element("span", _KINDS[node["kind"]], class_="soft") if _KINDS[node["kind"]] else None,
+                node["title"],
+                class_="name",
+            ),
+            element("span", loop, class_="what") if loop else None,
+            *_marks(node),
+            moment(node["at"], with_day=False),
+            href=self._prefix + node["id"],
+            class_="spot",
+            data_node=node["id"],
+        )
+        return element("li", spot, class_=" ".join(classes), data_key=node["id"])
+
+
+def _fold_rounds(loop: str, nodes: Sequence[Payload], rows: list[Html]) -> list[Html]:
+    """The finished rounds of one loop, folded."""
+    if not loop or len(nodes) < 2:
+        return rows
+    rounds = {node["step_id"].split("::")[0].split("/")[0] for node in nodes}
+    return [_fold(f"{loop}: {count(len(rounds), 'round')}", rows, nodes[0]["id"])]
+
+
+def _fold(title: str, rows: Sequence[Html], key: str) -> Html:
+    inside = element("details", element("summary", title), element("ol", *rows, class_="rail"))
+    return element("li", inside, class_="aside", data_key=f"aside {key}")
+
+
+def _marks(node: Payload) -> list[Child]:
+    """What is worth opening the node for."""
+    marks: list[Child] = []
+    if node["is_fork"]:
+        marks.append(badge("fork", "", "step"))
+    if node["gap_count"]:
+        marks.append(badge(count(node["gap_count"], "gap"), "warn", "gap"))
+    is_told = node["level"] == "confirmed" and node["person"] == "confirmed"
+    if node["verdict"] in ("contradicted", "stale") or node["level"] in PROOF:
+        marks.append(evidence_badge(node["level"], node["verdict"], is_imported=node["is_imported"]))
+    if node["is_diverged"]:
+        marks.append(badge("left the instructions", "warn", "gap"))
+    if node["person"] and not is_told:
+        marks.append(person_badge(node["person"], is_imported=node["is_imported"]))
+    if node["artifact_count"]:
+        marks.append(element("span", count(node["artifact_count"], "artifact"), class_="soft"))
+    return marks
+
+
+def person_badge(answer: str, *, is_imported: bool = False) -> Html:
+    """What a person answered, here or in another store."""
+    words = f"{answer} by a person{', in another store' if is_imported else ''}"
+    good = "" if is_imported else "good"
+    return badge(words, good if answer == "confirmed" else "bad", "person")
+
+
+def loop_words(step_id: str) -> str:
+    """`fix@1::try` is round 2 of fix."""
+    loops, _, _ = step_id.rpartition("::")
+    names = [part.partition("@") for part in loops.split("/") if part]
+    return ", ".join(f"{name}, round {int(number) + 1}" for name, _, number in names)
+
+
+def _skipped(node: Payload) -> list[Html]:
+    told = [f"Skipped: {row['title']}; {_why_skipped(row)}" for row in node["passed"]]
+    more = node["passed_omitted"]
+    told += [f"Skipped: {count(more, 'more part')}"] if more else []
+    return [element("li", words, class_="skip-note") for words in told]
+
+
+def _why_skipped(row: Payload) -> str:
+    condition_id: str = row["condition_id"]
+    if not condition_id or condition_id.startswith("inline-"):
+        return str(row["why"])
+    return f"its condition ({condition_id}) did not hold"
+
+
+def _describe_branch(inside: Sequence[Mapping[str, Any]]) -> str:
+    if all(node["kind"] == "checkpoint" for node in inside):
+        return "Progress saved here" if len(inside) == 1 else f"Progress saved here, {len(inside)} times"
+    tip = inside[-1]
+    end = {"blocked_attempt": ", blocked"}.get(tip["kind"], "" if tip["pending_title"] else ", done")
+    return f"Left aside from here: {count(len(inside), 'node')}{end}"
+
+
+def _now(graph: Payload) -> list[Html]:
+    """The step that waits at the preferred tip."""
+    if not graph["pending_title"] or graph["status"] == "closed":
+        return []
+    is_blocked = graph["status"] == "blocked"
+    is_asked = any(need["kind"] == "person" for need in graph["waiting"])
+    path = node_path(graph["session_id"], graph["run_id"], graph["preferred_tip"])
+    spot = element(
+        "a",
+        element("span", graph["pending_title"], class_="name"),
+        badge("blocked", "bad", "blocked")
+        if is_blocked
+        else badge("waits for a person" if is_asked else "now", "busy", "person" if is_asked else "open"),
+        person_badge(graph["pending_person"]) if graph["pending_person"] else None,
+        href=f"{path}#pending",
+        class_="spot",
+        data_at=graph["preferred_tip"],
+    )
+    return [element("li", spot, class_="node now", id="now")]
+
+
+def _ahead(row: Payload) -> Html:
+    name = element("span", row["title"], class_="name")
+    return element(
+        "li",
+        element("span", name, element("span", "(not reached yet)", class_="sr"), class_="spot"),
+        class_="node ahead",
+    )

@@ -1,0 +1,393 @@
+"""One session: its runs at the side, one of them open, and the notes of the session itself. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from handrail.engine.events import is_newer
+from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.projections.plain_words import CLOSE_WORDS
+from handrail_serve.pages.claims import spell_kind
+from handrail_serve.pages.needs import COMMAND_LINE, Card, need_card
+from handrail_serve.pages.parts import (
+    Payload,
+    ago,
+    badge,
+    command_line,
+    copy_button,
+    count,
+    cut,
+    empty,
+    evidence_badge,
+    evidence_badges,
+    facts,
+    head,
+    health_badge,
+    meta,
+    moment,
+    mono,
+    notice,
+    page,
+    panel,
+    run_path,
+    session_path,
+    status_badge,
+    timeline_path,
+    workflow_path,
+)
+from handrail_serve.pages.run_rail import rail_list, rail_map
+
+_SENTENCES = {
+    "in_progress": "With the agent",
+    "blocked": "Blocked at",
+}
+
+
+def session_page(
+    shown: Payload,
+    graph: Payload | None,
+    *,
+    before: int | None = None,
+    actions: Child = None,
+    resume: str = "",
+    cards: Sequence[Card] = (),
+) -> Html:
+    """`shown` is of session.show with the run that is open, `graph` of run.graph; None: there is no run.
+
+    `actions` are the buttons that change something, `resume` the words that make an agent go on, `cards`
+    what the run waits for.
+    """
+    session_id = shown["session_id"]
+    run = shown["runs"][0] if shown["runs"] else None
+    title = shown["goal"] or (run["workflow_name"] if run else "") or f"Session {session_id}"
+    return page(
+        head(
+            title,
+            _meta(shown, graph),
+            beside=_status(shown, run),
+            crumbs=(("Sessions", "/sessions"),),
+        ),
+        _health(shown),
+        _tabs(session_id, graph, resume, actions),
+        _without_run(shown) if graph is None or run is None else _with_run(shown, graph, run, before, cards),
+        live=session_id,
+        new="step",
+    )
+
+
+def _status(shown: Payload, run: Payload | None) -> Html:
+    if shown["health"]["banner"]:
+        return health_badge(shown["health"]["state"])
+    if run is None:
+        return status_badge(shown["status"])
+    return status_badge(run["status"], run["evidence"], run["evidence_caveat"])
+
+
+def _meta(shown: Payload, graph: Payload | None) -> Html:
+    imported = shown["imported"]
+    return meta(
+        shown["project"],
+        shown["branch"],
+        (graph["agent"] or COMMAND_LINE) if graph is not None else None,
+        join_html("last change ", ago(shown["last_activity"])) if shown["last_activity"] else None,
+        count(shown["event_count"], "event"),
+        "imported from another store" if imported else None,
+    )
+
+
+def _health(shown: Payload) -> Child:
+    """A damaged session says so before anything else: what is proven, what can be done, what helps."""
+    if not shown["health"]["banner"]:
+        return None
+    if is_newer(shown["health"]["state"]):
+        return notice("warn", element("p", shown["health"]["banner"]))
+    session_id = shown["session_id"]
+    proven = count(shown["event_count"], "event is", "events are")
+    return notice(
+        "bad",
+        element("p", element("strong", "This session is damaged.")),
+        element(
+            "p",
+            f"Its first {proven} proven, and nothing after them. You can read it and export the proven part; "
+            "no agent can continue it.",
+        ),
+        element(
+            "p",
+            f"Found: {shown['health']['state']}, {shown['health']['reason']}. The first command tells more, "
+            "the second keeps what is left.",
+            class_="small",
+        ),
+        command_line(f"handrail store verify --ids {session_id} --report-only"),
+        command_line(f"handrail session export {session_id} --salvage --out FILE"),
+    )
+
+
+def _tabs(session_id: str, graph: Payload | None, resume: str, actions: Child) -> Html:
+    here = session_path(session_id) if graph is None else run_path(session_id, graph["run_id"])
+    links = element(
+        "nav",
+        element("a", "Run", href=here, aria_current="page"),
+        element("a", "What happened", href=timeline_path(session_id)),
+        element("a", "Preferences", href=f"{session_path(session_id)}/preferences"),
+        element("a", "Export", href=f"{session_path(session_id)}/export"),
+        class_="tabs",
+        aria_label="Views of this session",
+    )
+    buttons = element(
+        "div", copy_button(resume, "Copy resume prompt", "y") if resume else None, actions, class_="cluster"
+    )
+    return element("div", links, buttons if resume or actions else None, class_="tabline")
+
+
+# With a run
+
+
+def _with_run(
+    shown: Payload, graph: Payload, run: Payload, before: int | None, cards: Sequence[Card]
+) -> Html:
+    runs: Sequence[Any] = graph["runs"]
+    is_one = len(runs) == 1
+    titles = {node["step_id"]: node["title"] for node in graph["nodes"]}
+    return element(
+        "div",
+        None if is_one else _runs(graph),
+        element("div", _waiting(cards), _rail(graph, run, before), _session_notes(shown), class_="stack"),
+        element(
+            "aside",
+            _proof(run, titles),
+            _gaps(run),
+            _outputs(run, titles),
+            _in_force(shown["session_id"], run),
+            class_="side",
+            aria_label="This run",
+        ),
+        class_="split" if is_one else "split three",
+    )
+
+
+def _waiting(cards: Sequence[Card]) -> Child:
+    """What the run waits for, where a person can do something about it."""
+    shown = [need_card(card, "div", "h2") for card in cards]
+    return element("div", *shown, class_="strip", id="waiting") if shown else None
+
+
+def _runs(graph: Payload) -> Html:
+    rows = [
+        element(
+            "li",
+            element(
+                "span",
+                element(
+                    "a",
+                    run["workflow_name"],
+                    href=run_path(graph["session_id"], run["id"]),
+                    class_="row-link",
+                    aria_current="page" if run["id"] == graph["run_id"] else None,
+                ),
+                element("span", cut(run["goal"]), class_="under", dir="auto") if run["goal"] else None,
+                element(
+                    "span",
+                    element("span", count(run["branch_count"], "branch", "branches")),
+                    element("span", moment(run["started_at"])),
+                    class_="under",
+                ),
+                element("span", status_badge(run["status"])),
+                class_="stack tight",
+            ),
+            aria_current="true" if run["id"] == graph["run_id"] else None,
+            data_key=run["id"],
+        )
+        for run in reversed(graph["runs"])
+    ]
+    left = graph["runs_omitted"]
+    return element(
+        "nav",
+        element("h2", f"{count(len(rows) + left, 'run')} in this session"),
+        element("ol", *rows, class_="rows one"),
+        element("p", f"{left} earlier runs are not listed.", class_="soft small") if left else None,
+        class_="stack tight side",
+        aria_label="Runs of this session",
+    )
+
+
+def _rail(graph: Payload, run: Payload, before: int | None) -> Html:
+    drawn = rail_map(graph) if graph["branch_count"] > 1 else None
+    return element(
+        "section",
+        element(
+            "header",
+            element(
+                "div",
+                element("h2", run["workflow_name"]),
+                element("p", _sentence(run, graph), class_="small soft"),
+            ),
+            element(
+                "span",
+                element("span", _progress(graph)),
+                f"{count(graph['node_count'], 'node')}, {count(graph['branch_count'], 'branch', 'branches')}",
+                class_="soft small",
+            ),
+        ),
+        rail_list(graph, before),
+        element("details", element("summary", "Map of the run"), drawn) if drawn is not None else None,
+        class_="panel stack",
+        id="run",
+    )
+
+
+def _progress(graph: Payload) -> str:
+    is_open = graph["status"] in ("in_progress", "blocked")
+    return f"{graph['done']} of about {graph['at_least']} steps, " if is_open else ""
+
+
+def _sentence(run: Payload, graph: Payload) -> str:
+    status = run["status"]
+    if status in _SENTENCES:
+        is_asked = any(need["kind"] == "person" for need in graph["waiting"])
+        return f"{'Waits for a person at' if is_asked else _SENTENCES[status]}: {graph['pending_title']}"
+    if status == "closed" and run["closed"]:
+        closed = run["closed"]
+        note = f" {closed['note']}" if closed["note"] else ""
+        return f"Closed, {CLOSE_WORDS.get(closed['reason'], closed['reason'])}.{note}"
+    told = run["not_run_told"]
+    passed = f"{told[0].upper()}{told[1:]}." if told else ""
+    if status == "complete_with_gaps":
+        left = count(graph["open_gap_count"], "open gap is", "open gaps are")
+        return f"Done, with follow-ups: {left} left.{passed and f' {passed}'}"
+    return passed or "Every step was done."
+
+
+def _gaps(run: Payload) -> Child:
+    rows = [
+        element(
+            "li",
+            badge(gap["severity"], "bad" if gap["severity"] == "critical" else "warn", "gap"),
+            " ",
+            element("span", gap["summary"], dir="auto"),
+            " ",
+            element("span", "open" if gap["is_open"] else "settled", class_="soft"),
+        )
+        for gap in run["gaps"]
+    ]
+    return panel("Gaps", element("ul", *rows, class_="facts")) if rows else None
+
+
+def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
+    claims: Sequence[Any] = run["claims"]
+    rows = [
+        element(
+            "tr",
+            element("td", evidence_badge(claim["level"], claim["verdict"], is_imported=claim["is_imported"])),
+            element("td", titles.get(claim["step_id"], "")),
+            element("td", claim["text"], dir="auto"),
+            element("td", claim["fact"], dir="auto"),
+        )
+        for claim in claims
+    ]
+    table = element(
+        "table",
+        element(
+            "thead",
+            element(
+                "tr",
+                *(
+                    element("th", word, scope="col")
+                    for word in ("Known as", "Step", "Place", "What was seen")
+                ),
+            ),
+        ),
+        element("tbody", *rows),
+    )
+    return element(
+        "section",
+        element(
+            "header",
+            element("h2", "What is proven"),
+            evidence_badges(run["evidence"], run["evidence_caveat"]),
+        ),
+        element(
+            "p",
+            "Verified means that Handrail saw it, that a program really ran, or that a person confirmed it. "
+            "Unverified means that only the agent has seen it.",
+            class_="small soft",
+        ),
+        element(
+            "details",
+            element("summary", count(len(rows), "claim")),
+            element("div", table, class_="table", tabindex=0, role="region", aria_label="Claims"),
+        )
+        if rows
+        else None,
+        class_="panel stack tight",
+        id="proof",
+    )
+
+
+def _outputs(run: Payload, titles: Mapping[str, str]) -> Child:
+    rows = [
+        element(
+            "li",
+            element("strong", spell_kind(artifact["kind"])),
+            f" from {titles.get(artifact['step_id'], 'the run')}, ",
+            "well-formed" if artifact["is_validated"] else "no contract asks for it",
+        )
+        for artifact in run["artifacts"]
+    ]
+    return panel("Outputs", element("ul", *rows, class_="facts")) if rows else None
+
+
+def _in_force(session_id: str, run: Payload) -> Html:
+    rows: list[tuple[str, Child]] = [
+        ("Autonomy", run["preferences"]["autonomy"]),
+        ("Risk policy", run["preferences"]["risk_policy"]),
+        *((name, status) for name, status in run["capabilities"].items()),
+        (
+            "Workflow",
+            element("a", run["workflow_name"], href=workflow_path(run["workflow_id"], run=run["id"])),
+        ),
+        ("Run", mono(run["id"])),
+        ("Session", mono(session_id)),
+    ]
+    return panel("In force at the tip", facts(rows))
+
+
+# The session itself
+
+
+def _session_notes(shown: Payload) -> Child:
+    rows = [
+        element(
+            "li",
+            element("p", moment(note["at"]), class_="small soft"),
+            element("div", notes_html(note["text"]), class_="prose", dir="auto"),
+            element("p", "The rest is in the export.", class_="small soft") if note["is_cut"] else None,
+            data_key=note["id"],
+        )
+        for note in shown["notes"]
+    ]
+    if not rows:
+        return None
+    left = shown["notes_omitted"]
+    return panel(
+        "Notes of the session",
+        element("p", f"{left} earlier notes are left out.", class_="small soft") if left else None,
+        element("ol", *rows, class_="plain stack"),
+    )
+
+
+def _without_run(shown: Payload) -> Html:
+    notes = _session_notes(shown)
+    if shown["health"]["banner"]:
+        return element("div", notes, class_="stack")
+    return element(
+        "div",
+        notes,
+        empty(
+            "No run was started in this session",
+            element(
+                "p", "A run begins when an agent starts a workflow here. The Console cannot act in the chat."
+            ),
+        ),
+        class_="stack",
+    )

@@ -1,0 +1,263 @@
+"""Settings and preferences: what is asked for, what is in force, and what has to start again. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handrail.projections.html.elements import Child, Html, element
+from handrail_serve.pages.catalog.builtins import format_json
+from handrail_serve.pages.parts import (
+    Payload,
+    badge,
+    count,
+    facts,
+    head,
+    json_text,
+    meta,
+    moment,
+    mono,
+    notice,
+    page,
+    panel,
+    points,
+    session_path,
+)
+
+_SOURCES = {
+    "default": ("default", ""),
+    "user": ("your file", ""),
+    "project": ("the project", ""),
+    "environment": ("environment", "busy"),
+}
+
+
+def settings_page(settings: Payload, preferences: Payload, context: Payload) -> Html:
+    """`settings` is of self.settings, `preferences` of preferences.show, `context` of self.context."""
+    return page(
+        head(
+            "Settings",
+            meta(f"Handrail {context['version']}", settings["project"], f"account {context['account']}"),
+        ),
+        _problems(settings["problems"]),
+        preferences_form(preferences),
+        _settings(settings),
+        _servers(settings["servers"]),
+        panel(
+            "Where things are",
+            facts(
+                [
+                    ("Home", mono(context["config"]["home"])),
+                    ("Store", mono(context["config"]["store"])),
+                    ("Your file", mono(settings["user_file"])),
+                    ("The project's file", mono(settings["project_file"])),
+                ]
+            ),
+            element(
+                "p",
+                "The Console changes preferences; the other settings are edited in their files.",
+                class_="soft small",
+            ),
+            class_="stack tight",
+        ),
+    )
+
+
+def session_preferences_page(preferences: Payload, goal: str) -> Html:
+    """The preferences of one session. `preferences` is of preferences.show."""
+    session_id = preferences["session_id"]
+    return page(
+        head(
+            "Preferences of the session",
+            crumbs=(("Sessions", "/sessions"), (goal or session_id, session_path(session_id))),
+        ),
+        preferences_form(preferences),
+    )
+
+
+def _problems(problems: list[Payload]) -> Child:
+    if not problems:
+        return None
+    return notice(
+        "bad",
+        element("p", "Something in the settings cannot be used:"),
+        points([f"{one['message']} {one['fix']}" for one in problems]),
+    )
+
+
+# Preferences: presets first, then each value by itself
+
+
+def preferences_form(held: Payload) -> Html:
+    """How far agents may go: of new sessions, or of one."""
+    where = {"session": held["session_id"]} if held["session_id"] else {}
+    title = "In this session" if where else "In new sessions"
+    return panel(
+        f"How far agents may go: {title.lower()}",
+        element(
+            "p",
+            _in_words(held),
+            " ",
+            element("span", held["takes_effect"], class_="soft"),
+        ),
+        element(
+            "div",
+            *(_preset(one, held, where) for one in held["presets"]),
+            class_="strip",
+            role="group",
+            aria_label="Presets",
+        ),
+        element(
+            "details",
+            element("summary", "Each by itself"),
+            element(
+                "form",
+                _choice("autonomy", "Autonomy", held["choices"]["autonomy"], held["autonomy"]),
+                _choice("riskPolicy", "Risk", held["choices"]["risk_policy"], held["risk_policy"]),
+                element("button", "Set these two", type="submit", class_="button"),
+                class_="toolbar",
+                data_operation="preferences.set",
+                data_gated=True,
+                data_input=json_text(where),
+                data_title="Set the preferences?",
+                data_word="Set them",
+                data_done="Set.",
+            ),
+        ),
+        class_="stack",
+        id_="preferences",
+    )
+
+
+def _in_words(held: Payload) -> Html:
+    label = next((one["label"] for one in held["presets"] if one["id"] == held["preset"]), "")
+    chosen = {"user": "chosen", "run": "set when the present run was started", "default": "by default"}
+    told = element("strong", label or f"{held['autonomy']}, {held['risk_policy']}")
+    base = held["new_runs"]
+    later = f" New runs here begin with {base['autonomy']}, {base['risk_policy']}."
+    return element(
+        "span", "Now ", told, f", {chosen[held['source']]}.", later if held["source"] == "run" else None
+    )
+
+
+def _preset(preset: Payload, held: Payload, where: dict[str, Any]) -> Html:
+    is_on = preset["id"] == held["preset"]
+    return element(
+        "div",
+        element("h3", preset["label"]),
+        element("p", preset["text"]),
+        element("p", f"{preset['autonomy']}, {preset['risk_policy']}", class_="soft small"),
+        element("div", badge("in force", "good", "done") if is_on else _use(preset, where), class_="cluster"),
+        class_="panel stack tight",
+    )
+
+
+def _use(preset: Payload, where: dict[str, Any]) -> Html:
+    return element(
+        "button",
+        f"Use {preset['label']}",
+        type="button",
+        class_="button",
+        data_operation="preferences.set",
+        data_gated=True,
+        data_input=json_text({**where, "preset": preset["id"]}),
+        data_title=f"Use {preset['label']}?",
+        data_word="Use it",
+        data_done="Set.",
+    )
+
+
+def _choice(name: str, label: str, choices: list[Payload], held: str) -> Html:
+    rows = [
+        element(
+            "option", f"{one['label']}: {one['text']}", value=one["id"], selected=one["id"] == held or None
+        )
+        for one in choices
+    ]
+    return element("label", label, element("select", *rows, name=name), class_="field grow")
+
+
+# Settings and servers
+
+
+def _settings(settings: Payload) -> Html:
+    rows = [
+        element(
+            "li",
+            element(
+                "div",
+                mono(one["name"]),
+                element("span", one["text"], class_="under"),
+                element(
+                    "span",
+                    element("span", "desired: ", _value(one["desired"], "not set")),
+                    element("span", "applied: ", _value(one["applied"], "none")),
+                    element("span", one["takes_effect"]),
+                    class_="under",
+                ),
+            ),
+            element(
+                "span",
+                badge("restart needed", "warn", "gap") if one["restart_needed"] else None,
+                _source(one["source"]),
+                class_="aside cluster",
+            ),
+            data_key=one["name"],
+        )
+        for one in settings["settings"]
+    ]
+    return element(
+        "section",
+        element("h2", "Every setting"),
+        element("ul", *rows, class_="rows two"),
+        class_="stack tight",
+    )
+
+
+def _value(value: Any, nothing: str) -> Html:
+    if value is None or value == []:
+        return element("span", nothing, class_="soft")
+    return mono(value if isinstance(value, str) else format_json(value))
+
+
+def _source(source: str) -> Html:
+    word, look = _SOURCES[source]
+    return badge(word, look)
+
+
+def _servers(servers: list[Payload]) -> Html:
+    if not servers:
+        return panel(
+            "MCP servers that run now",
+            element("p", "None. An agent's client starts one when it needs it.", class_="soft"),
+        )
+    rows = [
+        element(
+            "li",
+            element(
+                "div",
+                element("span", f"process {one['pid']}, by {one['transport']}"),
+                element(
+                    "span",
+                    element("span", f"version {one['version']}"),
+                    element("span", one["project"], dir="auto"),
+                    element("span", "since ", moment(one["started_at"])),
+                    class_="under",
+                ),
+                element(
+                    "span", count(len(one["tools"]), "tool"), ": ", ", ".join(one["tools"]), class_="under"
+                ),
+            ),
+            element(
+                "span",
+                badge("restart needed", "warn", "gap") if one["restart_needed"] else None,
+                class_="aside",
+            ),
+        )
+        for one in servers
+    ]
+    return element(
+        "section",
+        element("h2", "MCP servers that run now"),
+        element("ul", *rows, class_="rows two"),
+        class_="stack tight",
+    )

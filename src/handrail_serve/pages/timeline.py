@@ -1,0 +1,203 @@
+"""What happened in a session, from top to bottom, with a lane per run. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from handrail.projections.html.elements import Child, Html, element
+from handrail_serve.pages.parts import (
+    Payload,
+    add_query,
+    count,
+    damage_notice,
+    duration,
+    empty,
+    head,
+    meta,
+    moment,
+    node_path,
+    page,
+    run_path,
+    session_path,
+    status_badge,
+    timeline_path,
+)
+from handrail_serve.pages.run_rail import loop_words
+
+ZOOMS = (("step", "Every step"), ("hour", "Hours"), ("day", "Days"))
+MOST_LANES = 8
+"""Lanes that are drawn beside each other; further runs share the last one."""
+LANE = 14
+ROW = 30
+_WORDS = {
+    "step": "The agent finished ",
+    "checkpoint": "The agent saved its progress after ",
+    "blocked_attempt": "The report was not accepted at ",
+    "receipt": "A check ran at ",
+    "confirmed": "A person confirmed ",
+    "declined": "A person declined ",
+    "closed": "The run was closed at ",
+    "notes": "Notes of the session were kept",
+    "imported": "The session was imported",
+}
+
+
+def timeline_page(found: Payload, zoom: str = "step") -> Html:
+    """`found` is of session.timeline."""
+    session_id = found["session_id"]
+    moments: Sequence[Any] = found["moments"]
+    return page(
+        head(
+            "What happened",
+            meta(count(len(moments), "moment")),
+            crumbs=(("Sessions", "/sessions"), (found["goal"] or "Session", session_path(session_id))),
+        ),
+        damage_notice(found["banner"]),
+        _tabs(session_id, zoom),
+        _legend(found),
+        _earlier(found, zoom),
+        element("ol", *_rows(found, zoom), class_="lanes", id="lanes")
+        if moments
+        else empty("Nothing has happened in this session yet"),
+        live=session_id,
+        new="moment",
+    )
+
+
+def _tabs(session_id: str, zoom: str) -> Html:
+    path = timeline_path(session_id)
+    return element(
+        "nav",
+        *(
+            element(
+                "a",
+                word,
+                href=add_query(path, zoom="" if name == "step" else name),
+                aria_current="page" if name == zoom else None,
+            )
+            for name, word in ZOOMS
+        ),
+        element("a", "Back to the run", href=session_path(session_id)),
+        class_="tabs",
+        aria_label="Zoom",
+    )
+
+
+def _legend(found: Payload) -> Html:
+    rows = [
+        element(
+            "li",
+            _drawing(found, lane["id"], "step"),
+            element("a", lane["workflow_name"], href=run_path(found["session_id"], lane["id"]))
+            if lane["status"]
+            else element("b", lane["workflow_name"]),
+            " ",
+            status_badge(lane["status"]) if lane["status"] else None,
+        )
+        for lane in found["lanes"]
+    ]
+    return element("ul", *rows, class_="legend lanes")
+
+
+def _earlier(found: Payload, zoom: str) -> Child:
+    if not found["earlier"]:
+        return None
+    path = add_query(
+        timeline_path(found["session_id"]),
+        zoom="" if zoom == "step" else zoom,
+        before=str(found["moments"][0]["index"]),
+    )
+    return element(
+        "p",
+        element("a", count(found["earlier"], "earlier moment"), href=path, class_="button"),
+        class_="more",
+    )
+
+
+def _rows(found: Payload, zoom: str) -> Iterator[Html]:
+    if zoom in ("hour", "day"):
+        yield from _grouped(found, zoom)
+        return
+    day = ""
+    for entry in found["moments"]:
+        if entry["at"][:10] != day:
+            day = entry["at"][:10]
+            yield element("li", day, class_="day")
+        yield element(
+            "li",
+            moment(entry["at"], with_day=False),
+            _drawing(found, entry["lane"], entry["what"]),
+            _words(found, entry),
+            data_key=str(entry["index"]),
+        )
+
+
+def _grouped(found: Payload, zoom: str) -> Iterator[Html]:
+    """One row per hour or day and lane, in the order in which they began."""
+    width = 13 if zoom == "hour" else 10
+    groups: dict[tuple[str, str], list[Payload]] = {}
+    for entry in found["moments"]:
+        groups.setdefault((entry["at"][:width], entry["lane"]), []).append(entry)
+    for (when, lane), entries in groups.items():
+        shown = f"{when.replace('T', ' ')}:00 UTC" if zoom == "hour" else when
+        blocked = sum(entry["what"] == "blocked_attempt" for entry in entries)
+        told = count(len(entries), "moment") + (f", {blocked} blocked" if blocked else "")
+        yield element(
+            "li",
+            element("time", shown, datetime=entries[0]["at"], data_as="written"),
+            _drawing(found, lane, "blocked_attempt" if blocked else "step"),
+            element("span", f"{told}, up to ", _link(found, entries[-1])),
+            data_key=f"{when} {lane}",
+        )
+
+
+def _words(found: Payload, entry: Payload) -> Html:
+    loop = loop_words(entry["step_id"]) if entry["what"] == "step" else ""
+    is_start = entry["what"] == "step" and not entry["step_id"]
+    took = f" after {duration(entry['seconds'])}" if entry["seconds"] else ""
+    return element(
+        "span",
+        "The run " if is_start else _WORDS.get(entry["what"], f"{entry['what']} "),
+        _link(found, entry),
+        element("span", f", {loop}" if loop else "", took, class_="soft"),
+    )
+
+
+def _link(found: Payload, entry: Payload) -> Child:
+    if not entry["node_id"]:
+        return None
+    title = entry["title"] or ("started" if entry["what"] == "step" else "this step")
+    return element("a", title, href=node_path(found["session_id"], entry["lane"], entry["node_id"]))
+
+
+def _drawing(found: Payload, lane: str, what: str) -> Html:
+    """The lanes as lines, and a mark in the one that the row is about."""
+    ids = [one["id"] for one in found["lanes"]]
+    shown = min(len(ids), MOST_LANES)
+    place = min(ids.index(lane), shown - 1) if lane in ids else 0
+    x = LANE // 2 + place * LANE
+    y = ROW // 2
+    lines = [
+        element("line", x1=LANE // 2 + n * LANE, y1=0, x2=LANE // 2 + n * LANE, y2="100%")
+        for n in range(shown)
+    ]
+    match what:
+        case "blocked_attempt":
+            mark = element("path", d=f"M{x} {y - 6}L{x + 6} {y + 5}H{x - 6}Z", class_="mark blocked")
+        case "checkpoint" | "notes":
+            mark = element("rect", x=x - 5, y=y - 5, width=10, height=10, class_="mark")
+        case "step":
+            mark = element("circle", cx=x, cy=y, r=5, class_="mark")
+        case _:
+            mark = element("circle", cx=x, cy=y, r=3, class_="mark other")
+    width = shown * LANE
+    return element(
+        "svg",
+        *lines,
+        mark,
+        width=width,
+        height=ROW,
+        aria_hidden="true",
+        focusable="false",
+    )

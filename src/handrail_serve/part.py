@@ -1,0 +1,11 @@
+"""What the server brings to the program."""
+
+from __future__ import annotations
+
+from handrail.runtime.operation import Part
+
+PART = Part(
+    package="handrail_serve",
+    commands="handrail_serve.commands",
+    adapters={"serve": "handrail_serve.start:serve"},
+)

@@ -1,0 +1,244 @@
+"""The server on a socket: bound to loopback, stopped by signals, drained before it ends.
+
+The first signal stops new work and lets what runs finish; a second one ends the server at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Protocol
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, RequestResponseCycle
+
+from handrail.contract.catalogue import (
+    E_CONFLICT,
+    E_FORBIDDEN,
+    E_IO,
+    E_UNKNOWN,
+    SERVER_BUSY,
+    VALIDATION_ERROR,
+)
+from handrail.contract.outcome import Failure, Fault
+from handrail_serve.exchange import Receive, Scope, Send, problem
+from handrail_serve.guard import finish_headers
+from handrail_serve.limits import (
+    CONNECTIONS_AT_ONCE,
+    IDLE_SECONDS,
+    MOST_HEADER_BYTES,
+    MOST_URL_BYTES,
+    Load,
+)
+
+ADDRESSES = {"127.0.0.1": socket.AF_INET, "localhost": socket.AF_INET, "::1": socket.AF_INET6}
+DEFAULT_PORT = 7245
+_BACKLOG = 128
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class ServedApp(Protocol):
+    """An ASGI app that can be told to stop, and that knows what it is doing."""
+
+    @property
+    def load(self) -> Load: ...
+
+    def drain(self) -> None: ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+
+def require_loopback(host: str) -> None:
+    """Refuse any address that other machines can reach, before anything is bound.
+
+    Raises Fault E_FORBIDDEN.
+    """
+    if host in ADDRESSES:
+        return
+    raise Fault(
+        E_FORBIDDEN,
+        "This server answers on loopback alone: it knows one user, and has no accounts and no encryption.",
+        hint="Leave --host out, and reach it from another machine through an SSH tunnel: "
+        "ssh -L 7245:127.0.0.1:7245 USER@HOST.",
+    )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A bound socket that does not listen yet; port 0 takes a free one.
+
+    Raises Fault E_CONFLICT when the port is taken, and E_IO for other trouble.
+    """
+    require_loopback(host)
+    family = ADDRESSES[host]
+    # Named TCP: only then asyncio sends at once, and not when the client has acknowledged, 40 ms later.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(("127.0.0.1" if family == socket.AF_INET else "::1", port))
+    except OSError as trouble:
+        bound.close()
+        if trouble.errno == errno.EADDRINUSE:
+            raise Fault(
+                E_CONFLICT,
+                f"Port {port} is taken by another program.",
+                details={"reason": "port_taken"},
+                hint="Choose another with --port N; --port 0 takes a free one.",
+            ) from trouble
+        raise Fault(
+            E_IO,
+            f"Port {port} could not be opened: {trouble.strerror}.",
+            hint="Choose a port above 1023 with --port N.",
+        ) from trouble
+    return bound
+
+
+def serve(app: ServedApp, bound: socket.socket, when_ready: Callable[[], None]) -> int:
+    """Serve until a signal. Returns the exit status: 0 when all work was finished, else 1."""
+    config = uvicorn.Config(
+        app,
+        http=TimedProtocol,
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        log_level="error",
+        server_header=False,
+        date_header=True,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=MOST_HEADER_BYTES + MOST_URL_BYTES + 4096,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=1,
+    )
+    server = DrainingServer(config, app, when_ready)
+    bound.listen(_BACKLOG)
+    server.run(sockets=[bound])
+    return 0 if server.is_drained else E_UNKNOWN.exit_status
+
+
+_NOT_HTTP = Failure(
+    kind=VALIDATION_ERROR,
+    message="This is not a request of HTTP/1.1 within the limits of this server.",
+    details={"problems": [{"param": "", "problem": "not a readable HTTP request"}]},
+    hint="Send a request line, one Host and headers of at most 16 KiB.",
+)
+
+
+_TOO_MANY = Failure(kind=SERVER_BUSY, message="As many connections are open as there may be.")
+
+
+class TimedProtocol(H11Protocol):
+    """Closes a connection whose request does not come in time; the library would wait for ever.
+
+    What it refuses before the app sees it, it refuses as the app does.
+    """
+
+    _waiting: asyncio.TimerHandle | None = None
+    _is_too_many = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # the library narrows it the same way
+        super().connection_made(transport)
+        self._is_too_many = len(self.connections) > CONNECTIONS_AT_ONCE
+        self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_too_many:
+            return self._refuse(_TOO_MANY)
+        super().data_received(data)
+        if not self._has_no_request():
+            self._stop_waiting()
+        elif self._waiting is None:  # a part of the next request
+            self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)
+        return None
+
+    def send_400_response(self, msg: str) -> None:
+        """The library's own answer to what is no HTTP has neither our headers nor our words."""
+        del msg
+        self._refuse(_NOT_HTTP)
+
+    def _refuse(self, failure: Failure) -> None:
+        """Answer without the app, with the headers of every other answer, and close."""
+        if self.transport.is_closing():
+            return
+        refused = problem(failure, "req_unread", ((b"connection", b"close"),))
+        assert isinstance(refused.body, bytes), "a problem is sent as a whole"
+        headers = finish_headers((*refused.headers, (b"content-length", str(len(refused.body)).encode())))
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete or not cycle.response_started:
+            first = b"HTTP/1.1 %d %s\r\n" % (refused.status, STATUS_PHRASES[refused.status])
+            lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
+            self.transport.write(first + lines + b"\r\n" + refused.body)
+        self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _has_no_request(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _give_up(self) -> None:
+        self._waiting = None
+        if self._has_no_request():
+            self.transport.close()
+
+
+class DrainingServer(uvicorn.Server):
+    """Goes on answering while it drains, so that clients learn that it stops, and when to come back."""
+
+    def __init__(self, config: uvicorn.Config, app: ServedApp, when_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._app = app
+        self._when_ready = when_ready
+        self._signals = 0
+        self._ends_at = 0.0
+        self.is_drained = False
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Ours alone; the library's would end the process by the signal once everything is closed."""
+        before = {number: signal.signal(number, self._on_signal) for number in _STOP_SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._when_ready()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self._signals += 1
+        self._app.drain()
+        if self._signals > 1:
+            self.should_exit = True
+            self.force_exit = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second: stop listening once everything is finished, or its time is over."""
+        load = self._app.load
+        if load.is_draining:
+            self._ends_at = self._ends_at or time.monotonic() + load.bounds.drain_seconds
+            self.is_drained = load.requests == 0 and load.feeds == 0
+            self.should_exit = self.should_exit or self.is_drained or time.monotonic() >= self._ends_at
+        return bool(await super().on_tick(counter))
+
+
+def address_of(bound: socket.socket) -> tuple[str, int]:
+    """The host as addresses write it, and the port."""
+    name: Any = bound.getsockname()
+    return (f"[{name[0]}]" if bound.family == socket.AF_INET6 else name[0]), int(name[1])
