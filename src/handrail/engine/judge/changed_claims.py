@@ -14,14 +14,9 @@ import msgspec
 
 from handrail.contract.wording import make_readable
 from handrail.engine.judge.artifact_spots import find_spots
-<<<<<<< HEAD
-from handrail.engine.judge.run_claims import ChangedPaths, LocatedPath, Sighting, list_paths
-from handrail.workflows.evidence import ChangedInRun
-=======
 from handrail.engine.judge.run_claims import list_paths
 from handrail.engine.judge.witnessed import ChangedPaths, LocatedPath, Sighting
-from handrail.workflows.compiled import ChangedInRun
->>>>>>> h/trust2
+from handrail.workflows.evidence import ChangedInRun
 
 _FIRST_FILES = "the files of this run were first recorded after it began"
 _NOT_SINCE = f"unchanged since then; {_FIRST_FILES}"

@@ -9,13 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-<<<<<<< HEAD
-from handrail.engine.judge.run_claims import AskedPlace
-from handrail.workflows.evidence import PathExists, PlaceExists
-=======
 from handrail.engine.judge.witnessed import AskedPlace
-from handrail.workflows.compiled import PathExists, PlaceExists
->>>>>>> h/trust2
+from handrail.workflows.evidence import PathExists, PlaceExists
 
 _PLACE = re.compile(
     r"(?P<path>.+?)(?:(?::L?|#L|,?\s+lines?\s+|\()(?P<line>[1-9]\d{0,8})"
