@@ -281,6 +281,7 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
             named.setdefault(text_of(history, placed), _PROOFS[placed.claim.check])
     if not named:
         is_clear = not any(worth_of(placed.claim) in ("contradicted", "stale") for placed in claims)
+        is_clear = is_clear and not _list_unchecked(history, node_id)
         return ALL_CHECKED if claims and is_clear and history.imported is None else ""
     proofs: dict[str, list[str]] = {}
     for text, proof in list(named.items())[:MOST_NAMED]:
