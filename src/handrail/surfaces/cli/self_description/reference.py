@@ -186,7 +186,7 @@ def show_reference(rt: Runtime, request: ShowReference) -> Success:
             "At most one of --command, --domain and --schema can be asked for.",
             details={"usage": "handrail reference --command 'run start'"},
         )
-    catalogue = cli_reference(rt.registry)
+    catalogue = cli_reference(rt.registry, _spaced(asked.get("command", "")))
     head = {
         "tool": TOOL,
         "version": __version__,
@@ -209,11 +209,11 @@ def help_slice(rt: Runtime, words: str) -> Success:
 
 
 def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
-    wanted = " ".join(value.split())
+    wanted = _spaced(value)
     match kind:
         case "command":
             commands = [one for one in catalogue["commands"] if one["path"] == wanted]
-            known = [one["path"] for one in catalogue["commands"]]
+            known = sorted(_table.COMMANDS)
         case "domain":
             commands = [one for one in catalogue["commands"] if one["path"].split()[0] == wanted]
             known = sorted({one["path"].split()[0] for one in catalogue["commands"]})
@@ -244,6 +244,10 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
     if kind == "command" and views:
         selection["views"] = views
     return {"selection": selection, **part}
+
+
+def _spaced(words: str) -> str:
+    return " ".join(words.split())
 
 
 def _briefly(part: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -56,10 +57,14 @@ _BLAST_RADIUS = {
 }
 
 
-def cli_reference(registry: Registry) -> dict[str, Any]:
-    """Commands sorted by path, global flags, and the output types they name."""
-    schemas = _Schemas(registry)
-    rows = command_tables.rows_of(registry).values()
+def cli_reference(registry: Registry, command: str = "") -> dict[str, Any]:
+    """Commands sorted by path, global flags, and the output types they name; of one command, if it is one.
+
+    One command loads its own operation only: the types of all of them take half a second.
+    """
+    known = command_tables.rows_of(registry)
+    rows = [known[command]] if command in known else list(known.values())
+    schemas = _Schemas(registry, rows)
     commands = [_command(registry, row, schemas) for row in rows]
     return {
         "global_flags": [_global_flag(flag.flag) for flag in GLOBAL_FLAGS],
@@ -78,11 +83,10 @@ _CAMEL = (LedgerDocument,)
 class _Schemas:
     """The output types seen so far, each under one label."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, rows: Sequence[Row]) -> None:
         self.described: dict[str, Any] = {}
         self.json_schemas: dict[str, Any] = {}
         self._sources: dict[str, Any] = {}
-        rows = command_tables.rows_of(registry).values()
         called = {row: one for row in rows if (one := command_tables.called_of(registry, row)) is not None}
         kinds = [
             AckVerdict,
