@@ -90,7 +90,8 @@ def test_the_newest_audit_line_is_found(
 def test_an_installed_skill_is_compared_byte_by_byte(installation: LocalInstallation, tmp_path: Path) -> None:
     assert installation.skills() == []
     folder = tmp_path / ".agents" / "skills" / "handrail"
-    for name in ("SKILL.md", "test-prompts.json", "references/loop.md", "references/playbooks.md"):
+    pages = ("references/exits.md", "references/loop.md", "references/playbooks.md")
+    for name in ("SKILL.md", "test-prompts.json", *pages):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(installation.packed(f"skill/{name}") or b"")

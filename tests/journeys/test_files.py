@@ -489,8 +489,8 @@ def test_people_can_read_a_replay(runtime: Runtime, tmp_path: Path) -> None:
     )
 
     assert (same.status, other.status, refused.status) == (0, 0, 2)
-    assert "is_same:    yes" in same.out.decode()
-    assert "is_same:    no" in other.out.decode()
+    assert same.out.decode() == f"{workflow_id}: the recorded run goes the same way.\n"
+    assert "the recorded run goes the same way" not in other.out.decode()
 
 
 @pytest.mark.promise("truth.inspect.words")

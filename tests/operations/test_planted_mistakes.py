@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from handrail.operations.workflow_catalog import RegistryOperations
 from handrail.operations.workflows.examine_workflows import Examined, WorkflowText, examine_texts
+from handrail.wiring import registry
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.checking.whole_file import read_checked_contract
 from handrail.workflows.problem import Problem, edit_rows
@@ -27,7 +29,7 @@ each = pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.name for mistak
 
 
 def examined(base: Base, text: str) -> Examined:
-    catalog = Catalog(entries=())
+    catalog = Catalog(entries=(), operations=RegistryOperations(registry()))
     beside = [EXTENDED] if base == "overlay" else []
     return examine_texts(catalog, [WorkflowText(source=SOURCES[base], text=text), *beside])[0]
 

@@ -122,6 +122,7 @@ from handrail.workflows.compiled import (
     Action,
     CompiledWorkflow,
     Delegate,
+    Leaf,
     Option,
     Step,
 )
@@ -265,19 +266,14 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     node, workflow, work = attempt.node, gathered.workflow, gathered.work
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
-    place = place_of(workflow, node.state, leaf)
     check_owners(history, workflow, node, work)
-    joined: Joined | None = None
-    if isinstance(leaf, Delegate):
-        from handrail.engine.children.joins import take_join  # noqa: PLC0415 - few steps hand out work
-
-        joined = take_join(history, workflow, node, work.option)
+    joined = _take_join(history, workflow, node, leaf, work.option)
     if joined is not None and joined.stays:
         from handrail.engine.children.opening import plan_waiting_on  # noqa: PLC0415 - few steps hand out work
 
         return plan_waiting_on(history, node, attempt.attempt_id, gathered, joined, salt)
     work = work if joined is None else replace(work, result=work.result | joined.collected)
-    kept = collect_brought(history, node, place, gathered.kept_notes)
+    kept = collect_brought(history, node, place_of(workflow, node.state, leaf), gathered.kept_notes)
     word, given = _weigh_people(history, attempt, gathered, kept)
     persons = given_values(workflow, leaf, given)
     told = work.context | work.result | persons
@@ -313,22 +309,22 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         return plan_blocked(
             history, node, attempt.attempt_id, work, judged, way.outcome, settled, salt, gathered.sighting
         )
-    unasked = list_unasked_gaps(leaf, autonomy)
     verdict, ending = _judge_end(way.move, judged, facts, known)
     accepted = Accepted(
         verdict=verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=way.move,
         disclosed=(
-            *unasked,
+            *list_unasked_gaps(leaf, autonomy),
             *way.gaps,
             *list_dropped_items(workflow, node.state, held, facts),
             *settled,
-            *(joined.gaps if joined is not None else ()),
             *name_evidence_gaps((*verdict.disclosed, *ending)),
         ),
-        option_id=joined.option if joined is not None else "" if answer.option is None else answer.option.id,
+        option_id="" if answer.option is None else answer.option.id,
     )
+    if joined is not None:
+        accepted = replace(accepted, disclosed=(*accepted.disclosed, *joined.gaps), option_id=joined.option)
     if workflow.v >= WITH_CHILDREN:
         from handrail.engine.children.opening import plan_advance_and_open  # noqa: PLC0415 - few workflows hand out work
 
@@ -336,6 +332,17 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     return plan_advance(
         history, node, attempt.attempt_id, work, accepted, gathered.seen, salt, gathered.sighting
     )
+
+
+def _take_join(
+    history: History, workflow: CompiledWorkflow, node: Node, leaf: Leaf, option: int | None
+) -> Joined | None:
+    """What children deliver; None where the step handed out nothing. Raises Fault STEP_WAITS."""
+    if not isinstance(leaf, Delegate):
+        return None
+    from handrail.engine.children.joins import take_join  # noqa: PLC0415 - few steps hand out work
+
+    return take_join(history, workflow, node, option)
 
 
 def _name_owners(

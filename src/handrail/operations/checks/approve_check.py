@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED, E_IO
+from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED
 from handrail.contract.command_words import redact_argv
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
@@ -144,5 +144,5 @@ OPERATION = Operation(
         select="top",
         untrusted=("checks",),
     ),
-    errors=(E_HUMAN_REQUIRED.code, E_CONFLICT.code, E_IO.code),
+    errors=(E_HUMAN_REQUIRED.code, E_CONFLICT.code),
 )
