@@ -77,10 +77,8 @@ class Project:
         """By the command: the edit after which it ran."""
 
     def begin(self, workflow_id: str, mode: str) -> Reply:
-        """Start the run, and record the files it begins with, as a server does after its reply."""
-        first = begun(self.runtime, workflow_id, mode).structured
-        self._take_trees("start")
-        return first
+        """Start the run; the files it begins with are recorded before its reply."""
+        return begun(self.runtime, workflow_id, mode).structured
 
     def _take_trees(self, cause: str) -> None:
         """Of this cause alone: those of every advance take time, and say nothing more to a report."""

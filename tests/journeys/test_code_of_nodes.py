@@ -115,7 +115,10 @@ def test_a_command_that_a_hook_tells_of_leaves_the_files_that_it_left(work: Work
     )
 
     assert [one.get("cause", "advance") for one in kept] == ["start", "advance", "receipt"]
-    assert "make test ran (exit 0) before files changed: a.py" in stale["blockers"][0]["message"]
+    assert (
+        "make test ran (the client says it passed) before files changed: a.py"
+        in stale["blockers"][0]["message"]
+    )
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.operations.kept_trees import take_due_tree
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents
@@ -119,8 +118,6 @@ def test_no_operation_that_looks_at_files_tells_of_the_home_or_of_credentials(
 ) -> None:
     plant(owner)
     first = begin(rt)
-    assert rt.trees_due is not None
-    assert [take_due_tree(rt, one, 60) for one in rt.trees_due] == [""]
     write(owner, ".env", f"TOKEN={CANARY}2\n")
     write(owner, "src/a.py", "a = 2\n")
     session = first["session"]["sessionId"]
