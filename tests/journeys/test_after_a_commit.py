@@ -19,12 +19,12 @@ import pytest
 from handrail.contract.disclosure.fields import Ask, Budget
 from handrail.contract.outcome import Commits, NextCall, Outcome, Success
 from handrail.runtime.hub import perform
-from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.reading import _table
+from handrail.wiring import registry
 from tests.journeys.conversation import answer
 from tests.journeys.doors import TOOL_OF, tool_call
-from tests.journeys.writes import WRITES, WRITING, World
+from tests.journeys.writes import COMMITTING, KEEPS_NOTHING, WRITES, WRITING, World
 from tests.quick_set import all_but_thorough
 from tests.surfaces.cli.here import run_troubled
 
@@ -79,7 +79,7 @@ DOORS: dict[str, Callable[[Runtime, str, dict[str, Any]], bool]] = {
     "lafs": lambda runtime, name, params: by_command(runtime, name, params, "--envelope", "lafs"),
     "text": lambda runtime, name, params: by_command(runtime, name, params, "--human"),
 }
-CASES = [(name, door) for name in WRITING for door in DOORS if door != "mcp" or name in TOOL_OF]
+CASES = [(name, door) for name in COMMITTING for door in DOORS if door != "mcp" or name in TOOL_OF]
 
 
 @contextmanager
@@ -228,7 +228,7 @@ def test_what_is_broken_for_good_after_the_commit_still_lets_the_change_be_told(
 
 
 @pytest.mark.promise("commit.reply-lost-is-told")
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("name", COMMITTING)
 def test_an_answer_that_cannot_be_made_names_the_call_that_reads_the_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -248,6 +248,33 @@ def test_an_answer_that_cannot_be_made_names_the_call_that_reads_the_change(
     assert [notice.type for notice in outcome.notices] == ["reply_not_built"]
     read = outcome.data["read"]
     answer(world.runtime, read["operation"], **read["params"])
+
+
+@pytest.mark.promise("commit.every-write-is-tried")
+@pytest.mark.parametrize("name", sorted(KEEPS_NOTHING))
+def test_what_keeps_nothing_commits_nothing_and_fails_without_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    world = World(str(tmp_path))
+    params = WRITES[name](world)
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    before = kept_files(world)
+    with after_the_commit(lambda: pytest.fail("something was changed")):
+        assert isinstance(perform(world.runtime, name, params), Success)
+        monkeypatch.setattr("handrail.runtime.hub.disclose", broken)
+        lost = perform(world.runtime, name, params)
+
+    assert not isinstance(lost, Success)
+    assert kept_files(world) == before
+
+
+def kept_files(world: World) -> dict[str, bytes]:
+    """Every file of the world but the lines of its audit."""
+    files = [path for path in Path(world.folder).rglob("*") if path.is_file() and "audit" not in path.parts]
+    return {str(path): path.read_bytes() for path in files}
 
 
 @pytest.mark.promise("commit.reply-lost-is-told")
@@ -298,7 +325,7 @@ def test_a_name_that_no_answer_has_is_refused_before_anything_is_done(tmp_path: 
 def test_every_declared_field_can_be_asked_of_a_write(tmp_path: Path, name: str) -> None:
     world = World(str(tmp_path))
     params = WRITES[name](world)
-    declared = [field.encode_name for field in msgspec.structs.fields(operation(name).output)]
+    declared = [field.encode_name for field in msgspec.structs.fields(registry().operation(name).output)]
 
     outcome = perform(world.runtime, name, params, Ask(fields=tuple(declared)))
 

@@ -6,12 +6,16 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from handrail.contract.dsse import STATEMENT_TYPE, write_envelope
 from handrail.contract.ids import SessionId
+from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Success
+from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.operations.kept_trees import record_tree
 from handrail.ports.program import (
     Fetched,
@@ -23,13 +27,16 @@ from handrail.ports.program import (
     SkillCopy,
     UpdateCheck,
 )
-from handrail.ports.workspace import Settings
+from handrail.ports.workspace import DeclaredCheck, Settings
 from handrail.ports.worktree import Tree
+from handrail.projections.receipt_statement import TEST_RESULT
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.wiring import build_runtime, registry
 from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents
+from tests.host.worktree.project import ENVIRONMENT, commit
+from tests.hostile.repository.checkout import run_git
 from tests.journeys.at_a_terminal import Person
 from tests.journeys.conversation import advance, answer, start
 
@@ -136,6 +143,37 @@ def _copy(world: World) -> dict[str, Any]:
     return _confirmed(world.runtime, "store.copy", to=f"{world.folder}/other")
 
 
+TESTS = DeclaredCheck(name="tests", command=(sys.executable, "-c", "pass"))
+
+
+def _declared(world: World) -> dict[str, Any]:
+    """The name of a check that the project declares."""
+    settings = world.runtime.settings
+    assert isinstance(settings, GivenSettings)
+    settings.settings = msgspec.structs.replace(settings.settings, checks=(TESTS,))
+    return {"name": TESTS.name}
+
+
+def _replayed(world: World) -> dict[str, Any]:
+    """A receipt about a commit of the project, with a check that is approved."""
+    committed = LocalCommittedFiles(world.home, ENVIRONMENT)
+    world.runtime = msgspec.structs.replace(world.runtime, committed=lambda: committed)
+    answer(world.runtime, "check.approve", **_declared(world))
+    root = Path(world.project)
+    run_git(root, "init", "-q", ".")
+    named = commit(root)
+    tree = run_git(root, "rev-parse", "HEAD^{tree}").decode().strip()
+    check = {"name": TESTS.name, "isDeclared": True, "hasPassed": True}
+    statement = {
+        "_type": STATEMENT_TYPE,
+        "subject": [{"name": "project", "digest": {"gitCommit": named, "gitTree": tree}}],
+        "predicateType": TEST_RESULT,
+        "predicate": {"result": "PASSED", "handrailRun": {"v": 1, "isClean": True, "checks": [check]}},
+    }
+    text = write_envelope(canonical_bytes(statement), "00", b"none").decode()
+    return {"receipt": {"source": "receipt.json", "text": text}}
+
+
 def _restored(world: World) -> dict[str, Any]:
     runtime = world.runtime
     session = read_session(runtime.log, SessionId(_session(runtime)))
@@ -203,6 +241,9 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "run.close": lambda world: {"run": _session(world.runtime), "reason": "abandoned"},
     "run.confirm": lambda world: {"stateToken": _third(world.runtime)["stateToken"]},
     "check.run": lambda world: {"argv": [sys.executable, "-c", "pass"], "session": _session(world.runtime)},
+    "check.approve": _declared,
+    "check.replay": _replayed,
+    "receipt.key": lambda world: {"rotate": True},
     "code.restore": _restored,
     "code.edit": _edited,
     "code.workflow": lambda world: {"workflowId": "project.three_steps", "requestId": "key"},
@@ -225,3 +266,8 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
 
 WRITING: Sequence[str] = [one.name for one in registry().operations() if one.effect != "read"]
 """Every operation that can change something, from the registry: a new one needs its write above."""
+
+KEEPS_NOTHING = frozenset({"check.replay"})
+"""Starts programs and keeps nothing: a lost answer is lost, and is never told as if it had been good."""
+
+COMMITTING: Sequence[str] = [name for name in WRITING if name not in KEEPS_NOTHING]

@@ -323,6 +323,7 @@ TOKEN_WORKFLOW_HASH_MISMATCH = Kind(
 STEP_WAITS = Kind(
     code="STEP_WAITS", native="E_CONFLICT", exit_status=6, http_status=409,
     lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context",
+    is_lafs_retryable=True,
     hint="Do the work of a child with the call offered here, or hand it out; then read the step again.",
     details=("step_id", "children"),
 )

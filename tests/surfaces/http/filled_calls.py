@@ -104,6 +104,8 @@ def begin_work(server: WholeServer, request_id: str = "work", notes: str = "Look
             "workflows": ["project.three_steps", "project.three_steps"],
             "documents": [{"source": "a.json", "text": json.dumps({"ok": True})}],
             "bundle": {"source": "b.json", "text": json.dumps(rich_bundle())},
+            "receipt": {"source": "receipt.json", "text": "{}"},
+            "commit": "HEAD",
             "dangerous": True,
             "olderThan": 1,
             "show": True,

@@ -165,8 +165,8 @@ def test_a_body_that_is_no_input_is_refused(app: App, body: bytes, status: int, 
 def test_a_long_address_and_long_headers_are_refused(app: App) -> None:
     long = "x" * MOST_URL_BYTES
 
-    refused(ask(app, "GET", f"/api/session.list?query={long}"), 413, "REQUEST_TOO_LARGE")
-    refused(ask(app, "GET", "/api/session.list", ("x-long", long * 2)), 413, "REQUEST_TOO_LARGE")
+    refused(ask(app, "GET", f"/api/session.list?query={long}"), 414, "REQUEST_TOO_LARGE")
+    refused(ask(app, "GET", "/api/session.list", ("x-long", long * 2)), 431, "REQUEST_TOO_LARGE")
 
 
 def test_more_than_the_server_takes_on_is_refused_with_a_time_to_wait(runtime: Runtime) -> None:

@@ -15,7 +15,7 @@ from handrail.wiring import registry
 from handrail_serve.app import App
 from tests.surfaces.http.client import HOST, LAFS, ask, make_app
 
-NOT_SERVED = {"check.run", "clients.setup", "program.update", "store.selftest"}
+NOT_SERVED = {"check.replay", "check.run", "clients.setup", "program.update", "store.selftest"}
 START = {"workflowId": "project.three_steps", "goal": "Look.", "requestId": "one"}
 
 

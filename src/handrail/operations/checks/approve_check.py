@@ -11,7 +11,7 @@ from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED
 from handrail.contract.command_words import redact_argv
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
-from handrail.contract.outcome import Answer, Fault
+from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.contract.printed_text import strip_escapes
 from handrail.operations.declared_checks import digest_check, find_declared
 from handrail.ports.workspace import DeclaredCheck
@@ -69,14 +69,17 @@ def approve_check(rt: Runtime, request: ApproveCheck) -> ApprovedChecks:
     checks = find_declared(rt.settings.of(project), "" if request.name is UNSET else request.name)
     digests = {check.name: digest_check(check) for check in checks}
     known = rt.known_checks()
+    reads_back = NextCall(operation="check.list", params={"project": project})
     if request.withdraw is True:
         was = any(known.find(project, one).is_approved for one in digests.values())
         known.withdraw(project, tuple(digests))
+        rt.commits.note(reads_back)
         return _describe(rt, checks, project, "", is_new=was)
     if all(known.find(project, one).is_approved for one in digests.values()):
         return _describe(rt, checks, project, "", is_new=False)
     door = _ask_console(request, digests) if rt.is_at_console else _ask_terminal(rt, checks, project)
     known.approve(project, digests, rt.workspace.account(), rt.clock.now())
+    rt.commits.note(reads_back)
     return _describe(rt, checks, project, door, is_new=True)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer
+from handrail.contract.outcome import Answer, NextCall
 from handrail.operations.receipts.signing import require_local
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -42,10 +42,12 @@ def show_key(rt: Runtime, request: ShowKey) -> ReceiptKey:
     """
     require_local(rt)
     keys = rt.receipt_keys()
-    if request.trust is not UNSET:
-        keys.trust(keys.read(request.trust))
+    is_changed = request.trust is not UNSET and keys.trust(keys.read(request.trust))
     if request.rotate is True or not keys.list_own():
         keys.rotate()
+        is_changed = True
+    if is_changed:
+        rt.commits.note(NextCall(operation="receipt.key"))
     own, *previous = keys.list_own()
     return ReceiptKey(
         public=own.text,

@@ -150,7 +150,7 @@ def run(
     process.commits = caller.commits
     try:
         answer = _run_guarded(caller, parts, lambda: _answer(process, caller, arguments, environment, parts))
-        process.settle()  # an answer that is built is told
+        _try(process.settle)  # an answer that is built is told, and delivering it settles again
     except Interrupted as stop:
         failure = describe_stop(stop)
         answer = _run_guarded(caller, parts, lambda: _render(caller, failure))
