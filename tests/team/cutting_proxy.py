@@ -14,6 +14,8 @@ Cut = Literal["before", "torn", "inside", "after"]
 """Of the next trip nothing arrives, or half of it, or all; or the answer was made and did not arrive."""
 _SYNC = b"S\x00\x00\x00\x04"
 """The message that ends what a client sends in one trip."""
+_ENDS = (_SYNC, _SYNC + b"H\x00\x00\x00\x04")
+"""A request to flush may come in the same packet."""
 
 
 class CuttingProxy:
@@ -91,7 +93,7 @@ class CuttingProxy:
                     continue
                 how, self._cut = self._cut, None
                 turn.is_cut = True
-                while not content.endswith(_SYNC):
+                while not content.endswith(_ENDS):
                     content += client.recv(1 << 20)
                 if how != "before":
                     server.sendall(content[: len(content) // 2] if how == "torn" else content)
