@@ -70,6 +70,7 @@ LEAVES: dict[str, Leaf] = {
         line=("run", "continue", "--ack", "ACK_TOKEN", "--notes", "The second is done."),
         further=(
             words("run continue --state STATE_TOKEN"),
+            words("run continue --state WORK_TOKEN"),
             (
                 *words("run continue --ack ACK_TOKEN --notes-file notes.md --artifacts [] --context"),
                 '{"scope":"src"}',
@@ -168,6 +169,7 @@ LEAVES: dict[str, Leaf] = {
     "receipt verify": Leaf(
         project="repository",
         line=words("receipt verify receipt.json --commit HEAD"),
+        further=(words("receipt verify receipt.json --commit HEAD --key RECEIPT_KEY"),),
         ways={
             "KEYRING_INVALID": wrong(damage.receipt_keys),
             "RECEIPT_REFUSED": says(f"receipt verify receipt.json --commit HEAD --key {OTHER_KEY}"),

@@ -180,7 +180,8 @@ class Seeded:
         """An ack that was offered when a child was done, before the child went back to its first step."""
         started = ("run", "start", "project.handed", "--request-id", "handed")
         waiting = tool.data(*started)
-        first = tool.data("run", "continue", "--state", waiting["children"][0]["workToken"])
+        self.names["WORK_TOKEN"] = waiting["children"][0]["workToken"]
+        first = tool.data("run", "continue", "--state", self.names["WORK_TOKEN"])
         second = tool.data("run", "continue", "--ack", first["ackToken"], "--notes", "Looked.")
         tool.data("run", "continue", "--ack", second["ackToken"], "--notes", "Summed up.")
         met = tool.data("run", "continue", "--state", waiting["stateToken"])
@@ -221,6 +222,7 @@ class Seeded:
         (project / "work.handrail.json").write_bytes(exported.out)
         about = ("--session", self.names["SESSION_ID"], "--project", "../repository")
         (project / "receipt.json").write_bytes(tool.run("receipt", "export", *about, "--format", "raw").out)
+        self.names["RECEIPT_KEY"] = tool.data("receipt", "key")["public"]
         recorded = tool.run("workflow", "simulate", "--record", self.names["SESSION_ID"], "--format", "raw")
         (project / "case.json").write_bytes(recorded.out)
 

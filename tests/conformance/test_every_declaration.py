@@ -286,6 +286,16 @@ def test_the_protocol_server_ends_with_its_stdin(tool: Tool) -> None:
     assert (refused.status, code_of(refused)) == (2, "E_USAGE")
 
 
+@pytest.mark.parametrize("path", sorted(NEEDS_A_PERSON))
+def test_what_asks_a_person_has_help_and_refuses_an_unknown_flag(tool: Tool, path: str) -> None:
+    shown = tool.run(*path.split(), "--help")
+    refused = tool.run(*path.split(), "--bogus")
+
+    assert (shown.status, shown.err) == (0, b"")
+    assert f"handrail {path}".encode() in shown.out
+    assert (refused.status, code_of(refused)) == (2, "E_USAGE")
+
+
 @pytest.mark.promise("continue.replay.same-bytes")
 @pytest.mark.parametrize("called", ["run continue", "run checkpoint"], indirect=True)
 def test_an_acknowledgement_may_be_repeated(called: Called) -> None:
@@ -301,8 +311,9 @@ EXAMPLES = [
     (path, example)
     for path, entry in command_tables.command_help(registry()).items()
     for example in entry["examples"]
-    if path not in ("mcp", "serve", "console", "demo", *NEEDS_A_PERSON)
+    if path not in ("mcp", "serve", "console", "demo", *NEEDS_A_PERSON) or "--withdraw" in example
 ]
+"""A withdrawal asks nobody."""
 
 
 @pytest.mark.promise("cli.examples")

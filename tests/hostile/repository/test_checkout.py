@@ -51,8 +51,10 @@ CHECKS = ",".join(
     next(param["choices"] for param in _table.COMMANDS["doctor"]["params"] if param["name"] == "checks")
 )
 LINES: dict[str, tuple[str, ...]] = {
+    "check replay": ("check", "replay", "of_this_checkout.json"),
     "demo": ("demo",),
     "doctor": ("doctor", "--offline", "--checks", CHECKS),
+    "run confirm": ("run", "confirm", "--session", "SESSION_ID"),
     "session settle": SETTLE,
     "setup": ("setup",),
     "store selftest": ("store", "selftest", "--kills", "1", "--timeout", "2"),
@@ -92,6 +94,9 @@ class Checkout:
             "HANDRAIL_HOME": tool.home,
             "HANDRAIL_PROJECT": str(self.project),
         }
+        self.run(*self.line("run continue"))  # to the step that a person confirms
+        receipt = self.run("receipt", "export", "--session", self.names["SESSION_ID"], "--format", "raw")
+        (self.project / "of_this_checkout.json").write_bytes(receipt.stdout)
 
     def run(self, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
@@ -102,6 +107,7 @@ class Checkout:
             env=self.environment,
             timeout=DEADLINE_SECONDS,
             check=False,
+            start_new_session=True,  # without a terminal nobody is asked
         )
 
     def line(self, path: str) -> list[str]:
