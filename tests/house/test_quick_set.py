@@ -16,7 +16,7 @@ from tests.house.markdown import fenced_blocks
 from tests.house.promise_marks import shown_by_tests
 from tests.house.tree import ROOT, nodes, page
 from tests.journeys.promises.manifest import PROMISES
-from tests.quick_set import MARK, QUICK, THOROUGH, is_collected, is_wholly_thorough
+from tests.quick_set import MARK, QUICK, THOROUGH, all_but_thorough, is_collected, is_wholly_thorough
 
 LEAST_SHARE = 0.9
 WHOLE = "import pytest\n\npytestmark = pytest.mark.thorough\n\ndef test_whole(): ...\n"
@@ -85,12 +85,15 @@ def run_planted(folder: Path, *words: str) -> str:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [
-        ((), "test_partly.py::test_short test_plain.py::test_plain"),
-        (("-m", THOROUGH), "test_partly.py::test_long test_whole.py::test_whole"),
-        (("test_whole.py",), "test_whole.py::test_whole"),
-        (("test_partly.py::test_long",), "test_partly.py::test_long"),
-    ],
+    all_but_thorough(
+        [
+            ((), "test_partly.py::test_short test_plain.py::test_plain"),
+            (("-m", THOROUGH), "test_partly.py::test_long test_whole.py::test_whole"),
+            (("test_whole.py",), "test_whole.py::test_whole"),
+            (("test_partly.py::test_long",), "test_partly.py::test_long"),
+        ],
+        step=4,
+    ),
 )
 def test_what_is_asked_for_runs(tmp_path: Path, words: tuple[str, ...], expected: str) -> None:
     told = run_planted(tmp_path, "-v", "-n", "0", *words)

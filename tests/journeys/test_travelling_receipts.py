@@ -149,6 +149,7 @@ def test_another_machine_with_the_public_key_believes_it(signer: Signer, tmp_pat
     assert any("onlyAgentsWord" in one for one in given.data["does_not_prove"])
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("receipt.verified")
 def test_no_byte_of_it_can_change(signer: Signer) -> None:
     content = signer.export()["content"]

@@ -57,6 +57,7 @@ def test_what_others_added_comes_with_the_lock(log: TeamLog, proxy: CuttingProxy
     assert proxy.trips - before == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", get_args(Cut))
 @pytest.mark.parametrize("is_new", [True, False])
 def test_a_commit_whose_connection_is_cut_counts_once(
@@ -148,6 +149,7 @@ def test_a_database_that_is_away_is_told_and_found_again(log: TeamLog, proxy: Cu
     assert isinstance(append(log, A, 1, plan("a:2")), Committed)
 
 
+@pytest.mark.thorough
 def test_a_database_that_falls_silent_is_told_within_bounded_time(proxy: CuttingProxy) -> None:
     log = TeamLog(Database(proxy.address, patience_s=0.5))
     append(log, A, 0, plan("a:1"))
