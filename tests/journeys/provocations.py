@@ -293,6 +293,20 @@ def _defect(stage: Stage) -> str:
     return stage.mcp("list_workflows", msgspec.structs.replace(stage.runtime, library=Broken()))
 
 
+def _nobody_at_the_terminal(stage: Stage) -> str:
+    """The step asks a person, and the call comes from a program."""
+    asking = begin(stage.runtime, step("ask", userOnly={"reason": "needs_user_approval"}), fields={})
+    return stage.cli("run", "confirm", "--state", asking["stateToken"])
+
+
+def _no_receipt(stage: Stage) -> str:
+    """The file is there and holds something else."""
+    path = stage.folder / "receipt.json"
+    path.write_text("{}", encoding="utf-8")
+    project = ("--project", str(stage.folder))
+    return stage.cli("check", "replay", str(path), *project)
+
+
 def _timeout(stage: Stage) -> str:
     """Another writer keeps the session for longer than the call may take."""
     tool = Tool(str(stage.folder))
@@ -334,12 +348,11 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
     "E_IO": lambda stage: stage.cli("workflow", "validate", "/proc/self/mem"),
     "E_CONFIRMATION_REQUIRED": lambda stage: stage.cli("workflow", "new", "project.x"),
     "E_CONFLICT": _conflict,
-    "E_HUMAN_REQUIRED": lambda stage: stage.cli(
-        "run", "confirm", "--state", start(stage.runtime)["stateToken"]
-    ),
+    "E_HUMAN_REQUIRED": _nobody_at_the_terminal,
     "E_TIMEOUT": _timeout,
     "E_INTERRUPTED": _interrupted,
     "E_INTEGRITY": _damaged_store,
+    "RECEIPT_REFUSED": _no_receipt,
     "FORMAT_CONFLICT": lambda stage: stage.cli("workflow", "list", "--json", "--human"),
     "FIELD_CONFLICT": lambda stage: stage.cli("workflow", "list", "--field", "id", "--fields", "id"),
     "EXPAND_UNKNOWN": lambda stage: stage.cli("workflow", "builtins", "--expand", "nonsense"),

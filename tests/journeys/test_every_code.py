@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ from tests.journeys.given_workflows import (
     begin,
     choice,
     equals,
+    give,
     option,
     step,
 )
@@ -144,7 +146,13 @@ def warned(reply: dict[str, Any]) -> set[str]:
     return {warning["code"] for warning in reply.get("warnings", [])}
 
 
-NEED_A_REPOSITORY = {"FILES_DIFFER", "PROJECT_NOT_USED"}
+def add_overlay(runtime: Runtime, workflow_id: str, base: str, steps: dict[str, Any]) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    document = {"extends": base, "id": workflow_id, "steps": steps}
+    runtime.library.add(json.dumps(document).encode(), f"{workflow_id}.json")
+
+
+NEED_A_REPOSITORY = {"FILES_DIFFER", "FIRST_LOOK_MISSING", "PROJECT_NOT_USED"}
 """Shown in tests/journeys/test_code_of_nodes.py and tests/journeys/test_own_project.py."""
 
 
@@ -182,6 +190,9 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     once = {"type": "loop", "loopId": "one", "forEach": {"input": "all", "as": "each"}, "maxIterations": 1}
     parts = (once | {"body": [step("work")]}, step("rest", when=equals("size", "large")), step("end"))
     heard |= warned(advance(runtime, begin(runtime, *parts, fields=named, context={"all": [1, 2]})))
+    asking = give(runtime, step("ask", userOnly={"reason": USER_ONLY[0]}), step("end"))
+    add_overlay(runtime, "team.lighter", asking, {"ask": {"skip": True}})
+    heard |= warned(start(runtime, workflowId="team.lighter"))
     twin = start(runtime, goal="twice")
     heard |= warned(start(runtime, goal="twice"))
     doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))
@@ -208,7 +219,8 @@ def test_every_event_kind_is_written_by_a_call(
     programs = LocalCheckPrograms({}, runtime.secrets)
     able = msgspec.structs.replace(runtime, check_programs=lambda: programs)
     answer(able, "check.run", stateToken=rich["stateToken"], argv=["nothing"], project=str(tmp_path))
-    answer(seat(runtime, Person("y")), "run.confirm", stateToken=rich["stateToken"])
+    asking = begin(runtime, step("ask", userOnly={"reason": USER_ONLY[0]}), fields={})
+    answer(seat(runtime, Person("y")), "run.confirm", stateToken=asking["stateToken"])
     answer(runtime, "run.close", run=seen["stateToken"], reason="abandoned")
 
     work = Work(tmp_path, fork_server)
@@ -216,7 +228,7 @@ def test_every_event_kind_is_written_by_a_call(
 
     written = {
         event["kind"]
-        for where, reply in ((runtime, rich), (elsewhere, rich), (runtime, seen))
+        for where, reply in ((runtime, rich), (elsewhere, rich), (runtime, seen), (runtime, asking))
         for event in events_of(where, reply)
     } | {event["data"]["kind"] for event in trees}
 
