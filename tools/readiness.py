@@ -65,14 +65,20 @@ def read_evidence(directory: str) -> list[dict[str, Any]]:
 def gaps(commands: Sequence[dict[str, Any]], evidence: Iterable[dict[str, Any]]) -> list[str]:
     """Every behaviour of the public contract that no recorded call showed, and every code nobody declared."""
     seen = by_leaf([command["path"] for command in commands], evidence)
+    alike: dict[str, list[dict[str, Any]]] = {}
+    for command in commands:
+        alike.setdefault(command["operation"] or command["path"], []).extend(seen.get(command["path"], []))
     found: list[str] = []
     for command in commands:
-        calls = seen.get(command["path"], [])
-        found += [f"{command['path']}: {gap}" for gap in _command_gaps(command, calls)]
+        calls, others = seen.get(command["path"], []), alike[command["operation"] or command["path"]]
+        found += [f"{command['path']}: {gap}" for gap in _command_gaps(command, calls, others)]
     return sorted(found)
 
 
-def _command_gaps(command: dict[str, Any], calls: Sequence[dict[str, Any]]) -> list[str]:
+def _command_gaps(
+    command: dict[str, Any], calls: Sequence[dict[str, Any]], alike: Sequence[dict[str, Any]]
+) -> list[str]:
+    """`alike`: the calls of every command of the same operation, which has its codes and flags once."""
     if not calls:
         return ["never called"]
     if command["path"] in NEEDS_A_PERSON:
@@ -85,8 +91,9 @@ def _command_gaps(command: dict[str, Any], calls: Sequence[dict[str, Any]]) -> l
     if command["output"] != "document":
         return missing  # a protocol or a show: its own tests stand for the rest
     codes = {call["domain_code"] or call["code"] for call in calls}
-    flags = taken_flags(calls)
-    missing += [f"code {code} never produced" for code in command["errors"] if code not in codes]
+    shown = {call["domain_code"] or call["code"] for call in alike}
+    flags = taken_flags(alike)
+    missing += [f"code {code} never produced" for code in command["errors"] if code not in shown]
     missing += [f"code {code} not declared" for code in sorted(codes - {""} - set(command["errors"]))]
     missing += [f"flag {flag} never taken" for flag in flags_of(command) if flag not in flags]
     missing += [] if any(call["format"] == "text" for call in good) else ["never as text"]

@@ -286,6 +286,13 @@ def test_the_protocol_server_ends_with_its_stdin(tool: Tool) -> None:
     assert (refused.status, code_of(refused)) == (2, "E_USAGE")
 
 
+@pytest.mark.parametrize("path", ["console", "demo", "serve"])
+def test_what_goes_on_until_it_is_ended_refuses_an_unknown_flag(tool: Tool, path: str) -> None:
+    refused = tool.run(path, "--bogus")
+
+    assert (refused.status, code_of(refused)) == (2, "E_USAGE")
+
+
 @pytest.mark.parametrize("path", sorted(NEEDS_A_PERSON))
 def test_what_asks_a_person_has_help_and_refuses_an_unknown_flag(tool: Tool, path: str) -> None:
     shown = tool.run(*path.split(), "--help")

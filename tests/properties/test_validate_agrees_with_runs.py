@@ -19,8 +19,8 @@ def test_validate_simulate_and_a_real_run_agree_about_mutated_files(home: str) -
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("shard", range(10))
-def test_they_agree_about_ten_thousand_of_them(home: str, shard: int) -> None:
+@pytest.mark.parametrize("shard", range(3))
+def test_they_agree_about_thousands_of_them(home: str, shard: int) -> None:
     _, disagreements = tally(home, SHARD, first=COUNT + shard * SHARD)
 
     assert disagreements == []

@@ -49,7 +49,8 @@ def test_planted_text_is_named_wherever_it_comes_out(fresh_tool: Tool) -> None:
     reply = fresh_tool.data("run", "start", "project.evil", "--goal", PLANTED, "--request-id", "k")
     session = reply["session"]["sessionId"]
     fresh_tool.data("run", "continue", "--ack", reply["ackToken"], "--notes", PLANTED)
-    ours = fresh_tool.data("run", "start", "wr.small_change", "--goal", PLANTED, "--request-id", "o")
+    given = ("--context", '{"change": "Tidy the list."}')  # a goal that fills an input is part of the prompt
+    ours = fresh_tool.data("run", "start", "wr.small_change", "--goal", PLANTED, "--request-id", "o", *given)
     fresh_tool.data("run", "checkpoint", "--checkpoint", ours["checkpointToken"], "--notes", PLANTED)
     lines = [
         ["context"],
