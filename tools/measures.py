@@ -38,7 +38,7 @@ BUDGETS = {
     "lines of handrail_proof": Budget(3_200, 2_500),
     "lines of handrail_team": Budget(1_432, 9_000),
     "source files of handrail": Budget(448, 340),
-    "lines of tests": Budget(125_486, 105_000),
+    "lines of tests": Budget(125_527, 105_000),
     "modules loaded by `run continue`": Budget(82, 75),
     "files reached from `run continue`": Budget(52, 45),
     "lines reached from `run continue`": Budget(17_385, 12_000),

@@ -67,10 +67,12 @@ def gaps(commands: Sequence[dict[str, Any]], evidence: Iterable[dict[str, Any]])
     seen = by_leaf([command["path"] for command in commands], evidence)
     alike: dict[str, list[dict[str, Any]]] = {}
     for command in commands:
-        alike.setdefault(command["operation"] or command["path"], []).extend(seen.get(command["path"], []))
+        alike.setdefault(command.get("operation") or command["path"], []).extend(
+            seen.get(command["path"], [])
+        )
     found: list[str] = []
     for command in commands:
-        calls, others = seen.get(command["path"], []), alike[command["operation"] or command["path"]]
+        calls, others = seen.get(command["path"], []), alike[command.get("operation") or command["path"]]
         found += [f"{command['path']}: {gap}" for gap in _command_gaps(command, calls, others)]
     return sorted(found)
 

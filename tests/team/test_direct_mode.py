@@ -167,6 +167,8 @@ def test_who_uses_files_loads_nothing_of_it(tmp_path: Path) -> None:
         "print(sorted(name for name in sys.modules if name.startswith(('handrail_team', 'psycopg'))))\n"
     )
 
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True, timeout=60
+    )
 
     assert ran.stdout == "[]\n"
