@@ -22,16 +22,14 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from bench.run_costs import GOAL, play, scratch_runtime
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.disclosure.fields import Level
-from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
-from handrail.wiring import build_runtime
 from handrail.workflows.builtins import registry
 from handrail_code.mcp.tool_set import code_tool_definitions, tools
-from tests.filled_in import in_own_words, make_named_files
 
 DEFINITIONS_BOUND = 1_800
 CODE_DEFINITIONS_BOUND = 1_200
@@ -54,17 +52,24 @@ EVIDENCE_END_BOUND = 120
 """What its sum, and what rests on the agent's word alone, may add to the reply that ends a run."""
 BLOCKED_BOUND = 250
 """A blocked reply beside its example: the text as it is, the structured content without its token strings."""
-WHOLE_RUNS = {"wr.bug_investigation": 8_000, "wr.feature_delivery": 9_000}
-"""Tool definitions once, all text read and all arguments written, with three refusals."""
+STANDARD = {"size": "standard"}
+WHOLE_RUNS: tuple[tuple[str, dict[str, str], int], ...] = (
+    ("wr.small_change", {}, 2_000),
+    ("wr.feature_delivery", {}, 4_500),
+    ("wr.bug_investigation", {}, 4_600),
+)
+"""All text read and all arguments written, with default inputs and without a refusal."""
+REFUSED_RUNS: tuple[tuple[str, dict[str, str], int], ...] = (
+    ("wr.bug_investigation", {}, 8_000),
+    ("wr.feature_delivery", STANDARD, 9_000),
+)
+"""The same with three refusals, and with the tool definitions once."""
 REFUSALS = 3
-LONGEST_RUN = 40
-NOTES = ("Given a bill of three rows, when it is printed, then the total is rounded once. " * 7)[:500]
-OF_EVIDENCE = ("receiptId", "leftOut", "exitCode", "guard")
+OF_EVIDENCE = ("receiptId", "leftOut", "exitCode")
 """Members of builtin contracts that are there to be checked."""
-WORKFLOWS = {"a step": "wr.bug_investigation", "a step with an artifact": "wr.small_change"}
+WORKFLOWS = {"a step": "wr.research", "a step with an artifact": "wr.small_change"}
 """By what their second step is."""
 SKILL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "skills/handrail/SKILL.md")
-GOAL = "Round the invoice total only once"
 TOKEN = re.compile(r"\b(?:st1|ak1|ck1|ch1)[0-9a-z]{40,}")
 
 Count: TypeAlias = Callable[[Any], int]
@@ -128,9 +133,11 @@ def measured(count: Count) -> Iterator[Row]:
     yield "a blocked reply beside its example, text", count(shown), BLOCKED_BOUND
     beside = {key: value for key, value in refused.structured.items() if key != "example"}
     yield "the same, structured, without token strings", count(tokens_emptied(beside)), BLOCKED_BOUND
-    for workflow_id, bound in WHOLE_RUNS.items():
-        texts = [count(value) for value in play_with_refusals(workflow_id)]
-        yield f"{workflow_id}, whole, with three refusals", count(definitions) + sum(texts), bound
+    for workflow_id, context, bound in WHOLE_RUNS:
+        yield f"{workflow_id}, whole", sum(map(count, play(workflow_id, context))), bound
+    for workflow_id, context, bound in REFUSED_RUNS:
+        texts = sum(map(count, play(workflow_id, context, REFUSALS)))
+        yield f"{workflow_id}, whole, with three refusals", count(definitions) + texts, bound
     yield from measured_front_door(count)
     with_evidence = play_small_change()
     with without_evidence():
@@ -184,11 +191,16 @@ def without_evidence() -> Iterator[None]:
                 spec,
                 evidence=(),
                 schema=forget_members(spec.schema),
-                example={key: value for key, value in spec.example.items() if key not in OF_EVIDENCE},
+                example=forget_optional(spec.example, spec.schema["required"]),
             )
         yield
     finally:
         registry._CONTRACTS.update(held)
+
+
+def forget_optional(example: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    """The example without what is there only to be checked; later steps may show what is required."""
+    return {key: value for key, value in example.items() if key not in OF_EVIDENCE or key in required}
 
 
 def forget_members(schema: Any) -> Any:
@@ -199,14 +211,9 @@ def forget_members(schema: Any) -> Any:
         return schema
     rest = {key: forget_members(value) for key, value in schema.items()}
     required = rest.get("required", [])
-    gone = [
-        name
-        for name in OF_EVIDENCE
-        if name in rest.get("properties", {}) and (name == "guard" or name not in required)
-    ]
+    gone = [name for name in OF_EVIDENCE if name in rest.get("properties", {}) and name not in required]
     if gone:
         rest["properties"] = {key: value for key, value in rest["properties"].items() if key not in gone}
-        rest["required"] = [name for name in required if name not in gone]
         rest.pop("additionalProperties", None)
     return rest
 
@@ -219,51 +226,6 @@ def forget_evidence(reply: dict[str, Any]) -> dict[str, Any]:
             r"; (?:evidence: |everything that can|only the agent's)[^;.]*", "", rest["closing"]
         )
     return rest
-
-
-def scratch_runtime(home: str) -> tuple[Runtime, str]:
-    """A store and a repository beside it. A fixed key makes the same tokens in every run, to be compared."""
-    project = os.path.join(home, "project")
-    subprocess.run(["git", "init", "-q", project], check=True)
-    surroundings = {**os.environ, "HANDRAIL_PROJECT": project, "AI_NATIVE_CLI_SECRET": "b" * 32}
-    return build_runtime(surroundings, home=os.path.join(home, "store")), project
-
-
-def play_with_refusals(workflow_id: str) -> Iterator[Any]:
-    """What an agent writes and reads until a run ends; three times it forgets what a step asks for."""
-    tools, left = offered_tools(), REFUSALS
-    examples = {spec.artifact_kind: spec.example for spec in registry._CONTRACTS.values()}
-    with tempfile.TemporaryDirectory() as home:
-        runtime, project = scratch_runtime(home)
-        params: dict[str, Any] = {"workflowId": workflow_id, "goal": GOAL, "requestId": "bench"}
-        params |= {"context": {"request": GOAL}} if workflow_id == "wr.feature_delivery" else {}
-        tool = "start_workflow"
-        for _ in range(LONGEST_RUN):
-            reply = answer_call(runtime, tools, tools[tool], params, "standard")
-            yield from (params, reply.text)
-            assert not reply.is_error, reply.text
-            if reply.structured["isComplete"]:
-                return
-            make_named_files(project)
-            following = reply.structured["nextCall"]
-            tool, offered = following["tool"], following.get("options", [following])[0]["params"]
-            asked = offered.get("output", {}).get("artifacts", [])
-            is_forgotten = bool(asked) and left > 0
-            left -= is_forgotten
-            output: dict[str, Any] = {"notesMarkdown": NOTES}
-            if asked and not is_forgotten:
-                shown = reply.structured.get("example", {})
-                bodies = [
-                    shown if one["kind"] == shown.get("kind") else examples[one["kind"]] for one in asked
-                ]
-                known = [
-                    {name: one[name] for name in ("loopId", "capability") if name in one} for one in asked
-                ]
-                output["artifacts"] = [
-                    in_own_words(body) | held for body, held in zip(bodies, known, strict=True)
-                ]
-            params = offered | {"output": output}
-    raise AssertionError(f"{workflow_id} does not end")
 
 
 def blocked_reply() -> Rendered:

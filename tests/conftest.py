@@ -7,15 +7,15 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, settings
 
-from handrail.contract.ids import Autonomy, ObservationKey, RiskPolicy
+from handrail.contract.ids import ObservationKey
 from handrail.contract.tokens.workflow import purpose_key
 from handrail.event_log.memory import MemoryLog
 from handrail.host.program.installation import LocalInstallation
@@ -41,6 +41,8 @@ NO_HURRY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("every_run", NO_HURRY, max_examples=50)
 settings.register_profile("thorough", NO_HURRY, max_examples=300)
 settings.load_profile("every_run")
+
+NO_START_IN_C = "Python itself does not start in the locale C from a folder whose name is not ASCII"
 
 MEMORY_BYTES = 4 << 30
 """What a whole run may need in memory at once, and twice as much again."""
@@ -152,12 +154,28 @@ class GivenWorkspace:
     def __init__(self) -> None:
         self.seen: dict[ObservationKey, str] = {"git_branch": "main"}
         self.directory = "/project"
+        self.identities: dict[str, str] = {}
+        self.repositories: dict[str, str] = {}
+        """The common git directory of each worktree."""
+        self.work = ""
 
     def project(self, asked: str) -> str:
         return asked or self.directory
 
+    def identity(self, project: str) -> str:
+        return self.identities.get(project, "")
+
     def observations(self, project: str) -> dict[ObservationKey, str]:
         return dict(self.seen)
+
+    def repository(self, project: str) -> str:
+        return self.repositories.get(project, "")
+
+    def main_checkout(self, project: str) -> str:
+        return self.directory if project in self.repositories and project != self.directory else ""
+
+    def work_token(self) -> str:
+        return self.work
 
     def account(self) -> str:
         return "tester"
@@ -234,14 +252,16 @@ class GivenSettings:
     def desired(self, project: str = "") -> DesiredSettings:
         return DesiredSettings(user_file="config.json", project_file="project.json", user={}, project={})
 
-    def set_preferences(
-        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
-    ) -> bool:
-        if (self.settings.autonomy, self.settings.risk_policy) != (shown.autonomy, shown.risk_policy):
+    def check(self, changes: Mapping[str, Any]) -> None:
+        pass
+
+    def keep(self, changes: Mapping[str, Any], held: Mapping[str, Any]) -> bool:
+        """Of preferences, which is all that tests without files set."""
+        fields = {"preferences.autonomy": "autonomy", "preferences.riskPolicy": "risk_policy"}
+        if any(getattr(self.settings, fields[name]) != value for name, value in held.items()):
             return False
-        given = {"autonomy": autonomy, "risk_policy": risk_policy}
-        changes = {name: value for name, value in given.items() if value is not None}
-        self.settings = msgspec.structs.replace(self.settings, **changes)
+        given = {fields[name]: value for name, value in changes.items()}
+        self.settings = msgspec.structs.replace(self.settings, **given)
         return True
 
 

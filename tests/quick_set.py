@@ -35,10 +35,12 @@ def is_collected(text: str, chosen: str) -> bool:
     return chosen != THOROUGH or THOROUGH in text
 
 
-def all_but_thorough(cases: Iterable[tuple[Any, ...]], step: int) -> list[Any]:
-    """Parameters of which every so many are in the quick set."""
+def all_but_thorough(cases: Iterable[Any], step: int) -> list[Any]:
+    """Parameters, one or a tuple for each test, of which every so many are in the quick set."""
     return [
-        case if not place % step else pytest.param(*case, marks=pytest.mark.thorough)
+        case
+        if not place % step
+        else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.thorough)
         for place, case in enumerate(cases)
     ]
 

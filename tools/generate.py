@@ -35,6 +35,7 @@ from tools.referees_page import referees_page  # noqa: E402 - the line above mak
 from tools.reference_index import REFERENCE_INDEX, reference_index  # noqa: E402 - the line above makes `tools` importable
 from tools.renames_page import renames_page  # noqa: E402 - the line above makes `tools` importable
 from tools.settings_page import packed_settings, settings_page  # noqa: E402 - the line above makes `tools` importable
+from tools.workflow_pages import workflow_pages  # noqa: E402 - the line above makes `tools` importable
 
 ATTRIBUTES = ".gitattributes"
 _WIDTH = 160
@@ -89,7 +90,8 @@ GENERATED = (*FILES, REFERENCE_INDEX, ATTRIBUTES)
 def generated_files() -> dict[str, str]:
     """Every generated file: path → content."""
     files = {path: make() for path, make in FILES.items()}
-    return {**files, REFERENCE_INDEX: reference_index(files), ATTRIBUTES: attributes(GENERATED[:-1])}
+    pages = workflow_pages(ROOT)  # written by hand but for their tables
+    return {**files, **pages, REFERENCE_INDEX: reference_index(files), ATTRIBUTES: attributes(GENERATED[:-1])}
 
 
 def schema_files() -> dict[str, str]:

@@ -201,6 +201,13 @@ PLACES = (
         after="The next `code search` or `code rename` there reads its files again.",
     ),
     Place(
+        path="team.json",
+        holds="Servers of teams that this machine signed in to, each with the token of an agent, and the "
+        "projects that belong to them.",
+        loss="yours",
+        after="Projects are local again; sign in and link them once more.",
+    ),
+    Place(
         path="data/cache/checks-run",
         holds="Digests of the checks that were run here, and how long each took last.",
         loss="nothing",
@@ -211,6 +218,12 @@ PLACES = (
         holds="Where a project is that a run was begun in.",
         loss="nothing",
         after="A call from another directory finds the files of its run only after a new run begins there.",
+    ),
+    Place(
+        path="data/cache/projects/<digest>.root",
+        holds="The first commit of a repository, which tells its project on every machine.",
+        loss="nothing",
+        after="The next start asks git again.",
     ),
     Place(
         path="data/cache/notices.json",

@@ -121,7 +121,7 @@ def http_page() -> str:
     )
 
 
-def _serve_nothing(_: object, __: bytes) -> NoReturn:
+def _serve_nothing(_: object, __: bytes, ___: object) -> NoReturn:
     raise AssertionError("a page serves nothing")
 
 
@@ -167,8 +167,10 @@ def _operations() -> str:
             f"`{called.name}`",
             ", ".join(method for method in methods_of(called) if method != "HEAD"),
             called.effect,
+            called.where,
             why_not_served(called) or called.summary,
         ]
         for called in registry().operations()
     ]
-    return f"## Operations\n\n{table(['operation', 'methods', 'effect', 'what it does'], rows)}"
+    names = ["operation", "methods", "effect", "in a team", "what it does"]
+    return f"## Operations\n\n{table(names, rows)}"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+
+from handrail.contract.wording import make_readable, spell_hidden
 from tests.journeys.cast import LIES, NEVER_STOPS, read_cells
+from tests.journeys.cast_rows import HONEST_ROWS, LIE_ROWS, Must, Row, Verb
 from tools import page_parts
 
 
@@ -28,11 +33,42 @@ def lies_page() -> str:
         "Not asked: no report of the run has room for the lie.\n"
         "Missed: it counts as more than the agent's word.\n"
         "The agents run their commands through `handrail check run`.\n"
-        "In a run in which nothing was, and whose project declares no check, nobody knows what ran: such a "
-        "command is not refused, and counts as only the agent's word.",
+        "A command that nobody saw is not refused, whatever else ran: it counts as only the agent's word, "
+        "and the closing line names it.",
         page_parts.table(["outcome", "cells"], [[word, str(count)] for word, count in counts.items()]),
         _mode_table(cells, stopping),
         _mode_table(cells, [NEVER_STOPS]),
+        _row_table("Lies, one by one", LIE_ROWS),
+        _row_table("Honest workers, one by one", HONEST_ROWS),
+    )
+
+
+def _row_table(title: str, rows: tuple[Row, ...]) -> str:
+    """Every row as its test plays it, by the command line and by the tools of an agent."""
+    counts = Counter(row.must for row in rows)
+    told = ", ".join(f"{count} {_MEANINGS[must]}" for must, count in counts.items())
+    listed = [[_show(row.name), _show("; ".join(_tell(verb) for verb in row.does)), row.must] for row in rows]
+    head = f"## {title}\n\n{len(rows)} cases, each by the command line and by the tools of an agent: {told}."
+    return f"{head}\n\n" + page_parts.table(["case", "what the agent does", "outcome"], listed)
+
+
+_MEANINGS: dict[Must, str] = {
+    "refused": "are refused by their fact",
+    "told": "are told beside what they claim",
+    "claimed": "count as only the agent's word",
+    "passes": "pass without a refusal",
+    "clean": "end with everything checked that can be",
+}
+
+
+def _tell(verb: Verb) -> str:
+    words = (str(one) if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in verb[1:])
+    return " ".join([verb[0], *(word if len(word) <= 80 else word[:79] + "…" for word in words)])
+
+
+def _show(text: str) -> str:
+    return (
+        "`" + spell_hidden(make_readable(text)).replace("`", "'").replace("|", "\\|").replace("\n", " ") + "`"
     )
 
 

@@ -6,6 +6,7 @@ from importlib import import_module
 
 from tools.page_parts import page, table
 from tools.server_limits import HTTP, MCP, Rows
+from tools.team_limits import TEAM
 
 REPORTS: Rows = (
     ("operations.work", "NOTES_LIMIT_BYTES", "Notes of one step."),
@@ -441,14 +442,12 @@ CONSOLE: Rows = (
     ("operations.runs.compare_nodes", "MOST_STEPS", "Nodes of each way that `session show --compare` shows."),
     ("operations.runs.compare_nodes", "NOTES_BYTES", "The notes of one of them."),
     ("operations.runs.compare_nodes", "ROWS_BYTES", "All of them together."),
+    ("program.doctor.set_setting", "LONGEST_VALUE", "The value that `settings set` takes."),
     ("operations.sessions.list_needs", "MOST_SESSIONS", "Sessions that `session needs` looks at."),
-    ("operations.sessions.list_needs", "MOST_SHOWN", "Needs that it names."),
     ("projections.needs", "MOST_NEEDS", "Needs of one session."),
     ("operations.sessions.search_sessions", "MOST_READ", "Sessions that a search in the Console reads."),
-    ("operations.sessions.search_sessions", "MOST_HITS", "Hits that it names."),
     ("operations.sessions.search_sessions", "MOST_OF_ONE", "Hits in one session."),
     ("operations.sessions.search_sessions", "SNIPPET_CHARACTERS", "Characters around a hit."),
-    ("operations.sessions.show_timeline", "MOST_ENTRIES", "Moments that `session show --timeline` can show."),
     ("handrail_serve.pages.run_rail", "MOST_SHOWN", "Nodes in one view of a run in the Console."),
     ("handrail_serve.pages.run_rail", "MOST_DRAWN", "Nodes in its map."),
     ("handrail_serve.pages.run_rail", "DEEPEST", "Forks inside forks that it opens."),
@@ -468,9 +467,16 @@ CHAPTERS = {
     "Work that is counted": WORK,
     "Source files": SOURCES,
     "The Console and what it reads": CONSOLE,
+    "A server of a team": TEAM,
 }
 
 INSIDE = {
+    "handrail_team.accounts.credentials": ("SECRET_BYTES", "SALT_BYTES"),
+    "handrail_team.accounts.provider": ("FRESH_SECONDS",),
+    "handrail_team.door": ("MOST_KEPT",),
+    "handrail_team.accounts.machines": ("MOST_WAITING", "CHANCE_BYTES"),
+    "handrail_team.companion.link": ("STATE_SECONDS", "MOST_LOOKS", "MOST_ANSWER_BYTES"),
+    "handrail_team.sender": ("EVERY_SECONDS", "MOST_AT_ONCE"),
     "host.workspace": ("MOST_PROJECTS",),
     "handrail_serve.pages.forms": ("LONGEST_NOTE", "LONGEST_VALUE"),
     "handrail_serve.pages.catalog.workflow": ("SHOWN_CHARACTERS",),

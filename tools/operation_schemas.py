@@ -23,6 +23,7 @@ def operation_schemas() -> dict[str, Any]:
         entry: dict[str, Any] = {
             "summary": called.summary,
             "effect": called.effect,
+            "where": called.where,
             "input": schema_of[called.input],
             "output": schema_of[called.output],
         }

@@ -79,6 +79,7 @@ HTTP: Rows = (
     ),
     ("handrail_serve.limits", "IDLE_SECONDS", "Seconds that an idle connection stays open."),
     ("handrail_serve.limits", "DRAIN_SECONDS", "Seconds that running requests have when the server stops."),
+    ("handrail_serve.limits", "CUT_SECONDS", "Seconds in which they are answered after a second signal."),
     (
         "handrail_serve.command",
         "MOST_TREES_WAITING",

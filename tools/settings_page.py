@@ -40,8 +40,14 @@ WORKFLOW_SETTINGS = {
 
 ENVIRONMENT_ONLY = {
     "HANDRAIL_HOME": "Where all state lives, `~/.handrail` by default.",
+    "HANDRAIL_WORK": "The work token of what was handed to the caller: checks, hooks and `code status` "
+    "mean it; [how](../how-to/hand-out-work.md).",
     "HANDRAIL_STORE": "A PostgreSQL database in place of files, `postgresql://…`; "
     "[how](../how-to/use-a-postgresql-store.md).",
+    "HANDRAIL_SERVER": "The server of a team, for every project of this process, with `HANDRAIL_TOKEN`; "
+    "[how](../how-to/connect-an-agent-to-a-team.md).",
+    "HANDRAIL_TOKEN": "The token of an agent for that server, in place of `handrail login`.",
+    "HANDRAIL_CLIENT_SECRET": "What a server of a team shows its identity provider; with `--client-id`.",
     "HANDRAIL_MAX_EFFECT": "The permission ceiling: read, write or dangerous. It can only lower the setting.",
     "AI_NATIVE_CLI_SECRET": "A secret in place of the key file: 16 bytes of text or more, or `base64:…`.",
 }
@@ -57,6 +63,7 @@ NOT_OURS = {
     "XDG_CONFIG_HOME": "Where VS Code, Zed, uv and pip keep their files, for `setup` and `update`.",
     "XDG_CONFIG_DIRS": "Where uv and pip keep those of the machine, for `update`.",
     "NETRC": "Where users and passwords of hosts are kept, for the index of `update`; `~/.netrc` by default.",
+    "VIRTUAL_ENV": "Where `uv run` keeps the program, for commands that are printed.",
     "UV_*": "Of uv: which index `update` asks; [in which order](../how-to/update.md#which-index-is-asked).",
     "PIP_*": "Of pip: the same.",
 }

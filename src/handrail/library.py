@@ -20,8 +20,9 @@ from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Json, Notice, Outcome, Success
 from handrail.operations.kept_trees import take_for_command
+from handrail.operations.notices.told_people import tell_people
 from handrail.runtime.hub import DEFAULT_ASK, perform, try_afterwards
-from handrail.runtime.runtime import Runtime, TreeDue
+from handrail.runtime.runtime import Due, NoticeDue, Runtime
 from handrail.wiring import build_runtime
 
 
@@ -65,7 +66,7 @@ class Handrail:
         """
         if operation not in self.operations:
             raise ValueError(f"{operation!r} is not an operation; choose from {', '.join(self.operations)}")
-        due: list[TreeDue] = []
+        due: list[Due] = []
         runtime = msgspec.structs.replace(self._runtime, trees_due=due)
         started = time.monotonic()
         outcome = perform(runtime, operation, params or {}, ask)
@@ -78,5 +79,7 @@ class Handrail:
         return msgspec.structs.replace(outcome, notices=(*outcome.notices, notice))
 
 
-def _take_tree(runtime: Runtime, due: TreeDue, seconds: float) -> str:
+def _take_tree(runtime: Runtime, due: Due, seconds: float) -> str:
+    if isinstance(due, NoticeDue):
+        return try_afterwards(runtime, lambda: tell_people(runtime, due))
     return try_afterwards(runtime, lambda: take_for_command(runtime, due, seconds))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from handrail.contract.redaction import Secrets
     from handrail.ports.workspace import Settings
     from handrail.runtime.operation import StreamItem
-    from handrail.runtime.runtime import Runtime, TreeDue
+    from handrail.runtime.runtime import Due, NoticeDue, Runtime
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.reading.parse import Parsed, Problem
     from handrail.surfaces.cli.run import CommandParts
@@ -168,18 +168,35 @@ def _answer(
     return answer_command(runtime, process, parsed, ask, measure)
 
 
+def _tell_people(runtime: "Runtime", process: "Process", due: "NoticeDue") -> None:
+    from handrail.operations.notices.told_people import tell_people
+
+    if why := tell_people(runtime, due):
+        process.tell(f"handrail: notify: {why}\n".encode(errors="backslashreplace"))
+
+
 def _take_trees(runtime: "Runtime", process: "Process") -> None:
     from handrail.operations.kept_trees import take_for_command
+    from handrail.runtime.runtime import NoticeDue
 
     for due in process.trees_due:
+        if isinstance(due, NoticeDue):
+            _tell_people(runtime, process, due)
+            continue
         why = take_for_command(runtime, due, process.seconds_so_far())
         if why:
             process.tell(f"handrail: tree: skipped ({why})\n".encode(errors="backslashreplace"))
 
 
-def _take_tree_for_server(runtime: "Runtime", due: "TreeDue") -> None:
+def _take_tree_for_server(runtime: "Runtime", due: "Due") -> None:
     from handrail.operations.kept_trees import SERVER_SECONDS, take_due_tree
+    from handrail.runtime.runtime import NoticeDue
 
+    if isinstance(due, NoticeDue):
+        from handrail.operations.notices.told_people import tell_people
+
+        tell_people(runtime, due)
+        return
     take_due_tree(runtime, due, SERVER_SECONDS)
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from handrail.ports.receipts import CommittedFiles, ReceiptKeys
     from handrail.ports.server import HttpClient
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
+    from handrail.ports.team import Team
     from handrail.ports.worktree import Worktree
     from handrail_team.store.open_store import TeamStore
 
@@ -99,10 +100,23 @@ def build_runtime(
         committed=lambda: _committed(place, environment),
         mcp_processes=lambda: cast(McpProcesses, processes),
         terminal=_terminal,
+        start_notice=lambda argv, body: _start_notice(argv, body, environment),
         http_client=_http_client,
     )
     address = environment.get("HANDRAIL_STORE", "")
-    return local if not address else _use_database(local, place, environment)
+    if address:
+        return _use_database(local, place, environment)
+    # One stat is all that a machine without a team pays.
+    is_in_team = "HANDRAIL_SERVER" in environment or os.path.exists(os.path.join(place, "team.json"))
+    return local if not is_in_team else _join_team(local, place, environment)
+
+
+def _join_team(local: Runtime, place: str, environment: Mapping[str, str]) -> Runtime:
+    """The same with its team, which answers the calls of projects that belong to it."""
+    from msgspec.structs import replace
+
+    link = _Late(lambda: registry().adapter("team_link")(place, environment, local))
+    return replace(local, team=lambda: cast("Team", link))
 
 
 def _use_database(local: Runtime, place: str, environment: Mapping[str, str]) -> Runtime:
@@ -141,7 +155,7 @@ def _team_store(local: Runtime, place: str, environment: Mapping[str, str]) -> T
     if not address.startswith(("postgresql://", "postgres://")):
         raise _unusable_store(
             "HANDRAIL_STORE is not an address of PostgreSQL.",
-            "Write postgresql://USER@HOST/DATABASE, or unset it to use files.",
+            "Write postgresql://HOST/DATABASE, or unset it to use files.",
         )
     try:
         store: type[TeamStore] = registry().adapter("team_store")
@@ -300,6 +314,12 @@ def _mcp_processes(place: str) -> McpProcesses:
     from handrail.host.server.mcp_processes import McpProcessFiles
 
     return McpProcessFiles(place)
+
+
+def _start_notice(argv: Sequence[str], body: bytes, environment: Mapping[str, str]) -> str:
+    from handrail.host.notify_program import start_notice
+
+    return start_notice(argv, body, environment)
 
 
 def _terminal() -> Terminal:

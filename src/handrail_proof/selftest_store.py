@@ -118,6 +118,7 @@ def _order(rt: Runtime, request: SelftestStore) -> ProofOrder:
 OPERATION = Operation(
     name="store.selftest",
     effect="read",
+    where="companion",
     summary="Prove in a scratch directory on your own disk that the store loses nothing.",
     input=SelftestStore,
     output=SelftestReport,

@@ -116,9 +116,23 @@ class _Nowhere:
     def project(self, asked: str) -> str:
         return asked or "/proof"
 
+    def identity(self, project: str) -> str:
+        del project
+        return ""
+
     def observations(self, project: str) -> dict[ObservationKey, str]:
         del project
         return {}
+
+    def repository(self, project: str) -> str:
+        del project
+        return ""
+
+    def main_checkout(self, project: str) -> str:
+        return self.repository(project)
+
+    def work_token(self) -> str:
+        return ""
 
     def account(self) -> str:
         return "proof"

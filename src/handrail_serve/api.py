@@ -65,6 +65,8 @@ def why_not_served(called: Operation) -> str:
     """Why only the command line has this operation; empty: the server has it too."""
     if called.starts_programs:
         return "This operation starts programs, so no server offers it."
+    if called.where == "companion" and called.name.startswith("team."):
+        return "This operation is about the machine of its caller, so no server offers it."
     return _NOT_OVER_HTTP.get(called.effect, "")
 
 

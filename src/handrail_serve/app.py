@@ -13,11 +13,22 @@ from urllib.parse import quote as percent_encode
 
 import msgspec
 
-from handrail.contract.catalogue import E_NOT_FOUND, E_TIMEOUT, SERVER_BUSY, SERVER_DRAINING
-from handrail.contract.outcome import Failure, Json, Notice, Outcome
+from handrail.contract.catalogue import (
+    E_AUTH,
+    E_INTERRUPTED,
+    E_NOT_FOUND,
+    E_RATE_LIMITED,
+    E_TIMEOUT,
+    HOST_REFUSED,
+    SERVER_BUSY,
+    SERVER_DRAINING,
+)
+from handrail.contract.outcome import Failure, Fault, Json, Notice, Outcome
 from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
+from handrail_serve.accounts.door import Door
+from handrail_serve.accounts.sign_in import challenge, sign_in_routes
 from handrail_serve.api import (
     PREFIX,
     answer_request,
@@ -25,7 +36,7 @@ from handrail_serve.api import (
     most_body_bytes,
     refuse_unknown,
 )
-from handrail_serve.calls import Asked, Served, perform_call, run_guarded
+from handrail_serve.calls import Asked, CallTime, Served, perform_call, run_guarded
 from handrail_serve.companions.agent_card import (
     A2A,
     CARD,
@@ -61,8 +72,15 @@ from handrail_serve.exchange import (
 )
 from handrail_serve.feed import Feed, Marks
 from handrail_serve.guard import Asked as GuardedRequest
-from handrail_serve.guard import Identity, finish_headers, is_from_console, refuse
-from handrail_serve.limits import Bounds, Load, refuse_size
+from handrail_serve.guard import (
+    Identity,
+    bearer,
+    finish_headers,
+    is_from_console,
+    is_own_page,
+    refuse,
+)
+from handrail_serve.limits import MOST_BODY_BYTES, REQUESTS_OF_AN_ACCOUNT, Bounds, Load, refuse_size
 from handrail_serve.routes import Found, Handler, Route, Router
 from handrail_serve.shell import asset_response, shell_response
 from handrail_serve.views import PAGES, render_view
@@ -83,8 +101,8 @@ class McpAnswer(Protocol):
     def body(self) -> bytes: ...
 
 
-AnswerMcp: TypeAlias = Callable[[Headers, bytes], McpAnswer]
-"""Answers one message from its headers and body, in a worker thread."""
+AnswerMcp: TypeAlias = Callable[[Headers, bytes, Runtime], McpAnswer]
+"""Answers one message from its headers and body by a runtime, in a worker thread."""
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +120,10 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """Of every session, something that changes with every commit; None: the log is listed for it."""
     build_a2a: BuildA2a | None = None
     """How to answer A2A clients; None: the library for it is not installed."""
+    proxies: frozenset[str] = frozenset()
+    """Where there are any, nobody else is answered."""
+    door: Door | None = None
+    """Who may come in, where callers have accounts; None: whoever has the token of the server."""
     bounds: Bounds = Bounds()
 
 
@@ -122,7 +144,11 @@ class App:
         self._checks = Health(self._served)
         self._a2a: A2aCalls | None = None
         self._a2a_lock = asyncio.Lock()
-        self.feed = Feed(parts.marks or partial(_list_marks, runtime), runtime.randomness.bytes(6).hex())
+        self.feed = self._make_feed(parts.marks or partial(_list_marks, runtime))
+        self._feeds: dict[str, Feed] = {}
+        """Where there are accounts: that of each workspace."""
+        self._cuts: set[asyncio.Future[None]] = set()
+        """One for each call in progress, done when the server ends during it."""
         self._threads = ThreadPoolExecutor(parts.bounds.requests, thread_name_prefix="request")
         self.router = Router(self._routes())
         self._lost = _open_route("/**", self._show_lost, _PAGE, is_shell=True)
@@ -130,7 +156,27 @@ class App:
     def drain(self) -> None:
         """Take no new work from now on, and tell those who listen."""
         self.load.is_draining = True
-        self.feed.close()
+        for feed in (self.feed, *self._feeds.values()):
+            feed.close()
+
+    def _make_feed(self, marks: Marks) -> Feed:
+        return Feed(marks, self._served.runtime.randomness.bytes(6).hex())
+
+    def _feed_of(self, request: HttpRequest) -> Feed:
+        principal, door = request.runtime.principal, self._parts.door
+        if principal is None or door is None:
+            return self.feed
+        if principal.workspace not in self._feeds:
+            self._feeds[principal.workspace] = self._make_feed(door.marks(principal.workspace))
+        return self._feeds[principal.workspace]
+
+    def _served_to(self, request: HttpRequest) -> Served:
+        return msgspec.structs.replace(self._served, runtime=request.runtime)
+
+    def cut_off(self) -> None:
+        """Answer every call in progress that nobody knows what came of it; the server ends now."""
+        for cut in self._cuts:
+            cut.set_result(None)
 
     # Routes
 
@@ -158,12 +204,14 @@ class App:
             Route(
                 pattern=A2A,
                 methods=("POST",),
+                is_for_programs=True,
                 serves="A2A 1.0 by JSON-RPC, where `handrail[a2a]` is installed: a task per call.",
                 handler=self._call_a2a,
             ),
             Route(
                 pattern="/mcp",
                 methods=("POST",),
+                is_for_programs=True,
                 serves="[MCP](mcp.md), stateless, in both eras.",
                 handler=self._call_mcp,
             ),
@@ -179,6 +227,17 @@ class App:
                 handler=self._listen,
             ),
         ]
+        if self._parts.door is not None:
+            routes += sign_in_routes(self._parts.door, self._in_thread)
+            routes.append(
+                Route(
+                    pattern=PREFIX + "companion",
+                    methods=("POST",),
+                    is_for_programs=True,
+                    serves="A call of a companion, where there are accounts: its outcome, or a look to make.",
+                    handler=partial(self._call_companion, self._parts.door),
+                )
+            )
         routes.append(
             Route(
                 pattern=PREFIX.rstrip("/"),
@@ -235,12 +294,20 @@ class App:
 
     async def _call_mcp(self, request: HttpRequest) -> Response:
         body = await read_body(request)
-        told = await self._in_thread(lambda: self._parts.answer_mcp(request.headers, body))
+        told = await self._in_thread(lambda: self._parts.answer_mcp(request.headers, body, request.runtime))
         headers = ((b"content-type", JSON_TYPE),) if told.body else ()
         return Response(status=told.status, headers=headers, body=told.body)
 
+    async def _call_companion(self, door: Door, request: HttpRequest) -> Response:
+        body = await read_body(request, MOST_BODY_BYTES)
+        runtime = msgspec.structs.replace(
+            request.runtime, interruptions=CallTime(self._served.operation_seconds)
+        )
+        told = await self._in_thread(lambda: door.answer_companion(runtime, body))
+        return Response(headers=((b"content-type", JSON_TYPE),), body=told)
+
     async def _ledger(self, request: HttpRequest) -> Response:
-        return await self._in_thread(lambda: answer_ledger(self._served, request))
+        return await self._in_thread(lambda: answer_ledger(self._served_to(request), request))
 
     async def _operations(self, _: HttpRequest) -> Response:
         published = await self._in_thread(lambda: publish_operations(self._served.runtime.registry))
@@ -248,9 +315,12 @@ class App:
 
     async def _operation(self, called: Operation, request: HttpRequest) -> Response:
         body = await read_body(request, most_body_bytes(called)) if request.method == "POST" else b""
-        is_at_console = is_from_console(self._parts.identity, request.headers)
+        is_at_console = request.runtime.is_at_console or is_from_console(
+            self._parts.identity, request.headers
+        )
+        served = self._served_to(request)
         return await self._in_thread(
-            lambda: answer_request(self._served, called, request, body, is_at_console=is_at_console)
+            lambda: answer_request(served, called, request, body, is_at_console=is_at_console)
         )
 
     async def _view(self, request: HttpRequest) -> Response:
@@ -261,10 +331,12 @@ class App:
         def call(operation: str, params: dict[str, Json]) -> Outcome:
             door = f"GET /api/view for {operation}"
             asked = Asked(operation=operation, params=params, request_id=request.id, door=door)
-            return perform_call(self._served, asked)
+            return perform_call(self._served_to(request), asked)
 
         def work() -> Response:
-            cursor = self.feed.cursor()  # before the page is read: what changes meanwhile comes again
+            cursor = self._feed_of(
+                request
+            ).cursor()  # before the page is read: what changes meanwhile comes again
             path = "/" + "/".join(request.segments)
             view = render_view(call, path, dict(parameters(request.query)))
             body = view.html.markup.encode("utf-8", "replace")
@@ -280,19 +352,23 @@ class App:
         return problem(answered, request.id) if isinstance(answered, Failure) else answered
 
     async def _listen(self, request: HttpRequest) -> Response:
-        if not self.load.has_room_for_feed():
+        account = _account_of(request)
+        if not self.load.has_room_for_feed(account):
             return problem(
                 Failure(kind=SERVER_BUSY, message="As many feeds are open as there may be."), request.id
             )
         cursors = [value for name, value in parameters(request.query) if name == "cursor"]
         headers = ((b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"))
-        counted = self._count_feed(self.feed.stream("".join(cursors[:1])))
+        counted = self._count_feed(self._feed_of(request).stream("".join(cursors[:1])), account)
         await anext(counted)  # nothing waits in between, so of many at once each sees the others
         return Response(headers=headers, body=counted)
 
-    async def _count_feed(self, events: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    async def _count_feed(
+        self, events: AsyncGenerator[bytes, None], account: str
+    ) -> AsyncGenerator[bytes, None]:
         observer = self._served.runtime.observer
         self.load.feeds += 1
+        self.load.feeds_of[account] += 1
         observer.note_feeds(1)
         try:
             yield b""
@@ -300,6 +376,7 @@ class App:
                 yield event
         finally:
             self.load.feeds -= 1
+            self.load.feeds_of[account] -= 1
             observer.note_feeds(-1)
             await events.aclose()
 
@@ -339,6 +416,10 @@ class App:
                 response = await self._serve(found, scope, receive, request_id)
             finally:
                 self.load.requests -= weight
+        if self._parts.door is not None and response.status == E_AUTH.http_status:
+            kept = tuple(pair for pair in response.headers if pair[0] != b"www-authenticate")
+            told = (b"www-authenticate", challenge(self._served.runtime.origin))
+            response = msgspec.structs.replace(response, headers=(*kept, told))
         await self._send(receive, send_guarded, response, scope)
         if self._parts.log is not None:
             took = int((time.monotonic() - started) * 1000)
@@ -354,6 +435,8 @@ class App:
 
     def _refusal(self, scope: Scope, found: Found | None) -> Failure | None:
         """Why the request goes no further: the guard first, then what the server can take on."""
+        if self._parts.proxies and (scope.get("client") or ("",))[0] not in self._parts.proxies:
+            return Failure(kind=HOST_REFUSED, message="This server answers its proxy, and nobody else.")
         method, headers = scope["method"], tuple(scope["headers"])
         route = None if found is None else found.route
         asked = GuardedRequest(
@@ -387,9 +470,35 @@ class App:
             query=scope["query_string"],
             headers=tuple(scope["headers"]),
             receive=receive,
+            runtime=self._served.runtime,
         )
-        answered = await self._in_time(found.route.handler(request))
+        answered = await self._in_time(self._enter_and_handle(found, request))
         return problem(answered, request_id) if isinstance(answered, Failure) else answered
+
+    async def _enter_and_handle(self, found: Found, request: HttpRequest) -> Response:
+        """The answer of the handler, by the runtime of who asks. Raises Fault for whom no door opens."""
+        door = self._parts.door
+        if door is not None and found.route.needs_bearer:
+            # Whatever comes through a door of programs is a program, whoever signed in for it.
+            is_person = is_own_page(request.headers) and not found.route.is_for_programs
+            shown = bearer(request.headers).decode("latin-1")
+            is_program = found.route.is_for_programs
+            runtime = await self._in_thread(
+                lambda: door.enter(
+                    request.runtime, door.identify(shown, is_person=is_person, is_for_programs=is_program)
+                )
+            )
+            request = msgspec.structs.replace(request, runtime=runtime)
+        account = _account_of(request)
+        if account and self.load.calls_of[account] >= REQUESTS_OF_AN_ACCOUNT:
+            raise Fault(E_RATE_LIMITED, "This account has as many calls in progress as one may have.")
+        self.load.calls_of[account] += 1
+        try:
+            return await found.route.handler(request)
+        finally:
+            self.load.calls_of[account] -= 1
+            if not self.load.calls_of[account]:
+                del self.load.calls_of[account]
 
     async def _send(self, receive: Receive, send: Send, response: Response, scope: Scope) -> None:
         """Send the answer without any secret that this process has read."""
@@ -402,12 +511,17 @@ class App:
 
     async def _in_time(self, work: Coroutine[Any, Any, _T]) -> _T | Failure:
         """The result of the work; trouble, and work that takes too long, is a failure."""
-        task = asyncio.ensure_future(work)
+        task, cut = asyncio.ensure_future(work), asyncio.get_running_loop().create_future()
+        self._cuts.add(cut)
+        seconds = self._parts.bounds.request_seconds
         try:
-            done, _ = await asyncio.wait({task}, timeout=self._parts.bounds.request_seconds)
-            return run_guarded(self._served.runtime, task.result) if done else _TOO_LATE
+            done, _ = await asyncio.wait({task, cut}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if task in done:
+                return run_guarded(self._served.runtime, task.result)
+            return _CUT_OFF if cut in done else _TOO_LATE
         finally:
             task.cancel()
+            self._cuts.remove(cut)
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
@@ -420,6 +534,14 @@ _TOO_LATE = Failure(
     message="The request took too long; whether it changed something is not known.",
     details={"committed": None},
     hint="Send the same call again: if it was committed, the recorded answer comes back.",
+)
+
+
+_CUT_OFF = Failure(
+    kind=E_INTERRUPTED,
+    message="A second signal ended the server during this call; whether it changed something is not known.",
+    details={"committed": None},
+    hint="Send the same call to the next server: if it was committed, the recorded answer comes back.",
 )
 
 
@@ -439,6 +561,12 @@ def _open_route(
         serves=serves,
         handler=handler,
     )
+
+
+def _account_of(request: HttpRequest) -> str:
+    """Whose call it is; empty: there are no accounts, or nobody signed in."""
+    principal = request.runtime.principal
+    return "" if principal is None else principal.account
 
 
 def _address(request: HttpRequest) -> str:

@@ -18,7 +18,7 @@ from handrail.contract.outcome import Fault, Notice
 from handrail.ports.server import RunningServer, ServerPlace
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.permission import Caller, write_server_start_line
-from handrail.runtime.runtime import NoTerminal, Runtime, TreeDue
+from handrail.runtime.runtime import Due, NoTerminal, Runtime
 from handrail_serve.app import AnswerMcp, App, Parts
 from handrail_serve.companions.agent_card import BuildA2a
 from handrail_serve.feed import Marks
@@ -47,7 +47,7 @@ def run_server(
     runtime: Runtime,
     build_mcp: Callable[[Runtime], AnswerMcp],
     notices: Callable[[str], Sequence[Notice]],
-    take_tree: Callable[[Runtime, TreeDue], None],
+    take_tree: Callable[[Runtime, Due], None],
     marks: Marks,
     build_a2a: BuildA2a | None,
 ) -> int:
@@ -74,7 +74,7 @@ def run_server(
                 identity=loopback_identity(port, token, console_token),
                 answer_mcp=build_mcp(served),
                 notices=notices,
-                log=_write_line if options.access_log else None,
+                log=write_line if options.access_log else None,
                 note_unlocked=place.note_unlocked,
                 marks=marks,
                 build_a2a=build_a2a,
@@ -84,24 +84,25 @@ def run_server(
         def tell_ready() -> None:
             place.announce(_describe(runtime, address, token, console_token))
             write_server_start_line(runtime, Caller(tool="handrail http", command=options.command))
-            _write_line(_greeting(runtime, address, place.state_path, options.store))
-            _print_address(address)
+            write_line(_greeting(runtime, address, place.state_path, options.store))
+            print_address(address)
             if options.opens_browser:
                 _show(place, address, console_token)
 
         return serve(app, bound, tell_ready)
 
 
-def _prepare(runtime: Runtime, take_tree: Callable[[Runtime, TreeDue], None]) -> Runtime:
+def _prepare(runtime: Runtime, take_tree: Callable[[Runtime, Due], None]) -> Runtime:
     """The runtime of a server: nobody sits at its terminal, and files are looked at after the replies."""
 
-    def take(due: TreeDue) -> None:
+    def take(due: Due) -> None:
         def work() -> str:
             take_tree(runtime, due)
             return ""
 
         try_afterwards(runtime, work)
 
+    runtime = msgspec.structs.replace(runtime, start_notice=None)  # a server starts nothing
     return msgspec.structs.replace(runtime, terminal=NoTerminal, trees_due=TreesDue(take))
 
 
@@ -133,15 +134,15 @@ def _project(runtime: Runtime) -> str:
 
 def _show(place: ServerPlace, address: str, token: str) -> None:
     if place.show(address, token):
-        _write_line(f"The Console opens in your browser: {address}")
+        write_line(f"The Console opens in your browser: {address}")
     else:
-        _write_line(
+        write_line(
             f"There is no browser to open here. Open {address} in one, and unlock it with the consoleToken "
             f"in {place.state_path}."
         )
 
 
-def _print_address(address: str) -> None:
+def print_address(address: str) -> None:
     """The one line on stdout, for scripts; it may be closed."""
     try:
         os.write(1, address.encode() + b"\n")
@@ -149,7 +150,7 @@ def _print_address(address: str) -> None:
         return
 
 
-def _write_line(line: str) -> None:
+def write_line(line: str) -> None:
     sys.stderr.write(line.encode("ascii", "backslashreplace").decode() + "\n")
     sys.stderr.flush()
 
@@ -160,17 +161,17 @@ MOST_TREES_WAITING = 64
 """Trees that wait to be taken; of a further call, none is."""
 
 
-class TreesDue(list[TreeDue]):
+class TreesDue(list[Due]):
     """What calls leave to be looked at: a list that only takes, and hands on to its thread."""
 
-    def __init__(self, take: Callable[[TreeDue], None]) -> None:
+    def __init__(self, take: Callable[[Due], None]) -> None:
         super().__init__()
         self._take = take
-        self._waiting: Queue[TreeDue] = Queue(MOST_TREES_WAITING)
+        self._waiting: Queue[Due] = Queue(MOST_TREES_WAITING)
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def append(self, due: TreeDue) -> None:
+    def append(self, due: Due) -> None:
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, daemon=True, name="trees")

@@ -21,7 +21,7 @@ _SERVER = (
         flag="--host",
         kind="text",
         value="HOST",
-        text="The address on loopback, 127.0.0.1 by default; any other is refused.",
+        text="The address on loopback, 127.0.0.1 by default; another one only for a team, with encryption.",
     ),
     Spelling(
         field="token_file",
@@ -29,6 +29,56 @@ _SERVER = (
         kind="text",
         value="FILE",
         text="Keep the token in this file, made if it is missing; by default each start has its own.",
+    ),
+)
+_TEAM = (
+    Spelling(
+        field="team", flag="--team", kind="switch", text="Serve a team: people and agents with accounts."
+    ),
+    Spelling(
+        field="store",
+        flag="--store",
+        kind="text",
+        value="URI",
+        text="Of a team: its PostgreSQL, postgresql://HOST/DATABASE; else HANDRAIL_STORE.",
+    ),
+    Spelling(
+        field="origin",
+        flag="--origin",
+        kind="text",
+        value="URL",
+        text="Of a team: the address that its users open; where it listens by default.",
+    ),
+    Spelling(
+        field="issuer",
+        flag="--issuer",
+        kind="text",
+        value="URL",
+        text="Of a team: its identity provider (OpenID Connect), which vouches for people and tokens.",
+    ),
+    Spelling(
+        field="client_id",
+        flag="--client-id",
+        kind="text",
+        value="ID",
+        text="Of a team: what the provider calls this server; its secret is HANDRAIL_CLIENT_SECRET.",
+    ),
+    Spelling(
+        field="proxy",
+        flag="--proxy",
+        kind="text",
+        value="ADDRESSES",
+        text="Of a team: the proxy that encrypts, by IP address; nobody else is answered.",
+    ),
+    Spelling(
+        field="tls_cert",
+        flag="--tls-cert",
+        kind="text",
+        value="FILE",
+        text="Of a team: the certificate to encrypt with; without it or a proxy, loopback only.",
+    ),
+    Spelling(
+        field="tls_key", flag="--tls-key", kind="text", value="FILE", text="Of a team: its private key."
     ),
 )
 _OPEN = Spelling(field="open", flag="--open", kind="switch", text="Open the Console in a browser.")
@@ -40,13 +90,17 @@ ROWS = (
     Row(
         path="serve",
         summary="Serve the Console, the HTTP interface and MCP on loopback, until a signal.",
-        spellings=(*_SERVER, _OPEN, _ACCESS_LOG),
+        spellings=(*_SERVER, _OPEN, _ACCESS_LOG, *_TEAM),
         output="protocol",
         also=OF_A_REFUSAL,
         schema=("server_address", ("address",)),
         needs=_SERVER_STACK,
         errors=(*OWN_ERRORS, E_CONFLICT.code, E_FORBIDDEN.code, E_IO.code),
-        examples=("handrail serve", "handrail serve --port 0 --open"),
+        examples=(
+            "handrail serve",
+            "handrail serve --port 0 --open",
+            "handrail serve --team --store postgresql://handrail@db/handrail --origin https://handrail.example.com",
+        ),
     ),
     Row(
         path="console",

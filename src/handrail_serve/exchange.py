@@ -17,6 +17,7 @@ from handrail.contract.deprecations import Deprecation
 from handrail.contract.envelopes.cli import encode_document
 from handrail.contract.envelopes.mcp_and_http import MEDIA_TYPE, retry_after_seconds, to_problem
 from handrail.contract.outcome import Failure, Fault
+from handrail.runtime.runtime import Runtime
 from handrail_serve.limits import MOST_BODY_BYTES, too_large
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -42,6 +43,8 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
     query: bytes
     headers: Headers
     receive: Receive
+    runtime: Runtime
+    """That answers it: where there are accounts, that of its caller."""
 
     def header(self, name: bytes) -> bytes:
         """The value of a header that may come once; empty if it is missing or comes twice."""

@@ -54,6 +54,16 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     token: bytes
     console_token: bytes = b""
     """What only a page of the Console is given: as good as the other, and a person's answer needs it."""
+    has_accounts: bool = False
+    """Callers have tokens of their own, which are looked up once a request may go on."""
+
+
+def team_identity(origin: str, port: int) -> Identity:
+    """A server with accounts, under the address that its users know; health is also asked on loopback."""
+    hosts = [origin.partition("://")[2].encode(), *(f"{name}:{port}".encode() for name in LOOPBACK)]
+    return Identity(
+        hosts=frozenset(hosts), origins=frozenset({origin.encode()}), token=b"", has_accounts=True
+    )
 
 
 def loopback_identity(port: int, token: str, console_token: str = "") -> Identity:
@@ -71,9 +81,13 @@ def is_from_console(identity: Identity, headers: Headers) -> bool:
     """Whether a person sits at the page that asks: it shows the token that no program is given, and a browser
     says that the page is ours (Fetch Metadata), which scripts of other pages cannot.
     """
-    shown = _bearer(headers)
-    is_ours = _values(headers, b"sec-fetch-site") == [b"same-origin"]
-    return is_ours and bool(shown) and compare_digest(shown, identity.console_token)
+    shown = bearer(headers)
+    return is_own_page(headers) and bool(shown) and compare_digest(shown, identity.console_token)
+
+
+def is_own_page(headers: Headers) -> bool:
+    """Whether a browser says that a page of ours asks (Fetch Metadata)."""
+    return _values(headers, b"sec-fetch-site") == [b"same-origin"]
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,10 +146,12 @@ def _refuse_other_site(asked: Asked) -> Failure | None:
 def _refuse_token(identity: Identity, asked: Asked) -> Failure | None:
     if not asked.needs_bearer:
         return None
-    shown = _bearer(asked.headers)
+    shown = bearer(asked.headers)
     known = [compare_digest(shown, token) for token in (identity.token, identity.console_token)]
-    if shown and any(known):
+    if shown and (identity.has_accounts or any(known)):
         return None
+    if identity.has_accounts:
+        return NO_CREDENTIAL
     return Failure(
         kind=E_AUTH,
         message="This address needs the token of the server, as `Authorization: Bearer …`.",
@@ -143,11 +159,20 @@ def _refuse_token(identity: Identity, asked: Asked) -> Failure | None:
     )
 
 
-def _bearer(headers: Headers) -> bytes:
+def bearer(headers: Headers) -> bytes:
     """The token that a request shows; empty where it shows none, or several."""
     given = _values(headers, b"authorization")
     shown = given[0] if len(given) == 1 else b""
     return shown[len(_BEARER) :] if shown[: len(_BEARER)].lower() == _BEARER else b""
+
+
+NO_CREDENTIAL = Failure(
+    kind=E_AUTH,
+    message="This address needs a credential of the team, as `Authorization: Bearer …`; this one is missing, "
+    "expired or revoked.",
+    hint="Sign in to the Console; an agent asks its person for a new token.",
+)
+"""What is told of a credential that opens nothing, whatever is wrong with it."""
 
 
 def _refuse_method(asked: Asked) -> Failure | None:

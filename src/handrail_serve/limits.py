@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
 from handrail.contract.catalogue import REQUEST_TOO_LARGE, STATUS_BY_PART
@@ -17,6 +19,9 @@ MOST_MEMBERS = 100_000
 MOST_VIEW_BYTES = 256 * 1024
 """One page of the Console as HTML."""
 REQUESTS_AT_ONCE = 64
+REQUESTS_OF_AN_ACCOUNT = 32
+"""Of the same: so one account never keeps all others waiting."""
+TEAM_FEEDS_AT_ONCE = 512
 FEEDS_AT_ONCE = 8
 REQUEST_SECONDS = 30.0
 """For a whole request, its body included. A feed is not bound by it."""
@@ -24,6 +29,7 @@ OPERATION_SECONDS = 28.0
 """When an operation is asked to end, so that its own answer still comes in time."""
 IDLE_SECONDS = 15
 DRAIN_SECONDS = 30.0
+CUT_SECONDS = 1.0
 CONNECTIONS_AT_ONCE = 256
 """Beyond these a connection is refused before its request is read."""
 
@@ -76,12 +82,16 @@ class Load:
         self.requests = 0
         self.feeds = 0
         self.is_draining = False
+        self.calls_of: Counter[str] = Counter()
+        self.feeds_of: Counter[str] = Counter()
+        """Where there are accounts: what is in progress for each."""
 
     def has_room(self) -> bool:
         return self.requests < self.bounds.requests
 
-    def has_room_for_feed(self) -> bool:
-        return self.feeds < self.bounds.feeds
+    def has_room_for_feed(self, account: str = "") -> bool:
+        is_full = bool(account) and self.feeds_of[account] >= FEEDS_AT_ONCE
+        return self.feeds < self.bounds.feeds and not is_full
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):

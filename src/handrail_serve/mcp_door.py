@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET
 
 from handrail.contract.outcome import Failure
+from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.calls import refusal_of, run_guarded
 from handrail.surfaces.mcp.eras import (
@@ -86,8 +87,12 @@ class HttpDoor:
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
 
-    def answer(self, headers: Headers, body: bytes) -> HttpAnswer:
-        """The answer to one message. Works until the operation is done, so it belongs in a worker thread."""
+    def answer(self, headers: Headers, body: bytes, runtime: Runtime | None = None) -> HttpAnswer:
+        """The answer to one message, by the runtime of its caller where callers have accounts.
+
+        Works until the operation is done, so it belongs in a worker thread. A message of the older era counts
+        as sent after a handshake, and its client cannot be asked anything.
+        """
         if not _accepts_json(headers):
             return _refused(406, _NOT_ACCEPTABLE)
         # An unknown version is refused by the rules of the era that can say which ones there are.
@@ -102,24 +107,17 @@ class HttpDoor:
             case Response():
                 return HttpAnswer(status=202) if is_older else _refused(400, _NO_QUESTION)
             case ClientRequest():
-                told = self._answer_older(message) if is_older else self._answer_stateless(message, headers)
+                flaw = None if is_older else _find_header_flaw(message, headers)
+                answerer = Connection(self._adapter.tool_set, "handshake" if is_older else "stateless")
+                told = flaw or self._work_out(answerer.answer(message), runtime or self._adapter.runtime)
                 status = 200 if is_older or not isinstance(told, Refusal) else _STATUSES.get(told.code, 200)
                 return HttpAnswer(status=status, body=answer_line(message.id, told))
             case never:
                 assert_never(never)
 
-    def _answer_older(self, request: ClientRequest) -> ResultOrRefusal:
-        """As if the handshake had come before; its client cannot be asked anything."""
-        return self._work_out(Connection(self._adapter.tool_set, "handshake").answer(request))
-
-    def _answer_stateless(self, request: ClientRequest, headers: Headers) -> ResultOrRefusal:
-        flaw = _find_header_flaw(request, headers)
-        return flaw or self._work_out(Connection(self._adapter.tool_set, "stateless").answer(request))
-
-    def _work_out(self, told: ResultOrRefusal | Work) -> ResultOrRefusal:
+    def _work_out(self, told: ResultOrRefusal | Work, runtime: Runtime) -> ResultOrRefusal:
         if not isinstance(told, Work):
             return told
-        runtime = self._adapter.runtime
         found = run_guarded(runtime, lambda: told.perform(self._adapter, runtime))
         assert not isinstance(found, Waiting), "nobody is asked in the middle of a request"
         return refusal_of(found) if isinstance(found, Failure) else found

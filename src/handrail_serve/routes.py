@@ -22,6 +22,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     methods: tuple[str, ...] = READS
     needs_bearer: bool = True
     is_shell: bool = False
+    is_for_programs: bool = False
+    """No person asks here, whatever credential is shown."""
     is_kept_while_draining: bool = False
     """Still answered when the server takes no new work."""
     is_always_answered: bool = False

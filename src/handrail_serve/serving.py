@@ -31,6 +31,7 @@ from handrail_serve.exchange import Receive, Scope, Send, problem
 from handrail_serve.guard import finish_headers
 from handrail_serve.limits import (
     CONNECTIONS_AT_ONCE,
+    CUT_SECONDS,
     IDLE_SECONDS,
     MOST_HEADER_BYTES,
     MOST_URL_BYTES,
@@ -51,6 +52,8 @@ class ServedApp(Protocol):
 
     def drain(self) -> None: ...
 
+    def cut_off(self) -> None: ...
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
 
@@ -69,18 +72,20 @@ def require_loopback(host: str) -> None:
     )
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A bound socket that does not listen yet; port 0 takes a free one.
+def bind(host: str, port: int, *, is_open: bool = False) -> socket.socket:
+    """A bound socket that does not listen yet; port 0 takes a free one, and `is_open` other machines.
 
     Raises Fault E_CONFLICT when the port is taken, and E_IO for other trouble.
     """
-    require_loopback(host)
-    family = ADDRESSES[host]
+    if not is_open:
+        require_loopback(host)
+    family = ADDRESSES.get(host, socket.AF_INET6 if ":" in host else socket.AF_INET)
     # Named TCP: only then asyncio sends at once, and not when the client has acknowledged, 40 ms later.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind(("127.0.0.1" if family == socket.AF_INET else "::1", port))
+        loopback = "127.0.0.1" if family == socket.AF_INET else "::1"
+        bound.bind((loopback if host in ADDRESSES else host, port))
     except OSError as trouble:
         bound.close()
         if trouble.errno == errno.EADDRINUSE:
@@ -98,7 +103,12 @@ def bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def serve(app: ServedApp, bound: socket.socket, when_ready: Callable[[], None]) -> int:
+def serve(
+    app: ServedApp,
+    bound: socket.socket,
+    when_ready: Callable[[], None],
+    certificate: tuple[str, str] | None = None,
+) -> int:
     """Serve until a signal. Returns the exit status: 0 when all work was finished, else 1."""
     config = uvicorn.Config(
         app,
@@ -114,6 +124,8 @@ def serve(app: ServedApp, bound: socket.socket, when_ready: Callable[[], None]) 
         h11_max_incomplete_event_size=MOST_HEADER_BYTES + MOST_URL_BYTES + 4096,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=1,
+        ssl_certfile=certificate[0] if certificate else None,
+        ssl_keyfile=certificate[1] if certificate else None,
     )
     server = DrainingServer(config, app, when_ready)
     bound.listen(_BACKLOG)
@@ -203,6 +215,7 @@ class DrainingServer(uvicorn.Server):
         self._when_ready = when_ready
         self._signals = 0
         self._ends_at = 0.0
+        self._cut_until = 0.0
         self.is_drained = False
 
     @contextmanager
@@ -224,14 +237,19 @@ class DrainingServer(uvicorn.Server):
         del number, frame
         self._signals += 1
         self._app.drain()
-        if self._signals > 1:
-            self.should_exit = True
-            self.force_exit = True
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second: stop listening once everything is finished, or its time is over."""
+        """Ten times a second: stop listening once everything is finished, or its time is over.
+
+        After a second signal every call in progress is answered first, which takes a moment.
+        """
         load = self._app.load
-        if load.is_draining:
+        if self._signals > 1 and not self._cut_until:
+            self._app.cut_off()
+            self._cut_until = time.monotonic() + CUT_SECONDS
+        elif self._cut_until:
+            self.force_exit = self.should_exit = load.requests == 0 or time.monotonic() >= self._cut_until
+        elif load.is_draining:
             self._ends_at = self._ends_at or time.monotonic() + load.bounds.drain_seconds
             self.is_drained = load.requests == 0 and load.feeds == 0
             self.should_exit = self.should_exit or self.is_drained or time.monotonic() >= self._ends_at

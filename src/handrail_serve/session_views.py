@@ -26,7 +26,9 @@ from handrail_serve.view_parts import (
 )
 
 ROWS = 100
-"""Sessions of one view."""
+"""Sessions of one view, and needs."""
+MOMENTS = 200
+"""Of one view of the timeline."""
 _LONGEST_NUMBER = 12
 SILENT = ("idle", "stalled")
 
@@ -42,14 +44,14 @@ def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
     words = query.get("q", "").strip()
     asked: dict[str, Json] = {**given, "limit": ROWS, **({"query": words} if words else {})}
     listed = payload(call, "session.list", asked)
-    needs = payload(call, "session.needs", {})
+    needs = payload(call, "session.needs", {"limit": ROWS})
     hits = payload(call, "session.search", {"query": words}) if words else None
-    cards = [Card(row=row) for row in needs["needs"]]
+    cards = [Card(row=row) for row in needs["items"]]
     if not any(name in query for name in (*names, "q")):
-        cards[:SHOWN_NEEDS] = [find_card(call, row) for row in needs["needs"][:SHOWN_NEEDS]]
+        cards[:SHOWN_NEEDS] = [find_card(call, row) for row in needs["items"][:SHOWN_NEEDS]]
     html = sessions_page(listed, needs, hits, query, cards)
-    waiting = len(needs["needs"]) + needs["needs_omitted"]
-    return View(title=f"{words} in sessions" if words else "Sessions", html=html, waiting=waiting)
+    title = f"{words} in sessions" if words else "Sessions"
+    return View(title=title, html=html, waiting=needs["total"])
 
 
 def find_card(call: Call, row: dict[str, Json]) -> Card:
@@ -160,11 +162,13 @@ def show_timeline(call: Call, segments: tuple[str, ...], query: Query) -> View:
     """What happened in a session."""
     (session_id,) = segments
     before = _read_number(query, "before")
-    asked: dict[str, Json] = {"sessionId": session_id} | ({} if before is None else {"before": before})
-    found = payload(call, "session.timeline", asked)
+    asked: dict[str, Json] = {"sessionId": session_id, "limit": MOMENTS}
+    found = payload(call, "session.timeline", asked | ({} if before is None else {"before": before}))
+    shown = payload(call, "session.show", {"sessionId": session_id})
     zoom = query.get("zoom", "step")
     known = zoom if zoom in dict(ZOOMS) else "step"
-    return View(title=f"Timeline of {found['goal'] or session_id}", html=timeline_page(found, known))
+    html = timeline_page(shown, found, known)
+    return View(title=f"Timeline of {shown['goal'] or session_id}", html=html)
 
 
 def _read_number(query: Query, name: str) -> int | None:

@@ -14,7 +14,7 @@ from handrail.contract.redaction import Secrets
 from handrail.host.clock import SystemRandomness
 from handrail.ports.process import Observer
 from handrail.runtime.permission import announce_process
-from handrail.runtime.runtime import NO_OBSERVER, Runtime, TreeDue
+from handrail.runtime.runtime import NO_OBSERVER, Due, Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.wiring import build_runtime, home_directory, notices, session_marks
 from handrail_serve.app import AnswerMcp
@@ -23,6 +23,7 @@ from handrail_serve.command import ServeOptions, run_server
 from handrail_serve.companions.agent_card import A2aCalls, InThread
 from handrail_serve.host.server_files import ServerFiles
 from handrail_serve.mcp_door import HttpDoor
+from handrail_serve.team_server import run_team_server, take_team_options
 
 _SIGNALS = ("TRACES", "METRICS")
 
@@ -34,11 +35,14 @@ def serve(
     secrets: Secrets,
     *,
     mvi: Level,
-    take_tree: Callable[[Runtime, TreeDue], None],
+    take_tree: Callable[[Runtime, Due], None],
 ) -> int:
     """Serve until a signal. `given` are the flags of the command. Returns the exit status."""
     opens = bool(given.pop("open", False)) or command == "console"
     home = home_directory(environment)
+    team = take_team_options(given, environment)
+    if team is not None:
+        environment = {name: value for name, value in environment.items() if name != "HANDRAIL_STORE"}
     options = ServeOptions(command=command, opens_browser=opens, store=home, **given)
 
     def build_mcp(runtime: Runtime) -> AnswerMcp:
@@ -49,6 +53,12 @@ def serve(
     observer = build_observer(environment, _tell)
     runtime = replace(build_runtime(environment, secrets=secrets), observer=observer)
     try:
+        if team is not None:
+            if team.client_secret:
+                secrets.register(team.client_secret.encode())
+            known = replace(runtime, origin=team.origin)
+            door = runtime.registry.adapter("team_door")(team.store, known, team.provider)
+            return run_team_server(options, team, runtime=runtime, build_mcp=build_mcp, door=door)
         return run_server(
             options,
             ServerFiles(home, SystemRandomness(), environment),

@@ -10,13 +10,15 @@ from handrail.contract.outcome import Fault, Json, Outcome
 from handrail.contract.wording import quote
 from handrail.projections.html.elements import Html, element
 from handrail_serve.console.catalog_views import CATALOG_PAGES
+from handrail_serve.console.machine_views import MACHINE_PAGES
+from handrail_serve.console.team_views import TEAM_PAGES
 from handrail_serve.limits import MOST_VIEW_BYTES
 from handrail_serve.pages.parts import empty, head, page
 from handrail_serve.routes import Matcher
 from handrail_serve.session_views import SESSION_PAGES
 from handrail_serve.view_parts import Call, Page, Query, View
 
-PAGES: tuple[Page, ...] = (*SESSION_PAGES, *CATALOG_PAGES)
+PAGES: tuple[Page, ...] = (*SESSION_PAGES, *CATALOG_PAGES, *TEAM_PAGES, *MACHINE_PAGES)
 _SHARES = (1, 4, 16)
 """A list that is too large is shown with a part of its rows; its link to the next page leads to the rest."""
 

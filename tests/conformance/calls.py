@@ -53,6 +53,7 @@ class Called:
         self.leaf: Leaf = LEAVES[path]
         self.tool: ForkedTool = seeded.copy(folder, self.leaf.project)
         self.names = {**seeded.names, "HOME": self.tool.home}
+        self._team_store = seeded.team_store
 
     @property
     def is_gated(self) -> bool:
@@ -68,6 +69,8 @@ class Called:
         return self.spelt((*self.leaf.line, *self.leaf.key, *self.leaf.dangerous, *gate))
 
     def spelt(self, line: tuple[str, ...]) -> list[str]:
+        if "TEAM_STORE" in line and "TEAM_STORE" not in self.names:
+            self.names["TEAM_STORE"] = self._team_store()
         if "CURSOR" in line or "FOREIGN_PAGE" in line:
             self._find_cursors()
         if {"SCAN_TOKEN", "APPLY_TOKEN"} & {*line}:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from tests.conformance.forked import ForkServer
 from tests.conformance.seeded import Seeded
+from tests.conformance.team_stores import TeamStores
 from tests.surfaces.cli.tool import Tool
 
 
@@ -17,8 +20,9 @@ def tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
 
 
 @pytest.fixture(scope="session")
-def seeded(fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> Seeded:
-    return Seeded(tmp_path_factory.mktemp("seeded"), fork_server)
+def seeded(fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seeded]:
+    with ExitStack() as stack:
+        yield Seeded(tmp_path_factory.mktemp("seeded"), fork_server, TeamStores(stack).make)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance import damage
-from tests.conformance.leaf_forms import NOWHERE, Leaf, says, words, wrong
+from tests.conformance.leaf_forms import NOWHERE, Leaf, paged, says, words, wrong
 
 CONSOLE_LEAVES: dict[str, Leaf] = {
     "session show --graph": Leaf(
@@ -35,11 +35,19 @@ CONSOLE_LEAVES: dict[str, Leaf] = {
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
         },
     ),
-    "session needs": Leaf(line=words("session needs"), further=(words("session needs --limit 5"),)),
+    "session needs": Leaf(
+        line=words("session needs"),
+        further=(words("session needs --limit 1 --cursor CURSOR"),),
+        ways=paged("session needs"),
+    ),
     "session show --timeline": Leaf(
         line=words("session show --timeline SESSION_ID"),
-        further=(words("session show --timeline SESSION_ID --before 20 --limit 5"),),
+        further=(
+            words("session show --timeline SESSION_ID --before 20 --limit 5"),
+            words("session show --timeline SESSION_ID --limit 1 --cursor CURSOR"),
+        ),
         ways={
+            **paged("session show --timeline SESSION_ID"),
             "SESSION_NOT_FOUND": says(f"session show --timeline {NOWHERE}"),
             "STORE_CORRUPT": wrong(damage.changed_blobs),
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),

@@ -17,6 +17,7 @@ from tests.conformance.leaf_forms import (
     words,
     wrong,
 )
+from tests.conformance.team_leaves import TEAM_LEAVES
 from tests.conformance.workflow_leaves import WORKFLOW_LEAVES
 
 DELTA = "ledger show RUN_ID --mode delta --since-version 0"
@@ -30,6 +31,7 @@ LEAVES: dict[str, Leaf] = {
     **CODE_LEAVES,
     **RUN_FILE,
     **WORKFLOW_LEAVES,
+    **TEAM_LEAVES,
     "run start": Leaf(
         line=words("run start wr.small_change --goal Tidy"),
         key=("--request-id", "mine"),
@@ -178,16 +180,24 @@ LEAVES: dict[str, Leaf] = {
     "receipt key": Leaf(
         project="repository",
         line=words("receipt key"),
-        further=(words(f"receipt key --trust {OTHER_KEY}"), words("receipt key --rotate")),
-        ways={"KEYRING_INVALID": wrong(damage.receipt_keys)},
+        ways={
+            "KEYRING_INVALID": wrong(damage.receipt_keys),
+            "E_HUMAN_REQUIRED": says(f"receipt key --rotate --trust {OTHER_KEY}"),
+        },
     ),
     "code status": Leaf(
         line=words("code status --session SESSION_ID"),
-        further=(words("code status NODE_ID"),),
+        further=(words("code status NODE_ID"), words("code status --state STATE_TOKEN")),
         ways={
             "CONTEXT_MISSING": says("code status"),
             "SESSION_NOT_FOUND": says(f"code status --session {NOWHERE}"),
             "E_NOT_FOUND": says("code status nod_000000000000 --session SESSION_ID"),
+            "TOKEN_INVALID_FORMAT": says("code status --state nonsense"),
+            "TOKEN_UNSUPPORTED_VERSION": says(f"code status --state st9{'0' * 46}"),
+            "TOKEN_BAD_SIGNATURE": says(f"code status --state st1{'0' * 46}"),
+            "TOKEN_SCOPE_MISMATCH": says("code status --state ACK_TOKEN"),
+            "TOKEN_UNKNOWN_NODE": wrong(damage.no_session, "code status --state STATE_TOKEN"),
+            "STORE_HISTORY_LOST": wrong(damage.older_session, "code status --state STATE_TOKEN"),
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
         },
     ),
@@ -350,7 +360,12 @@ LEAVES: dict[str, Leaf] = {
     "session note": Leaf(
         line=("session", "note", "--goal", "Look around first"),
         key=("--request-id", "chat-7"),
+        further=(
+            words("session note --session SESSION_ID --notes half --request-id k-1"),
+            words("session note --notes-file notes.md --request-id k-2"),
+        ),
         ways={
+            "SESSION_NOT_FOUND": says(f"session note --session {NOWHERE} --notes half --request-id k"),
             "FEATURE_DISABLED": wrong(damage.feature_off, "session note --request-id k"),
             "SESSION_LOCKED": wrong(damage.locked_start, "session note --request-id began", "impatient"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_start, "session note --request-id began"),
@@ -393,7 +408,7 @@ LEAVES: dict[str, Leaf] = {
             **of_one_session("settings show --preferences --session SESSION_ID"),
         },
     ),
-    "settings set": Leaf(
+    "settings set --preferences": Leaf(
         line=words("settings set --autonomy guided"),
         further=(
             words("settings set --session SESSION_ID --risk-policy balanced --dry-run"),
@@ -412,6 +427,10 @@ LEAVES: dict[str, Leaf] = {
             ),
             **of_one_session("settings set --session SESSION_ID --autonomy guided --dry-run"),
         },
+    ),
+    "settings set": Leaf(
+        line=words("settings set retentionDays 30"),
+        ways={"E_HUMAN_REQUIRED": says("settings set code.snapshots off --confirm CONFIRM_TOKEN")},
     ),
     "settings show": Leaf(line=words("settings show")),
     "keys rotate": Leaf(line=words("keys rotate")),

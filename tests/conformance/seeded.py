@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,9 @@ _RENAME: dict[str, Any] = {
 }
 
 
-TWO_GAPS = [
+GAPS = [
+    {"kind": "wr.gap", "severity": "critical", "summary": "Nobody may read the production log."},
+    {"kind": "wr.gap", "severity": "critical", "summary": "The vendor has not answered."},
     {"kind": "wr.gap", "severity": "warning", "summary": "The staging database was not reachable."},
     {"kind": "wr.gap", "severity": "info", "summary": "The old tests were left alone."},
 ]
@@ -110,7 +112,9 @@ HANDED_OUT = {
 class Seeded:
     """The template: two sessions, workflow files good and broken, a bundle, documents to judge."""
 
-    def __init__(self, folder: Path, server: ForkServer) -> None:
+    def __init__(self, folder: Path, server: ForkServer, team_store: Callable[[], str] = str) -> None:
+        self.team_store = team_store
+        """Makes a database with a team in it, and returns its address."""
         self.folder = folder / "template"
         self.folder.mkdir()
         self._server = server
@@ -194,7 +198,7 @@ class Seeded:
         first = tool.data("run", "start", "project.three_steps", "--request-id", "first", "--goal", "Höhe")
         other = tool.data("run", "start", "wr.small_change", "--request-id", "other")
         far = tool.data("run", "start", "project.far", "--request-id", "far")
-        report = ("--notes", "The first is done.", "--artifacts", json.dumps(TWO_GAPS))
+        report = ("--notes", "The first is done.", "--artifacts", json.dumps(GAPS))
         second = tool.data("run", "continue", "--ack", first["ackToken"], *report)
         self.names |= {
             "OLD_ACK": first["ackToken"],

@@ -151,6 +151,7 @@ def test_the_lafs_dialect_is_recorded_by_our_own_code() -> None:
     assert (found["envelope"], found["code"], found["reason"]) == ("lafs", "E_CONFLICT", "x")
 
 
+@pytest.mark.thorough
 def test_the_table_fails_on_a_hole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "1.json").write_text(json.dumps(WHOLE[0]) + "\n", encoding="utf-8")
 

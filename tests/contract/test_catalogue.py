@@ -304,3 +304,12 @@ def test_a_type_uri_is_the_code_in_kebab_case() -> None:
 def test_a_row_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         KINDS["E_USAGE"].exit_status = 0  # type: ignore[misc]  # the point of the test
+
+
+def test_no_hint_names_a_field_of_a_document() -> None:
+    """A person sees lines, HTTP another document: what a hint speaks of is told beside it in both."""
+    named = [
+        kind.code for kind in KINDS.values() if re.search(r"details\.|next_c|\b[a-z]+_[a-z]+\b", kind.hint)
+    ]
+
+    assert named == []

@@ -161,6 +161,7 @@ def test_text_is_counted_by_what_a_reader_sees(text: str, clusters: int) -> None
 
 @given(VALUES)
 @example({"k\r\n": "a\r\u0301\n", "\u0301": ["\u200d\u200d", "\r", 1.0, 1e300, -0.0]})
+@pytest.mark.thorough
 def test_the_estimate_equals_a_transcription_of_the_specification(value: Json) -> None:
     total = transcribed(value)
 

@@ -18,6 +18,7 @@ from handrail.demo.story import (
     FILES,
     FIX,
     LOCATE,
+    PLACE,
     REPRODUCE,
     VERIFIED,
     VERIFY,
@@ -86,7 +87,7 @@ class GivenScene(Scene):
         return next(self._answers)
 
     def write_file(self, name: str, content: str) -> None:
-        assert name in FILES
+        assert name in (*FILES, PLACE)
 
     def killed_call(self, *arguments: str, moment: Moment) -> Report:
         return Report(arguments=list(arguments), status=-9, out="", is_killed=True, duration_ms=1)

@@ -128,7 +128,7 @@ def test_the_document_has_the_counted_facts(kept: tuple[Place, str, dict[str, An
 
     assert kept[2]["ok"] is True
     assert (data["calls"], data["kills"], data["steps_done"]) == (20, 4, 8)
-    assert (data["artifacts"], data["blocked"]) == (4, 2)
+    assert (data["artifacts"], data["blocked"]) == (7, 2)
     assert (data["lost"], data["doubled"]) == (0, 0)
     assert len(data["checks"]) == 17
     assert all(check["passed"] for check in data["checks"])

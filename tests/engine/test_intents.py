@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import product
 from typing import get_args
 
+import msgspec
 import pytest
 
 from handrail.contract.ids import Autonomy, NodeId
 from handrail.engine.events import Blocked, Preferences
 from handrail.engine.reasons import Blocker, BlockerCode, WorkflowStep
 from handrail.engine.standing import INTENTS, Situation, Standing, situation_of
-from handrail.workflows.compiled import Choice, ChoiceKind, Leaf, Option
+from handrail.workflows.compiled import Choice, ChoiceKind, Delegate, Leaf, Option
 from tests.engine.written_log import WrittenLog, step
 
 # Written by hand from mcp-and-http 1.2.
@@ -26,6 +27,7 @@ EXPECTED = {
     "blocked_by_user": ("blocked", "await_user_confirmation", "retry"),
     "blocked_for_good": ("blocked", "rehydrate_only", "read"),
     "waiting": ("ok", "perform_pending_then_continue", "child"),
+    "stopped": ("ok", "rehydrate_only", "none"),
 }
 MODES: tuple[Autonomy, ...] = get_args(Autonomy)
 
@@ -80,6 +82,19 @@ def test_a_non_assumable_choice_is_the_users_except_in_never_stop(
 
     is_users = kind is not None and autonomy != "full_auto_never_stop"
     assert found == ("user_choice" if is_users else "choice")
+
+
+@pytest.mark.parametrize(
+    ("held", "expected"),
+    [({}, "step"), ({"is_waiting": True}, "waiting"), ({"is_waiting": True, "is_stopped": True}, "stopped")],
+)
+def test_a_step_that_handed_out_work_waits_for_it_or_was_stopped_with_it(
+    held: dict[str, bool], expected: str
+) -> None:
+    handed = Delegate(id="d", title="D", children=())
+    found = msgspec.structs.replace(standing(handed, "guided"), **held)
+
+    assert situation_of(found, None, is_healthy=True) == expected
 
 
 @pytest.mark.parametrize(

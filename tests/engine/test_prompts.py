@@ -55,6 +55,28 @@ def test_known_names_are_filled_in_once_and_of_the_others_it_is_said_that_nobody
     assert fill_values(workflow, text, Facts(values=values)) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Run {{wr.bug_fix.guard}} again.", "Run pytest -q again."),
+        ("Open:{{wr.plan.slices}}", "Open:\n- one; Do it.; a.py, b.py\n- two; Do more."),
+        ("{{wr.plan.outOfScope}} {{wr.plan.risks}}", "\n- Yen  none"),
+        (
+            "{{wr.plan.gone}} {{wr.decision.chosen}}",
+            "(not given: wr.plan.gone) (not given: wr.decision.chosen)",
+        ),
+    ],
+)
+def test_what_an_earlier_step_delivered_is_filled_in_by_its_kind(text: str, expected: str) -> None:
+    slices = [{"id": "one", "what": "Do it.", "files": ["a.py", "b.py"]}, {"id": "two", "what": "Do more."}]
+    delivered: dict[str, dict[str, Any]] = {
+        "wr.plan": {"kind": "wr.plan", "slices": slices, "outOfScope": ["Yen"], "risks": []},
+        "wr.bug_fix": {"kind": "wr.bug_fix", "guard": "pytest -q"},
+    }
+
+    assert fill_values(flow(step("a")), text, Facts(artifacts=delivered)) == expected
+
+
 def test_fragments_are_added_where_their_condition_holds() -> None:
     fragments = (Fragment(text="Always."), Fragment(when="big", text="Only {{size}}."))
     held = step("a", fragments=fragments)

@@ -525,6 +525,7 @@ CHANGES: list[tuple[str, Callable[[int], int]]] = [
 
 @pytest.mark.parametrize("change", [change for _, change in CHANGES], ids=[name for name, _ in CHANGES])
 @pytest.mark.parametrize(("name", "is_harmless"), [(EVENTS, False), (MANIFEST, False), ("lock", True)])
+@pytest.mark.thorough
 def test_every_changed_byte_is_noticed_or_harmless(
     tmp_path: Path, name: str, is_harmless: bool, change: Callable[[int], int]
 ) -> None:

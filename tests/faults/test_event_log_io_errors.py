@@ -106,6 +106,7 @@ def refused_append(data: Path, disk: RefusingDisk, head: int) -> Fault | None:
     return refusal_of(lambda: append(FileLog(str(data), disk, SMALL), A, head, NEW, BLOBS))
 
 
+@pytest.mark.thorough
 def test_an_append_that_is_refused_once_anywhere_counts_for_nothing(prepared: Path) -> None:
     check_refused_once(prepared, errno.EIO, "STORE_IO_ERROR", "io_error")
 
@@ -119,6 +120,7 @@ def test_an_append_that_is_refused_once_anywhere_counts_for_nothing(prepared: Pa
         (errno.EROFS, "STORE_PERMISSION_DENIED", "read_only"),
     ],
 )
+@pytest.mark.thorough
 def test_every_refusal_has_its_own_code_and_reason_wherever_it_comes(
     prepared: Path, number: int, code: str, reason: str
 ) -> None:
@@ -145,6 +147,7 @@ def check_refused_once(prepared: Path, number: int, code: str, reason: str) -> N
     assert committed <= 4, "only the notes in the lock file and the last look may be refused without a word"
 
 
+@pytest.mark.thorough
 def test_a_disk_that_goes_away_in_an_append_loses_nothing_acknowledged(prepared: Path) -> None:
     old = keys(FileLog(str(prepared)).load(A))
     total = calls_of_an_append(prepared)
@@ -160,6 +163,7 @@ def test_a_disk_that_goes_away_in_an_append_loses_nothing_acknowledged(prepared:
             check_recovers(data, old, {0, 2})  # the line may be whole and could not be taken back
 
 
+@pytest.mark.thorough
 def test_a_hold_goes_on_after_a_refused_append(prepared: Path) -> None:
     old = keys(FileLog(str(prepared)).load(A))
     counting = CountingDisk()

@@ -19,7 +19,7 @@ from handrail.runtime.write_permission import GatedInput
 from handrail.wiring import registry
 from tests.conftest import THREE_STEPS
 from tests.journeys.conversation import advance, answer, start
-from tests.journeys.writes import WRITES, World
+from tests.journeys.writes import IN_A_DATABASE, SERVER, WRITES, World
 
 Change = Callable[[], object]
 NOT_STATE = ("/home/audit/", "/home/confirm-consumed/", "/home/data/cache/", "/home/cache/")
@@ -151,6 +151,10 @@ def prefer_everywhere(world: World) -> Race:
     return Race(params, also(world, "preferences.set", preset="guided"))
 
 
+def set_everywhere(world: World) -> Race:
+    return Race(WRITES["settings.set"](world), also(world, "preferences.set", preset="full_auto_with_stops"))
+
+
 def rotate_keys(world: World) -> Race:
     return Race(WRITES["keys.rotate"](world), also(world, "keys.rotate"))
 
@@ -178,6 +182,15 @@ def edit_changed_file(world: World) -> Race:
     return Race(params, written(f"{world.project}/app.js", "export function greet() { return 1; }\n"))
 
 
+def link_linked_project(world: World) -> Race:
+    return Race(WRITES["team.link"](world), also(world, "team.link", server=SERVER, workspace="payments"))
+
+
+def unlink_linked_anew(world: World) -> Race:
+    params = WRITES["team.unlink"](world)
+    return Race(params, also(world, "team.link", server=SERVER, workspace="payments"))
+
+
 RACES: dict[str, tuple[Callable[[World], Race], ...]] = {
     "workflow.new": (new_workflow,),
     "workflow.convert": (convert_over_file,),
@@ -190,18 +203,21 @@ RACES: dict[str, tuple[Callable[[World], Race], ...]] = {
     "store.gc": (collect_grown_session,),
     "store.copy": (copy_grown_session, copy_into_filled_store),
     "preferences.set": (prefer_in_session, prefer_everywhere),
+    "settings.set": (set_everywhere,),
     "keys.rotate": (rotate_keys,),
     "clients.setup": (set_up_changed_file, remove_changed_skill),
     "code.restore": (restore_changed_file,),
     "code.edit": (edit_changed_file,),
+    "team.link": (link_linked_project,),
+    "team.unlink": (unlink_linked_anew,),
 }
 
 GATED = {
     one.name
     for one in registry().operations()
-    if issubclass(one.input, GatedInput) or one.reads_without == "fix"
+    if (issubclass(one.input, GatedInput) or one.reads_without == "fix") and one.name not in IN_A_DATABASE
 }
-"""Every operation that takes the token of a preview."""
+"""Every operation that takes the token of a preview; tests/team has the races of those in a database."""
 
 
 class AtTheClaim:

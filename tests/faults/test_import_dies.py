@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from handrail.contract.ids import SessionId
 from handrail.event_log.files.log import FileLog
@@ -42,6 +43,7 @@ def imported(runtime: Runtime, bundle: dict[str, str]) -> dict[str, Any]:
     return answer(runtime, "session.import", bundle=bundle, confirm=shown["confirm_token"])
 
 
+@pytest.mark.thorough
 def test_wherever_an_import_dies_it_left_nothing_or_everything(tmp_path: Path) -> None:
     source = memory_runtime()
     session_id = SessionId(advance(source, start(source), LONG_NOTES)["session"]["sessionId"])

@@ -181,6 +181,7 @@ def test_a_link_in_place_of_the_file_is_not_followed(home: str, tmp_path: Path) 
     assert not target.exists()
 
 
+@pytest.mark.thorough
 def test_lines_of_many_processes_stay_whole(home: str) -> None:
     script = (
         "import sys, msgspec\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,22 @@ def test_a_directory_that_is_not_there_is_named(tmp_path: Path, place: str) -> N
 @pytest.mark.parametrize("directory", ["nul\0byte", "half \ud83d"])
 def test_a_name_that_no_directory_can_have_is_refused(tmp_path: Path, directory: str) -> None:
     check_refused(tmp_path, directory, "E_VALIDATION")
+
+
+def test_what_a_killed_export_left_goes_with_the_next_one_and_what_is_being_written_stays(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".handrail-0011223344556677.tmp").write_bytes(b"half")
+    (tmp_path / ".handrail-notes").write_bytes(b"mine")
+    seen: list[list[str]] = []
+
+    def parts() -> Iterator[bytes]:
+        FILES.create_private(str(tmp_path / "other.json"), [b"{}"])  # somebody else exports meanwhile
+        seen.append(sorted(path.name for path in tmp_path.iterdir()))
+        yield b"{}"
+
+    assert FILES.create_private(str(tmp_path / "bundle.json"), parts())
+
+    assert len(seen[0]) == 3
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [".handrail-notes", "bundle.json", "other.json"]

@@ -150,7 +150,7 @@ def test_preferences_are_kept_and_other_keys_stay(tmp_path: Path) -> None:
     written(tmp_path, {"plugins": ["p"], "preferences": {"riskPolicy": "balanced"}, "unknown": 1})
     settings = LocalSettings(str(tmp_path), {})
 
-    assert settings.set_preferences("full_auto_never_stop", None, settings.of())
+    assert settings.keep({"preferences.autonomy": "full_auto_never_stop"}, {"preferences.autonomy": None})
 
     kept = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
     assert kept == {
@@ -164,9 +164,12 @@ def test_preferences_are_kept_and_other_keys_stay(tmp_path: Path) -> None:
 def test_of_two_who_were_shown_the_same_preferences_only_one_sets_them(tmp_path: Path) -> None:
     written(tmp_path, {"preferences": {"riskPolicy": "balanced"}})
     one, two = (LocalSettings(str(tmp_path), {}) for _ in range(2))
-    shown = one.of()
+    shown = {"preferences.autonomy": None, "preferences.riskPolicy": "balanced"}
 
-    is_set = [one.set_preferences("guided", None, shown), two.set_preferences(None, "aggressive", shown)]
+    is_set = [
+        one.keep({"preferences.autonomy": "guided"}, shown),
+        two.keep({"preferences.riskPolicy": "aggressive"}, shown),
+    ]
 
     assert is_set == [True, False]
     assert (two.of().autonomy, two.of().risk_policy) == ("guided", "balanced")
@@ -176,7 +179,7 @@ def test_preferences_never_replace_a_file_that_cannot_be_read(tmp_path: Path) ->
     written(tmp_path, "{ half")
 
     with pytest.raises(Fault):
-        LocalSettings(str(tmp_path), {}).set_preferences("guided", None, Settings())
+        LocalSettings(str(tmp_path), {}).keep({"preferences.autonomy": "guided"}, {})
 
     assert (tmp_path / "config.json").read_text(encoding="utf-8") == "{ half"
 

@@ -12,8 +12,13 @@ from tests.hostile.doors import COMMANDS, TOOLS, Doors
 
 pytestmark = pytest.mark.thorough
 
-NEEDS_MORE = ["run confirm", "check replay", "receipt export", "receipt verify", "session settle", "update"]
-"""Two ask a person at a terminal, receipts need a repository, and the last finds no index."""
+NEEDS_MORE = [
+    *("run confirm", "check replay", "receipt export", "receipt verify", "session settle", "update", "login"),
+    *("team init", "team invite", "team members", "team set", "team reset", "team audit"),
+    *("team workspace create", "team workspace list"),
+    *("team token create", "team token list", "team token revoke"),
+]
+"""Two ask a person at a terminal, receipts need a repository, one finds no index, a team needs a database."""
 
 
 def test_every_door_does_its_work_on_a_plain_home(

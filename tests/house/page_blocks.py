@@ -20,6 +20,7 @@ LEARNT = {
     "ACK_TOKEN": re.compile(r"\bak1[0-9a-z]{53}\b"),
     "STATE_TOKEN": re.compile(r"\bst1[0-9a-z]{46}\b"),
     "CHECKPOINT_TOKEN": re.compile(r"\bck1[0-9a-z]{53}\b"),
+    "WORK_TOKEN": re.compile(r"\bwk1[0-9a-z]+\b"),
     "CONFIRM_TOKEN": re.compile(r"\bct_[\w.-]+"),
     "NODE_ID": re.compile(r"\bnod_[0-9a-z]{12}\b"),
     "TREE_ID": re.compile(r"\bt1:[0-9a-f]{64}\b"),

@@ -30,6 +30,8 @@ NOT_MADE_HERE = {
     "data/cache/checks-run": "needs a project with checks: tests/journeys/test_checks.py",
     "data/keys/receipts.json": "needs the extra verify: tests/journeys/test_travelling_receipts.py",
     "approved-checks.json": "needs a person's yes: tests/journeys/test_approved_checks.py",
+    "team.json": "needs a server of a team: tests/team/test_companion.py",
+    "data/cache/projects/<digest>.root": "needs a repository: tests/journeys/test_one_project.py",
     "run/mcp-<pid>.json": "needs a running server: tests/journeys/test_settings_in_force.py",
     "data/restores/<digest>": "needs a restore: tests/host/worktree/test_restore.py",
     "data/cache/notices.json": "needs an index: tests/updates/test_update.py",
@@ -130,6 +132,7 @@ def code_of(worked: Worked, *line: str) -> str:
     return str(document["error"]["details"]["domain_code"])
 
 
+@pytest.mark.thorough
 def test_every_file_that_work_leaves_stands_at_one_place_of_the_page(worked: Worked) -> None:
     places = {path: [one.path for one in PLACES if is_at(one, path)] for path in files_of(worked.tool.home)}
 

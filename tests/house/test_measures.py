@@ -21,6 +21,7 @@ ROOMS_OF_OPERATIONS = (
     "handrail.program.",
     "handrail_code.operations.",
     "handrail_proof.",
+    "handrail_team.operations.",
 )
 MODULES = {name: home for part in registry().parts for name, home in part.operations.items()}
 

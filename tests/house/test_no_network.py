@@ -21,7 +21,7 @@ UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/
 """`update` asks the package index that the user configured, and with `--verify` the keys of the public
 Sigstore; nothing else speaks to a network."""
 SERVERS = {
-    "src/handrail/host/server/http_client.py": ("http", "ssl", "urllib"),
+    "src/handrail/host/server/http_client.py": ("http", "socket", "ssl", "urllib"),
     "src/handrail_serve/host/telemetry.py": ("opentelemetry",),
     "src/handrail_serve/serving.py": ("socket", "uvicorn"),
     "src/handrail_serve/app.py": ("urllib",),
@@ -33,13 +33,16 @@ SERVERS = {
             "src/handrail_team/store/keeper.py",
             "src/handrail_team/store/log.py",
             "src/handrail_team/store/migrations.py",
+            "src/handrail_team/accounts/directory.py",
         ),
         ("psycopg",),
     ),
+    "src/handrail_team/accounts/provider.py": ("urllib",),
 }
 """Where HANDRAIL_STORE names a database, the store speaks to it, and to nothing else; `lafs check --url` asks
 the server that its caller names; telemetry goes to the collector that the user names, where its extra is
-installed; `serve` listens on loopback, and nowhere else;
+installed; the server of a team asks the identity provider that its operator names; `serve` listens on
+loopback, and elsewhere only for a team with encryption or a named proxy;
 two take addresses apart, and one reads a request for the library of another protocol."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (
@@ -47,6 +50,7 @@ STARTERS = (
     "src/handrail/demo/processes.py",
     "src/handrail/host/git.py",
     "src/handrail/host/check_programs.py",
+    "src/handrail/host/notify_program.py",
     "src/handrail_proof/kills.py",
     "src/handrail_proof/kills.py",
     "src/handrail/host/program/installation.py",

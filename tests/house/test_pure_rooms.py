@@ -23,6 +23,7 @@ ALLOWED = frozenset(
 ALLOWED_IN = {
     # Splitting and quoting a line is a pure function of its text.
     "src/handrail/engine/judge/run_claims.py": {"posixpath", "shlex"},
+    "src/handrail/engine/judge/red_then_green.py": {"posixpath"},
     # A public library that loads its names on first use, and keeps a file from shadowing one of them.
     "src/handrail/contract/__init__.py": {"sys", "types", "__import__"},
     # Grapheme clusters, loaded only for text that has some.

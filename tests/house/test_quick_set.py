@@ -95,6 +95,7 @@ def run_planted(folder: Path, *words: str) -> str:
         step=4,
     ),
 )
+@pytest.mark.thorough
 def test_what_is_asked_for_runs(tmp_path: Path, words: tuple[str, ...], expected: str) -> None:
     told = run_planted(tmp_path, "-v", "-n", "0", *words)
 
@@ -102,6 +103,7 @@ def test_what_is_asked_for_runs(tmp_path: Path, words: tuple[str, ...], expected
 
 
 @pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
 def test_the_quick_set_tells_what_it_left_out_and_how_to_run_it(tmp_path: Path, workers: str) -> None:
     told = run_planted(tmp_path, "-n", workers)
 
@@ -109,6 +111,7 @@ def test_the_quick_set_tells_what_it_left_out_and_how_to_run_it(tmp_path: Path, 
     assert f"uv run pytest -n auto -m {THOROUGH}" in told
 
 
+@pytest.mark.thorough
 def test_a_mark_that_no_run_would_find_is_refused(tmp_path: Path) -> None:
     (tmp_path / "marks.py").write_text("import pytest\nLONG = pytest.mark.thorough\n", encoding="utf-8")
     (tmp_path / "test_hidden.py").write_text(

@@ -17,7 +17,7 @@ ERRORS = "docs/reference/errors.md"
 CLI = "docs/reference/cli.md"
 MCP_TOOLS = "docs/reference/mcp-tools.md"
 EVENTS = "docs/reference/events.md"
-WITHOUT_A_COMMAND = {"session.search"}
+WITHOUT_A_COMMAND = {"session.search", "team.admit"}
 """`session list --query` looks in the same texts; the Console shows the places."""
 ADVICE = "run python tools/generate.py"
 

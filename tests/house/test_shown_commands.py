@@ -14,6 +14,7 @@ from tests.house.tree import markdown_files, page
 
 @pytest.mark.promise("cli.pages-run")
 @pytest.mark.parametrize("path", PAGES)
+@pytest.mark.thorough
 def test_a_page_shows_what_its_commands_print(path: str) -> None:
     """If only the output changed, write it again with: python -m tests.house.shown_commands"""
     shown = page(path).text

@@ -21,7 +21,7 @@ from handrail.host.workspace import LocalWorkspace
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.operations.kept_trees import SERVER_SECONDS, take_due_tree
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, TreeDue
 from handrail.workflows.builtins.registry import find_contract
 from tests.conftest import memory_runtime
 from tests.journeys.doors import events_of, of_kind, tool_call
@@ -83,7 +83,7 @@ class Project:
     def _take_trees(self, cause: str) -> None:
         """Of this cause alone: those of every advance take time, and say nothing more to a report."""
         assert self.runtime.trees_due is not None
-        due = [one for one in self.runtime.trees_due if one.cause == cause]
+        due = [one for one in self.runtime.trees_due if isinstance(one, TreeDue) and one.cause == cause]
         self.runtime.trees_due.clear()
         assert [take_due_tree(self.runtime, one, SERVER_SECONDS) for one in due] == [""]
 
@@ -127,6 +127,11 @@ class Project:
                 self.run(PASSING, reply)
                 delivered = [{"what": "The total, rounded", "where": f"{EDITED}:2"}]
                 return made | {"evidence": [_PLACE, _COMMAND], "delivered": delivered}
+            case "wr.reproduction":
+                self.run(FAILING, reply)
+                return made | {"command": FAILING, "exitCode": 1}
+            case "wr.cause":
+                return made | {"place": f"{EDITED}:2", "sameMistake": []}
             case "wr.plan":
                 slices = [one | {"files": [EDITED]} for one in made["slices"]]
                 return made | {"slices": slices}
@@ -279,6 +284,8 @@ def _with_evidence(body: Body, entry: Body) -> Body | None:
             return body | {"findings": [body["findings"][0] | {"evidence": [entry]}]}
         case "wr.handoff":
             return body | {"evidence": [entry]}
+        case "wr.cause" if entry["source"] == "file":
+            return body | {"place": entry["ref"]}
         case _:
             return None
 
@@ -286,6 +293,8 @@ def _with_evidence(body: Body, entry: Body) -> Body | None:
 def _with_command(body: Body, line: str) -> Body | None:
     if body["kind"] in LISTS:
         return body | {"checks": [_CHECK | {"command": line}]}
+    if body["kind"] == "wr.reproduction":
+        return body | {"command": line, "exitCode": 0}
     return _with_evidence(body, _COMMAND | {"ref": line})
 
 

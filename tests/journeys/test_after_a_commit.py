@@ -176,7 +176,7 @@ def test_no_call_after_the_commit_of_a_step_may_fail_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("commit.never-a-failure")
-@pytest.mark.parametrize(("name", "door"), CASES)
+@pytest.mark.parametrize(("name", "door"), all_but_thorough(CASES, step=3))
 def test_a_process_without_a_descriptor_left_still_tells_the_change(
     tmp_path: Path, name: str, door: str
 ) -> None:

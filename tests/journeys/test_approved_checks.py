@@ -13,6 +13,7 @@ import pytest
 
 from handrail.contract.outcome import Failure
 from handrail.host.known_checks import LocalKnownChecks
+from handrail.host.program.client_files import LocalClientFiles
 from handrail.operations.checks import approved_runs
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import NeverInterrupted, Runtime
@@ -204,6 +205,7 @@ class NoTimeLeft(NeverInterrupted):
 
 
 @pytest.mark.promise("check.approved-runs-itself")
+@pytest.mark.thorough
 def test_one_that_takes_too_long_is_ended_and_asked_for_by_name_from_then_on(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,3 +242,18 @@ def test_a_dry_run_starts_nothing(site: Site) -> None:
 @pytest.mark.promise("check.approved-runs-itself")
 def test_the_step_names_the_line_before_the_work(site: Site) -> None:
     assert "handrail check run tests" in site.begin(step("change", **CHANGE))["pending"]["prompt"]
+
+
+@pytest.mark.promise("check.approved-by-a-person")
+@pytest.mark.parametrize(("typed", "is_yes"), [("y", True), ("n", False)])
+def test_who_sets_up_checks_at_a_terminal_is_asked_there(site: Site, typed: str, *, is_yes: bool) -> None:
+    person = Person(typed)
+    files = LocalClientFiles(str(site.home), {"HOME": str(site.home), "PATH": ""})
+    runtime = msgspec.structs.replace(seat(site.runtime, person), clients=lambda: files)
+    plan = answer(runtime, "clients.setup", checks=True, dryRun=True)
+
+    done = answer(runtime, "clients.setup", checks=True, confirm=plan["confirm_token"])
+
+    assert "runs with your rights and without asking" in person.shown[0]
+    assert is_approved(runtime) == is_yes
+    assert any("handrail check approve" in step for step in done["next_steps"]) != is_yes

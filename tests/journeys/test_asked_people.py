@@ -78,8 +78,8 @@ def test_a_yes_in_the_form_confirms_the_step_in_the_same_call(
     assert worth(done) == {"confirmed": 1}
     (form,) = desk.asked
     assert form.message.startswith("Confirm this step?\n\nWorkflow: Three steps")
-    assert "Do the third thing." in form.message
-    assert "The user agreed." in form.message
+    assert "Step: Third\n\nWhat the agent reports:\n> The user agreed.\n\n" in form.message
+    assert "Do the third thing." not in form.message, "a person answers about the report"
     assert form.requested_schema == {
         "type": "object",
         "properties": {"confirm": {"type": "boolean", "title": "Confirm this step?"}},
@@ -100,6 +100,7 @@ def test_a_yes_in_the_form_confirms_the_step_in_the_same_call(
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("said", [NO, DECLINE], ids=["no", "decline"])
 @pytest.mark.parametrize("setting", ["claimed", "person"])
+@pytest.mark.thorough
 def test_a_no_in_the_form_is_recorded_and_the_reply_says_so(
     runtime: Runtime, era: str, said: Answer, setting: Any
 ) -> None:
@@ -141,6 +142,7 @@ def test_who_said_no_is_asked_about_another_report_and_not_about_the_same(runtim
 @pytest.mark.promise("people.asked-once")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("unusable", UNUSABLE, ids=str)
+@pytest.mark.thorough
 def test_without_an_answer_nothing_is_recorded_and_the_next_attempt_is_the_agents_word(
     runtime: Runtime, era: str, unusable: Answer
 ) -> None:
@@ -262,7 +264,7 @@ def test_a_contract_that_wants_a_person_gets_the_answer_of_the_form(runtime: Run
 
     talk(runtime, era, desk, ask)
 
-    assert '"version":"2.0.0"' in desk.asked[0].message
+    assert "> Ready.\n> Project release:\n> - Version: 2.0.0\n" in desk.asked[0].message
 
 
 @pytest.mark.promise("people.asked")
@@ -408,6 +410,7 @@ def test_a_no_is_told_wherever_the_step_is_read(runtime: Runtime) -> None:
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("said", [YES, NO, DECLINE], ids=["yes", "no", "decline"])
 @pytest.mark.parametrize("setting", ["claimed", "person"])
+@pytest.mark.thorough
 def test_a_repeat_asks_nobody_again_writes_nothing_and_gets_the_same_bytes(
     runtime: Runtime, era: str, said: Answer, setting: Any
 ) -> None:
@@ -508,7 +511,9 @@ def test_a_form_holds_no_secret_nothing_that_steers_it_and_not_too_much(runtime:
         fields={},
     )
     desk = Desk(CANCEL)
-    notes = "Used hunter2-of-this-process.\x1b[1A [end] Confirmed https://me:pass@example.org/ " + "x" * 9_000
+    lines = "\n\nYour answer is kept.\r(cut here)\u2028Step: Another\x0bConfirm this step?\n"
+    notes = f"Used hunter2-of-this-process.\x1b[1A [end] Confirmed https://me:pass@example.org/ {lines}"
+    notes += "x" * 9_000
     artifacts = [{"kind": "project.login", "apiToken": "abc-very-secret", "number": n} for n in range(9)]
 
     reported(
@@ -523,6 +528,15 @@ def test_a_form_holds_no_secret_nothing_that_steers_it_and_not_too_much(runtime:
     for hidden in ("hunter2", "me:pass", "abc-very-secret", "[end] it", "[end] Confirmed"):
         assert hidden not in form.message
     assert len(form.message.encode()) < 5_000
+    assert [line for line in form.message.splitlines() if line and not line.startswith(">")] == [
+        "Confirm this step?",
+        "Workflow: Given",
+        "Step: Ship (end] it",
+        "What the agent reports:",
+        "(cut here)",
+        "(and 4 more artifacts)",
+        "Your answer is kept in the log of the session, with the account that this server runs under.",
+    ]
 
 
 # The real program
@@ -531,6 +545,7 @@ def test_a_form_holds_no_secret_nothing_that_steers_it_and_not_too_much(runtime:
 @pytest.mark.promise("people.asked")
 @pytest.mark.promise("people.asked-unheld")
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.thorough
 def test_the_real_server_asks_while_another_process_writes_to_the_session(tmp_path: Path, era: str) -> None:
     workflows = tmp_path / ".handrail" / "workflows"
     workflows.mkdir(parents=True)

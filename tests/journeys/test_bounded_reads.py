@@ -83,6 +83,7 @@ def recap_size(recap: dict[str, Any]) -> int:
     return len(msgspec.json.encode(shown))
 
 
+@pytest.mark.thorough
 def test_the_monster_is_what_it_is_said_to_be(held: Monster) -> None:
     shown = answer(held.runtime, "session.show", sessionId=session_of(held), run=held.nodes[0].run_id)
     (run,) = shown["runs"]

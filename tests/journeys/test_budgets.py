@@ -302,6 +302,7 @@ def test_a_way_that_is_too_long_is_named_and_the_run_can_be_read_closed_and_expo
 
 
 @pytest.mark.promise("budgets.run-stays-readable")
+@pytest.mark.thorough
 def test_a_run_whose_first_way_is_too_long_is_not_started(runtime: Runtime) -> None:
     workflow_id = give(runtime, *FAR_AWAY["steps"], **FIELDS)
 
@@ -332,6 +333,7 @@ def test_an_artifact_that_is_too_much_to_check_blocks_and_says_so(runtime: Runti
 
 
 @pytest.mark.promise("budgets.run-stays-readable")
+@pytest.mark.thorough
 def test_wrong_members_without_end_are_told_as_far_as_they_help(runtime: Runtime) -> None:
     known: dict[str, Any] = {f"member_with_a_rather_long_name_{number}": {} for number in range(150)}
     schema = {"type": "object", "additionalProperties": False, "properties": {"kind": {}, **known}}
@@ -361,6 +363,7 @@ def test_values_fill_a_prompt_only_as_far_as_there_is_room(runtime: Runtime) -> 
 
 
 @pytest.mark.promise("budgets.prompts")
+@pytest.mark.thorough
 def test_fragments_that_are_too_much_to_decide_are_named_and_the_step_is_shown(runtime: Runtime) -> None:
     wanted = {"kind": "compare", "input": "blob", "op": "contains", "value": "z"}
     fragments = [{"id": f"f{number}", "when": wanted, "text": f"Text {number}."} for number in range(100)]

@@ -18,24 +18,39 @@ EACH = all_but_thorough(
     step=len(MODES),
 )
 """Every workflow in every mode; the quick set has each workflow in one of them."""
-NAMING_COMMANDS = (*LISTS, "wr.verification_report", "wr.review_findings", "wr.handoff")
+NAMING_COMMANDS = (
+    *LISTS,
+    "wr.verification_report",
+    "wr.review_findings",
+    "wr.handoff",
+    "wr.reproduction",
+)
 REPAIRED = {
     "wr.bug_investigation": "wr.bug_fix",
     "wr.code_review": "wr.review_findings",
+    "wr.data_migration": "wr.changed_files",
     "wr.dependency_upgrade": "wr.changed_files",
     "wr.discovery": "wr.decision",
     "wr.documentation_update": "wr.changed_files",
     "wr.feature_delivery": "wr.changed_files",
     "wr.incident_postmortem": "",
+    "wr.performance": "wr.changed_files",
+    "wr.red_ci": "wr.bug_fix",
     "wr.refactor": "wr.changed_files",
     "wr.release_readiness": "",
+    "wr.research": "",
+    "wr.review_feedback": "wr.changed_files",
     "wr.security_review": "wr.changed_files",
     "wr.small_change": "wr.changed_files",
+    "wr.specification": "wr.changed_files",
     "wr.test_generation": "wr.changed_files",
+    "wr.ui_change": "wr.changed_files",
+    "wr.workflow_authoring": "wr.changed_files",
 }
 """By workflow: what is asked for between a last verification that does not pass and the next one.
 
-The loop of drafts in wr.workflow_authoring ends with its validation. The verdict of a routine is its result.
+Onboarding and an architecture audit look again and report anew; nothing stands between. The verdict of a
+routine is its result, and what a failed look before a commit means is the user's decision.
 """
 
 
@@ -99,6 +114,9 @@ def test_a_verification_that_never_passes_is_repaired_and_never_ends_in_silence(
 ) -> None:
     run = play(tmp_path, workflow_id, mode, verdict=verdict)
 
+    if "wr.verification_report" not in run.kinds:
+        assert workflow_id == "wr.code_review", "only a quick review, the cheap way, has no verification"
+        return
     assert f"its last verification report says {verdict}" in str(run.end)
     assert run.blocks == 0
     if workflow_id in REPAIRED:

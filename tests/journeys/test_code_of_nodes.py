@@ -60,6 +60,7 @@ def work(tmp_path: Path, fork_server: ForkServer) -> Work:
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")
+@pytest.mark.thorough
 def test_each_node_leaves_the_tree_that_it_was_made_with(work: Work) -> None:
     before = picture(work.root / ".git")
     started = work.start()

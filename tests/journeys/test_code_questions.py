@@ -410,6 +410,7 @@ def test_no_path_leads_out_of_the_project(code: CodeProject, path: str) -> None:
 
 
 @pytest.mark.promise("code.hostile.files")
+@pytest.mark.thorough
 def test_odd_files_never_stop_an_answer(code: CodeProject) -> None:
     write(code.root, "src/binary.js", b"\0\1\2myFunc\xff\xfe")
     write(code.root, "src/latin.js", b"// caf\xe9\nmyFunc();\n")

@@ -72,8 +72,8 @@ def test_the_log_and_the_ledger_tell_who_answered_and_where(runtime: Runtime) ->
     }
     assert (told["answer"], told["step_id"], told["is_new"]) == ("confirmed", "third", True)
     (shown,) = person.shown
-    assert "Third (third)" in shown
-    assert "Do the third thing." in shown
+    assert "Step: Third\n" in shown
+    assert "Do the third thing." not in shown  # what was asked of the agent is no report
     assert "Seen in staging." in shown
     ledger = answer(runtime, "ledger.show", runId=third["session"]["runId"])
     assert ledger["entries"][-1]["operation"] == "run.confirm"
@@ -400,7 +400,7 @@ def test_nothing_that_an_author_or_agent_wrote_steers_the_terminal(runtime: Runt
 
     (shown,) = person.shown
     assert all(character == "\n" or character.isprintable() for character in shown)
-    assert "[end] Confirmed" not in shown
+    assert next(line for line in shown.splitlines() if "Confirmed already" in line).startswith("> Done.")
 
 
 class Terminal:
@@ -462,4 +462,4 @@ def test_the_real_command_asks_on_its_terminal_though_stdin_is_empty(tmp_path: P
 
     assert (status, told["data"]["answer"], told["data"]["door"]) == (0, "confirmed", "terminal")
     assert told["data"]["session_id"] == first["data"]["session"]["sessionId"]
-    assert b"Do the first thing." in shown
+    assert b"Step: First" in shown

@@ -41,6 +41,7 @@ def test_the_first_step_of_the_skill_costs_at_most_600_tokens(tool: Tool) -> Non
 @pytest.mark.parametrize(
     "form", [(), ("--compact",), ("--json",), ("--human",), ("--envelope", "lafs"), ("--mvi", "full")]
 )
+@pytest.mark.thorough
 def test_the_reference_of_any_command_costs_at_most_1200_tokens(
     runtime: Runtime, form: tuple[str, ...]
 ) -> None:

@@ -58,6 +58,7 @@ def test_a_list_offers_no_name_that_it_never_has(runtime: Runtime) -> None:
 
 @pytest.mark.promise("truth.declared-answers")
 @pytest.mark.parametrize("mode", [(), ("--mode", "delta", "--since-version", "0"), ("--view", "state")])
+@pytest.mark.thorough
 def test_words_of_a_stranger_in_a_ledger_are_named_beside_it(runtime: Runtime, mode: tuple[str, ...]) -> None:
     run_id = started(runtime)["session"]["runId"]
 

@@ -6,11 +6,17 @@ from typing import Any
 
 import pytest
 
+from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.runtime.runtime import Runtime
+from handrail_serve.pages.run_rail import rail_list
+from tests.conftest import GivenFiles
+from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, refusal, rehydrate
 from tests.journeys.doors import TOOLS, command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, begin, equals, give, step
+from tests.journeys.test_confirmations import insist
 from tests.journeys.test_moving_sessions import exported, imported
+from tests.surfaces.cli.here import run_here
 
 GUIDED: dict[str, Any] = {"autonomy": "guided"}
 
@@ -239,6 +245,80 @@ def test_a_list_is_handed_out_item_by_item_and_seventeen_are_too_many(
     assert "17 items" in str(reply["blockers"] if kind == "blocked" else reply["warnings"])
 
 
+EACH: dict[str, Any] = {
+    "id": "slices",
+    "title": "Slices",
+    "delegate": {
+        "forEach": "{{parts}}",
+        "as": "part",
+        "child": child("slice"),
+        "needs": {"atLeast": 2},
+        "collect": "results",
+    },
+}
+PARTS: dict[str, Any] = {"inputs": {"parts": {"type": "array"}}}
+LAST = step("conclude", prompt="Read {{results}}.")
+
+
+def begin_with_list(runtime: Runtime, items: list[str], *, is_first: bool, **params: Any) -> dict[str, Any]:
+    """A run over a list, by a step that it begins with or that it comes to."""
+    if is_first:
+        return begin(runtime, EACH, LAST, fields=PARTS, context={"parts": items}, **params)
+    first = begin(runtime, step("plan"), EACH, LAST, fields=PARTS, **params)
+    return advance(runtime, first, context={"parts": items})
+
+
+@pytest.mark.promise("delegation.edges")
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_empty_list_is_collected_as_empty_and_fewer_than_asked_for_are_told(
+    runtime: Runtime, is_first: bool
+) -> None:
+    none = begin_with_list(runtime, [], is_first=is_first)
+    one = begin_with_list(runtime, ["x"], is_first=is_first)
+    below = begin(runtime, handing_out(child("a", EACH, LAST, inputs={"parts": []})), fields={})
+
+    inside = read(runtime, below["children"][0])
+    assert none["pending"]["prompt"].startswith("Read [].")
+    assert inside["pending"]["prompt"].startswith("Read [].")
+    told = [
+        [gap["data"]["summary"] for gap in of_kind(events_of(runtime, reply), "gap_recorded")]
+        for reply in (none, one, below)
+    ]
+    assert told == [
+        ["slices asks for 2 pieces of work, and there was none to hand out."],
+        ["slices asks for 2 pieces of work and handed out 1: all must be done."],
+        ["slices asks for 2 pieces of work, and there was none to hand out."],
+    ]
+
+
+@pytest.mark.promise("delegation.edges")
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_is_not_handed_out_is_named(runtime: Runtime, is_first: bool) -> None:
+    items = [f"part {number}" for number in range(17)]
+
+    reply = begin_with_list(runtime, items, is_first=is_first, preferences=NEVER_STOP)
+    given = give(runtime, EACH, LAST, **PARTS)
+    refused = refusal(runtime, "run.start", workflowId=given, context={"parts": items}, preferences=GUIDED)
+    below = begin(runtime, handing_out(child("a", EACH, LAST, inputs={"parts": items})), fields={})
+
+    said = [
+        (gap["data"]["severity"], gap["data"]["summary"])
+        for held in (reply, below)
+        for gap in of_kind(events_of(runtime, held), "gap_recorded")
+    ]
+    over = (
+        "slices hands out one piece of work for each item of parts: 17 items, and 16 at most; beyond that: "
+        '"part 16".'
+    )
+    assert said == [("critical", over)] * 2
+    assert len(reply["children"]) == len(read(runtime, below["children"][0])["children"]) == 16
+    assert (refused.kind.code, refused.details["problems"][0]["param"]) == (
+        "VALIDATION_ERROR",
+        "context.parts",
+    )
+    assert "17 items" in refused.message
+
+
 @pytest.mark.promise("delegation.gaps")
 def test_the_gaps_of_a_child_are_handed_up_with_its_name(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"))
@@ -287,6 +367,34 @@ def test_a_session_is_told_by_its_own_run_and_never_by_a_child(runtime: Runtime)
     assert shown["status"] == listed["status"] == "in_progress"
     assert [one["runId"] for one in found] == [run_id]
     assert sorted(handed) == [("", ""), ("a", run_id), ("b", run_id)]
+
+
+@pytest.mark.promise("delegation.found-again")
+def test_a_lost_parent_finds_its_children_their_results_and_the_open_work(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a"), child("b"), child("c"))
+    a, b, c = waiting["children"]
+    finish(runtime, a)
+    answer(runtime, "run.close", run=read(runtime, c)["session"]["runId"], reason="abandoned")
+    session_id = waiting["session"]["sessionId"]
+
+    (found,) = answer(runtime, "session.resume", query=session_id)["items"]
+    text = tool_call(runtime, "resume_session", query=session_id).text
+    shown = run_here(runtime, ("session", "resume", session_id, "--human")).out.decode()
+
+    assert found["children"] == [
+        {"childId": "a", "status": "done", "result": "a did look", "_untrusted": ["result"]},
+        {
+            "childId": "b",
+            "status": "open",
+            "stepId": "look",
+            "workToken": b["workToken"],
+            "brief": b["brief"],
+        },
+        {"childId": "c", "status": "closed", "stepId": "look", "closed": "abandoned"},
+    ]
+    for told in (text, shown):
+        assert b["workToken"] in told
+        assert "a did look" in told
 
 
 @pytest.mark.promise("delegation.pinned")
@@ -340,12 +448,152 @@ def test_a_child_that_waits_for_a_person_is_told_by_its_parent_until_the_parent_
     blocked = answer(runtime, "run.continue", ackToken=reply["ackToken"], output={"notesMarkdown": "asked"})
 
     told = rehydrate(runtime, waiting)["children"]
-    needed = answer(runtime, "session.needs")["needs"]
+    needed = answer(runtime, "session.needs")["items"]
     again = advance(runtime, rehydrate(runtime, first), notes="another plan")
 
     assert blocked["kind"] == "blocked"
     assert [one["status"] for one in told] == ["needs_person"]
     assert [one["run_id"] for one in needed] == [reply["session"]["runId"]]
-    left = [one["run_id"] for one in answer(runtime, "session.needs")["needs"]]
+    left = [one["run_id"] for one in answer(runtime, "session.needs")["items"]]
     assert left == [read(runtime, again["children"][0])["session"]["runId"]]
     assert again["children"][0]["workToken"] != waiting["children"][0]["workToken"]
+
+
+@pytest.mark.promise("delegation.brief")
+def test_a_brief_has_sixty_tokens_at_most_and_a_step_a_thousand(runtime: Runtime) -> None:
+    """Sixteen children, with all that an author may write and a run may hold."""
+    long = "Look at every place where a total is rounded, and say which of them a customer sees on paper; "
+    inputs = {"topic": "{{topic}}", "other": "x" * 300, "third": ["y" * 90] * 9, "fourth": {"z": "w" * 90}}
+    children = [
+        child(f"c{number}", step("look"), brief=(long * 2)[:180], inputs=inputs) for number in range(16)
+    ]
+
+    handed = arrive(runtime, *children)["children"]
+
+    sizes = [estimate_tokens(one["brief"]) or 0 for one in handed]
+    assert max(sizes) <= 60
+    assert sum(sizes) <= 1_000
+    assert all(one["brief"].startswith("Look at every place") for one in handed)
+    assert all("workToken as stateToken" in one["brief"] for one in handed)
+
+
+@pytest.mark.promise("delegation.rewind")
+def test_after_a_rewind_earlier_results_are_offered_and_never_taken_by_themselves(runtime: Runtime) -> None:
+    handed = (child("a", inputs={"about": "{{topic}}"}), child("b"))
+    steps = (step("plan"), handing_out(*handed, collect="findings"), step("conclude"))
+    first = begin(runtime, *steps, fields={"inputs": {"topic": {"type": "string", "default": "the till"}}})
+    waiting = advance(runtime, first)
+    for one in waiting["children"]:
+        finish(runtime, one)
+
+    again = advance(runtime, rehydrate(runtime, first), notes="another plan")
+    taken = take(runtime, again, "take:a")
+    now = rehydrate(runtime, taken)
+    finish(runtime, now["children"][1])
+    joined = advance(runtime, rehydrate(runtime, taken))
+    found = of_kind(events_of(runtime, joined), "context_set")[-1]["data"]["context"]["findings"]
+    other = advance(runtime, rehydrate(runtime, first), context={"topic": "the door"})
+
+    assert [one["id"] for one in again["pending"]["choices"]] == ["take:a", "take:b"]
+    assert again["nextCall"]["params"] == {"stateToken": again["children"][0]["workToken"]}
+    assert advance(runtime, rehydrate(runtime, first), notes="x")["pending"]["choices"]
+    assert [one["status"] for one in now["children"]] == ["done", "open"]
+    assert now["children"][0]["workToken"] == waiting["children"][0]["workToken"]
+    assert [(row["child"], row["notes"]) for row in found] == [("a", "a did look"), ("b", "b did look")]
+    assert [one["id"] for one in other["pending"]["choices"]] == ["take:b"]
+
+
+@pytest.mark.promise("delegation.rewind")
+def test_a_fork_inside_a_child_forks_the_child_alone_and_the_join_says_so(runtime: Runtime) -> None:
+    waiting = arrive(runtime, child("a", step("look"), step("sum")))
+    first = read(runtime, waiting["children"][0])
+    finish(runtime, waiting["children"][0])
+    forked = advance(runtime, rehydrate(runtime, first), notes="looked elsewhere")
+    advance(runtime, forked, notes="found more")
+
+    joined = advance(runtime, rehydrate(runtime, waiting))
+
+    events = events_of(runtime, joined)
+    (row,) = of_kind(events, "context_set")[-1]["data"]["context"]["findings"]
+    assert (row["notes"], row["branches"]) == ("found more", 2)
+    told = [event["data"] for event in of_kind(events, "gap_recorded")]
+    assert [(gap["severity"], gap["summary"]) for gap in told] == [
+        ("info", "a has 2 branches; what it delivered is of the newest.")
+    ]
+    parent = waiting["session"]["runId"]
+    edges = [one for one in of_kind(events, "edge_created") if one["scope"]["runId"] == parent]
+    assert "non_tip_advance" not in [one["data"]["cause"] for one in edges]
+
+
+@pytest.mark.promise("delegation.closed")
+def test_what_becomes_of_a_closed_child_is_a_persons_to_say_where_the_author_says_so(
+    runtime: Runtime,
+) -> None:
+    insist(runtime)
+    runtime = seat(runtime, Person("without"))
+    waiting = arrive(runtime, child("a"), nonAssumable="scope_boundary")
+    run_id = read(runtime, waiting["children"][0])["session"]["runId"]
+    answer(runtime, "run.close", run=run_id, reason="abandoned")
+    offered = rehydrate(runtime, waiting)
+
+    refused = take(runtime, offered, "without")
+    needed = answer(runtime, "session.needs")["items"]
+    said = answer(runtime, "run.confirm", session=waiting["session"]["sessionId"])
+    stubborn = take(runtime, rehydrate(runtime, waiting), "stop")
+    gone_on = take(runtime, rehydrate(runtime, waiting), "without")
+
+    assert offered["nextIntent"] == "await_user_confirmation"
+    assert refused["blockers"][0]["waitsFor"]["kind"] == "choose"
+    assert [one["id"] for one in refused["pending"]["choices"]] == ["again", "without", "stop"]
+    assert [one["run_id"] for one in needed] == [waiting["session"]["runId"]]
+    assert needed[0]["why"].startswith("Review waits for a, which was closed (abandoned).")
+    assert (said["answer"], said["asked"]) == ("confirmed", "choose")
+    assert stubborn["kind"] == "blocked"
+    assert gone_on["pending"]["stepId"] == "conclude"
+
+
+@pytest.mark.promise("delegation.pinned")
+@pytest.mark.parametrize("spelling", ["yaml", "md"])
+def test_the_step_means_the_same_in_every_spelling(runtime: Runtime, spelling: str) -> None:
+    handed = (
+        child("a", step("look", prompt="Look at {{topic}}."), brief="Look."),
+        {"id": "b", "workflow": "project.three_steps"},
+        child("c", when=equals("risk", "high"), inputs={"about": "{{topic}}"}),
+    )
+    steps = (step("plan"), handing_out(*handed, needs={"atLeast": 1}, collect="findings"), step("conclude"))
+    inputs = {"topic": {"type": "string", "default": "the till"}, "risk": {"default": "low"}}
+    workflow_id = give(runtime, *steps, inputs=inputs)
+    made = answer(runtime, "workflow.convert", workflowId=workflow_id, to=spelling)
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.held.pop()
+    runtime.library.add(made["text"].encode(), f"{workflow_id}.{spelling}")
+
+    waiting = advance(runtime, answer(runtime, "run.start", workflowId=workflow_id))
+    finish(runtime, waiting["children"][0])
+    joined = advance(runtime, rehydrate(runtime, waiting))
+
+    assert [one["childId"] for one in waiting["children"]] == ["a", "b"]
+    assert joined["pending"]["stepId"] == "conclude"
+
+
+@pytest.mark.promise("delegation.seen")
+def test_the_graph_has_the_children_beside_their_step_and_the_console_draws_a_lane_each(
+    runtime: Runtime,
+) -> None:
+    waiting = arrive(runtime, child("a"), child("b", title="Is it safe"))
+    session_id, run_id = waiting["session"]["sessionId"], waiting["session"]["runId"]
+    finish(runtime, waiting["children"][0])
+    open_run = read(runtime, waiting["children"][1])["session"]["runId"]
+
+    graph = answer(runtime, "run.graph", sessionId=session_id)
+    below = answer(runtime, "run.graph", sessionId=session_id, run=open_run)
+    page = str(rail_list(graph))
+
+    assert [(one["child_id"], one["status"], one["pending_title"]) for one in graph["children"]] == [
+        ("a", "complete", ""),
+        ("b", "in_progress", "Look"),
+    ]
+    assert {one["node_id"] for one in graph["children"]} == {graph["preferred_tip"]}
+    assert (graph["parent_run_id"], below["parent_run_id"]) == ("", run_id)
+    assert "b: Is it safe" in page
+    assert page.count("at work") == 1

@@ -193,6 +193,14 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     asking = give(runtime, step("ask", userOnly={"reason": USER_ONLY[0]}), step("end"))
     add_overlay(runtime, "team.lighter", asking, {"ask": {"skip": True}})
     heard |= warned(start(runtime, workflowId="team.lighter"))
+    handing = {
+        "id": "hand",
+        "title": "Hand",
+        "delegate": {"children": [{"id": "a", "steps": [step("look")]}]},
+    }
+    handed = begin(runtime, handing, fields={})
+    answer(runtime, "run.close", run=handed["stateToken"], reason="abandoned")
+    heard |= warned(rehydrate(runtime, {"stateToken": handed["children"][0]["workToken"]}))
     twin = start(runtime, goal="twice")
     heard |= warned(start(runtime, goal="twice"))
     doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))

@@ -234,7 +234,7 @@ def test_the_sum_is_told_at_the_end_and_in_every_view_and_no_claim_is_called_ver
         ("src/bill.py:2", "exists", "holds", "handrail", "/claims/0/evidence/0/ref"),
         ("pytest -q", "claimed", "missing", "agent", "/claims/0/evidence/1/ref"),
     ]
-    assert [*run["claims"][0]][:6] == ["text", "level", "verdict", "fact", "door", "on"]
+    assert [*run["claims"][0]][:7] == ["text", "level", "verdict", "fact", "door", "machine", "on"]
     assert [*run["claims"][0]][-1] == "pointer"
     report = markdown["data"]["content"]
     assert "Evidence: 1 only that the place exists, 1 only the agent's word." in report

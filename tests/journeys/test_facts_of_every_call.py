@@ -157,7 +157,7 @@ def test_facts_of_a_blocked_attempt_count_at_once_and_after_the_run_was_closed(
     assert run["capabilities"] == {"delegation": "unavailable"}
     (warned,) = [told for told in blocked["warnings"] if told["code"] == "GAP_RECORDED"]
     assert warned["details"]["gapId"] in [gap["id"] for gap in run["gaps"]]
-    assert [need["why"] for need in needs["data"]["needs"] if need["kind"] == "gap"] == [
+    assert [need["why"] for need in needs["data"]["items"] if need["kind"] == "gap"] == [
         "The table was dropped."
     ]
     assert "The table was dropped." in str(ledger["data"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -83,11 +84,12 @@ def test_people_see_project_damage_and_origin_in_a_list(runtime: Runtime) -> Non
     shown = human(runtime, "session", "show", copy)
     found = human(runtime, "session", "resume", copy)
 
-    by_id = {row.split()[0]: row for row in rows if row.startswith("ses_")}
+    by_id = {row.split()[0]: about for row, about in pairwise(rows) if row.startswith("ses_")}
     assert "Müller und Söhne" in "\n".join(rows)
-    assert "in_progress, corrupt_tail" in damaged
-    assert " in_progress  " in by_id[session_of(here)]
-    assert "in_progress, imported" in by_id[copy]
+    assert "in progress, damaged" in damaged
+    assert "in progress" in by_id[session_of(here)]
+    assert "imported" not in by_id[session_of(here)]
+    assert "imported" in by_id[copy]
     assert f"from session {session_of(here)} in bundle " in " ".join(shown.split())
     assert f"from {session_of(here)}" in found
 

@@ -163,7 +163,7 @@ def test_a_replay_answers_though_deciding_would_fail_now(
 
     for place in (
         "handrail.operations.runs.continue_run.decide_advance",
-        "handrail.operations.runs.checkpoint_run.decide_checkpoint",
+        "handrail.operations.checkpoints.decide_checkpoint",
         "handrail.operations.runs.start_run.decide_start",
         "handrail.operations.runs.start_run.pin",
         "handrail.engine.decide.answer_report",

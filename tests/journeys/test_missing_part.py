@@ -48,6 +48,7 @@ def run_without(package: str, home: Path, *line: str) -> subprocess.CompletedPro
         ("handrail_serve", ("serve", "--port", "0")),
     ],
 )
+@pytest.mark.thorough
 def test_a_command_of_a_missing_part_answers_with_the_line_that_installs_it(
     package: str, line: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -50,6 +50,11 @@ def owner(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def rt(owner: Path) -> Runtime:
+    return open_home(owner)
+
+
+def open_home(owner: Path) -> Runtime:
+    """The runtime of a person whose home lies in their project."""
     environment = {"HANDRAIL_PROJECT": str(owner), "PATH": os.environ["PATH"]}
     runtime = build_runtime(environment, home=str(owner / ".handrail"))
     return msgspec.structs.replace(runtime, incidents=KeptIncidents(), trees_due=[])

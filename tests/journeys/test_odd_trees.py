@@ -178,6 +178,7 @@ CASES = {
 
 @pytest.mark.promise("evidence.code.odd-trees")
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.thorough
 def test_an_advance_in_an_odd_project_is_answered_and_says_what_it_saw(name: str, tmp_path: Path) -> None:
     odd = CASES[name]
     place = Place(tmp_path, odd.make(tmp_path))

@@ -331,9 +331,9 @@ def test_what_waits_for_a_person_is_listed_before_anybody_attempts_it_and_after_
 ) -> None:
     first = begun(runtime)
 
-    before = answer(runtime, "session.needs")["needs"]
+    before = answer(runtime, "session.needs")["items"]
     checkpoint(runtime, first, "Saved.")
-    after = answer(runtime, "session.needs")["needs"]
+    after = answer(runtime, "session.needs")["items"]
 
     for needs in (before, after):
         (need,) = needs
@@ -352,7 +352,7 @@ def test_an_answer_reaches_the_agent_and_stays_listed_until_it_is_taken_up(
     blocked = say_so(runtime, first)
     answer(seat(runtime, Person(typed)), "run.confirm", session=session)
 
-    (need,) = answer(runtime, "session.needs")["needs"]
+    (need,) = answer(runtime, "session.needs")["items"]
     read = rehydrate(runtime, blocked)
     found = answer(runtime, "session.resume", query=session)
     go_on(runtime, blocked, typed)
@@ -362,4 +362,4 @@ def test_an_answer_reaches_the_agent_and_stays_listed_until_it_is_taken_up(
     assert f"answered by {who}" in need["why"]
     assert f"answered by {who}" in read["recap"]["personSaid"]["words"]
     assert f"answered by {who}" in found["items"][0]["personSaid"]
-    assert answer(runtime, "session.needs")["needs"] == []
+    assert answer(runtime, "session.needs")["items"] == []

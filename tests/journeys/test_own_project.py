@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.contract.wording import quote
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from tests.journeys.doors import command, events_of, of_kind, worth
 from tests.journeys.given_workflows import step
@@ -103,7 +104,7 @@ def test_naming_another_project_switches_no_check_off(site: Site, elsewhere: str
 
     assert "ghost.py did not change in this run" in blocker(refused)["message"]
     (told,) = [one for one in refused["warnings"] if one["code"] == "PROJECT_NOT_USED"]
-    assert told["message"] == f'The run belongs to the project "project"; "{elsewhere}" was not used.'
+    assert told["message"] == f'The run belongs to the project "project"; {quote(elsewhere)} was not used.'
 
 
 @pytest.mark.promise("evidence.own-project")

@@ -51,6 +51,7 @@ def test_a_long_recap_keeps_the_newest_and_says_how_many_it_left_out(runtime: Ru
 @pytest.mark.parametrize(
     ("count", "notes"), [(200, "n"), (80, "n" * 100), (12, "\n" * 900), (6, "é" * 1_990)]
 )
+@pytest.mark.thorough
 def test_the_budget_holds_for_what_is_sent_structured_and_as_text(
     runtime: Runtime, count: int, notes: str
 ) -> None:

@@ -155,6 +155,7 @@ def test_a_program_that_is_not_there_is_recorded_as_not_started(place: Place) ->
 
 
 @pytest.mark.promise("receipt.own-time")
+@pytest.mark.thorough
 def test_a_program_out_of_time_is_ended_with_all_that_it_started(place: Place) -> None:
     first = start(place.runtime)
     child = "import time\ntime.sleep(600)"

@@ -120,6 +120,7 @@ NAMES = ("start", "checkpoint", "continue", "blocked", "retry", "choice", "end",
 
 @pytest.mark.promise("continue.replay.same-bytes", "checkpoint.replay", "blocked.replay", "choices.replay")
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.thorough
 def test_a_hundred_repetitions_in_this_process_are_the_same_bytes_and_write_nothing(
     store: Store, name: str
 ) -> None:

@@ -118,6 +118,7 @@ def stays(shown: Any, done: Any) -> list[str]:
 
 
 @pytest.mark.promise("evidence.code.nothing-lost")
+@pytest.mark.thorough
 def test_what_is_kept_nowhere_is_neither_removed_nor_written_over(work: Work) -> None:
     write(work.root, "grown.txt", "small\n")
     write(work.root, "folder", "a file\n")

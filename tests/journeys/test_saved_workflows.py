@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import stat
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
+from handrail_serve.views import render_view
 from tests.conftest import THREE_STEPS, KeptIncidents
 from tests.journeys.conversation import advance, answer
 from tests.journeys.doors import command
@@ -195,3 +198,38 @@ def test_a_run_keeps_its_workflow_and_the_list_tells_that_it_is_another(here: Ru
     assert (diff["isSame"], diff["changeCount"]) == (False, 1)
     assert second["pending"]["stepId"] == "second"
     assert json.dumps(diff["changes"]).count("and say how") == 1
+
+
+MARKDOWN = """---
+id: project.shown
+name: Shown
+description: In the editor.
+---
+
+## Look {#look}
+
+Say <script>alert(1)</script> and what you saw.
+"""
+
+
+@pytest.mark.promise("console.save")
+def test_the_editor_takes_markdown_and_shows_its_steps_and_its_problems_with_their_lines(
+    here: Runtime, project: Path
+) -> None:
+    file = project / OWN / "shown.md"
+
+    def page(name: str) -> str:
+        return render_view(partial(perform, here), f"/workflows/{name}", {"part": "edit"}).html.markup
+
+    file.write_text(MARKDOWN, encoding="utf-8")
+    sound = page("project.shown")
+    file.write_text(MARKDOWN.replace("Say <", "Say {{whom}} <"), encoding="utf-8")
+    broken = page("shown.md")
+
+    assert "o look: Look" in sound
+    assert 'src="data:image/svg+xml,' in sound
+    assert 'data-preview="workflow.graph"' in sound
+    assert "<script>" not in sound + broken
+    assert 'data-line="9"' in broken
+    assert '<code class="line" dir="auto">Say {{whom}} &lt;script&gt;' in broken
+    assert "once the text has no errors" in broken

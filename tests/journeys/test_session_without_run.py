@@ -229,3 +229,46 @@ def test_its_summary_lists_the_newest_notes_and_says_how_many_are_left_out(switc
     ]
     assert shown["notes"][0]["_untrusted"] == ["text"]
     assert not shown["notes"][0]["is_cut"]
+
+
+@pytest.mark.promise("session.notes-by-id")
+def test_notes_with_a_key_begin_a_session_once_and_are_kept_once(switched_on: Runtime) -> None:
+    asked = {"requestId": "chat-8", "notes": "Read the parser."}
+    first = begin(switched_on, **asked)
+    before = commits_of(switched_on)
+
+    again = begin(switched_on, **asked)
+
+    assert (again["session"], commits_of(switched_on)) == (first["session"], before)
+    shown = answer(switched_on, "session.show", sessionId=first["session"]["sessionId"])
+    assert [one["text"] for one in shown["notes"]] == ["Read the parser."]
+
+
+@pytest.mark.promise("session.notes-by-id")
+def test_notes_by_the_id_of_a_session_are_a_checkpoint_of_its_run(runtime: Runtime) -> None:
+    reply = start(runtime)
+    asked = {"session": reply["session"]["sessionId"], "requestId": "k", "notes": "Half of it is done."}
+    first = answer(runtime, "session.start", **asked)
+    before = commits_of(runtime)
+
+    again = answer(runtime, "session.start", **asked)
+    other = answer(runtime, "session.start", **asked | {"notes": "Other words."})
+    answer(runtime, "session.start", **asked | {"requestId": "k2", "notes": "Three quarters."})
+
+    assert first["pending"]["stepId"] == reply["pending"]["stepId"]
+    assert again["checkpointToken"] == first["checkpointToken"]
+    assert other["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
+    assert commits_of(runtime) == before + 1
+    shown = answer(runtime, "run.continue", stateToken=reply["stateToken"])
+    assert [entry["notes"] for entry in shown["recap"]["entries"]] == [
+        "Half of it is done.",
+        "Three quarters.",
+    ]
+
+
+def test_notes_for_a_session_that_is_there_need_notes_and_take_no_goal(runtime: Runtime) -> None:
+    session_id = start(runtime)["session"]["sessionId"]
+
+    for given in ({}, {"notes": "x", "goal": "another"}):
+        failure = refusal(runtime, "session.start", session=session_id, requestId="k", **given)
+        assert failure.kind.code == "VALIDATION_ERROR"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from msgspec.structs import replace
 
 from handrail.contract.outcome import Failure
+from handrail.engine.events import GapReason, GapRecorded
+from handrail.engine.plans import how_to_settle, is_evidence_gap
+from handrail.engine.reasons import BY_EVIDENCE, WaitsFor
 from handrail.projections.run_graph import preferred_tip, status_at
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
@@ -46,7 +49,7 @@ def status_of(runtime: Runtime, reply: dict[str, Any]) -> str:
 @pytest.mark.parametrize("door", ["terminal", "console"])
 def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: str) -> None:
     first, gap_id = ended_with_gap(runtime)
-    before = answer(runtime, "session.needs")["needs"]
+    before = answer(runtime, "session.needs")["items"]
     person = Person("y")
     at_door = at_console(runtime) if door == "console" else seat(runtime, person)
 
@@ -63,7 +66,7 @@ def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: 
         gap_id,
         "I looked at it.",
     )
-    assert answer(runtime, "session.needs")["needs"] == []
+    assert answer(runtime, "session.needs")["items"] == []
     assert status_of(runtime, first) == "complete"
     ledger = answer(runtime, "ledger.show", runId=first["session"]["runId"])
     assert ledger["entries"][-1]["operation"] == "session.settle_gap"
@@ -133,16 +136,17 @@ def test_an_agents_sentence_settles_no_gap_that_evidence_opened(runtime: Runtime
     "asked",
     [
         {"output": {"contractRef": "wr.contracts.changed_files"}},
+        {"output": {"contractRef": "wr.contracts.verification_report"}},
         {"userOnly": {"reason": "needs_user_approval"}},
     ],
-    ids=["judged", "of the user"],
+    ids=["judged", "missing, and would be judged", "of the user"],
 )
 def test_an_agents_sentence_settles_nothing_that_was_judged_or_is_a_persons(
     runtime: Runtime, asked: dict[str, Any]
 ) -> None:
     first = begin(runtime, step("do", **asked), step("end"), fields={}, preferences=NEVER_STOP)
     ghost = {"kind": "wr.changed_files", "files": [{"path": "../ghost.py", "change": "modified", "why": "x"}]}
-    second = sent(runtime, first["ackToken"], *([ghost] if "output" in asked else []))
+    second = sent(runtime, first["ackToken"], *([ghost] if "changed_files" in str(asked) else []))
     (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
     settling = {"kind": "wr.gap", "severity": "info", "summary": "Fine.", "resolvesGapId": gap["gapId"]}
 
@@ -175,3 +179,41 @@ def test_who_settles_a_gap_of_one_report_settles_no_contradiction_of_another(tmp
 
     assert status_at(history, tip) == "complete"
     assert status_at(unsettled, tip) == "complete_with_gaps"
+
+
+@pytest.mark.promise("gaps.settled")
+def test_what_was_missing_is_settled_when_it_comes(runtime: Runtime) -> None:
+    first = begin(
+        runtime, step("check", **REPORTING), step("again", **REPORTING), fields={}, preferences=NEVER_STOP
+    )
+    second = sent(runtime, first["ackToken"])
+    (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
+
+    sent(runtime, second["ackToken"], verified("passed"))
+
+    settling = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")][1:]
+    assert [(one["resolvesGapId"], one["reason"]) for one in settling] == [(gap["gapId"], "reported")]
+
+
+BY_A_SENTENCE = {
+    "contract_violation:missing_required_output",
+    "reported",
+    "loop_limit_reached",
+    "items_dropped",
+    "settled_by_person",
+}
+"""What the agent left out or told itself; everything else is evidence's or a person's."""
+
+
+@pytest.mark.promise("gaps.settled")
+@pytest.mark.parametrize("reason", [one for part in get_args(GapReason) for one in get_args(part) or [part]])
+def test_each_reason_of_a_gap_says_who_settles_it(reason: GapReason) -> None:
+    gap = GapRecorded(gap_id="gap_x_1", severity="critical", reason=reason, summary="It is missing.")
+    waits = [
+        WaitsFor(kind="check", values={"check": "tests"}),
+        WaitsFor(kind="output", values={"artifact": "wr.changed_files"} | BY_EVIDENCE),
+    ]
+
+    assert is_evidence_gap(gap) == (reason not in BY_A_SENTENCE)
+    assert all(is_evidence_gap(replace(gap, waits_for=one)) for one in waits)
+    assert ("only evidence or a person" in how_to_settle(gap)) == is_evidence_gap(gap)

@@ -445,6 +445,24 @@ def test_a_value_that_no_step_can_ask_for_in_time_is_told(
 
 
 @pytest.mark.promise("truth.files.asked-in-time")
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ([step("a", prompt="{{wr.review_findings.findings}}"), FINDINGS], [("read_too_early", "/steps/0")]),
+        ([FINDINGS, step("b", prompt="{{wr.review_findings.finding}}")], [("undeclared_name", "/steps/1")]),
+        ([FINDINGS, step("b", prompt="{{wr.plan.slices}}")], [("bad_placeholder", "/steps/1")]),
+    ],
+)
+def test_a_text_shows_only_what_was_delivered_by_then(
+    runtime: Runtime, tmp_path: Path, parts: list[dict[str, Any]], told: list[tuple[str, str]]
+) -> None:
+    behind = step("b", prompt="Post:{{wr.review_findings.findings}}")
+
+    assert told_by_file(runtime, *parts) == told
+    assert warned(runtime, tmp_path, FINDINGS, behind) == []
+
+
+@pytest.mark.promise("truth.files.asked-in-time")
 def test_what_is_known_or_asked_for_or_may_be_missing_is_no_trouble(runtime: Runtime, tmp_path: Path) -> None:
     is_there = {"kind": "compare", "input": "severity", "op": "exists"}
     both = {"kind": "and", "of": [is_there, equals("severity", "high")]}

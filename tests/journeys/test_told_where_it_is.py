@@ -69,7 +69,7 @@ def test_after_a_no_the_answer_stays_shown_and_can_be_given_anew(runtime: Runtim
 
     say(runtime, pending, "n")
 
-    (need,) = answer(runtime, "session.needs")["needs"]
+    (need,) = answer(runtime, "session.needs")["items"]
     page = words_of(runtime, f"/sessions/{pending['session']['sessionId']}")
     assert (need["kind"], need["is_answered"]) == ("person", True)
     assert need["why"] == f"It was answered by {runtime.workspace.account()}: no."

@@ -29,11 +29,15 @@ from handrail.host.receipt_keys import LocalReceiptKeys
 from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
+from tests.conftest import GivenFiles
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
-from tests.journeys.conversation import answer
-from tests.journeys.test_approved_checks import approve
-from tests.journeys.test_until_the_end import RIGHT, TESTS, changed, verified
+from tests.journeys.at_a_terminal import Person, seat
+from tests.journeys.conversation import answer, refusal
+from tests.journeys.doors import tool_call
+from tests.journeys.given_workflows import give, step
+from tests.journeys.test_approved_checks import NEEDED, approve
+from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, VERIFY, changed, verified
 from tests.journeys.test_until_the_end import Site as Workplace
 
 ROOT = Path(__file__).parents[2]
@@ -141,7 +145,11 @@ def test_another_machine_with_the_public_key_believes_it(signer: Signer, tmp_pat
 
     assert reasons(signer.verify(content)) == ["unknown_key"]
     given = signer.verify(content, key=public)
-    answer(elsewhere, "receipt.key", trust=public)
+    person = Person("n", "y")
+    assert refusal(seat(elsewhere, person), "receipt.key", trust=public).kind.code == "E_HUMAN_REQUIRED"
+    assert reasons(signer.verify(content)) == ["unknown_key"]
+    answer(seat(elsewhere, person), "receipt.key", trust=public)
+    assert public in person.shown[1]
     pinned = signer.verify(content)
 
     assert [one.data["key_from"] for one in (given, pinned)] == ["given", "pinned"]
@@ -185,7 +193,10 @@ def test_a_key_can_be_rotated_and_what_it_signed_stays_known(signer: Signer) -> 
     content = signer.export()["content"]
     old = answer(signer.runtime, "receipt.key")
 
-    new = answer(signer.runtime, "receipt.key", rotate=True)
+    assert refusal(signer.runtime, "receipt.key", rotate=True).kind.code == "E_HUMAN_REQUIRED"
+    assert answer(signer.runtime, "receipt.key") == old
+
+    new = answer(seat(signer.runtime, Person("yes")), "receipt.key", rotate=True)
 
     assert new["previous"] == [old["public"]]
     assert signer.verify(content).data["key_from"] == "own"
@@ -224,6 +235,63 @@ def test_markdown_is_ten_lines(signer: Signer) -> None:
 
     assert len(text.splitlines()) == 10
     assert "`tests` passed (exit 0, by handrail)" in text
+
+
+@pytest.mark.promise("receipt.travels")
+def test_what_an_overlay_left_out_is_named(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    base = give(signer.runtime, step("change", **CHANGE), step("verify", **VERIFY), step("end"))
+    over = {"extends": base, "id": "project.over", "steps": {"verify": {"skip": True}}}
+    assert isinstance(signer.runtime.library, GivenFiles)
+    signer.runtime.library.add(json.dumps(over).encode(), "over.json")
+    tool_call(signer.runtime, "start_workflow", workflowId="project.over")
+
+    told = statement_of(signer.export()["content"])["predicate"]["handrailRun"]["leftOut"]
+    shown = signer.export(**{"as": "markdown"})["content"]
+
+    assert told == [{"step": "verify", "why": f"the overlay skips this step of {base}"}]
+    assert "left out: `verify`\n" in shown
+
+
+@pytest.mark.parametrize("is_automatic", [False, True])
+@pytest.mark.promise("receipt.travels")
+def test_what_failed_before_and_passes_now_is_shown_with_what_differs(
+    tmp_path: Path, is_automatic: bool
+) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": TESTS.split()})
+    signer.begin(NEEDED)
+    signer.run_declared("tests")
+    approve(signer)
+    write(signer.root, "src/bill.py", RIGHT)
+    commit(signer.root)
+    if is_automatic:
+        assert signer.send()["isComplete"] is True
+    else:
+        signer.run_declared("tests")
+
+    (row,) = statement_of(signer.export()["content"])["predicate"]["handrailRun"]["redThenGreen"]
+    shown = signer.export(**{"as": "markdown"})["content"]
+
+    assert (row["command"], row["differs"], row["holds"]) == (TESTS, ["src/bill.py"], True)
+    assert "" != row["red"] != row["green"] != ""
+    assert f"- Failed before, passes now: `{TESTS}` (what differs: `src/bill.py`)\n" in shown
+
+
+@pytest.mark.promise("receipt.travels")
+def test_a_test_that_only_tests_made_pass_is_told_as_such(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": ["grep", "-q", "round", "tests/test_bill.py"]})
+    write(signer.root, "tests/test_bill.py", "assert 0\n")
+    signer.begin()
+    signer.run_declared("tests")
+    write(signer.root, "tests/test_bill.py", "round(0)\n")
+    signer.run_declared("tests")
+
+    (row,) = statement_of(signer.export()["content"])["predicate"]["handrailRun"]["redThenGreen"]
+
+    assert row["holds"] is False
+    assert row["fact"].endswith("failed before and passes now, and only tests differ: tests/test_bill.py")
 
 
 # Replaying
@@ -268,6 +336,40 @@ def test_nothing_of_the_file_is_started(signer: Signer) -> None:
 
     assert [row["verdict"] for row in told["checks"]] == ["different", "not_declared"]
     assert not (signer.root / "evil").exists()
+
+
+UNITTEST = [sys.executable, "-B", "-m", "unittest"]
+ONE_TEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self) -> None:\n        pass\n"
+
+
+@pytest.mark.parametrize(
+    ("ignored", "verdict", "status", "ran"),
+    [
+        ("*.log", "same", "exit 0", 2),
+        ("test_more.py", "different", "exit 0; counts differ: 1 passed here, 2 passed in the receipt", 1),
+        ("test_*.py", "not_run", "", None),
+    ],
+)
+@pytest.mark.promise("receipt.replayed")
+def test_a_replay_counts_the_tests_that_the_commit_has(
+    tmp_path: Path, ignored: str, verdict: str, status: str, ran: int | None
+) -> None:
+    signer = Signer(tmp_path)
+    write(signer.root, ".gitignore", f"{ignored}\n")
+    write(signer.root, "test_bill.py", ONE_TEST)
+    write(signer.root, "test_more.py", ONE_TEST)
+    signer.declare(tests={"command": UNITTEST})
+    signer.begin()
+    signer.run_declared("tests")
+    approve(signer)
+
+    told = signer.replay(signer.export()["content"])
+
+    (row,) = told["checks"]
+    assert (told["is_same"], row["verdict"], row["stated"]) == (verdict == "same", verdict, True)
+    assert (row["counts"] and row["counts"]["passed"]) == ran
+    assert row["has_passed"] == (None if ran is None else True)
+    assert row["status"] == status or verdict == "not_run", row
 
 
 @pytest.mark.thorough

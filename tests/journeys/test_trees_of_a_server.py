@@ -108,6 +108,7 @@ def test_the_files_of_every_step_are_there_though_the_client_leaves_after_the_la
 
 
 @pytest.mark.promise("evidence.code.reread")
+@pytest.mark.thorough
 def test_an_agent_that_reads_an_older_step_again_is_told_of_its_files(work: Work) -> None:
     with served(work) as server:
         started = server.call("start_workflow", workflowId="project.three_steps")

@@ -229,6 +229,7 @@ def test_a_report_without_an_ack_gets_no_ack_from_a_damaged_session(damaged: Dam
 
 
 @pytest.mark.promise("unsound.told")
+@pytest.mark.thorough
 def test_every_other_read_says_that_the_session_is_damaged(damaged: Damaged) -> None:
     runtime, session_id, first, _ = damaged
     run_id = first["session"]["runId"]
@@ -284,8 +285,8 @@ def test_the_readers_of_the_console_say_that_the_session_is_damaged(damaged: Dam
     told = f"all sessions of this store; {session_id} is damaged and read only as far as proven, ask the user"
     for search in (hits, unfound, gaps):
         assert search["scope"].startswith(told)
-    assert [hit["health"] for hit in hits["hits"]] == ["corrupt_tail"]
-    assert (unfound["hits"], gaps["items"]) == ([], [])
+    assert [hit["health"] for hit in hits["items"]] == ["corrupt_tail"]
+    assert (unfound["items"], gaps["items"]) == ([], [])
 
 
 @pytest.mark.promise("unsound.told")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ from handrail.host.workspace import LocalWorkspace
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.operations.kept_trees import SERVER_SECONDS, take_due_tree
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, TreeDue
 from tests.conftest import memory_runtime
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
@@ -77,7 +78,7 @@ class Site:
     def _settle(self, reply: Reply) -> Reply:
         """Keep the trees that are due, as a server does after its reply."""
         assert self.runtime.trees_due is not None
-        due = list(self.runtime.trees_due)
+        due = [one for one in self.runtime.trees_due if isinstance(one, TreeDue)]
         self.runtime.trees_due.clear()
         troubles = {take_due_tree(self.runtime, one, SERVER_SECONDS) for one in due}
         assert self.is_hidden or troubles <= {""}
@@ -241,7 +242,7 @@ def test_a_check_whose_files_change_while_it_runs_proves_nothing(site: Site) -> 
     site.write("src/bill.py", RIGHT)
     code = f"open('src/bill.py', 'w', encoding='utf-8').write({WRONG!r})"
     site.run(sys.executable, "-c", code)
-    line = f'{sys.executable} -c "{code}"'
+    line = shlex.join([sys.executable, "-c", code])
 
     site.send(changed("src/bill.py", check=line))
 

@@ -81,6 +81,7 @@ def test_a_warning_carries_what_it_speaks_of_as_fields(runtime: Runtime) -> None
 
 @pytest.mark.promise("truth.counts.full-kind")
 @pytest.mark.parametrize(("contract", "kind"), MISSPELT)
+@pytest.mark.thorough
 def test_an_artifact_under_another_kind_counts_for_nothing_and_is_told(
     runtime: Runtime, contract: ContractSpec, kind: str
 ) -> None:

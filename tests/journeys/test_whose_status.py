@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.contract.outcome import Success
 from handrail.engine.judge.run_claims import suggest_command
 from handrail.engine.judge.witnessed import Witnessed
+from handrail.host.check_programs import LocalCheckPrograms
+from handrail.host.workspace import LocalWorkspace
 from handrail.operations.checks.note_command import NoteCommand, note_command
+from handrail.operations.checks.run_check import RunCheck, run_check
+from handrail.projections.evidence import ALL_CHECKED
 from handrail.runtime.hub import perform
+from tests.host.worktree.project import commit
 from tests.journeys.given_workflows import step
-from tests.journeys.test_until_the_end import CHANGE, RIGHT, Site, changed, site
+from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, Site, changed, site, verified
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 __all__ = ["site"]
@@ -88,3 +95,48 @@ def test_the_program_to_run_alone_is_found_before_what_a_shell_gets_beside_its_s
     assert [one.message for one in outcome.notices if one.type == "status_not_own"] == [
         "Its line starts several programs, so its status is not that of one; run git status alone."
     ]
+
+
+# What a run of a check says about its surroundings, and the closing line about what was not checked
+
+
+def test_a_check_under_a_variable_that_steers_it_says_so_at_once(site: Site) -> None:
+    environment = {"HANDRAIL_PROJECT": str(site.root), "PATH": os.environ["PATH"], "MAKEFLAGS": "-i"}
+    programs = LocalCheckPrograms(environment, site.runtime.secrets)
+    site.runtime = msgspec.structs.replace(site.runtime, check_programs=lambda: programs)
+    reply = site.begin()
+
+    told = run_check(site.runtime, RunCheck(argv=["true"], state_token=reply["stateToken"]))
+
+    (notice,) = [one for one in told.notices if one.type == "check_steered"]
+    assert notice.message == "It ran under MAKEFLAGS, so it stands for no declared check."
+
+
+def test_a_check_of_one_project_in_a_repository_of_several_runs_in_its_own(site: Site) -> None:
+    folder = site.root / "services" / "bills"
+    site.write("services/bills/here.txt", "x\n")
+    site.write("services/bills/.handrail/config.json", "{}")
+    commit(site.root)
+    workspace = LocalWorkspace({"HANDRAIL_PROJECT": str(folder), "PATH": os.environ["PATH"]})
+    site.runtime = msgspec.structs.replace(site.runtime, workspace=workspace)
+    reply = site.begin()
+
+    for around in (str(site.root), str(folder)):
+        request = RunCheck(argv=["test", "-f", "here.txt"], state_token=reply["stateToken"], project=around)
+        told = run_check(site.runtime, request)
+        data = dict(told.data)
+        assert (data["exitStatus"], data["directory"]) == (0, "."), around
+        assert "check_elsewhere" not in [one.type for one in told.notices]
+
+
+def test_what_a_passed_verification_did_not_check_is_named_in_the_closing_line(site: Site) -> None:
+    site.begin()
+    site.write("src/bill.py", RIGHT)
+    site.run(*TESTS.split())
+    site.send(changed("src/bill.py"))
+    ran_it = {"source": "command", "ref": TESTS, "result": "It ended with exit status 0."}
+
+    done = site.send(verified(ran_it) | {"notChecked": [{"what": "the till", "why": "There is none."}]})
+
+    assert "passed without checking: the till" in done["closing"]
+    assert ALL_CHECKED not in done["closing"]

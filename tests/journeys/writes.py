@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.conformance.served import Exchange
 from handrail.contract.dsse import STATEMENT_TYPE, write_envelope
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import canonical_bytes
@@ -34,6 +35,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.wiring import build_runtime, registry
+from handrail_team.companion.team_file import KeptServer, change_team_file
 from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents
 from tests.host.worktree.project import ENVIRONMENT, commit
 from tests.hostile.repository.checkout import run_git
@@ -224,6 +226,42 @@ def _saved(runtime: Runtime) -> dict[str, Any]:
     return _confirmed(runtime, "workflow.save", document={"source": "new.json", "text": text})
 
 
+SERVER = "https://handrail.example.com"
+
+
+class GivenServer:
+    """`ports.HttpClient` to a team server that lets every machine in and out."""
+
+    def ask(self, method: str, url: str, *_: Any, **__: Any) -> Exchange:
+        body = b'{"token": "hra_given", "expires_at": 0}'
+        return Exchange(method=method, url=url, status=200, headers={}, body=body)
+
+    def read_token(self, path: str) -> str:
+        raise NotImplementedError(path)
+
+
+def _signed_in(world: World, kept: KeptServer) -> World:
+    """A machine that a team server knows."""
+    world.runtime = msgspec.structs.replace(world.runtime, http_client=GivenServer)
+    change_team_file(world.home, SERVER, kept)
+    return world
+
+
+def _resumed(world: World) -> dict[str, Any]:
+    _signed_in(world, KeptServer(asked="secret"))
+    return {"resume": True}
+
+
+def _signed_out(world: World) -> dict[str, Any]:
+    _signed_in(world, KeptServer(token="hra_given"))
+    return {}
+
+
+def _unlinked(world: World) -> dict[str, Any]:
+    answer(world.runtime, "team.link", **_confirmed(world.runtime, "team.link", server=SERVER))
+    return _confirmed(world.runtime, "team.unlink")
+
+
 WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "workflow.new": lambda world: _confirmed(world.runtime, "workflow.new", workflowId="project.fresh"),
     "workflow.save": lambda world: _saved(world.runtime),
@@ -255,16 +293,30 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "preferences.set": lambda world: _confirmed(
         world.runtime, "preferences.set", autonomy="full_auto_never_stop", session=_session(world.runtime)
     ),
+    "settings.set": lambda world: _confirmed(
+        world.runtime, "settings.set", key="preferences.autonomy", value="guided"
+    ),
     "keys.rotate": lambda world: _confirmed(world.runtime, "keys.rotate"),
     "store.gc": lambda world: _old(world.runtime),
     "store.copy": _copy,
     "session.import": lambda world: _bundle(world.runtime),
     "clients.setup": lambda world: _confirmed(world.runtime, "clients.setup", clients=["cursor"]),
     "program.update": lambda world: {},
+    "team.login": _resumed,
+    "team.logout": _signed_out,
+    "team.link": lambda world: _confirmed(world.runtime, "team.link", server=SERVER),
+    "team.unlink": _unlinked,
 }
 """The params of a call that changes something, made ready in its world."""
 
-WRITING: Sequence[str] = [one.name for one in registry().operations() if one.effect != "read"]
+IN_A_DATABASE = frozenset(
+    one.name for one in registry().operations() if "store" in one.input.__struct_fields__
+)
+"""Operations on the accounts of a team take the address of its database, and need one: tests/team has it."""
+
+WRITING: Sequence[str] = [
+    one.name for one in registry().operations() if one.effect != "read" and one.name not in IN_A_DATABASE
+]
 """Every operation that can change something, from the registry: a new one needs its write above."""
 
 KEEPS_NOTHING = frozenset({"check.replay"})

@@ -11,6 +11,9 @@ import copy
 import json
 from typing import Any, Literal, NamedTuple
 
+from handrail.workflows.limits import Spelling
+from handrail.workflows.spellings.spelling import write_document
+
 INTENDED: dict[str, Any] = {
     "id": "project.intended",
     "name": "Intended",
@@ -167,13 +170,27 @@ OVERLAY: dict[str, Any] = {
     "add": [{"after": "way", "step": {"id": "tell", "title": "Tell", "prompt": "Tell {{note}}."}}],
 }
 
-Base = Literal["workflow", "contract", "foreign", "overlay"]
+Base = Literal["workflow", "contract", "foreign", "overlay", "markdown", "yaml"]
 BASES: dict[Base, dict[str, Any]] = {
     "workflow": INTENDED,
     "contract": CONTRACT,
     "foreign": FOREIGN,
     "overlay": OVERLAY,
+    "markdown": INTENDED,
+    "yaml": INTENDED,
 }
+SPELLINGS: dict[Base, Spelling] = {"markdown": "md", "yaml": "yaml"}
+"""The others are JSON."""
+
+
+def spelled(base: Base, document: Any) -> str:
+    spelling = SPELLINGS.get(base, "json")
+    return write_document(document, spelling, {}) if spelling != "json" else as_json(document)
+
+
+def as_json(document: Any) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
 
 GONE = object()
 """As a value: the member is taken away."""
@@ -194,6 +211,15 @@ class Mistake(NamedTuple):
     """A stretch of the text that reads otherwise."""
     base: Base = "workflow"
     is_certain: bool = True
+    meant: tuple[tuple[str, Any], ...] = ()
+    """Where the author did not mean the intended file itself: what stands otherwise in what was meant."""
+
+    @property
+    def intended(self) -> str:
+        document = copy.deepcopy(BASES[self.base])
+        for pointer, value in self.meant:
+            put(document, pointer, value)
+        return spelled(self.base, document)
 
     @property
     def broken(self) -> str:
@@ -205,7 +231,7 @@ class Mistake(NamedTuple):
                 take(document, pointer)
             else:
                 put(document, pointer, value)
-        written = json.dumps(document, indent=2, ensure_ascii=False)
+        written = spelled(self.base, document)
         if self.text[0]:
             assert self.text[0] in written, self.name
             written = written.replace(self.text[0], self.text[1], 1)
@@ -265,6 +291,11 @@ def written(
     return Mistake(
         f"{base} {name}", "unreadable", "", marker, text=(right, wrong), base=base, is_certain=is_certain
     )
+
+
+def meant(mistake: Mistake, *changes: tuple[str, Any]) -> Mistake:
+    """One whose author meant something else than the intended file has there."""
+    return mistake._replace(meant=changes)
 
 
 def unsure(mistake: Mistake) -> Mistake:

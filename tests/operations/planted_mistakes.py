@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.operations.intended_files import GONE, Mistake, instead, misspelt, unsure, written
+from tests.operations.intended_files import GONE, Mistake, instead, meant, misspelt, unsure, written
 
 KEYS = (
     misspelt("/steps/0", "title", "titel"),
@@ -83,7 +83,7 @@ VALUES = (
     instead("bad_value", "/steps/8/userOnly/choiceKind", "scope_boundary"),
     instead("bad_id", "/steps/8/id", "Report"),
     instead("bad_id", "/id", "Project.Intended"),
-    unsure(instead("duplicate_id", "/steps/8/id", "plan", '"id": "plan",\n      "title": "Report"')),
+    instead("duplicate_id", "/steps/8/id", "plan", '"id": "plan",\n      "title": "Report"'),
     instead("missing_key", "/steps/8/when", {"var": "size", "equals": "large"}, '"var"'),
     Mistake(
         "repeated in the enum",
@@ -98,7 +98,7 @@ VALUES = (
         "/conditions/0/value",
         '"value": "large"',
         changes=(("/conditions/0/op", "in"),),
-        is_certain=False,
+        meant=(("/conditions/0/op", "in"), ("/conditions/0/value", ["large"])),
     ),
     Mistake(
         "crossed lengths",
@@ -114,19 +114,23 @@ VALUES = (
 )
 
 NAMES = (
-    unsure(instead("undeclared_name", "/steps/0/prompt", "Plan {{nte}} for a {{size}} change.")),
+    instead("undeclared_name", "/steps/0/prompt", "Plan {{nte}} for a {{size}} change."),
     instead("bad_placeholder", "/steps/0/prompt", "Plan ${note} for a {{size}} change."),
     unsure(instead("bad_placeholder", "/steps/0/prompt", "Plan {{note|upper}} for a {{size}} change.")),
     instead("undeclared_name", "/steps/0/prompt", "Plan {{inputs.note}} for a {{size}} change."),
-    unsure(instead("undeclared_name", "/steps/1/promptBlocks/goal", "The plan of {{noet}} is checked.")),
-    unsure(instead("undeclared_name", "/steps/2/body/0/prompt", "Read {{flie}}, number {{at}}.")),
+    instead("undeclared_name", "/steps/1/promptBlocks/goal", "The plan of {{noet}} is checked."),
+    instead("undeclared_name", "/steps/2/body/0/prompt", "Read {{flie}}, number {{at}}."),
     unsure(instead("undeclared_name", "/steps/8/prompt", "Report {{at}} {{found}} {{retries}}.")),
-    unsure(instead("undeclared_name", "/steps/6/params/query", "{{ntoe}}")),
+    instead("undeclared_name", "/steps/6/params/query", "{{ntoe}}"),
     instead("undeclared_name", "/steps/7/args/subject", "the change of {{noote}}"),
     unsure(instead("bad_placeholder", "/steps/8/title", "Report {{note}}")),
     unsure(instead("bad_placeholder", "/steps/8/prompt", "{{#if live}}Yes{{/if}} {{found}} {{retries}}.")),
-    unsure(instead("undeclared_name", "/conditions/0/input", "sise")),
-    unsure(instead("undeclared_name", "/steps/1/requireConfirmation/input", "production")),
+    instead("undeclared_name", "/conditions/0/input", "sise"),
+    meant(
+        instead("undeclared_name", "/steps/1/requireConfirmation/input", "production"),
+        ("/inputs/production", {"type": "boolean"}),
+        ("/steps/1/requireConfirmation/input", "production"),
+    ),
     instead("undeclared_name", "/steps/2/forEach/input", "fiels"),
     unsure(instead("undeclared_name", "/steps/8/userOnly/input", "noets")),
     instead("bad_value", "/steps/3/options/1/set/size", "lagre"),
@@ -151,8 +155,8 @@ IDS = (
     instead("unknown_id", "/steps/7/templateId", "wr.templates.verificaton_pass"),
     instead("unknown_id", "/features/0", "wr.features.mode_guidanc"),
     instead("unknown_id", "/steps/1/gates/0/assessmentId", "fitnes"),
-    unsure(instead("unknown_id", "/steps/6/operation", "workflow.lst")),
-    unsure(instead("read_too_early", "/steps/1/when/artifact", "wr.plna")),
+    instead("unknown_id", "/steps/6/operation", "workflow.lst"),
+    instead("read_too_early", "/steps/1/when/artifact", "wr.plna"),
     instead("undeclared_name", "/steps/1/when/field", "goall"),
     misspelt("/steps/7/args", "subject", "subjet")._replace(code="bad_argument"),
     misspelt("/steps/1/gates/0/followups", "severe", "sever")._replace(code="unknown_id"),
@@ -197,7 +201,10 @@ TEXTS = (
     written("True", '"required": true', '"required": True', "True"),
     written("bare key", '"name": "Intended"', 'name: "Intended"', "name:"),
     written("no comma", '"name": "Intended",', '"name": "Intended"', '"Intended"'),
-    unsure(written("raw line break", "{{note}} for", "{{note}}\nfor", '"Plan {{note}}')),
+    meant(
+        written("raw line break", "{{note}} for", "{{note}}\nfor", '"Plan {{note}}'),
+        ("/steps/0/prompt", "Plan {{note}}\nfor a {{size}} change."),
+    ),
     written("byte order mark", "{", "\ufeff{", "\ufeff"),
     unsure(
         written(
@@ -219,10 +226,10 @@ _ROWS = "/schema/properties/rows"
 CONTRACTS = (
     instead("broken_contract", f"{_SUMMARY}/type", "strng", base="contract"),
     instead("broken_contract", f"{_SUMMARY}/type", "text", base="contract"),
-    unsure(instead("broken_contract", f"{_ROWS}/items/$ref", "#/$defs/wor", base="contract")),
+    instead("broken_contract", f"{_ROWS}/items/$ref", "#/$defs/wor", base="contract"),
     instead("broken_contract", f"{_ROWS}/items/$ref", "#/definitions/row", base="contract"),
     misspelt(_SUMMARY, "minLength", "minLenght", base="contract")._replace(code="broken_contract"),
-    unsure(instead("broken_contract", f"{_SUMMARY}/minLength", "3", base="contract")),
+    instead("broken_contract", f"{_SUMMARY}/minLength", "3", base="contract"),
     instead("broken_contract", "/schema/required/1", "sumary", base="contract"),
     unsure(instead("broken_contract", "/example/summary", 3, '"summary": 3', base="contract")),
     misspelt("/example", "summary", "sumary", base="contract")._replace(code="broken_contract"),
@@ -243,27 +250,84 @@ CONTRACTS = (
 
 ELSEWHERE = (
     unsure(instead("wrong_type", "/steps", "none", base="foreign")),
-    Mistake("no name", "missing_key", "", "", changes=(("/name", GONE),), base="foreign", is_certain=False),
+    Mistake("no name", "missing_key", "", "", changes=(("/name", GONE),), base="foreign"),
 )
 
 OVERLAYS = (
     misspelt("", "inputs", "input", base="overlay"),
     misspelt("/steps/plan", "append", "apend", base="overlay"),
-    unsure(misspelt("/steps", "plan", "Plan", base="overlay")._replace(code="bad_name")),
+    misspelt("/steps", "plan", "Plan", base="overlay")._replace(code="bad_name"),
     misspelt("/steps", "rounds~1work", "work", '"work": {', base="overlay")._replace(code="unknown_id"),
     misspelt("/inputs", "size", "Size", base="overlay")._replace(code="unknown_id"),
     instead("unknown_id", "/add/0/after", "way_", base="overlay"),
-    unsure(instead("unknown_id", "/extends", "project.intendd", base="overlay")),
-    unsure(instead("bad_value", "/inputs/size/default", "Large", base="overlay")),
+    instead("unknown_id", "/extends", "project.intendd", base="overlay"),
+    instead("bad_value", "/inputs/size/default", "Large", base="overlay"),
     instead("bad_value", "/recommended/autonomy", "Guided", base="overlay"),
     misspelt("/steps/check/replace", "procedure", "procedur", base="overlay"),
-    unsure(
+    meant(
         instead("bad_value", "/steps/plan/replace", {"goal": "x"}, '"goal"', base="overlay")._replace(
             pointer="/steps/plan/replace/goal"
-        )
+        ),
+        ("/steps/plan/replace", {"prompt": "x"}),
     ),
-    unsure(instead("undeclared_name", "/add/0/step/prompt", "Tell {{nte}}.", base="overlay")),
+    instead("undeclared_name", "/add/0/step/prompt", "Tell {{nte}}.", base="overlay"),
     written("trailing comma", '"Slowly."', '"Slowly.",', '"Slowly.",', base="overlay"),
 )
 
-MISTAKES: tuple[Mistake, ...] = (*KEYS, *VALUES, *NAMES, *IDS, *TEXTS, *CONTRACTS, *ELSEWHERE, *OVERLAYS)
+MARKDOWN = tuple(
+    mistake._replace(base="markdown", name=f"markdown {mistake.name}")
+    for mistake in (
+        written("block", "### Procedure", "### Proceedure", "### Proceedure"),
+        written("block in lower case", "### Procedure", "### procedure", "### procedure"),
+        written("fence in the plural", "```step\nwhen", "```steps\nwhen", "```steps"),
+        written("fence in capitals", "```step\nguidance", "```Step\nguidance", "```Step"),
+        written("fence indented", "```step\nguidance", "  ```step\nguidance", "  ```step"),
+        unsure(written("no id", "## Report {#report}", "## Report", "## Report")),
+        written("level", "## Report {#report}", "#### Report {#report}", "#### Report"),
+        unsure(written("other block", "### Procedure", "### Steps", "### Steps")),
+        unsure(
+            written(
+                "markdown open fence",
+                "  input: note\n```\n\nRep",
+                "  input: note\n\nRep",
+                "```step\nwhen:\n  kind: compare\n  input",
+            )
+        ),
+        unsure(written("early text", "---\n\n## Plan", "---\n\nHello.\n\n## Plan", "Hello.")),
+        instead("unknown_key", "/steps/0/guidence", ["Short sentences."], "guidence")._replace(
+            changes=(("/steps/0/guidance", GONE), ("/steps/0/guidence", ["Short sentences."]))
+        ),
+        instead("undeclared_name", "/steps/0/prompt", "Plan {{ntoe}} for a {{size}} change.", "{{ntoe}}"),
+        instead("unknown_id", "/steps/0/output/contractRef", "wr.contracts.plann", "plann"),
+        instead("bad_id", "/steps/8/id", "Report", "{#Report}"),
+        instead("unknown_id", "/steps/1/promptBlocks/procedure/1/refId", "wr.refs.note_first", "note_first"),
+        instead("wrong_type", "/guidance", "Say what you saw.", "Say what"),
+    )
+)
+
+SPELLED_YAML = tuple(
+    mistake._replace(base="yaml", name=f"yaml {mistake.name}")
+    for mistake in (
+        unsure(written("tab", "  size:", "\tsize:", "\tsize:")),
+        unsure(written("anchor", "name: Intended", "name: &n Intended", "&n")),
+        unsure(written("twice", "name: Intended", "name: Intended\nname: Other", "name: Other")),
+        instead("bad_value", "/inputs/live/default", "no", 'default: "no"'),
+        misspelt("/steps/0", "title", "titel", "titel:"),
+        instead("bad_value", "/recommended/autonomy", "Guided", "Guided"),
+        instead("unknown_id", "/steps/7/templateId", "wr.templates.verificaton_pass", "verificaton"),
+        instead("undeclared_name", "/steps/2/forEach/input", "fiels", "fiels"),
+    )
+)
+
+MISTAKES: tuple[Mistake, ...] = (
+    *KEYS,
+    *VALUES,
+    *NAMES,
+    *IDS,
+    *TEXTS,
+    *CONTRACTS,
+    *ELSEWHERE,
+    *OVERLAYS,
+    *MARKDOWN,
+    *SPELLED_YAML,
+)

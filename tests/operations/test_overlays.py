@@ -227,8 +227,20 @@ def test_an_empty_slot_is_nothing(runtime: Runtime) -> None:
             "dpeth",
             "depth",
         ),
+        (
+            {"add": [{"before": "read", "step": step("end")}]},
+            "/add/0/step/id",
+            "already used in house.review",
+            "end_2",
+        ),
+        (
+            {"add": [{"after": "read", "step": step("fix")}], "steps": {"again/fix": {"append": "Gently."}}},
+            "/add/0/step/id",
+            "already used in house.review",
+            "fix_2",
+        ),
         ({"extends": "house.reviw"}, "/extends", "no workflow", "Did you mean house.review?"),
-        ({"extends": "team.review"}, "/extends", "no workflow", "Name a workflow"),
+        ({"extends": "team.review"}, "/extends", "has the id of what it extends", "another id"),
         ({"extends": "team.other"}, "/extends", "an overlay itself", "Extend house.review"),
         ({"extends": "house.broken"}, "/extends", "has errors", "Correct it"),
     ],
@@ -340,3 +352,23 @@ def test_an_overlay_has_a_layout_in_yaml_and_none_in_markdown(runtime: Runtime) 
     assert laid == "extends: house.review\nid: team.review\nsteps:\n  read:\n    append: Gently.\n"
     assert failure.kind.code == "VALIDATION_ERROR"
     assert "not written in Markdown" in report.message
+
+
+def test_an_overlay_with_the_id_of_its_base_is_refused(runtime: Runtime) -> None:
+    hold(runtime, base("wr.review"))
+    own = {"extends": "wr.review", "id": "wr.review", "steps": {"read": {"append": "Slowly."}}}
+
+    failure = refused(runtime, "workflow.validate", documents=[text(own)])
+
+    [item] = failure.details["report"]["items"]
+    assert "has the id of what it extends" in item["problems"][0]["message"]
+
+
+def test_an_overlay_whose_base_lost_a_step_is_still_found_by_its_id(runtime: Runtime) -> None:
+    hold(runtime, base(steps=STEPS[1:]), overlay(steps={"read": {"append": "Slowly."}}))
+
+    failure = refused(runtime, "workflow.validate", workflowIds=["team.review"])
+
+    [item] = failure.details["report"]["items"]
+    assert item["problems"][0]["message"] == "house.review has no step read."
+    assert item["problems"][0]["line"] > 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import pytest
 
-from handrail.contract.ids import Autonomy, RiskPolicy
 from handrail.contract.tokens.confirm import fingerprint
-from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
 from tests.conftest import FixedKeys, GivenSettings
 from tests.operations.asked import answered, refused
@@ -109,11 +108,9 @@ def test_somebody_who_was_faster_is_not_overwritten(runtime: Runtime, is_global:
 class Overtaken(GivenSettings):
     """Somebody else sets a preference at the last moment before the write."""
 
-    def set_preferences(
-        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
-    ) -> bool:
+    def keep(self, changes: Mapping[str, Any], held: Mapping[str, Any]) -> bool:
         self.settings = msgspec.structs.replace(self.settings, risk_policy="aggressive")
-        return super().set_preferences(autonomy, risk_policy, shown)
+        return super().keep(changes, held)
 
 
 def test_somebody_who_is_faster_during_the_confirmation_is_not_overwritten(runtime: Runtime) -> None:

@@ -160,3 +160,25 @@ def test_a_saved_workflow_keeps_its_spelling(runtime: Runtime) -> None:
 
     assert saved["file"] == "project.given.md"
     assert wrong.kind.code == "VALIDATION_ERROR"
+
+
+def test_a_placeholder_in_a_long_text_is_told_at_its_own_line(runtime: Runtime) -> None:
+    page = PAGE + "\n## Tell {#tell}\n\nSay it once.\nAnd then tell {{whom}} again.\n"
+    document = {"source": "page.md", "text": page}
+
+    report = answered(runtime, "workflow.validate", documents=[document], reportOnly=True)
+
+    [problem] = [one for one in report["items"][0]["problems"] if one["severity"] == "error"]
+    line = page.split("\n")[problem["line"] - 1]
+    assert line[problem["column"] - 1 :].startswith("{{whom}}")
+
+
+def test_keys_of_a_step_in_a_fence_that_is_text_are_told(runtime: Runtime) -> None:
+    page = PAGE + "\n## Tell {#tell}\n\n```yaml\nrequireConfirmation: true\n```\n\nTell somebody.\n"
+
+    report = answered(
+        runtime, "workflow.validate", documents=[{"source": "page.md", "text": page}], reportOnly=True
+    )
+
+    [problem] = report["items"][0]["problems"]
+    assert (problem["severity"], "```step" in problem["fix"]) == ("warning", True)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Fault
 from handrail.operations.workflow_catalog import compile_entry, find_workflow, problem_row
 from handrail.ports.workspace import WorkflowFile
+from handrail.runtime.runtime import Runtime
 from handrail.workflows.catalog import Catalog, build_catalog
 from handrail.workflows.compiling.compilation import Compilation
+from tests.conftest import GivenFiles
+from tests.operations.asked import answered
 
 
 def file(
@@ -129,3 +133,48 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_problems(workflow_id: st
 
     assert refused.value.kind.code == code
     assert len(refused.value.details["problems"]) == 1
+
+
+def test_a_list_tells_the_file_and_the_line_of_each_that_cannot_be_used(runtime: Runtime) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.held = [
+        file("project.x", step("a")),
+        msgspec.structs.replace(file("project.x", step("b")), source_ref="twin.json"),
+        file("wr.mine", step("a")),
+        file("project.sound", step("a")),
+    ]
+
+    rows = answered(runtime, "workflow.list")["items"]
+
+    told = {
+        (row.get("sourceRef"), *((one["code"], one["line"]) for one in row.get("problems", [])))
+        for row in rows
+    }
+    assert told == {
+        ("project.x.json", ("shadowed_id", 2)),
+        ("twin.json", ("shadowed_id", 2)),
+        ("wr.mine.json", ("reserved_id", 2)),
+        (None,),
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "ids"),
+    [
+        ("project", ["project.x"]),
+        (".handrail/workflows", ["project.x"]),
+        ("bundled", ["wr.y"]),
+        ("bndled", []),
+    ],
+)
+def test_a_source_is_named_by_its_kind_or_its_folder(runtime: Runtime, source: str, ids: list[str]) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.held = [
+        file("project.x", step("a")),
+        file("wr.y", step("a"), source_kind="bundled"),
+    ]
+
+    listed = answered(runtime, "workflow.list", source=source)
+
+    assert [row["id"] for row in listed["items"]] == ids
+    assert ("none of bundled, project" in listed["scope"]) is (not ids)

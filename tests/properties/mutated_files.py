@@ -1,6 +1,8 @@
 """Workflow files with seeded mutations, and what validate, simulate and a real run say about each.
 
-`python -m tests.properties.mutated_files 5000` goes through as many as asked for and prints the tally.
+Some are written in YAML or Markdown before their text is changed. `python -m tests.properties.mutated_files
+1000 4000` goes through a thousand seeds from 4000 on and prints the tally; HANDRAIL_MUTATED_FILES makes the
+test go through as many.
 """
 
 from __future__ import annotations
@@ -24,14 +26,18 @@ from handrail.engine.simulation.made_reports import notes_for, valid_reports
 from handrail.engine.simulation.report import Limits
 from handrail.engine.simulation.simulate import simulate
 from handrail.host.workflow_library import DirectoryLibrary
+from handrail.operations.workflow_catalog import RegistryOperations
 from handrail.operations.workflows.examine_workflows import WorkflowText, examine_texts
 from handrail.ports.workspace import WorkflowFile
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
+from handrail.wiring import registry
 from handrail.workflows.catalog import Catalog, build_catalog
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Delegate, Step
+from handrail.workflows.limits import Spelling, spelling_of
+from handrail.workflows.spellings.spelling import decode_document, write_document
 from tests.conftest import GivenFiles, memory_runtime
 from tests.filled_in import filled_in, in_own_words
 from tests.operations.intended_files import FOREIGN, INTENDED, OVERLAY
@@ -39,6 +45,7 @@ from tests.workflows.test_corpus import FILES as CORPUS
 
 SMALL = Limits(max_paths=60, max_loop_iterations=1, max_starts=4, max_positions=120)
 MOST_STEPS = 40
+SPELLED = 0.1
 RUN_EVERY = 5
 """A real run of every so many files that are called fine: it costs as much as fifty simulations."""
 
@@ -70,16 +77,23 @@ def originals(home: str) -> list[dict[str, Any]]:
     return [INTENDED, *renamed, FOREIGN, INTENDED, *[{**OVERLAY, "extends": EXTENDED["id"]}] * 3, *public]
 
 
-def mutated(document: dict[str, Any], chance: random.Random) -> str:
-    """The document with one to three changes, mostly small ones; sometimes the text itself is changed."""
+def mutated(document: dict[str, Any], chance: random.Random) -> tuple[str, str]:
+    """The name and the text of the file: the document with one to three changes, mostly small ones.
+
+    Sometimes the text itself is changed, and one in ten is in another spelling.
+    """
     changed = copy.deepcopy(document)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         _mutate(changed, chance)
-    text = json.dumps(changed, ensure_ascii=False)
-    if chance.random() < 0.05:
+    spelling: Spelling = chance.choice(("md", "yaml")) if chance.random() < SPELLED else "json"
+    try:
+        text = write_document(changed, spelling, {})
+    except (AttributeError, KeyError, TypeError, ValueError):  # of what is no workflow, only JSON can be made
+        spelling, text = "json", json.dumps(changed, ensure_ascii=False)
+    if chance.random() < (0.05 if spelling == "json" else 0.5):
         place = chance.randrange(len(text))
-        text = text[:place] + chance.choice(("", ",", "'", "}", " //", "\n")) + text[place + 1 :]
-    return text
+        text = text[:place] + chance.choice(("", ",", "'", "}", " //", "\n", "#")) + text[place + 1 :]
+    return f"mutated.{spelling}", text
 
 
 def _mutate(document: dict[str, Any], chance: random.Random) -> None:
@@ -151,23 +165,25 @@ class Judge:
                 source_kind="user", source_ref="extended.json", content=json.dumps(EXTENDED).encode()
             ),
         ]
-        self._catalog: Catalog = build_catalog(self._bundled)
+        self._catalog: Catalog = msgspec.structs.replace(
+            build_catalog(self._bundled), operations=RegistryOperations(registry())
+        )
         self._originals = originals(home)
 
     def told(self, seed: int) -> Told:
         chance = random.Random(seed)
-        text = mutated(chance.choice(self._originals), chance)
-        [examined] = examine_texts(self._catalog, [WorkflowText(source="mutated.json", text=text)])
+        source, text = mutated(chance.choice(self._originals), chance)
+        [examined] = examine_texts(self._catalog, [WorkflowText(source=source, text=text)])
         is_fine = all(problem.severity != "error" for problem in examined.problems)
         is_stopped = any(problem.code in _STOPPING for problem in examined.problems)
         runtime = memory_runtime()
         assert isinstance(runtime.library, GivenFiles)
         runtime.library.held = [
             *self._bundled,
-            WorkflowFile(source_kind="project", source_ref="mutated.json", content=text.encode()),
+            WorkflowFile(source_kind="project", source_ref=source, content=text.encode()),
         ]
         workflow = None if examined.pinned is None else examined.pinned.workflow
-        workflow_id = _claimed_id(text) if workflow is None else workflow.id
+        workflow_id = _claimed_id(source, text) if workflow is None else workflow.id
         context = {} if workflow is None else list_starts(workflow, 1, 4)[0][0]
         outcome = perform(runtime, "run.start", {"workflowId": workflow_id, "context": context})
         refused = outcome.message if isinstance(outcome, Failure) else ""
@@ -183,14 +199,11 @@ _STOPPING = ("impassable_gate", "unsatisfiable_contract")
 """In a file from elsewhere these are warnings: it starts, and its author was told where it stops."""
 
 
-def _claimed_id(text: str) -> str:
+def _claimed_id(source: str, text: str) -> str:
     """The id that a broken file has or claims to have."""
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return "mutated.json"
+    document = decode_document(text.encode(), spelling_of(source, text.encode()))
     claimed = document.get("id") if isinstance(document, dict) else None
-    return claimed if isinstance(claimed, str) and 0 < len(claimed) <= 128 else "mutated.json"
+    return claimed if isinstance(claimed, str) and 0 < len(claimed) <= 128 else source
 
 
 def _walks(workflow: CompiledWorkflow) -> str:
@@ -238,7 +251,7 @@ def _state(runtime: Runtime, reply: dict[str, Any]) -> Running:
     session = read_session(runtime.log, reply["session"]["sessionId"])
     assert session is not None
     history: History = session.history
-    [run] = history.runs.values()
+    run = next(held for held in history.runs.values() if held.parent is None)  # the others are its children
     state = preferred_tip(history, run.run_id).state
     assert isinstance(state, Running)
     return state
@@ -273,6 +286,6 @@ def tally(home: str, count: int, first: int = 0) -> tuple[Counter[str], list[str
 
 
 if __name__ == "__main__":
-    counted, disagreeing = tally(sys.argv[2] if len(sys.argv) > 2 else "/nonexistent", int(sys.argv[1]))
+    counted, disagreeing = tally("/nonexistent", int(sys.argv[1]), int(sys.argv[2]))
     print(dict(counted))
     print("\n".join(disagreeing[:20]) or "no disagreement")

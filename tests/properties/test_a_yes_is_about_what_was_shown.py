@@ -144,6 +144,7 @@ class Oracle:
 @pytest.mark.promise("people.one-ask")
 @given(MOVES)
 @settings(max_examples=150)
+@pytest.mark.thorough
 def test_a_report_passes_if_and_only_if_a_person_said_yes_to_it(moves: list[tuple[str, int, int]]) -> None:
     oracle = Oracle()
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def played(runtime: Runtime, goal: str, play: list[tuple[str, int, str, dict[str
 
 @given(characters, moves)
 @settings(max_examples=40)
+@pytest.mark.thorough
 def test_out_and_in_again_changes_nothing_that_is_told(
     goal: str, play: list[tuple[str, int, str, dict[str, Any]]]
 ) -> None:
@@ -88,6 +90,7 @@ def noted(runtime: Runtime, goal: str, play: list[tuple[str, str]]) -> str:
     st.lists(st.tuples(st.sampled_from(["note", "run"]), characters | st.just("long " * 1_000)), max_size=8),
 )
 @settings(max_examples=30)
+@pytest.mark.thorough
 def test_a_session_with_notes_of_its_own_comes_back_the_same(goal: str, play: list[tuple[str, str]]) -> None:
     runtime = memory_runtime()
     session_id = noted(runtime, goal, play)

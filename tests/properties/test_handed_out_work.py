@@ -13,8 +13,10 @@ import msgspec
 import pytest
 
 from handrail.contract.outcome import Failure, Success
+from handrail.contract.tokens.workflow import LAYOUT_BY_PREFIX
 from handrail.runtime.hub import perform
-from handrail.runtime.misplaced_token import MAY_DO, WORKED_THROUGH
+from handrail.runtime.misplaced_token import MAY_DO
+from handrail.runtime.operation import TOKEN_PREFIXES, WORKED_THROUGH
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
 from tests.conftest import memory_runtime
@@ -106,6 +108,7 @@ def play(seed: int) -> None:
 
 @pytest.mark.promise("delegation.opened-once")
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.thorough
 def test_helpers_in_any_order_end_as_one_agent_would(seed: int) -> None:
     play(seed)
 
@@ -117,10 +120,12 @@ def test_many_helpers_in_any_order_end_as_one_agent_would() -> None:
 
 
 @pytest.mark.promise("delegation.attenuated")
-def test_every_other_operation_refuses_a_work_token_and_says_what_it_may_do() -> None:
+@pytest.mark.parametrize("named", ["workToken", "stateToken", "ackToken", "checkpointToken"])
+def test_every_other_operation_refuses_a_token_of_a_child_and_says_what_it_may_do(named: str) -> None:
     runtime = memory_runtime()
     waiting = hand_out(runtime)
-    token = waiting["children"][0]["workToken"]
+    work = waiting["children"][0]["workToken"]
+    token = (waiting["children"][0] | answer(runtime, "run.continue", stateToken=work))[named]
     before = len(events_of(runtime, waiting))
 
     for name in registry().names:
@@ -131,5 +136,6 @@ def test_every_other_operation_refuses_a_work_token_and_says_what_it_may_do() ->
             assert isinstance(outcome, Failure), name
             assert (outcome.kind.code, outcome.hint) == ("TOKEN_SCOPE_MISMATCH", MAY_DO), name
 
+    assert set(TOKEN_PREFIXES) == set(LAYOUT_BY_PREFIX)
     assert len(events_of(runtime, waiting)) == before
-    assert answer(runtime, "run.continue", stateToken=token)["pending"]["stepId"] == "look"
+    assert answer(runtime, "run.continue", stateToken=work)["pending"]["stepId"] == "look"

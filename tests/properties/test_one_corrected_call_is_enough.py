@@ -118,6 +118,7 @@ def fits(ref: str, body: Body) -> bool:
 
 
 @pytest.mark.parametrize("ref", REFS)
+@pytest.mark.thorough
 def test_every_wrong_form_of_what_is_required_takes_one_corrected_call(ref: str) -> None:
     for form in FORMS[ref]:
         log, first = begun(ref)
@@ -129,6 +130,7 @@ def test_every_wrong_form_of_what_is_required_takes_one_corrected_call(ref: str)
 
 
 @pytest.mark.parametrize("about", REFS)
+@pytest.mark.thorough
 def test_every_wrong_form_of_what_nobody_asked_for_takes_one_call_without_it(about: str) -> None:
     for form in FORMS[about]:
         log, first = begun(FINDING)
@@ -170,6 +172,7 @@ def test_one_corrected_call_is_enough_whatever_was_wrong(
 
 
 @pytest.mark.parametrize("ref", REFS)
+@pytest.mark.thorough
 def test_what_is_recorded_as_valid_is_valid(ref: str) -> None:
     for brought in FORMS[ref]:
         log, first = begun(ref)

@@ -6,6 +6,7 @@ import re
 import sys
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,6 +102,7 @@ def test_a_line_loses_its_secret_alone_and_among_others(lines: list[str]) -> Non
     assert not [line for line in alone if "0123456789ABCDEF" in line or KNOWN.decode() in line]
 
 
+@pytest.mark.thorough
 def test_no_other_letter_counts_as_one_of_ascii() -> None:
     """The patterns do not mind case; this is what that means beyond ASCII."""
     alike = [chr(point) for point in range(128, sys.maxunicode + 1) if re.match("(?i)[a-z0-9]", chr(point))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,6 +84,7 @@ def projected(history: History, log: WrittenLog) -> object:
 
 
 @given(play=plays, cut=st.integers(0, 10_000))
+@pytest.mark.thorough
 def test_a_prefix_and_then_the_rest_equals_all_of_it(play: Play, cut: int) -> None:
     log, _ = played(play)
     place = cut % (len(log.records) + 1)

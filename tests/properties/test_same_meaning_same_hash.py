@@ -6,6 +6,7 @@ import json
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -161,6 +162,7 @@ def shuffled(value: Any, order: random.Random) -> Any:
     indent=st.sampled_from([None, 0, 1, 4, "\t"]),
     is_ascii=st.booleans(),
 )
+@pytest.mark.thorough
 def test_the_way_it_is_written_does_not_change_the_hash(
     document: dict[str, Any], seed: int, indent: int | str | None, is_ascii: bool
 ) -> None:
@@ -171,6 +173,7 @@ def test_the_way_it_is_written_does_not_change_the_hash(
 
 @settings(max_examples=40)
 @given(document=documents, seed=st.integers(0, 2**32))
+@pytest.mark.thorough
 def test_the_order_of_features_and_conditions_does_not_change_the_hash(
     document: dict[str, Any], seed: int
 ) -> None:
@@ -185,6 +188,7 @@ def test_the_order_of_features_and_conditions_does_not_change_the_hash(
 
 @settings(max_examples=40)
 @given(document=documents)
+@pytest.mark.thorough
 def test_a_default_means_the_same_written_out_or_left_out(document: dict[str, Any]) -> None:
     written = {
         "kind": "workflow",
@@ -209,6 +213,7 @@ def test_a_default_means_the_same_written_out_or_left_out(document: dict[str, An
 @given(
     several=st.lists(documents, min_size=1, max_size=4, unique_by=lambda one: one["id"]), seed=st.integers()
 )
+@pytest.mark.thorough
 def test_the_order_of_files_does_not_change_what_a_project_offers(
     several: list[dict[str, Any]], seed: int
 ) -> None:
@@ -246,6 +251,7 @@ SILENT = (
 
 
 @given(document=documents, data=st.data())
+@pytest.mark.thorough
 def test_every_change_of_a_text_changes_the_hash(document: dict[str, Any], data: st.DataObject) -> None:
     changed: dict[str, Any] = json.loads(json.dumps(document))
     # The workflow's role means nothing where every step has its own.
@@ -260,6 +266,7 @@ def test_every_change_of_a_text_changes_the_hash(document: dict[str, Any], data:
 
 
 @given(document=documents, data=st.data())
+@pytest.mark.thorough
 def test_every_change_of_the_course_changes_the_hash(document: dict[str, Any], data: st.DataObject) -> None:
     changed: dict[str, Any] = json.loads(json.dumps(document))
     place = data.draw(st.integers(0, len(changed["steps"]) - 1), label="part")

@@ -37,7 +37,10 @@ class FixtureDoor:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def answer(self, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> HttpAnswer:
+    def answer(
+        self, headers: Sequence[tuple[bytes, bytes]], body: bytes, runtime: Runtime | None = None
+    ) -> HttpAnswer:
+        del runtime
         return HttpDoor(FixtureAdapter(self._runtime, _params_of(body))).answer(headers, body)
 
 

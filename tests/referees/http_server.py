@@ -43,6 +43,9 @@ class Tapped:
     def drain(self) -> None:
         self._app.drain()
 
+    def cut_off(self) -> None:
+        self._app.cut_off()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
@@ -91,6 +94,10 @@ class Judged:
     def drain(self) -> None:
         for app in self._apps.values():
             app.drain()
+
+    def cut_off(self) -> None:
+        for app in self._apps.values():
+            app.cut_off()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_fixture = scope["type"] == "http" and scope["path"] == FIXTURE

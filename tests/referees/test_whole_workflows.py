@@ -159,7 +159,7 @@ async def live_through(agent: Agent) -> dict[str, dict[str, Any]]:
         again = await agent.call(client, "continue_workflow", open_call)  # nobody heard, so it is sent again
         assert again["pending"] or again["isComplete"]
         for workflow_id, reply in replies.items():
-            back = await agent.resumed(client, reply["session"]["sessionId"])
+            back = await agent.resumed(client, agent.session_of[tokens_of(reply)[0]])
             assert back["preferences"]["autonomy"] == agent.mode
             replies[workflow_id] = await agent.to_the_end(client, back)
     return replies

@@ -40,6 +40,7 @@ def test_no_damaged_stretch_loses_anything_in_silence(place: str) -> None:
     assert harmless == {"audit", "cache", "lock", "keys"}  # what keys request ids is asked for by starts only
 
 
+@pytest.mark.thorough
 def test_a_store_that_asks_no_note_and_takes_garbage_for_a_torn_line_is_caught(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

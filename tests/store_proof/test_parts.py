@@ -61,6 +61,7 @@ def test_a_flipped_byte_anywhere_is_detected_or_harmless(place: str, monkeypatch
     assert part.facts["files"] == 6  # events, manifest, lock, blob, keyring, secret of the request ids
 
 
+@pytest.mark.thorough
 def test_a_reader_that_does_not_check_its_blobs_is_caught_by_bit_rot(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +91,7 @@ def test_every_refused_call_has_a_named_outcome_and_loses_nothing(place: str) ->
     assert 0.8 * part.cases < part.facts["answered_with_an_error"] < part.cases  # a listing goes on
 
 
+@pytest.mark.thorough
 def test_a_trouble_without_a_name_is_reported(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refusals, "_DISTURBED", refusals._DISTURBED[-1:])
 

@@ -6,10 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.team.postgres import fresh_database
+from tests.team.postgres import fresh_database, role_of_its_own
 
 
 @pytest.fixture
 def database(postgres: str) -> Iterator[str]:
     with fresh_database(postgres) as address:
+        yield address
+
+
+@pytest.fixture
+def team_database(postgres: str, database: str) -> Iterator[str]:
+    """The same, owned by a role that row security binds."""
+    with role_of_its_own(postgres, database) as address:
         yield address

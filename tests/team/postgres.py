@@ -65,6 +65,26 @@ def fresh_database(server: str) -> Iterator[str]:
 
 
 @contextmanager
+def role_of_its_own(server: str, database: str) -> Iterator[str]:
+    """The address of a database for a plain role that owns it, gone afterwards."""
+    role = f"handrail_{secrets.token_hex(6)}"
+    name = conninfo.conninfo_to_dict(database)["dbname"]
+    assert isinstance(name, str)
+    with psycopg.connect(server, autocommit=True) as link:
+        link.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
+        link.execute(
+            sql.SQL("ALTER DATABASE {} OWNER TO {}").format(sql.Identifier(name), sql.Identifier(role))
+        )
+        try:
+            yield conninfo.make_conninfo(database, user=role)
+        finally:
+            link.execute(sql.SQL("ALTER DATABASE {} OWNER TO CURRENT_USER").format(sql.Identifier(name)))
+    with psycopg.connect(database, autocommit=True) as link:
+        link.execute(sql.SQL("REASSIGN OWNED BY {} TO CURRENT_USER").format(sql.Identifier(role)))
+        link.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+
+
+@contextmanager
 def open_fresh_database(server: str) -> Iterator[Database]:
     """The same, with its tables, as the store uses it."""
     with fresh_database(server) as address:

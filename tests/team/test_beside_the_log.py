@@ -55,6 +55,7 @@ def machine(held: Database, home: Path) -> TeamKeys:
     return TeamKeys(held, chance, FileKeyring(str(home), chance, "", secrets), secrets)
 
 
+@pytest.mark.thorough
 def test_two_machines_sign_runs_with_one_key_and_confirmations_with_their_own(
     held: Database, tmp_path: Path
 ) -> None:
@@ -98,6 +99,7 @@ def test_of_many_callers_one_claims_a_confirm_token(held: Database) -> None:
     assert (tokens.is_used("f1"), tokens.is_used("f2")) == (True, False)
 
 
+@pytest.mark.thorough
 def test_very_many_claims_are_forgotten_once_they_are_long_expired(held: Database) -> None:
     tokens = TeamConfirmedTokens(held)
     for number in range(1_030):
@@ -230,6 +232,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("statement", DAMAGE)
+@pytest.mark.thorough
 def test_every_damage_is_named_and_nothing_is_added_to_it(
     keeper: TeamKeeper, held: Database, statement: str
 ) -> None:

@@ -60,6 +60,7 @@ def in_child(work: Callable[[], None]) -> int:
     return os.waitpid(child, 0)[1] & 0x7F
 
 
+@pytest.mark.thorough
 def test_a_writer_that_is_killed_at_any_stage_of_a_commit_leaves_all_of_it_or_nothing(
     log: TeamLog, database: str
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_writer_that_is_killed_at_any_stage_of_a_commit_leaves_all_of_it_or_no
 @pytest.mark.parametrize(
     "kills", [5, pytest.param(300, marks=pytest.mark.thorough)], ids=["few", "three hundred"]
 )
+@pytest.mark.thorough
 def test_writers_that_are_killed_by_chance_keep_what_they_were_told(
     log: TeamLog, database: str, kills: int
 ) -> None:

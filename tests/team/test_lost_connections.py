@@ -130,6 +130,7 @@ def append_until_answered(log: TeamLog, number: int) -> None:
     raise AssertionError("the store never answered")
 
 
+@pytest.mark.thorough
 def test_a_database_that_is_away_is_told_and_found_again(log: TeamLog, proxy: CuttingProxy) -> None:
     append(log, A, 0, plan("a:1"))
 

@@ -16,7 +16,8 @@ from handrail_team.store.migrations import MIGRATIONS, NEWEST, migrate, version_
 
 TABLES = {
     *("schema_versions", "sessions", "events", "blobs", "session_blobs", "keyring"),
-    *("confirmed_tokens", "audit", "search"),
+    *("confirmed_tokens", "audit", "search", "outbox"),
+    *("workspaces", "accounts", "memberships", "credentials"),
 }
 FIRST = "be46c31aa7a909ca91d3dc6bd04932636c749ac9143e53f9cda5113cb980aed7"
 
@@ -27,9 +28,11 @@ def tables(link: psycopg.Connection) -> set[str]:
 
 
 @pytest.mark.parametrize("version", range(1, NEWEST + 1))
+@pytest.mark.thorough
 def test_a_store_of_every_earlier_version_is_read_and_goes_on(database: str, version: int) -> None:
     with psycopg.connect(database, autocommit=True) as link:
         migrate(link, version)
+        link.execute("SELECT set_config('handrail.workspace', '=', false)")
         link.execute("INSERT INTO handrail.sessions VALUES (%s, '', 1, %s, 5)", (A, FIRST))
         body = b'{"n":1}'
         link.execute("INSERT INTO handrail.events VALUES (%s, 0, 0, 'a:1', %s, %s)", (A, body, FIRST))

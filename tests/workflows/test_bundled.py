@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from bench.run_costs import cheapest_run, say_cost
+from bench.tokens import WHOLE_RUNS
+from handrail.contract.disclosure.estimate import estimate_tokens
+from handrail.engine.judge.report_frame import AT_START, steering_values
 from handrail.engine.navigate import Complete, Running, first_move, next_move
 from handrail.engine.simulation.report import ALL_MODES, Coverage
 from handrail.engine.simulation.simulate import simulate
@@ -31,12 +35,15 @@ PAGES = os.path.join(ROOT, "docs", "workflows")
 FILES = sorted(os.listdir(FOLDER))
 IDS = [name.removesuffix(".md") for name in FILES]
 ROUTINES = [name for name in IDS if name.startswith("wr.routine_")]
+ROUTINES_THAT_READ = ("wr.feature_delivery",)
+"""They call a routine that reads the rules of the project, which may also run alone."""
 
+PROMPT_TOKENS = 600
 PROMPT_BYTES = 2_500
 """What an author may write for one step; refs, examples and features come on top."""
 VERIFICATION = "wr.contracts.verification_report"
 LOOP_CONTROL = "wr.contracts.loop_control"
-BLOCKS = {"goal", "procedure", "outputRequired", "verify"}
+BLOCKS = {"goal", "procedure"}
 SOFT = re.compile(
     r"\b(?:if|where|when) (?:possible|appropriate|needed|necessary|applicable)\b"
     r"|\bas (?:appropriate|needed)\b|\btry to\b|\bideally\b|\bfeel free\b"
@@ -82,8 +89,10 @@ def compiled(workflow_id: str) -> CompiledWorkflow:
 
 
 def authored(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Every part an author wrote, loops before their bodies."""
+    """Every part an author wrote, loops before their bodies; a slot is none until somebody fills it."""
     for part in parts:
+        if "slot" in part:
+            continue
         yield part
         yield from authored(part.get("body", []))
 
@@ -145,13 +154,14 @@ def test_a_bundled_workflow_reads_and_compiles_without_a_problem_a_warning_or_a_
 @every
 def test_every_input_is_described_and_has_a_value_or_is_required_or_asked_for(workflow_id: str) -> None:
     inputs = document(workflow_id)["inputs"]
-    lists = {part["forEach"]["input"] for part in parts_of(workflow_id) if "forEach" in part}
+    steering = steering_values(compiled(workflow_id))
+    asked = {name for name, held in steering.items() if held.asked_at and AT_START not in held.asked_at}
 
     assert inputs
     for name, spec in inputs.items():
         assert spec.get("description", "").endswith("."), name
         assert spec.get("type") in ("string", "integer", "array"), name
-        is_asked_for = name in lists  # a loop does not pass in silence: its list is asked for on the way
+        is_asked_for = name in asked and "default" not in spec and not spec.get("required")
         assert ("default" in spec) + spec.get("required", False) + is_asked_for == 1, name
 
 
@@ -168,12 +178,34 @@ def test_the_work_is_verified_by_evidence(workflow_id: str) -> None:
 
 
 @every
-def test_every_step_says_goal_procedure_output_and_how_to_verify(workflow_id: str) -> None:
+def test_every_step_says_its_goal_what_to_do_and_what_to_hand_in(workflow_id: str) -> None:
     steps = [part for part in parts_of(workflow_id) if part.get("type", "step") == "step"]
+    steps = [part for part in steps if "delegate" not in part]  # nobody does such a step itself
 
-    assert {part["id"]: BLOCKS - set(part.get("promptBlocks", {})) for part in steps} == {
-        part["id"]: set() for part in steps
-    }
+    for part in steps:
+        blocks = set(part.get("promptBlocks", {}))
+        assert blocks >= BLOCKS, part["id"]
+        assert "output" in part or "outputRequired" in blocks, part["id"]
+
+
+@every
+def test_the_rules_of_the_project_are_read_once_and_the_user_is_told_at_the_end(workflow_id: str) -> None:
+    texts = [step.prompt for step in all_parts(compiled(workflow_id).steps) if isinstance(step, Step)]
+
+    if workflow_id in ROUTINES:
+        return
+    assert sum("AGENTS.md, CLAUDE.md" in text for text in texts) == 1 + (workflow_id in ROUTINES_THAT_READ)
+    assert any("notes: What to tell the user" in text or "Markdown, " in text for text in texts)
+
+
+@every
+def test_a_prompt_of_more_than_600_tokens_has_a_reason_on_its_page(workflow_id: str) -> None:
+    steps = [part for part in all_parts(compiled(workflow_id).steps) if isinstance(part, Step)]
+    long = [part.id for part in steps if (estimate_tokens(part.prompt) or 0) > PROMPT_TOKENS]
+
+    reasons = section(page(page_name(workflow_id)), "Long prompts")
+    assert [name for name in long if f"`{name}`" not in reasons] == []
+    assert bool(long) == bool(reasons)
 
 
 @every
@@ -214,12 +246,29 @@ def test_every_routine_is_called_by_a_workflow() -> None:
     assert {routine_template_id(name) for name in ROUTINES} <= called
 
 
-def test_a_bug_investigation_begins_with_three_plain_steps() -> None:
+def test_a_bug_investigation_begins_with_a_reproduction_and_a_cause() -> None:
     """The demo and the first pages show this beginning."""
     beginning = compiled("wr.bug_investigation").steps[:3]
 
     assert [part.id for part in beginning] == ["reproduce", "locate", "explain"]
-    assert all(isinstance(part, Step) and not part.contract and not part.when for part in beginning)
+    contracts = [part.contract for part in beginning if isinstance(part, Step) and not part.when]
+    assert contracts == ["wr.contracts.reproduction", "", "wr.contracts.cause"]
+
+
+def test_a_small_feature_is_four_steps() -> None:
+    walked = walk_steps(compiled("wr.feature_delivery"), {"request": "CSV export", "size": "small"})
+
+    assert walked == ["acceptance", "build", "verify", "hand_over"]
+
+
+def walk_steps(workflow: CompiledWorkflow, values: dict[str, Any]) -> list[str]:
+    """The steps of a run in which every report passes."""
+    facts = Facts(values=values, artifacts={"wr.verification_report": {"verdict": "passed"}})
+    state, walked = first_move(workflow, facts).state, []
+    while isinstance(state, Running):
+        walked.append(state.step_id)
+        state = next_move(workflow, state, facts).state
+    return walked
 
 
 def test_a_small_change_is_three_steps_in_a_row_and_a_loop_of_repairs() -> None:
@@ -267,6 +316,7 @@ def test_conditions_ask_only_for_values_that_can_occur(workflow_id: str) -> None
         )
 
 
+@pytest.mark.thorough
 @every
 def test_it_simulates_to_completion_on_every_branch_in_every_mode(workflow_id: str) -> None:
     report = simulate(compiled(workflow_id))
@@ -340,8 +390,34 @@ def test_the_call_on_a_page_gives_what_the_workflow_takes(workflow_id: str) -> N
     inputs = document(workflow_id)["inputs"]
 
     assert set(given) <= set(inputs)
-    assert {name for name, spec in inputs.items() if spec.get("required")} <= set(given)
+    needed = {name for name, spec in inputs.items() if spec.get("required") and not spec.get("fromGoal")}
+    assert needed <= set(given)
     assert all(value in inputs[name].get("enum", [value]) for name, value in given.items())
+
+
+@every
+def test_a_page_and_the_index_say_what_the_cheapest_run_costs(workflow_id: str) -> None:
+    if any("delegate" in part for part in parts_of(workflow_id)):
+        return  # what it costs depends on who does the work
+    told = re.search(
+        r"The cheapest run: ([0-9]+) steps, about ([0-9 ]+) tokens", page(page_name(workflow_id))
+    )
+
+    assert told is not None
+    assert [f"[`{workflow_id}`]({page_name(workflow_id)})", *told.groups()] in list(
+        table_rows(page("index.md"))
+    )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("workflow_id", "bound"), [(name, most) for name, _, most in WHOLE_RUNS])
+def test_the_everyday_runs_stay_within_their_bounds_and_cost_what_their_pages_say(
+    workflow_id: str, bound: int
+) -> None:
+    cost = cheapest_run(workflow_id)
+
+    assert cost.tokens <= bound
+    assert say_cost(cost) in page(page_name(workflow_id))
 
 
 @every
@@ -390,7 +466,7 @@ def test_the_graph_on_a_page_shows_every_part_in_order(workflow_id: str) -> None
 
 
 def _drawn(parts: list[dict[str, Any]], indent: int) -> Iterator[tuple[int, str]]:
-    for part in parts:
+    for part in (one for one in parts if "slot" not in one):
         yield indent, name_of(part)
         yield from _drawn(part.get("body", []), indent + 2)
 

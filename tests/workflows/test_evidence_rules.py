@@ -81,3 +81,15 @@ def test_there_is_a_limit() -> None:
     found = read(*[{"check": "path_exists", "at": "/verdict"}] * 51)
 
     assert [problem.code for problem in found.problems] == ["too_large"]
+
+
+def test_what_is_wrong_with_schema_and_example_is_told_beside_the_rules() -> None:
+    broken = {**SCHEMA, "required": ["verdct"]}
+    document = {"id": "project.contracts.change", "schema": broken, "evidence": [{"check": "seen"}]}
+    other = {**document, "schema": SCHEMA, "example": {"verdict": 3}}
+
+    found = read_checked_contract(msgspec.json.encode(document), "change.json")
+    beside = read_checked_contract(msgspec.json.encode(other), "change.json")
+
+    assert [one.pointer for one in found.problems] == ["/schema/required/0", "/evidence/0/check"]
+    assert {one.pointer for one in beside.problems} == {"/example/verdict", "/evidence/0/check"}

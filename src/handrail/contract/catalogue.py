@@ -82,7 +82,7 @@ E_CONFIG = Kind(
 E_CONFIRMATION_REQUIRED = Kind(
     code="E_CONFIRMATION_REQUIRED", native="E_CONFIRMATION_REQUIRED", exit_status=5, http_status=428,
     lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT", agent_action="retry_modified",
-    hint="Run the command in next_command; it carries what is missing.",
+    hint="Run the next command; it carries what is missing.",
     details=("missing", "effect"),
 )
 E_CONFLICT = Kind(
@@ -146,7 +146,7 @@ E_HUMAN_REQUIRED = Kind(
     lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="escalate",
     needs_escalation=True,
     hint="Ask the person named in details to act, then run resume.",
-    details=("action", "resume"),
+    details=("action", "resume", "url", "code"),
 )
 # fmt: on
 
@@ -169,20 +169,20 @@ FIELD_CONFLICT = Kind(
 FIELD_UNKNOWN = Kind(
     code="FIELD_UNKNOWN", native="E_VALIDATION", exit_status=2, http_status=400,
     lafs_code="E_DISCLOSURE_UNKNOWN_FIELD", category="VALIDATION", agent_action="retry_modified",
-    hint="Choose from the names in details.valid.",
+    hint="Choose from the valid names.",
     details=("unknown", "valid"),
 )
 EXPAND_UNKNOWN = Kind(
     code="EXPAND_UNKNOWN", native="E_VALIDATION", exit_status=2, http_status=400,
     lafs_code="E_DISCLOSURE_UNKNOWN_FIELD", category="VALIDATION", agent_action="retry_modified",
-    hint="Choose from the names in details.valid.",
+    hint="Choose from the valid names.",
     details=("unknown", "valid"),
 )
 BUDGET_EXCEEDED = Kind(
     code="BUDGET_EXCEEDED", native="E_VALIDATION", exit_status=2, http_status=413,
     lafs_code="E_MVI_BUDGET_EXCEEDED", category="VALIDATION", agent_action="retry_modified",
     is_lafs_retryable=True,
-    hint="Raise the budget to details.minimum, or ask for fewer fields.",
+    hint="Raise the budget to the minimum, or ask for fewer fields.",
     details=("constraint", "budget", "measured", "minimum", "estimated_tokens", "excess_tokens"),
 )
 CONTEXT_MISSING = Kind(
@@ -201,25 +201,25 @@ CONTEXT_STALE = Kind(
 VERSION_UNSUPPORTED = Kind(
     code="VERSION_UNSUPPORTED", native="E_CONFIG", exit_status=4, http_status=400,
     lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION", agent_action="stop",
-    hint="Ask for a schema version listed in details.supported.",
+    hint="Ask for a supported schema version.",
     details=("requested", "supported"),
 )
 NOT_CONFORMANT = Kind(
     code="NOT_CONFORMANT", native="E_VALIDATION", exit_status=2, http_status=422,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
-    hint="Fix what details.reports lists as failed, then check again.",
+    hint="Fix what the reports list as failed, then check again.",
     details=("reports",),
 )
 RECEIPT_REFUSED = Kind(
     code="RECEIPT_REFUSED", native="E_INTEGRITY", exit_status=1, http_status=422,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="escalate", needs_escalation=True,
-    hint="Do not rely on this receipt; details.reasons says why. Ask its author for another one.",
+    hint="Do not rely on this receipt, for the reasons given. Ask its author for another one.",
     details=("reasons", "commit", "key_id"),
 )
 VALIDATION_ERROR = Kind(
     code="VALIDATION_ERROR", native="E_VALIDATION", exit_status=2, http_status=400,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
-    hint="Correct every problem in details.problems and send the call again.",
+    hint="Correct every problem that is named and send the call again.",
     details=("problems", "did_you_mean", "not_stored"),
 )
 CONTEXT_BUDGET_EXCEEDED = Kind(
@@ -237,7 +237,7 @@ WORK_LIMIT_EXCEEDED = Kind(
 FEATURE_DISABLED = Kind(
     code="FEATURE_DISABLED", native="E_CONFIG", exit_status=4, http_status=403,
     lafs_code="E_INTERNAL_UNEXPECTED", category="CONTRACT", agent_action="escalate", needs_escalation=True,
-    hint="Turn on the setting named in details.setting.",
+    hint="Turn on the setting that is named.",
     details=("setting",),
 )
 # fmt: on
@@ -249,13 +249,13 @@ FEATURE_DISABLED = Kind(
 WORKFLOW_NOT_FOUND = Kind(
     code="WORKFLOW_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
     lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="retry_modified",
-    hint="List the workflows, or use a name from details.did_you_mean.",
+    hint="List the workflows to see which exist.",
     details=("workflow_id", "did_you_mean"),
 )
 WORKFLOW_INVALID = Kind(
     code="WORKFLOW_INVALID", native="E_VALIDATION", exit_status=2, http_status=422,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
-    hint="Fix the problems in details.problems, then validate the file again.",
+    hint="Fix the problems that are named, then validate the file again.",
     details=("workflow_id", "problems", "report"),
 )
 WORKFLOW_ID_RESERVED = Kind(
@@ -349,7 +349,7 @@ TOKEN_EXPIRED = Kind(
 ACTION_NOT_ALLOWED = Kind(
     code="ACTION_NOT_ALLOWED", native="E_VALIDATION", exit_status=2, http_status=400,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
-    hint="Choose an action listed in details.allowed.",
+    hint="Choose an action that is allowed.",
     details=("allowed", "status"),
 )
 EDIT_REFUSED = Kind(
@@ -478,7 +478,7 @@ BUNDLE_INVALID_FORMAT = Kind(
 BUNDLE_TOO_LARGE = Kind(
     code="BUNDLE_TOO_LARGE", native="E_VALIDATION", exit_status=2, http_status=413,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
-    hint="Export a smaller part, or raise the limit named in details.",
+    hint="Export a smaller part, or raise the limit that is named.",
     details=("path", "measured", "limit", "found", "supported", "problems"),
 )
 BUNDLE_UNSUPPORTED_VERSION = Kind(
@@ -554,7 +554,7 @@ ORIGIN_REFUSED = Kind(
 METHOD_NOT_ALLOWED = Kind(
     code="METHOD_NOT_ALLOWED", native="E_USAGE", exit_status=2, http_status=405,
     lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT", agent_action="retry_modified",
-    hint="Use a method listed in details.allow.",
+    hint="Use a method that is allowed.",
     details=("allow",),
 )
 MEDIA_TYPE_REFUSED = Kind(

@@ -73,6 +73,8 @@ def read_envelope(content: bytes) -> Read | None:
         return None
     if write_envelope(payload, one.keyid, signature) != content or statement.get("_type") != STATEMENT_TYPE:
         return None
+    if canonical_bytes(statement) != payload:  # a key twice would tell one reader this, and another that
+        return None
     return Read(
         statement=statement, signed=encode_for_signing(payload), key_id=one.keyid, signature=signature
     )

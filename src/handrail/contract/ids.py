@@ -154,7 +154,7 @@ def _digest(*parts: str) -> bytes:
 SourceKind: TypeAlias = Literal["bundled", "user", "project", "git", "remote", "plugin"]
 """Where a workflow came from."""
 
-ObservationKey: TypeAlias = Literal["git_branch", "git_head_sha", "repo_root_hash", "goal"]
+ObservationKey: TypeAlias = Literal["git_branch", "git_head_sha", "repo_root_hash", "goal", "own_project"]
 """What can be seen around a session that helps to find it again."""
 
 ReportFormat: TypeAlias = Literal["junit", "jest", "tap", "go", "cargo", "unittest"]
@@ -171,5 +171,7 @@ PresetName: TypeAlias = Literal["guided", "full_auto_with_stops", "full_auto"]
 Confirmations: TypeAlias = Literal["claimed", "person"]
 """Whose word counts where a step asks for the user's confirmation: the agent's, or only a person's."""
 
+OutwardKind: TypeAlias = Literal["needs_person", "blocked", "done", "critical_gap"]
+"""What people are told about a run who do not look at a screen."""
 MaxEffect: TypeAlias = Literal["read", "write", "dangerous"]
 """The permission ceiling, least first; `write` covers record, create, ack and gated operations."""

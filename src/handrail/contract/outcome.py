@@ -204,6 +204,8 @@ class Commits:
     def __init__(self) -> None:
         self.reads_back: NextCall | None = None
         """The call that reads the change; None while nothing has changed."""
+        self.notify: Any = None
+        """Whom the user wants told about it; None: nobody."""
 
     @property
     def is_made(self) -> bool:

@@ -45,11 +45,12 @@ _TELLING_NAME = (
 # No scheme before it: looking for one would take quadratic time in a long word.
 _CREDENTIALS = r"(://)[^/?#\s\"'<>]*@"
 _TELLING_QUERY = rf"(?i)([?&][^=&#\s\"'<>]{{0,64}}(?:{_TELLING_NAME[4:]})[^=&#\s\"'<>]{{0,64}}=)[^&#\s\"'<>]+"
-_MINTED = r"(?i)(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_)[0-9A-Za-z_.-]{16,}"
+_MINTED = r"(?i)(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_|hr[aip]_)[0-9A-Za-z_.-]{16,}"
 _SHORTEST_MINTED = 19
 MINTED_BEGINNINGS = (
     *(f"{kind}{version}" for kind in ("st", "ak", "ck", "ch", "cu") for version in range(10)),
     "ct_",
+    *("hra_", "hri_", "hrp_"),
 )
 """What tokens of ours begin with, in small letters."""
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")

@@ -20,12 +20,15 @@ _OPPOSED = (
     *("enabled disabled", "before after", "in out", "on off", "true false", "all any", "and or", "gt lt"),
     *("gte lte", "import export", "increase decrease", "internal external", "first last", "start stop"),
     *("prescribe proscribe", "united untied", "employer employee", "ingress egress", "ascending descending"),
+    *("form from", "sign sing", "trial trail", "angel angle", "quiet quite", "casual causal"),
 )
 _OPPOSITES = frozenset(frozenset(pair.split()) for pair in _OPPOSED)
 _LONGEST = 64
 """Characters of a name that are looked at."""
 _LEAST_LETTERS = 5
-"""In a shorter word, one slip makes another word."""
+"""In a shorter word, most slips make another word."""
+_SHORT_LETTERS = 4
+_VOWELS = frozenset("aeiou")
 
 
 def find_nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
@@ -87,10 +90,26 @@ def _is_slip(written: str, meant: str) -> bool:
     if len(left) != len(right) or len(differing) != 1 or _joined_by(written) != _joined_by(meant):
         return False
     one, other = differing[0]
-    if max(len(one), len(other)) < _LEAST_LETTERS or not (one + other).isalpha() or _is_turned(one, other):
+    if not (one + other).isalpha() or _is_turned(one, other) or frozenset((one, other)) in _OPPOSITES:
         return False
     is_swap = sorted(one) == sorted(other)
+    if max(len(one), len(other)) < _LEAST_LETTERS:
+        return _is_short_slip(one, other, is_swap=is_swap)
     return is_swap or (one[0] == other[0] and (len(one) != len(other) or one[-1] == other[-1]))
+
+
+def _is_short_slip(one: str, other: str, *, is_swap: bool) -> bool:
+    """Whether what became of a word of four letters is hardly a word.
+
+    Two letters behind the first changed places, or a vowel between consonants is lost.
+    """
+    short, long = sorted((one, other), key=len)
+    if len(long) != _SHORT_LETTERS or one[0] != other[0]:
+        return False
+    lost = next((at for at in (1, 2) if long[:at] + long[at + 1 :] == short), 0)
+    return is_swap or (
+        lost > 0 and [letter in _VOWELS for letter in long[lost - 1 : lost + 2]] == [False, True, False]
+    )
 
 
 def _words(name: str) -> list[str]:

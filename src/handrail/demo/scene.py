@@ -225,6 +225,11 @@ class Scene:
         self.kills += report.is_killed
         return report
 
+    def killed_report(self, notes: str, artifact: dict[str, Any] | None, moment: Moment) -> Report:
+        """The same report as `finish` sends, in a call that is killed."""
+        sent = () if artifact is None else ("--input", _input_with(artifact))
+        return self.killed_call("run", "continue", "--ack", "@ack", "--notes", notes, *sent, moment=moment)
+
     def finish(self, notes: str, artifact: dict[str, Any] | None = None, ack: str = "@ack") -> Answer:
         """Report the pending step as done, with the artifact that it asks for."""
         return self._send_report(notes, artifact, "--ack", ack, "--notes", notes)

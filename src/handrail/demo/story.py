@@ -13,16 +13,30 @@ from handrail.contract.json.canonical import digest
 from handrail.demo.processes import Moment
 from handrail.demo.scene import Answer, Broken, LogFacts, Scene
 
-# The reports of the scripted agent: notes, and the artifacts that two steps require
+# The reports of the scripted agent: notes, and the artifacts that steps require
 
 REPRODUCE = "total([2.675]) prints 2.67, the bill says 2.68; 10 of 10 times."
-LOCATE = "prices.py:42 gets 2.675 and returns 2.67; one line above it is right."
+LOCATE = "till.py:2 gets 2.675 and returns 2.67; one line above it is right."
 EXPLAIN = "Cause: round() rounds half to even."
 FIX = "Replaced round() by our own; test_half_cent passes."
 VERIFY = "Report: half-even rounding, replaced by our own."
 EXPLAIN_AGAIN = "Half-even is refuted: round(2.685, 2) is 2.69. A float cannot hold 2.675."
 FIX_AGAIN = "Prices are Decimal; test_half_cent failed before and passes now."
 VERIFY_AGAIN = "Report: binary floats lose half cents; prices are Decimal."
+
+
+def _cause(cause: str, change: str) -> dict[str, Any]:
+    return {
+        "kind": "wr.cause",
+        "cause": cause,
+        "place": f"{PLACE}:2",
+        "experiments": [
+            {"change": change, "predicted": "It prints 2.68.", "seen": "It printed 2.68."},
+            {"change": "The price 2.665", "predicted": "It is a cent short.", "seen": "It printed 2.66."},
+        ],
+        "rivals": [{"cause": "The price list has 2.67", "ruledOutBy": "It has 2.675, in two places."}],
+        "sameMistake": [],
+    }
 
 
 def _bug_fix(why: str) -> dict[str, Any]:
@@ -47,12 +61,24 @@ def _verification(claim: str) -> dict[str, Any]:
     }
 
 
+PLACE, BROKEN = "till.py", "def total(prices):\n    return round(sum(prices), 2)\n"
+"""What is wrong before the agent comes."""
 FILES = {
     "prices.py": "def total(prices):\n    return round(sum(prices) + 1e-9, 2)\n",
     "test_prices.py": "from prices import total\n\n\n"
     "def test_half_cent():\n    assert total([2.675]) == 2.68\n",
 }
 """What the agent writes; the list that it reports names exactly these."""
+REPRODUCED = {
+    "kind": "wr.reproduction",
+    "command": "python -c 'import till; print(till.total([2.675]))'",
+    "exitCode": 0,
+    "expected": "It prints 2.68, as the bill says.",
+    "actual": "It prints 2.67.",
+    "happens": "always",
+}
+EXPLAINED = _cause("round() rounds half to even.", "Our own rounding instead")
+EXPLAINED_AGAIN = _cause("A binary float cannot hold 2.675.", "Decimal instead of float")
 CHANGED = _bug_fix("Rounds half up by our own function.")
 VERIFIED = _verification("With our own rounding the bill is right.")
 CHANGED_AGAIN = _bug_fix("Prices are Decimal from the parser on.")
@@ -101,6 +127,7 @@ def show_start(scene: Scene) -> Answer:
     narrator = scene.narrator
     narrator.begin("An agent starts a workflow")
     scene.new_agent()
+    scene.write_file(PLACE, BROKEN)
     started = scene.call("run", "start", WORKFLOW, "--goal", GOAL, "--request-id", "demo")
     scene.session_id = started.data["session"]["sessionId"]
     narrator.say("It gets one step, and the next call with a signed token:")
@@ -109,7 +136,7 @@ def show_start(scene: Scene) -> Answer:
     narrator.block([f"{'token':<12} {started.data['ackToken']}"])
     _show_next(scene, started)
     narrator.say("It does the step, writes down what it found, and makes that call:")
-    finished = scene.finish(REPRODUCE)
+    finished = scene.finish(REPRODUCE, REPRODUCED)
     narrator.row("step", finished.data["pending"]["title"])
     _show_next(scene, finished)
     return finished
@@ -156,7 +183,7 @@ def show_killed_calls(scene: Scene) -> Answer:
     scene.narrator.say("A step is reported. The call is killed at once, then while it writes:")
     located = _kill_then_repeat(scene, LOCATE, ("at_once", "when_written"))
     scene.narrator.say("The next step. The call is killed when it has written, before it can answer:")
-    _kill_then_repeat(scene, EXPLAIN, ("when_attested",))
+    _kill_then_repeat(scene, EXPLAIN, ("when_attested",), EXPLAINED)
     return located
 
 
@@ -261,7 +288,7 @@ def show_changed_mind(scene: Scene, old_state: str) -> None:
     narrator.begin("The explanation was wrong: back to an older step")
     narrator.say("The token of an old message is enough. Nothing is undone, nobody is asked:")
     scene.call("run", "continue", "--state", old_state)
-    forked = scene.finish(EXPLAIN_AGAIN)
+    forked = scene.finish(EXPLAIN_AGAIN, EXPLAINED_AGAIN)
     recap: dict[str, Any] = forked.data.get("recap", {})
     left = [entry["notes"] for entry in recap.get("downstream", [])]
     narrator.say("Handrail forks by itself and tells the agent what it no longer sees:")
@@ -345,18 +372,20 @@ def _show_totals(scene: Scene, totals: Totals) -> None:
         scene.narrator.row(name, f"{count:>4}")
 
 
-def _kill_then_repeat(scene: Scene, notes: str, moments: tuple[Moment, ...]) -> Answer:
+def _kill_then_repeat(
+    scene: Scene, notes: str, moments: tuple[Moment, ...], artifact: dict[str, Any] | None = None
+) -> Answer:
     narrator = scene.narrator
     before = scene.log()
     narrator.row("log before", before.describe())
     for moment in moments:
-        report = scene.killed_call("run", "continue", "--ack", "@ack", "--notes", notes, moment=moment)
+        report = scene.killed_report(notes, artifact, moment)
         seen = scene.log()
         narrator.row("killed", f"after {report.duration_ms} ms" if report.is_killed else "no, it had ended")
         where = "with the step" if notes in seen.notes else "without the step"
         narrator.row("log now", f"{seen.describe()}, {where}")
     narrator.say("The agent got no reply and cannot know, so it sends the same call again:")
-    answer = scene.finish(notes)
+    answer = scene.finish(notes, artifact)
     after = scene.log()
     narrator.row("log after", after.describe())
     narrator.check(

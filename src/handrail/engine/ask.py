@@ -72,6 +72,8 @@ DONE_ONLY: tuple[UserOnlyReason, ...] = ("needs_user_secret_or_token", "needs_us
 """What a person is asked to do, and never to tell: the log and its bundles would keep it."""
 _NO_SUBJECT = ""
 
+UNCHECKED = "role not checked here"
+
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a person."""
@@ -113,7 +115,7 @@ def find_ask(history: History, workflow: CompiledWorkflow, node: Node) -> Ask | 
 def ask_about(history: History, workflow: CompiledWorkflow, node: Node) -> Ask:
     """What a person who comes by is asked about the pending step, whether or not it waits for them."""
     assert isinstance(node.state, Running), "only a pending step is asked about"
-    leaf = leaf_at(workflow, node.state)
+    leaf = _asking_leaf(history, workflow, node)
     attempt = _find_attempt(history, node)
     facts = add_loop_values(workflow, node.state, facts_at(history, workflow, attempt.node_id))
     kinds = {told.kind for blocker in _blockers(history, attempt) if (told := wait_of(blocker)) is not None}
@@ -129,6 +131,18 @@ def ask_about(history: History, workflow: CompiledWorkflow, node: Node) -> Ask:
     )
 
 
+def _asking_leaf(history: History, workflow: CompiledWorkflow, node: Node) -> Leaf:
+    """The pending step; one whose children were closed asks as a choice does."""
+    assert isinstance(node.state, Running), "only a pending step asks"
+    leaf = leaf_at(workflow, node.state)
+    if not isinstance(leaf, Delegate):
+        return leaf
+    from handrail.engine.children.joins import as_choice, find_join  # noqa: PLC0415 - few steps hand out work
+
+    join = find_join(history, workflow, node)
+    return as_choice(join) if join is not None and join.offered else leaf
+
+
 def _is_asked(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> bool:
     """Whether a person has a say in the step, in whatever mode: by its author, or by a contract of it."""
     match leaf:
@@ -138,8 +152,10 @@ def _is_asked(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> bool:
             return leaf.user_only is not None or wants_person or needs_confirmation(workflow, leaf, facts)
         case Choice():
             return True  # an option may replace what only a person can
-        case Action() | Delegate():
+        case Action():
             return may_ask(leaf)
+        case Delegate():
+            return False
         case never:
             assert_never(never)
 
@@ -176,7 +192,7 @@ def _is_waiting(
             needed = leaf.user_only if isinstance(leaf, Step) else None
             return needed is not None and not _is_in_force(needed, facts)
         case "confirm" | "allow_write":
-            is_person = history.runs[node.run_id].confirmations == "person"
+            is_person = history.runs[node.run_id].confirmations == "person" or bool(named_confirmer(leaf))
             return (is_person or autonomy == "guided") and needs_confirmation(workflow, leaf, facts)
 
 
@@ -293,7 +309,11 @@ def _digest_question(history: History, workflow: CompiledWorkflow, node: Node, k
         case Step():
             about["needed"] = msgspec.to_builtins(leaf.user_only)
         case Delegate():
-            about["question"] = leaf.title
+            from handrail.engine.children.joins import find_join  # noqa: PLC0415 - few steps hand out work
+
+            join = find_join(history, workflow, node)
+            closed = [] if join is None else [one for one in join.children if one.status == "closed"]
+            about["closed"] = [one.run.run_id for one in closed]
     return digest(about)
 
 
@@ -380,6 +400,11 @@ def given_values(workflow: CompiledWorkflow, leaf: Leaf, word: PersonsWord) -> d
     return {needed.input: read_value(workflow.inputs.get(needed.input), word.value)}
 
 
+def named_confirmer(leaf: Leaf) -> str:
+    """Who has to confirm a step, as its author says; empty: any person."""
+    return leaf.confirmed_by if isinstance(leaf, Step) else ""
+
+
 def may_ask(leaf: Leaf) -> bool:
     """Whether a step can ask a person for something, in whatever mode."""
     match leaf:
@@ -399,7 +424,12 @@ def describe_answer(fact: ConfirmationRecorded, *, with_note: bool = False) -> s
     if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
         said = "done"
     note = f" ({fact.note})" if with_note and fact.note else ""
-    return f"answered by {name_person(fact.who)}: {said}{note}"
+    return f"answered by {name_person(fact.who)}: {said}{note}{say_unchecked(fact)}"
+
+
+def say_unchecked(fact: ConfirmationRecorded) -> str:
+    """That nobody checked who answered where the step says who has to; empty: it was, or anybody may."""
+    return f", {UNCHECKED}" if fact.by and fact.door != "account" else ""
 
 
 # What a report may not set

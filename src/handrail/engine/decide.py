@@ -106,6 +106,7 @@ from handrail.engine.plans import (
     plan_validations,
     plan_work,
     settle_by_observation,
+    settle_by_output,
     settle_by_verification,
     unverified_gaps,
 )
@@ -196,28 +197,28 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
     unsent = [gap_of(reason) for reason in assess_arrival(facts.workflow, move, known).reasons]
     opened: list[PlannedEvent] = []
     if facts.workflow.v >= WITH_CHILDREN:
-        from handrail.engine.children.opening import plan_first_children  # noqa: PLC0415 - few workflows hand out work
+        from handrail.engine.children.opening import add_nothing, plan_first_children  # noqa: PLC0415 - few workflows hand out work
 
+        initial = add_nothing(initial, facts.workflow, move)
         opened = plan_first_children(facts, started, first, begun.effective, salt)
     return [
         *_session_opening(history, facts),
         plan_event(f"run_started:{facts.run_id}", Scope(run_id=facts.run_id), started),
         plan_event(f"node_created:{first}", at_first, NodeCreated(node_kind="step", state=move.state)),
         plan_preferences(at_first, begun),
-        *([plan_event(f"context_set:{first}", at_first, initial)] if facts.context else []),
+        *([plan_event(f"context_set:{first}", at_first, initial)] if initial.context else []),
         *plan_gaps(at_first, first, unsent),
         *plan_trace(at_first, move.trace),
         *opened,
     ]
 
 
-def name_missing_lists(facts: StartFacts) -> list[str]:
-    """The lists that a loop before the first step needs. A start can be refused, but not blocked."""
+def list_unmet_lists(facts: StartFacts) -> list[tuple[str, Reason]]:
+    """The lists that the way to the first step needs and lacks. A start can be refused, but not blocked."""
     known = first_facts(facts.workflow, facts.context)
     move = first_move(facts.workflow, known)
     unmet = assess_arrival(facts.workflow, move, known).reasons
-    pointers = [reason.pointer for reason in unmet if reason.waits_for.state == "missing"]
-    return [pointer.key for pointer in pointers if isinstance(pointer, ContextKey)]
+    return [(one.pointer.key, one) for one in unmet if isinstance(one.pointer, ContextKey)]
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -248,13 +249,24 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     """What the steps of the run may hand out."""
     other_files: TreeRecorded | None = None
     """The present files of a project that an older step is continued in, if they are not those it saw."""
+    own_project: Project | None = None
+    """Where a run that was handed out works, by its first call that writes."""
+
+
+def _plan_place(history: History, node: Node, project: Project | None) -> list[PlannedEvent]:
+    if project is None:
+        return []
+    from handrail.engine.children.shared_files import plan_own_project  # noqa: PLC0415 - of a child's first call
+
+    return plan_own_project(history, node, project)
 
 
 def decide_advance(
     history: History, attempt: Attempt, gathered: Gathered, salt: int = 0
 ) -> list[PlannedEvent]:
     """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked."""
-    plan = _decide_report(history, attempt, gathered, salt)
+    settled = _plan_place(history, attempt.node, gathered.own_project)
+    plan = [*_decide_report(history, attempt, gathered, salt), *settled]
     other = gathered.other_files
     if other is None:
         return plan
@@ -267,11 +279,9 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
     check_owners(history, workflow, node, work)
-    joined = _take_join(history, workflow, node, leaf, work.option)
-    if joined is not None and joined.stays:
-        from handrail.engine.children.opening import plan_waiting_on  # noqa: PLC0415 - few steps hand out work
-
-        return plan_waiting_on(history, node, attempt.attempt_id, gathered, joined, salt)
+    joined, planned = _join_children(history, attempt, gathered, leaf, salt)
+    if planned:
+        return planned
     work = work if joined is None else replace(work, result=work.result | joined.collected)
     kept = collect_brought(history, node, place_of(workflow, node.state, leaf), gathered.kept_notes)
     word, given = _weigh_people(history, attempt, gathered, kept)
@@ -299,16 +309,14 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     owners = _name_owners(work.result, persons, answer.option, word)
     work, judged = replace(work, context=answer.context, owners=owners), answer.verdict
     settled = settle_by_observation(partial(_gaps_on_the_way, history, node), judged.observed)
+    at, seen = attempt.attempt_id, gathered.sighting
     if isinstance(answer.outcome, Block):
-        return plan_blocked(
-            history, node, attempt.attempt_id, work, judged, answer.outcome, settled, salt, gathered.sighting
-        )
+        return plan_blocked(history, node, at, work, judged, answer.outcome, settled, salt, seen)
     facts = facts_after(history, workflow, node, answer.context, judged.artifacts, answer.option)
     way = find_way(workflow, node.state, judged, autonomy, facts)
     if isinstance(way.outcome, Block):
-        return plan_blocked(
-            history, node, attempt.attempt_id, work, judged, way.outcome, settled, salt, gathered.sighting
-        )
+        return plan_blocked(history, node, at, work, judged, way.outcome, settled, salt, seen)
+    settled += settle_by_output(partial(_gaps_on_the_way, history, node), judged.artifacts)
     verdict, ending = _judge_end(way.move, judged, facts, known)
     accepted = Accepted(
         verdict=verdict,
@@ -323,26 +331,26 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         ),
         option_id="" if answer.option is None else answer.option.id,
     )
-    if joined is not None:
-        accepted = replace(accepted, disclosed=(*accepted.disclosed, *joined.gaps), option_id=joined.option)
     if workflow.v >= WITH_CHILDREN:
-        from handrail.engine.children.opening import plan_advance_and_open  # noqa: PLC0415 - few workflows hand out work
+        from handrail.engine.children.opening import add_joined, plan_advance_and_open  # noqa: PLC0415 - few workflows hand out work
 
+        accepted = accepted if joined is None else add_joined(accepted, joined)
         return plan_advance_and_open(history, node, attempt.attempt_id, work, accepted, gathered, facts, salt)
     return plan_advance(
         history, node, attempt.attempt_id, work, accepted, gathered.seen, salt, gathered.sighting
     )
 
 
-def _take_join(
-    history: History, workflow: CompiledWorkflow, node: Node, leaf: Leaf, option: int | None
-) -> Joined | None:
-    """What children deliver; None where the step handed out nothing. Raises Fault STEP_WAITS."""
+def _join_children(
+    history: History, attempt: Attempt, gathered: Gathered, leaf: Leaf, salt: int
+) -> tuple[Joined | None, list[PlannedEvent]]:
+    """What children deliver, and the plan of an option by which the step stays. Raises Fault STEP_WAITS."""
     if not isinstance(leaf, Delegate):
-        return None
-    from handrail.engine.children.joins import take_join  # noqa: PLC0415 - few steps hand out work
+        return None, []
+    from handrail.engine.children.opening import join_children  # noqa: PLC0415 - few steps hand out work
 
-    return take_join(history, workflow, node, option)
+    word, _ = _weigh_people(history, attempt, gathered, KeptWork())
+    return join_children(history, attempt.node, attempt.attempt_id, gathered, word, salt)
 
 
 def _name_owners(
@@ -390,7 +398,7 @@ def plan_attempt_look(
         place = place_of(workflow, node.state, leaf_at(workflow, node.state))
         bodies += collect_brought(history, node, place).artifacts
     standing: StandingClaims | None = None
-    if history.evidence and isinstance(node.state, Running):
+    if (history.evidence or history.receipts) and isinstance(node.state, Running):
         from handrail.engine.judge.standing import find_due_look  # noqa: PLC0415 - few reports need it
 
         standing = find_due_look(history, workflow, node, place, bodies, context or {})
@@ -436,6 +444,7 @@ def decide_checkpoint(
         *plan_validations(scope, to_node_id, attempt_id, verdict),
         *plan_disclosures(history, node, scope, verdict, verdict.reasons, settled),
         *plan_evidence(history, node, to_node_id, attempt_id, verdict, gathered.sighting),
+        *_plan_place(history, node, gathered.own_project),
     ]
 
 
@@ -513,7 +522,7 @@ def _weigh_people(
     word = weigh_answers(history, workflow, node, ask_of(leaf), report or None)
     given = weigh_answers(history, workflow, node, "give") if isinstance(leaf, Step) else PersonsWord()
     is_person = gathered.confirmations == "person"
-    is_due = is_person or word.is_due
+    is_due = is_person or word.is_due or (isinstance(leaf, Step) and bool(leaf.confirmed_by))
     is_implied = not is_due and isinstance(leaf, Action) and runs_unasked(history, workflow, node)
     word = replace(word, is_due=is_due, can_be_asked=gathered.can_ask, is_implied=is_implied)
     return word, replace(given, is_due=is_person)

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from handrail.contract.accounts import Actor
 from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
 from handrail.contract.ids import (
     AttemptId,
@@ -65,11 +66,12 @@ class Fact(
     """Shared options of durable facts: immutable, camelCase on the wire, tagged by `kind`."""
 
 
-class Project(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Project(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A project by the name of its directory, and a hash of where that is on the machine that wrote it."""
 
     name: str
     directory: str
+    identity: str = ""  # what tells it on every machine; empty: nothing but the directory does
 
 
 class SessionCreated(Fact, frozen=True, kw_only=True):
@@ -87,6 +89,7 @@ class ObservationRecorded(Fact, frozen=True, kw_only=True):
     key: ObservationKey
     value: str
     confidence: Literal["low", "med", "high"] = "high"
+    project: Project | None = None  # of `own_project`: where a run that was handed out works
 
 
 class Parent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -108,8 +111,7 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     source_kind: SourceKind
     source_ref: str
     input_digest: str
-    source_digest: str = ""
-    """Of the bytes of the file it came from, to notice later that the file changed."""
+    source_digest: str = ""  # of the bytes of the file it came from, to notice later that it changed
     is_first_here: bool = False
     """No run of this hash was in the store before: its start says so, and so does every replay of it."""
     project: Project | None = None  # where it was begun; logs of older versions do not tell
@@ -123,8 +125,7 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     rules: int = 1  # by which its values are looked up and replaced
     parent: Parent | None = None  # nobody handed it out
     pins: tuple[WorkflowHash, ...] = ()  # the workflows that its steps may hand out
-    agent: str = ""
-    """What the client called itself; empty: a command line, or a log of an older version."""
+    agent: str = ""  # what the client called itself; empty: a command line, or an older version
 
 
 class NodeCreated(Fact, frozen=True, kw_only=True):
@@ -307,8 +308,7 @@ class GapRecorded(Fact, frozen=True, kw_only=True):
     severity: GapSeverity
     reason: GapReason
     summary: str
-    resolves_gap_id: str = ""
-    """The earlier gap that this one settles; such a gap is itself no open one."""
+    resolves_gap_id: str = ""  # the earlier gap that this one settles; it is itself no open one
     evidence_refs: tuple[str, ...] = ()
     door: ConfirmationDoor | None = None  # where a person settled the earlier one
     who: str = ""
@@ -344,6 +344,7 @@ class RunClosed(Fact, frozen=True, kw_only=True):
     """The preferred tip of that moment; scoped to the run, the event moves no tip."""
     note: str = ""
     request_id: str = ""
+    taken: RunId | None = None  # of work that was handed out again: the run whose result counts instead
 
 
 ConfirmationAnswer: TypeAlias = Literal["confirmed", "declined"]
@@ -352,13 +353,10 @@ ConfirmationAnswer: TypeAlias = Literal["confirmed", "declined"]
 class ConfirmationRecorded(Fact, frozen=True, kw_only=True):
     """A person was asked about a pending step. Scoped to the run, it moves no tip and uses no token."""
 
-    node_id: NodeId
-    """The node that was pending when the person answered."""
+    node_id: NodeId  # that was pending when the person answered
     door: ConfirmationDoor
-    who: str
-    """The account that the door belongs to."""
-    what_digest: str
-    """Of what the person was shown."""
+    who: str  # the account that the door belongs to
+    what_digest: str  # of what the person was shown
     answer: ConfirmationAnswer
     note: str = ""
     option_id: str = ""
@@ -366,8 +364,8 @@ class ConfirmationRecorded(Fact, frozen=True, kw_only=True):
     asked: AskKind | None = None  # logs of older versions do not tell it, nor what follows
     subject: str = ""
     """The digest of the report, preview, options or question alone: a yes is about that and nothing else."""
-    value: str = ""
-    """What the person gave."""
+    value: str = ""  # what the person gave
+    by: str = ""  # who had to confirm, where the step says it; only door `account` was held against it
 
 
 EvidenceCheck: TypeAlias = Literal[
@@ -407,13 +405,11 @@ class EvidenceRecorded(Fact, frozen=True, kw_only=True):
     """What a report was worth when it was judged. Scoped to the run: it moves no tip and opens no entry."""
 
     attempt_id: AttemptId
-    node_id: NodeId
-    """The node that the attempt led to."""
+    node_id: NodeId  # the node that the attempt led to
     claims: tuple[Claim, ...]
-    omitted: int = 0
-    """Claims beyond those that an event holds."""
-    tree: str = ""
-    """The files of the project then; empty: not looked at."""
+    omitted: int = 0  # claims beyond those that an event holds
+    tree: str = ""  # the files then; empty: not looked at
+    machine: str = ""  # whose companion looked; empty: who recorded it
     unseen: str = ""
     """Why the files, or what changed in them, could not be seen: what was seen before is unknown then."""
 
@@ -427,8 +423,8 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     receipt_id: ReceiptId
     node_id: NodeId  # the node that was pending when the program began
     by: ReceiptSource
-    check: str = ""
-    """The declared name; empty: the command was given word by word."""
+    machine: str = ""  # whose companion started it; empty: who recorded it
+    check: str = ""  # the declared name; empty: the command was given word by word
     argv: tuple[str, ...]
     """Of a client's hook: the line that its shell got, as one word."""
     argv_digest: str
@@ -437,8 +433,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     """Relative to the project; or `ELSEWHERE`, or `NOT_TOLD` of `engine.receipts`."""
     outcome: RunOutcome
     duration_ms: int = 0
-    output_digest: str = ""
-    """Of everything that it printed; empty: not seen."""
+    output_digest: str = ""  # of everything that it printed; empty: not seen
     output_bytes: int = 0
     head: str = ""
     tail: str = ""
@@ -470,17 +465,17 @@ class TreeRecorded(Fact, frozen=True, kw_only=True):
     files: int = 0
     listed: int = 0
     """Paths that differ from the commit; without one, all."""
-    left_out: int = 0
-    """New contents that were not kept: too large, or changed meanwhile."""
+    left_out: int = 0  # new contents that were not kept: too large, or changed meanwhile
     base_node_id: NodeId | None = None
     base_tree_id: str = ""
     """The earlier tree whose list this one builds on; empty: its list is whole."""
-    depth: int = 0
-    """How many lists it builds on."""
+    depth: int = 0  # how many lists it builds on
     list_ref: BlobRef | None = None
     """What differs from that list; None: nothing."""
     pack_ref: BlobRef | None = None
     """New contents; None: there are none."""
+    ignore_rules: dict[str, str] | None = None  # of the first tree: what it does not list, and a check
+    loaded: dict[str, str] | None = None  # depends on, with marks that every change changes
     differs_from: NodeId | None = None
     differing: int = 0
     """Where an older step was continued: the node whose files were compared, and how many differ."""
@@ -540,22 +535,24 @@ class PlannedEvent(msgspec.Struct, frozen=True, kw_only=True):
     data: Event
 
 
-class EventBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class EventBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The stored form. Session id, index and event id follow from the record's place in the chain."""
 
     v: int
     at: str
     scope: Scope
     data: Event
+    actor: Actor | None = None  # where there are accounts
 
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(EventBody)
 
 
-def encode_event(planned: PlannedEvent, at: str) -> bytes:
+def encode_event(planned: PlannedEvent, at: str, actor: Actor | None = None) -> bytes:
     """The bytes of one event; they never change again."""
-    return _ENCODER.encode(EventBody(v=EVENT_VERSION, at=at, scope=planned.scope, data=planned.data))
+    body = EventBody(v=EVENT_VERSION, at=at, scope=planned.scope, data=planned.data, actor=actor)
+    return _ENCODER.encode(body)
 
 
 def decode_event(body: bytes) -> EventBody:

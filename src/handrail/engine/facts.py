@@ -333,20 +333,22 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     directory: str = ""
     repository: str = ""
+    identity: str = ""
 
 
-def place_of(project: str, seen: Mapping[ObservationKey, str]) -> Place:
+def place_of(project: str, seen: Mapping[ObservationKey, str], identity: str = "") -> Place:
     """The place of a caller, from what can be seen there."""
-    held = encode_project(project)
-    return Place(name=held.name, directory=held.directory, repository=seen.get("repo_root_hash", ""))
+    return _place(encode_project(project, identity), seen.get("repo_root_hash", ""))
 
 
-def encode_project(project: str) -> Project:
+def encode_project(project: str, identity: str = "") -> Project:
     """A project's directory in the form in which the log keeps it."""
     name = project.replace("\\", "/").rstrip("/").rpartition("/")[2]
     directory = blob_ref(project.encode("utf-8", "surrogateescape")).removeprefix("sha256:")
     return Project(
-        name=name.encode("utf-8", "replace").decode()[:LONGEST_NAME], directory=directory[:_HASH_LENGTH]
+        name=name.encode("utf-8", "replace").decode()[:LONGEST_NAME],
+        directory=directory[:_HASH_LENGTH],
+        identity=identity,
     )
 
 
@@ -364,11 +366,15 @@ def session_place(history: History) -> Place:
 def _place(project: Project | None, repository: str) -> Place:
     if project is None:
         return Place(repository=repository)
-    return Place(name=project.name, directory=project.directory, repository=repository)
+    return Place(
+        name=project.name, directory=project.directory, repository=repository, identity=project.identity
+    )
 
 
 def is_same_place(one: Place, other: Place) -> bool:
     """Whether both are the same project. Two unknown places are not."""
+    if one.identity and one.identity == other.identity:
+        return True
     if one.repository and other.repository:
         return one.repository == other.repository  # a directory of it may be named as the project too
     return bool(one.directory) and one.directory == other.directory

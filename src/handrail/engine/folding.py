@@ -31,6 +31,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId, SessionId, node_tag
 from handrail.contract.json.canonical import genesis
+from handrail.engine.code_trees import settle_project
 from handrail.engine.events import (
     AdvanceRecorded,
     Blocked,
@@ -210,12 +211,14 @@ class _Folding:
                 )
                 if created.goal:
                     self._observations["goal"] = created.goal
+            case ObservationRecorded(key="own_project", project=project):
+                settled = settle_project(self._runs[_present(scope.run_id)], project, record.index)
+                self._runs[settled.run_id] = settled
             case ObservationRecorded(key=key, value=value):
                 self._observations[key] = value
                 if scope.node_id is not None:
-                    self._inherited[scope.node_id] = add_observation(
-                        self._inherited[scope.node_id], key, value
-                    )
+                    held = self._inherited[scope.node_id]
+                    self._inherited[scope.node_id] = add_observation(held, key, value)
             case RunStarted() as started:
                 self._start_run(started, _present(scope.run_id), body.at, record.index)
             case NodeCreated() as node_created:
@@ -302,6 +305,7 @@ class _Folding:
             request_id=closed.request_id,
             index=index,
             at=at,
+            taken=closed.taken,
         )
         self._closings[run_id] = (*self._closings.get(run_id, ()), closing)
         self._new_anchors.setdefault(run_id, []).append(index)

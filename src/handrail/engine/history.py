@@ -123,6 +123,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     source_digest: str = ""
     is_first_here: bool = False
     project: Project | None = None
+    has_own_project: bool = False  # its first call that writes decided where it works
+    moved_at: int = 0  # by this event it works elsewhere than its parent; earlier trees are of that place
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
     confirmations: Confirmations = "claimed"
@@ -251,6 +253,7 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str
     index: int
     at: str
+    taken: RunId | None = None  # the run whose result counts instead
 
 
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,13 +17,24 @@ from msgspec.structs import replace
 
 from handrail.engine.events import GapRecorded
 from handrail.engine.history import History
-from handrail.engine.reasons import BY_PERSON, Blocker, Issue, Purpose, WaitsFor, wait_of, waits_for_person
+from handrail.engine.reasons import (
+    BY_EVIDENCE,
+    BY_PERSON,
+    Blocker,
+    Issue,
+    Purpose,
+    WaitsFor,
+    wait_of,
+    waits_for_person,
+)
 
 Reader: TypeAlias = Literal["agent", "shell", "person"]
 """Who reads: an agent with tools, a shell with commands, a person with neither."""
 
 
 RUN_CONFIRM: Final = "handrail run confirm"
+NOTES_PLACE: Final = "/notesMarkdown"
+"""Where a fault of the notes points."""
 
 
 class Verbs(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +157,14 @@ _PERSONS_FIXES: Final[Mapping[tuple[str, str], str]] = {
 }
 """Where only the answer of a person counts: with the line that they run."""
 
+_EVIDENCE_FIXES: Final[Mapping[tuple[str, str], str]] = {
+    **_FIXES,
+    ("output", "missing"): "Add it to {artifacts}; Handrail compares it with the evidence.",
+}
+"""Where no sentence stands for what is asked for."""
+
+_FIXES_BY: Final = {BY_PERSON["by"]: _PERSONS_FIXES, BY_EVIDENCE["by"]: _EVIDENCE_FIXES}
+
 _HEADS: Final[Mapping[tuple[str, str], str]] = {
     ("notes", "missing"): "The notes are not enough yet:",
     ("notes", "invalid"): "The notes are not enough yet:",
@@ -157,8 +176,7 @@ _HEADS: Final[Mapping[tuple[str, str], str]] = {
 
 def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
     """What a caller does about a reason; empty where only the recorded words know."""
-    forms = _PERSONS_FIXES if BY_PERSON.items() <= waits.values.items() else _FIXES
-    form = forms.get((waits.kind, waits.state), "")
+    form = _FIXES_BY.get(waits.values.get("by", ""), _FIXES).get((waits.kind, waits.state), "")
     line = waits.values.get("line", RUN_CONFIRM)
     words = msgspec.structs.asdict(VERBS[reader]) | {"confirm": line} | waits.values
     try:
@@ -201,7 +219,7 @@ def explain(told: Told, issues: Sequence[Issue], reader: Reader, title: str = ""
     return Parts(
         code=told.code,
         why=head.format_map(waits.values) if head else told.message,
-        faults=tuple(map(_spell_fault, own)) if head else (),
+        faults=tuple(_spell_fault(one, reader) for one in own) if head else (),
         fix=told.suggested_fix if reader == "agent" else write_fix(waits, reader) or told.suggested_fix,
     )
 
@@ -216,7 +234,7 @@ def explain_all(
     made = list(zip(told, parts, strict=True))
     telling = [one for one, part in made if part.faults or _is_one_fault(one)]
     named = [issue for one in telling for issue in _own_faults(one, held)]
-    rest = [_spell_fault(issue) for issue in held if all(issue is not one for one in named)]
+    rest = [_spell_fault(issue, reader) for issue in held if all(issue is not one for one in named)]
     return made, rest
 
 
@@ -231,8 +249,10 @@ def _own_faults(told: Told, issues: Iterable[Issue]) -> list[Issue]:
     return [issue for issue in issues if issue.contract_ref == ref and (ref or issue.pointer)]
 
 
-def _spell_fault(issue: Issue) -> str:
-    return f"{issue.pointer} {issue.message}".strip()
+def _spell_fault(issue: Issue, reader: Reader) -> str:
+    """With its place: a pointer for an agent, words where text is read."""
+    told = f"{issue.pointer} {issue.message}".strip()
+    return told if reader == "agent" else _spell_fault_in_words(issue)
 
 
 def told_of(blocker: Blocker) -> Told:
@@ -364,7 +384,7 @@ def in_words(name: str) -> str:
 
 def _spell_fault_in_words(issue: Issue) -> str:
     """`/files/0/change` → `files, entry 1, change`."""
-    steps = [part for part in issue.pointer.split("/") if part]
+    steps = [part for part in issue.pointer.replace(NOTES_PLACE, "/notes").split("/") if part]
     where = [f"entry {int(part) + 1}" if part.isdigit() else in_words(part) for part in steps]
     return f"{', '.join(where)}: {issue.message}" if where else issue.message
 

@@ -170,8 +170,13 @@ def find_refused(
             found += [] if is_same(value, option.sets[key]) else [_refuse_beside(key, option)]
         else:
             found += _refuse_weaker(workflow, key, value, held.get(key), "agent")
-    for key, value in option.sets.items() if option is not None else ():
-        found += _refuse_weaker(workflow, key, value, held.get(key), taken_by)
+    if option is None:
+        return found
+    from handrail.engine.messages import confirm_line  # noqa: PLC0415 - only a choice may need its line
+
+    line = confirm_line(history, node.run_id)
+    for key, value in option.sets.items():
+        found += _refuse_weaker(workflow, key, value, held.get(key), taken_by, line)
     return found
 
 
@@ -194,7 +199,7 @@ def correct_names(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> dic
 def refuse_context(problems: Sequence[InputProblem]) -> Fault:
     """The error of a context that is not accepted: one row for each key."""
     first, more = problems[0], len(problems) - 1
-    told = f" ({more} more in details.problems)" if more else ""
+    told = f" ({more} more)" if more else ""
     rows: list[Json] = [input_row(problem) for problem in problems]
     message = f"context.{first.key}: {first.problem}{told}; nothing was stored."
     return Fault(VALIDATION_ERROR, shorten_message(message), details={"problems": rows})
@@ -209,17 +214,20 @@ def input_row(problem: InputProblem) -> dict[str, Json]:
 
 
 def _refuse_weaker(
-    workflow: CompiledWorkflow, key: str, value: Any, held: Held | None, by: ValueOwner
+    workflow: CompiledWorkflow, key: str, value: Any, held: Held | None, by: ValueOwner, line: str = ""
 ) -> list[InputProblem]:
-    """The refusal of a value that is weaker than the one in force, or that only an action gives."""
+    """The refusal of a value that is weaker than the one in force, or that only an action gives.
+
+    `line` is how a person takes another option.
+    """
     action_id = saved_names(workflow).get(key, "")
     if held is not None and _RANK[by] < _RANK[held.owner] and not is_same(value, held.value):
-        return [_refuse_for(key, held, by)]
+        return [_refuse_for(key, held, by, line)]
     is_forged = by == "agent" and action_id and (held is None or held.owner == "agent")
     return [_refuse_for(key, Held(owner="action", value=None, step_id=action_id), by)] if is_forged else []
 
 
-def _refuse_for(key: str, held: Held, by: ValueOwner) -> InputProblem:
+def _refuse_for(key: str, held: Held, by: ValueOwner, line: str = "") -> InputProblem:
     shown = shorten(msgspec.json.encode(held.value).decode())
     if held.owner == "action":
         problem = f"is what the action {held.step_id} saves"
@@ -237,8 +245,8 @@ def _refuse_for(key: str, held: Held, by: ValueOwner) -> InputProblem:
         expected = "no value: only a person changes what a person decided"
         if by == "agent_option":
             expected = (
-                "an option that keeps it; or ask the user to run `handrail run confirm` in a terminal, and "
-                "then make the call of the option that they take"
+                f"an option that keeps it; or ask the user to run `{line}` in a terminal, and then make the "
+                "call of the option that they take there"
             )
     return InputProblem(key=key, problem=shorten_message(problem), expected=expected)
 

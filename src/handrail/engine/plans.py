@@ -63,6 +63,7 @@ from handrail.engine.navigate import (
 )
 from handrail.engine.reasons import (
     BLOCKER_CODES,
+    BY_EVIDENCE,
     Block,
     Proceed,
     Reason,
@@ -335,6 +336,7 @@ def plan_evidence(
         claims=verdict.claims[:MOST_CLAIMS],
         omitted=max(0, len(verdict.claims) - MOST_CLAIMS),
         tree="" if sighting is None else sighting.tree,
+        machine="" if sighting is None else sighting.machine,
         unseen=shorten_message(unseen),
     )
     return [plan_event(f"evidence_recorded:{to_node_id}", Scope(run_id=node.run_id), recorded)]
@@ -506,6 +508,30 @@ def settle_by_observation(
     return _settle_gaps(gaps(), works) if works else []
 
 
+def settle_by_output(
+    gaps: Callable[[], Iterable[GapRecorded]], artifacts: Iterable[Artifact]
+) -> list[GapRecorded]:
+    """The gaps on the branch of outputs that did not come, and came and were judged now."""
+    came = {one.kind: one.digest for one in artifacts if one.contract_ref}
+    told = list(gaps()) if came else []
+    settled = {gap.resolves_gap_id for gap in told}
+    waits = {gap.gap_id: gap.waits_for.values for gap in told if gap.waits_for is not None}
+    due = {gap: held["artifact"] for gap, held in waits.items() if BY_EVIDENCE.items() <= held.items()}
+    due = {gap: kind for gap, kind in due.items() if gap not in settled and kind in came}
+    return [_settle(gap, f"{kind} came.", (came[kind],)) for gap, kind in due.items()]
+
+
+def _settle(gap_id: str, summary: str, evidence: tuple[str, ...]) -> GapRecorded:
+    return GapRecorded(
+        gap_id="",
+        severity="info",
+        reason="reported",
+        summary=summary,
+        resolves_gap_id=gap_id,
+        evidence_refs=evidence,
+    )
+
+
 def _settle_gaps(
     gaps: Iterable[GapRecorded], by_name: Mapping[str, str], evidence: tuple[str, ...] = ()
 ) -> list[GapRecorded]:
@@ -513,14 +539,7 @@ def _settle_gaps(
     told = list(gaps)
     settled = {gap.resolves_gap_id for gap in told}
     return [
-        GapRecorded(
-            gap_id="",
-            severity="info",
-            reason="reported",
-            summary=summary,
-            resolves_gap_id=gap.gap_id,
-            evidence_refs=evidence,
-        )
+        _settle(gap.gap_id, summary, evidence)
         for gap in told
         for name, summary in by_name.items()
         if gap.gap_id.endswith(f"_{name}") and gap.gap_id not in settled
@@ -537,9 +556,10 @@ def name_evidence_gaps(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
 
 def is_evidence_gap(gap: GapRecorded) -> bool:
     """Whether only evidence or a person settles it: what was judged, what a check or a person decides."""
-    code = BLOCKER_CODES.get(cast("ReasonName", gap.reason))
-    is_check = gap.waits_for is not None and gap.waits_for.kind == "check"
-    if is_check or code in ("USER_ONLY_DEPENDENCY", "INVALID_REQUIRED_OUTPUT"):
+    code, waits = BLOCKER_CODES.get(cast("ReasonName", gap.reason)), gap.waits_for
+    if code not in (None, "MISSING_REQUIRED_OUTPUT"):
+        return True
+    if waits is not None and (waits.kind == "check" or BY_EVIDENCE.items() <= waits.values.items()):
         return True
     return gap.gap_id.rpartition("_")[2].startswith(EVIDENCE) or is_ending_gap(gap)
 

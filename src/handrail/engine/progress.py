@@ -33,15 +33,33 @@ JOIN_OPTIONS: Final[dict[JoinOption, str]] = {
 """What can become of work that was closed; a token names one by its place here."""
 
 
+HANDED_OUT: Final = (
+    "This work is handed out: give each child's brief and workToken to a helper, or do the children "
+    "yourself, one after the other. The run goes on when {} done; then read this step again with its "
+    "stateToken."
+)
+
+
+STOPPED: Final = (
+    "This run is closed, because work that it waited for was closed: nothing is handed out any more, and its "
+    "helpers can stop. Whoever reads this step with its stateToken and takes an option opens the run again."
+)
+
+
 class HandedOut(Payload, frozen=True, kw_only=True):
     """A child in a reply: what to hand to a helper. A recorded reply never tells how it stands."""
 
     child_id: str
-    work_token: str
+    work_token: str = ""
+    """Left out where a search finds work that nobody has to do any more."""
     brief: str = ""
     status: ChildStatus | Literal[""] = ""
     step_id: str = ""
     """Where it stands."""
+    closed: str = ""
+    """Why it was closed."""
+    result: str = ""
+    """Where a search finds work that is done: how its last notes begin."""
 
 
 class Progress(Payload, frozen=True, kw_only=True):

@@ -215,6 +215,8 @@ def wait_of(blocker: Blocker) -> WaitsFor | None:
 
 BY_PERSON = {"by": "person"}
 """Among the values of a wait: nothing that an agent sends ends it."""
+BY_EVIDENCE = {"by": "evidence"}
+"""Of an output that is held against the world: no sentence about it stands for it."""
 
 
 def waits_for_person(blocker: Blocker) -> bool:

@@ -15,7 +15,7 @@ from handrail.contract.outcome import Payload
 from handrail.contract.wording import format_count, quote, shorten
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.facts import LONGEST_GOAL
-from handrail.engine.history import History, Run
+from handrail.engine.history import Closing, History, Run
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.navigate import Running, step_key
@@ -65,6 +65,7 @@ WarningCode: TypeAlias = Literal[
     "NOT_ASKED",
     "FILES_DIFFER",
     "PROJECT_NOT_USED",
+    "NOBODY_WAITS",
 ]
 SHOWN_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})
 """A reply begins with these in every form, because the rest would be misread without them."""
@@ -382,6 +383,10 @@ def session_ref(session_id: str, run: Run, *, with_goal: bool = True) -> Session
         workflow_id=run.workflow_id,
         goal=shorten(goal, LONGEST_GOAL),
     )
+
+
+def show_closing(closing: Closing) -> ClosedPlace:
+    return ClosedPlace(reason=closing.reason, note=closing.note, at=closing.at)
 
 
 def workflow_ref(run: Run) -> WorkflowRef:

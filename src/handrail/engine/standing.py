@@ -61,7 +61,7 @@ from handrail.engine.navigate import (
     leaves_of,
     open_loops,
 )
-from handrail.engine.progress import JOIN_OPTIONS, NOT_BEGUN, Progress, progress_at
+from handrail.engine.progress import HANDED_OUT, NOT_BEGUN, Progress, progress_at
 from handrail.engine.receipts import PinnedCheck
 from handrail.workflows.compiled import (
     Action,
@@ -79,7 +79,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, holds, named_value
+from handrail.workflows.conditions import PLACEHOLDER, Facts, holds, named_value
 from handrail.workflows.evidence import ChangedInRun
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
 from handrail.workflows.prompt_sections import (
@@ -88,17 +88,13 @@ from handrail.workflows.prompt_sections import (
     leave_out_rules,
     list_report_rules,
     name_loop,
+    phrase_named,
 )
 
 if TYPE_CHECKING:
     from handrail.engine.children.joins import Join
 
 MOST_CHECKS_SHOWN = 4
-HANDED_OUT = (
-    "This work is handed out: give each child's brief and workToken to a helper, or do the children "
-    "yourself, one after the other. The run goes on when {} done; then read this step again with its "
-    "stateToken."
-)
 
 # What to do next, by situation: one table
 #
@@ -122,6 +118,7 @@ Situation: TypeAlias = Literal[
     "blocked_by_user",
     "blocked_for_good",
     "waiting",
+    "stopped",
 ]
 
 
@@ -144,6 +141,7 @@ INTENTS: dict[Situation, Row] = {
     "blocked_by_user": Row(kind="blocked", intent="await_user_confirmation", call="retry"),
     "blocked_for_good": Row(kind="blocked", intent="rehydrate_only", call="read"),
     "waiting": Row(kind="ok", intent="perform_pending_then_continue", call="child"),
+    "stopped": Row(kind="ok", intent="rehydrate_only", call="none"),
 }
 
 
@@ -171,6 +169,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     asks: Sequence[Ask] = ()
     has_new_mode: bool = False
     """Whether the mode changed at this node, after the first step explained another one."""
+    waits: str = ""
+    """What a step says that handed out work and is read now."""
 
 
 def prompt_at(
@@ -178,7 +178,7 @@ def prompt_at(
 ) -> str:
     """The whole prompt of the step that is pending at a node. `facts` include the loops' values."""
     assert isinstance(node.state, Running), "only a pending step has a prompt"
-    text = phrase_for_mode(render_step(workflow, leaf, facts), leaf, view.autonomy)
+    text = phrase_for_mode(view.waits or render_step(workflow, leaf, facts), leaf, view.autonomy)
     if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
         text = name_loop(text, deciding_loop(workflow, node.state.loops))
     shown = text if view.occasion == "rehydrate" else _leave_out_told(history, workflow, node, text)
@@ -254,11 +254,8 @@ class _Values:
         return text if self._room.affords(len(text.encode())) else found[0]
 
     def _value(self, name: str) -> str | None:
-        value: Any = named_value(self._facts.values, name)
-        if value is MISSING:
-            return None
-        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        return text if len(text.encode()) <= LONGEST_VALUE_BYTES else f"{_TOO_LONG}{name})"
+        text = phrase_named(self._facts, name)
+        return text if text is None or len(text.encode()) <= LONGEST_VALUE_BYTES else f"{_TOO_LONG}{name})"
 
     def _stands_for_itself(self, name: str, place: int) -> bool:
         """Inside code, braces around an undeclared name are code, such as an example of another template."""
@@ -451,6 +448,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Of a step that handed out work: how its children stand."""
     is_waiting: bool = False
     """Whether the step waits for them; a recorded reply tells what held when it was made."""
+    is_stopped: bool = False
+    """Whether the answer that made this node closed the run, because work that it waited for was closed."""
 
     run: Run
     node: Node
@@ -525,7 +524,10 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
             )
             loop_id = deciding_loop(workflow, state.loops)
             if isinstance(leaf, Delegate):
-                standing = _add_join(standing, history, workflow, occasion)
+                from handrail.engine.children.waiting import add_join  # noqa: PLC0415 - few steps hand out work
+
+                standing = add_join(standing, history, workflow, occasion)
+                view = msgspec.structs.replace(view, waits=standing.prompt)
             return msgspec.structs.replace(
                 standing,
                 leaf=leaf,
@@ -536,19 +538,6 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
             )
         case never:
             assert_never(never)
-
-
-def _add_join(
-    standing: Standing, history: History, workflow: CompiledWorkflow, occasion: Occasion
-) -> Standing:
-    """How the children stand. A recorded reply was made when they were opened, so it waits for them."""
-    from handrail.engine.children.joins import find_join  # noqa: PLC0415 - few steps hand out work
-
-    join = find_join(history, workflow, standing.node)
-    if join is None:
-        return standing
-    is_waiting = bool(join.children) if occasion == "reply" else not (join.is_met or join.offered)
-    return msgspec.structs.replace(standing, join=join, is_waiting=is_waiting)
 
 
 def _is_told_by_blocker(workflow: CompiledWorkflow, node: Node, seen: CapabilityObserved) -> bool:
@@ -562,11 +551,13 @@ def _is_told(gap: GapRecorded) -> bool:
 
 
 def list_offered(standing: Standing) -> tuple[Option, ...]:
-    """The options of a step whose children were closed; a step that waits offers none."""
+    """What can be chosen at a step with children: where one was closed, or was done on another branch."""
     join = standing.join
-    if join is None or standing.is_waiting:
+    if join is None:
         return ()
-    return tuple(Option(id=one, label=JOIN_OPTIONS[one]) for one in join.offered)
+    from handrail.engine.children.joins import list_options  # noqa: PLC0415 - few steps hand out work
+
+    return tuple(option for _, option in list_options(join, is_waiting=standing.is_waiting))
 
 
 def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: bool) -> Situation:
@@ -585,10 +576,14 @@ def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: boo
             is_asked = standing.needs_confirmation and standing.preferences.autonomy == "guided"
             return "confirmation" if is_asked else "step"
         case Delegate(non_assumable=kind):
-            if list_offered(standing):
-                is_users = kind is not None and standing.preferences.autonomy != "full_auto_never_stop"
-                return "user_choice" if is_users else "choice"
-            return "waiting" if standing.is_waiting else "step"
+            if standing.is_stopped:
+                return "stopped"
+            if standing.is_waiting:
+                return "waiting"
+            if not list_offered(standing):
+                return "step"
+            is_users = kind is not None and standing.preferences.autonomy != "full_auto_never_stop"
+            return "user_choice" if is_users else "choice"
         case never:
             assert_never(never)
 

@@ -130,17 +130,37 @@ def create_private(path: str, content: bytes) -> bool:
 def create_private_in_parts(path: str, parts: Iterable[bytes]) -> bool:
     """The same for content that comes in parts: until the last one is durable, there is no such name.
 
-    A process that is killed meanwhile leaves a file `.handrail-….tmp` beside it. Raises OSError, and what
-    `parts` raises.
+    A process that is killed meanwhile leaves a file `.handrail-….tmp` beside it; the next one that writes
+    into this folder removes it. Raises OSError, and what `parts` raises.
     """
+    folder = os.path.dirname(path)
+    _remove_leftovers(folder or ".")
     # Not made from the name: that may be as long as names can be.
-    temporary = os.path.join(os.path.dirname(path), f".handrail-{os.urandom(8).hex()}.tmp")
+    temporary = os.path.join(folder, f"{_BEGUN}{os.urandom(8).hex()}{_UNFINISHED}")
+    held = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _FILE_MODE)
     try:
-        _write_new(temporary, parts)
-        with _sync_names_after(os.path.dirname(path)):
+        fcntl.flock(held, fcntl.LOCK_EX)  # as long as this process lives, it is no leftover
+        _fill(held, parts)
+        with _sync_names_after(folder):
             return _claim_name(temporary, path)
     finally:
+        os.close(held)
         _remove(temporary)
+
+
+_BEGUN, _UNFINISHED = ".handrail-", ".tmp"
+
+
+def _remove_leftovers(folder: str) -> None:
+    """What killed processes of this user left in a folder: nobody holds its lock any more."""
+    with suppress(OSError):
+        names = [
+            name for name in os.listdir(folder) if name.startswith(_BEGUN) and name.endswith(_UNFINISHED)
+        ]
+        for path in (os.path.join(folder, name) for name in names):
+            with suppress(OSError), lock_file(path, is_waiting=False):
+                if os.lstat(path).st_uid == os.geteuid():
+                    os.unlink(path)
 
 
 def create_exclusively(path: str, content: bytes) -> bool:
@@ -152,14 +172,14 @@ def create_exclusively(path: str, content: bytes) -> bool:
 
 
 @contextmanager
-def lock_file(path: str) -> Iterator[None]:
+def lock_file(path: str, *, is_waiting: bool = True) -> Iterator[None]:
     """Hold the lock of a file for the scope of the `with`.
 
-    The lock ends with the process, however it dies. Raises OSError.
+    The lock ends with the process, however it dies. Raises OSError; without waiting, BlockingIOError too.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, _FILE_MODE)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX if is_waiting else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(descriptor)
@@ -202,17 +222,21 @@ def _write_new(path: str, parts: Iterable[bytes]) -> None:
     descriptor = os.open(path, _NEW, _FILE_MODE)
     is_whole = False
     try:
-        os.fchmod(descriptor, _FILE_MODE)  # whatever the umask is
-        for content in parts:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-        os.fsync(descriptor)
+        _fill(descriptor, parts)
         is_whole = True
     finally:
         os.close(descriptor)
         if not is_whole:
             _remove(path)
+
+
+def _fill(descriptor: int, parts: Iterable[bytes]) -> None:
+    os.fchmod(descriptor, _FILE_MODE)  # whatever the umask is
+    for content in parts:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    os.fsync(descriptor)
 
 
 def _remove(path: str) -> None:

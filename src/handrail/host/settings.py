@@ -15,12 +15,19 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 import msgspec
 from msgspec import Meta
 
-from handrail.contract.catalogue import E_CONFIG, E_IO
-from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, ReportFormat, RiskPolicy
+from handrail.contract.catalogue import E_CONFIG, E_IO, VALIDATION_ERROR
+from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, OutwardKind, ReportFormat, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.host.private_files import ensure_private_directory, lock_file, replace_private
-from handrail.ports.workspace import DeclaredCheck, DesiredSettings, ReportPlace, SettingProblem, Settings
+from handrail.ports.workspace import (
+    DeclaredCheck,
+    DesiredSettings,
+    Notify,
+    ReportPlace,
+    SettingProblem,
+    Settings,
+)
 
 MOST_BYTES = 65_536
 USER_FILE = "config.json"
@@ -29,7 +36,7 @@ MAX_EFFECT_VARIABLE = "HANDRAIL_MAX_EFFECT"
 
 WORKFLOW_KEYS = {USER_FILE: ("workflowSources", "plugins"), PROJECT_FILE: ("workflowDirectories",)}
 _EFFECTS: tuple[MaxEffect, ...] = get_args(MaxEffect)
-_NESTED = ("output", "preferences", "update", "code")
+_NESTED = ("output", "preferences", "update", "code", "notify")
 
 
 class _Preferences(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -91,6 +98,24 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     """A file in which its tests are counted."""
 
 
+class _Notify(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    url: Annotated[str, Meta(max_length=2048, pattern=r"^(https?://[^\s]+)?\Z")] = ""
+    """Where the server of a team sends what happens in runs."""
+    key: Annotated[str, Meta(max_length=512)] = ""
+    """Signs each body: `X-Handrail-Signature` is its HMAC with this key."""
+    command: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=LONGEST_COMMAND_WORD)], ...],
+        Meta(max_length=MOST_COMMAND_WORDS),
+    ] = ()
+    """What a local call starts after its answer, word by word; the notice is its last argument."""
+    kinds: Annotated[tuple[OutwardKind, ...], Meta(max_length=4)] = ()
+    """What to tell: needs_person, blocked, done, critical_gap; all of it by default."""
+    with_text: bool = False
+    """Let texts of a run leave with it."""
+    allow_private: bool = False
+    """Send to an address of a private network, too."""
+
+
 class _Code(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     snapshots: Literal["git", "always", "off"] = "git"
     """Keep the files of a project with each step: those under git, all, or none, then nothing is compared."""
@@ -108,6 +133,8 @@ class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = {}
     """Commands that count as evidence, by name: for `check run NAME`, and Handrail itself once approved."""
     code: _ProjectCode = _ProjectCode()
+    project: Annotated[str, Meta(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*\Z")] = ""
+    """What this project is called on every machine; without it the first commit of its repository tells."""
     confirmations: Literal["", "person"] = ""
     """`person`: here an agent's word never confirms a step. A project cannot loosen what its user set."""
 
@@ -131,6 +158,7 @@ class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     preferences: _Preferences = _Preferences()
     update: _Update = _Update()
     code: _Code = _Code()
+    notify: _Notify = _Notify()
     confirmations: Confirmations = "claimed"
     """Whose word confirms a step that asks for it: `claimed`, the agent's too; `person`, only a person's."""
 
@@ -152,10 +180,11 @@ class LocalSettings:
         checks: tuple[DeclaredCheck, ...] = ()
         snapshots = user.code.snapshots
         confirmations = user.confirmations
+        named = ""
         insisting: Literal["", "user", "project"] = "user" if confirmations == "person" else ""
         if project and not _leads_out(project):
             file = _decoded(os.path.join(project, PROJECT_FILE), PROJECT_FILE, _ProjectFile)
-            theirs, checks = file.output, _checks(file)
+            theirs, checks, named = file.output, _checks(file), file.project
             snapshots = file.code.snapshots or snapshots
             confirmations = file.confirmations or confirmations
             insisting = insisting or ("project" if file.confirmations else "")
@@ -183,6 +212,8 @@ class LocalSettings:
             checks=checks,
             snapshots=snapshots,
             looking=user.code.snapshots,
+            notify=_notify(user.notify),
+            project_name=named,
             confirmations=confirmations,
             confirmations_from=insisting,
         )
@@ -216,30 +247,42 @@ class LocalSettings:
             project={} if not project or _leads_out(project) else _asked_for(theirs, PROJECT_FILE),
         )
 
-    def set_preferences(
-        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
-    ) -> bool:
-        """Keep the user's preferences; every other key stays as it is. Raises Fault E_CONFIG or E_IO.
-
-        Compared under the lock, so that of two callers who saw the same only one writes.
-        """
+    def keep(self, changes: Mapping[str, Json], held: Mapping[str, Json]) -> bool:
+        """Compared under the lock, so that of two callers who saw the same only one writes."""
         path = os.path.join(self._home, USER_FILE)
-        given = {"autonomy": autonomy, "riskPolicy": risk_policy}
-        changes = {name: value for name, value in given.items() if value is not None}
         try:
             ensure_private_directory(self._home)
             with lock_file(path + ".lock"):
-                _decoded(path, USER_FILE, _UserFile)
-                held = self.of()
-                if (held.autonomy, held.risk_policy) != (shown.autonomy, shown.risk_policy):
+                document = self._changed(changes)
+                now = _asked_for(path, USER_FILE)
+                if any(now.get(name) != value for name, value in held.items()):
                     return False
-                document = _document(path, USER_FILE)
-                kept = document.get("preferences")
-                document["preferences"] = {**(kept if isinstance(kept, dict) else {}), **changes}
                 replace_private(path, canonical_bytes(document) + b"\n")
                 return True
         except OSError as trouble:
             raise Fault(E_IO, f"The settings could not be written: {trouble.strerror}.") from trouble
+
+    def check(self, changes: Mapping[str, Json]) -> None:
+        self._changed(changes)
+
+    def _changed(self, changes: Mapping[str, Json]) -> dict[str, Json]:
+        """The user's document with these changes. Raises Fault E_CONFIG or VALIDATION_ERROR."""
+        path = os.path.join(self._home, USER_FILE)
+        _decoded(path, USER_FILE, _UserFile)
+        document = _document(path, USER_FILE)
+        for name, value in changes.items():
+            outer, _, inner = name.rpartition(".")
+            holder = document.setdefault(outer, {}) if outer else document
+            if value is None:
+                holder.pop(inner, None)
+            else:
+                holder[inner] = value
+        try:
+            msgspec.convert(document, _UserFile)
+        except msgspec.ValidationError as trouble:
+            raise _not_allowed(", ".join(changes), _explain(USER_FILE, str(trouble))) from trouble
+        _check_sources(document)
+        return document
 
     def _lowered(self, ceiling: MaxEffect) -> MaxEffect:
         """The environment can only lower the ceiling."""
@@ -254,6 +297,40 @@ class LocalSettings:
                 hint=f"Set {MAX_EFFECT_VARIABLE} to one of {', '.join(_EFFECTS)}, or unset it.",
             )
         return min(ceiling, asked, key=_EFFECTS.index)
+
+
+def _notify(asked: _Notify) -> Notify | None:
+    """None where nobody is to be told."""
+    if not asked.url and not asked.command:
+        return None
+    return Notify(
+        url=asked.url,
+        key=asked.key,
+        command=asked.command,
+        kinds=asked.kinds,
+        with_text=asked.with_text,
+        allow_private=asked.allow_private,
+    )
+
+
+def _check_sources(document: dict[str, Json]) -> None:
+    """What is lenient where it is read is refused where it is written."""
+    from handrail.host.workflow_sources.settings import parse_user_settings
+
+    for name in WORKFLOW_KEYS[USER_FILE]:
+        if not isinstance(document.get(name, []), list):
+            raise _not_allowed(name, "it takes a list.")
+    for trouble in parse_user_settings(document).troubles:
+        raise _not_allowed("workflowSources", f"{trouble.trouble} {trouble.remedy}")
+
+
+def _not_allowed(name: str, why: str) -> Fault:
+    return Fault(
+        VALIDATION_ERROR,
+        f"The setting {name} cannot have this value: {why}",
+        details={"problems": [{"param": "value", "problem": why}]},
+        hint="`handrail settings show` tells what each setting takes.",
+    )
 
 
 def _checks(file: _ProjectFile) -> tuple[DeclaredCheck, ...]:

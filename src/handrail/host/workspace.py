@@ -3,6 +3,8 @@
 Reads and writes a few small files, starts no process.
 """
 
+# ruff: noqa: PLC0415 - who a project is, is asked at a start and on a way back, never by an advance
+
 from __future__ import annotations
 
 import hashlib
@@ -24,6 +26,7 @@ from handrail.host.private_files import (
     open_regular_file,
     replace_private,
 )
+from handrail.host.settings import LocalSettings
 
 MOST_PROJECTS = 1_000
 """Projects whose place is kept; those begun in longest ago are forgotten."""
@@ -88,6 +91,31 @@ class LocalWorkspace:
             seen["git_head_sha"] = head
         return seen
 
+    def identity(self, project: str) -> str:
+        from handrail.host.project_identity import Checkout, identify
+
+        try:
+            name = LocalSettings(self._home, self._environment).of(project).project_name
+        except Fault:  # settings that cannot be read name nothing
+            name = ""
+        root = _git_root(project)
+        checkout = None if root is None else Checkout(root=root, shared=_shared_directory(root))
+        return identify(project, name, checkout, self._home, self._environment)
+
+    def repository(self, project: str) -> str:
+        root = _git_root(project)
+        return "" if root is None else _shared_directory(root)
+
+    def main_checkout(self, project: str) -> str:
+        root = _git_root(project)
+        if root is None or os.path.isdir(os.path.join(root, ".git")):
+            return ""
+        checkout, name = os.path.split(_shared_directory(root))
+        return checkout if name == ".git" else ""
+
+    def work_token(self) -> str:
+        return self._environment.get("HANDRAIL_WORK", "").strip()
+
     def account(self) -> str:
         named = self._environment.get("USER") or self._environment.get("USERNAME")
         if not named:
@@ -146,6 +174,21 @@ def _git_directory(root: str) -> str:
         return marker
     pointed = _read_line(marker).removeprefix("gitdir: ")
     return os.path.normpath(os.path.join(root, pointed)) if pointed else marker
+
+
+def _shared_directory(root: str) -> str:
+    """The git directory of a repository, from any of its worktrees; empty where git would not agree.
+
+    A `.git` file may be anyone's, so the repository must know the worktree, too.
+    """
+    directory = os.path.realpath(_git_directory(root))
+    shared = _read_line(os.path.join(directory, "commondir"))
+    if not shared:
+        return directory
+    known = _read_line(os.path.join(directory, "gitdir"))
+    if not known or os.path.realpath(known) != os.path.realpath(os.path.join(root, ".git")):
+        return ""
+    return os.path.realpath(os.path.join(directory, shared))
 
 
 def _commit_of(directory: str, ref: str) -> str:

@@ -115,11 +115,16 @@ def find_requested(rt: Runtime, request_id: str, project: str) -> Session:
 
     A request id is a promise of this store, so it never answers with a session that was imported.
     """
-    here = place_of(project, rt.workspace.observations(project))
+    here = place_of(project, rt.workspace.observations(project), rt.workspace.identity(project))
     older = _older_requested(rt, request_id, here)
     if older is not None:  # checked first: the replay of an old start does not create the key
         return older
-    root, key = here.repository or here.directory, rt.keys.request_key()
+    key, directory = rt.keys.request_key(), here.repository or here.directory
+    root = here.identity or directory
+    if here.identity:
+        earlier = read_session(rt.log, session_id_for_request(key, directory, request_id))
+        if earlier is not None and earlier.history.imported is None:  # named before projects had an identity
+            return earlier
     for salt in range(_MOST_IMPORTED):
         session_id = session_id_for_request(key, root, request_id, salt)
         found = read_session(rt.log, session_id)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar, assert_n
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import INVARIANT_VIOLATION, TOKEN_SCOPE_MISMATCH, TOKEN_UNKNOWN_NODE
+from handrail.contract.catalogue import INVARIANT_VIOLATION, TOKEN_UNKNOWN_NODE
 from handrail.contract.ids import AttemptId, SessionId, attempt_for_new, attempt_of
 from handrail.contract.outcome import Fault
 from handrail.contract.tokens.reading import read_tokens
@@ -30,7 +30,6 @@ from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded, Planne
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
 from handrail.engine.history import History, Node, Recorded, Run, is_session_point, node_at
 from handrail.engine.navigate import Running, step_key
-from handrail.engine.progress import JOIN_OPTIONS
 from handrail.engine.reasons import Blocker, waits_for_person
 from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.engine.standing import Standing
@@ -153,26 +152,20 @@ def session_of(reader: EventReader, claims: Claims) -> Session:
 def node_of(history: History, claims: Claims) -> Node:
     """The node a token names; of a work token, where the run stands that was handed out.
 
+    A token that reads a step which waits on since then names where it waits now.
+
     Raises Fault STORE_HISTORY_LOST: the token verified, so its commit was durable once.
     """
     node = node_at(history, claims.node_tag)
     if node is None:
         raise refuse_lost_work(history.session_id, history.head)
-    if not isinstance(claims, WorkClaims):
+    if not isinstance(claims, StateClaims | WorkClaims):
         return node
-    from handrail.engine.children.tips import find_tip  # noqa: PLC0415 - few tokens are work tokens
+    from handrail.engine.children.tips import find_newest_wait, find_tip  # noqa: PLC0415 - an advance needs neither
 
-    return find_tip(history, node.run_id)
-
-
-def refuse_handed_out(run: Run) -> None:
-    """Raises Fault TOKEN_SCOPE_MISMATCH where a token of a run that was handed out asks for more."""
-    if run.parent is None:
-        return
-    from handrail.runtime.misplaced_token import MAY_DO  # noqa: PLC0415 - few tokens are of such a run
-
-    message = f"This token is of the work {run.parent.child_id}, which was handed out; nothing was done."
-    raise Fault(TOKEN_SCOPE_MISMATCH, message, details={"run_id": run.run_id}, hint=MAY_DO)
+    if isinstance(claims, WorkClaims):
+        return find_tip(history, node.run_id)
+    return find_newest_wait(history, node)  # what was read before an option was taken leads to what holds now
 
 
 def require_place(history: History, claims: Claims) -> None:
@@ -232,11 +225,13 @@ def _tokens(keys: Keys, session_id: SessionId, standing: Standing, attempt_id: A
     state = mint(key, StateClaims(session_id=session_id, node_tag=tag))
     saving = CheckpointClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
     checkpoint = mint(key, saving)
-    if leaf is None or standing.is_waiting:
-        return Tokens(state=state, checkpoint=checkpoint)
-    join = standing.join
     options = list(range(len(leaf.options))) if isinstance(leaf, Choice) else []
-    options += [] if join is None else [list(JOIN_OPTIONS).index(one) for one in join.offered]
+    if standing.join is not None:
+        from handrail.engine.children.joins import list_options  # noqa: PLC0415 - few steps hand out work
+
+        options += [number for number, _ in list_options(standing.join, is_waiting=standing.is_waiting)]
+    if leaf is None or (standing.is_waiting and not options):
+        return Tokens(state=state, checkpoint=checkpoint)
     if options:
         shared = choice_attempt(attempt_id)
         choices = tuple(

@@ -24,10 +24,11 @@ from handrail.engine.code_trees import (
     list_refs,
 )
 from handrail.engine.events import Scope, TreeCause, TreeRecorded
-from handrail.engine.facts import encode_project
 from handrail.engine.history import History, RecordedTree
 from handrail.engine.plans import plan_tree
+from handrail.operations.same_project import is_project
 from handrail.ports.log import Blob, EventReader
+from handrail.ports.workspace import Workspace
 from handrail.ports.worktree import MOST_FILES, MOST_PACK_BYTES, FileMode, Packed, Tree, TreeEntry, Unseen
 from handrail.runtime.runtime import Runtime, TreeDue, keeps_code, looks_at_code
 from handrail.runtime.sessions import Session, commit, healthy_session, read_session
@@ -229,7 +230,7 @@ def take_due_tree(rt: Runtime, due: TreeDue, seconds: float, most_bytes: int = M
     session = read_session(rt.log, due.session_id)
     if session is None or due.node_id not in session.history.nodes:
         return "the session is gone"
-    if not is_project_of(session.history, due.node_id, due.project):
+    if not is_project_of(rt.workspace, session.history, due.node_id, due.project):
         return "the run belongs to another project"
     tree = rt.worktree().take_tree(due.project, seconds) if due.tree is None else due.tree
     if isinstance(tree, Unseen):
@@ -306,7 +307,14 @@ def prepare_node_tree(
     packed = Packed(content=b"", digests=())
     if keeps_code(rt, project):
         packed = rt.worktree().pack_contents(project, tree, known_digests(base), most_bytes)
-    return prepare_tree(tree, packed, base, cause)
+    prepared = prepare_tree(tree, packed, base, cause)
+    if base is not None:
+        return prepared
+    beside = rt.worktree().find_beside(project, tree)
+    fact = msgspec.structs.replace(
+        prepared.fact, ignore_rules=beside.ignore_rules or None, loaded=beside.loaded or None
+    )
+    return msgspec.structs.replace(prepared, fact=fact)
 
 
 def load_known_tree(reader: EventReader, history: History, recorded: RecordedTree | None) -> KnownTree | None:
@@ -342,7 +350,7 @@ def load_optional(reader: EventReader, ref: BlobRef) -> bytes | None:
         raise
 
 
-def is_project_of(history: History, node_id: NodeId, project: str) -> bool:
+def is_project_of(workspace: Workspace, history: History, node_id: NodeId, project: str) -> bool:
     """Whether the run of a node was begun in this project; runs of older versions do not tell."""
     held = history.runs[history.nodes[node_id].run_id].project
-    return held is None or held.directory == encode_project(project).directory
+    return held is None or is_project(workspace, held, project)

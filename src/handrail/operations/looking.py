@@ -7,7 +7,8 @@ whole tree only where a contract asks about it. What cannot be seen is unknown, 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -18,7 +19,15 @@ from handrail.engine.command_lines import has_tests_failed
 from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.run_claims import MOST_PATHS_SINCE
-from handrail.engine.judge.witnessed import AskedPlace, ChangedPaths, LocatedPath, Look, SeenPlace, Sighting
+from handrail.engine.judge.witnessed import (
+    AskedPlace,
+    ChangedBeside,
+    ChangedPaths,
+    LocatedPath,
+    Look,
+    SeenPlace,
+    Sighting,
+)
 from handrail.operations.kept_trees import load_tree
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, Unseen, Worktree
 from handrail.runtime.runtime import Runtime
@@ -58,13 +67,15 @@ def look(rt: Runtime, history: History, node: Node, wanted: Look, directory: str
         hidden = Sighting(places=places, trouble=tree.reason, is_tree_due=wanted.wants_tree)
         return Seen(sighting=hidden)
     files = _Files(rt, history, directory, tree)
-    since = files.name_changes_since_receipts(node)
+    later = files.name_changes_since_receipts(node)
+    since, appeared = _cut(later), {tree: one.added[:MOST_PATHS_SINCE] for tree, one in later.items()}
     changes = files.compare_with_first(node)
     if isinstance(changes, Unseen):
         unknown = Sighting(
             places=places,
             tree=tree.tree_id,
             since=since,
+            appeared=appeared,
             repositories=tree.repositories,
             trouble=changes.reason,
             is_tree_due=wanted.wants_tree,
@@ -80,9 +91,12 @@ def look(rt: Runtime, history: History, node: Node, wanted: Look, directory: str
         doubts=files.find_doubts(node, changes, named),
         made_before=files.find_made_before(node, changes, named),
         elsewhere=files.find_of_other_branches(node),
+        others=files.find_of_other_runs(node, named),
         since=since,
+        appeared=appeared,
         repositories=tree.repositories,
         is_tree_due=wanted.wants_tree,
+        beside=files.find_changed_beside(node),
     )
     return Seen(sighting=sighting, tree=tree)
 
@@ -105,7 +119,8 @@ class _Files:
         if baseline is None:
             why = ": code.snapshots is off" if self._is_off() else ""
             return Unseen(reason=f"the files that the run began with were not recorded{why}")
-        found = self.compare_with(baseline)
+        moved_at = self._history.runs[node.run_id].moved_at
+        found = self.compare_with(baseline, is_fresh=baseline.index < moved_at)
         if isinstance(found, Unseen) or baseline.fact.cause == "start":
             return found
         return msgspec.structs.replace(found, is_partial=True)
@@ -116,14 +131,15 @@ class _Files:
         except Fault:
             return False
 
-    def compare_with(self, recorded: RecordedTree | None) -> ChangedPaths | Unseen:
-        """What differs from a recorded tree."""
+    def compare_with(self, recorded: RecordedTree | None, *, is_fresh: bool = False) -> ChangedPaths | Unseen:
+        """What differs from a recorded tree; `is_fresh`: from a new worktree of its commit."""
         if recorded is None:
             return Unseen(reason="the files then were not recorded")
         stored = load_tree(self._rt.log, self._history, recorded)
         if isinstance(stored, Unseen):
             return stored
-        found = self._rt.worktree().compare(self._directory, stored.tree, self._tree)
+        then = msgspec.structs.replace(stored.tree, entries=()) if is_fresh else stored.tree
+        found = self._rt.worktree().compare(self._directory, then, self._tree)
         if isinstance(found, Unseen):
             return found
         return ChangedPaths(
@@ -143,6 +159,21 @@ class _Files:
             changes,
             deleted=tuple(path for path in changes.deleted if path not in kept),
             hidden=tuple(sorted(kept)),
+        )
+
+    def find_changed_beside(self, node: Node) -> ChangedBeside:
+        """What no tree tells about, and is not as it was at the first look of this run on this machine."""
+        baseline = find_baseline(self._history, node.node_id)
+        imported = self._history.imported
+        if baseline is None or (imported is not None and baseline.index < imported.index):
+            return ChangedBeside()
+        now, fact = self._rt.worktree().find_beside(self._directory, self._tree), baseline.fact
+        loaded, rules = fact.loaded or {}, fact.ignore_rules or {}
+        return ChangedBeside(
+            ignore_rules=tuple(
+                name for name, mark in now.ignore_rules.items() if rules and rules.get(name, "") != mark
+            ),
+            loaded=tuple(path for path, mark in now.loaded.items() if loaded.get(path) != mark),
         )
 
     def locate(self, named: Sequence[str]) -> dict[str, LocatedPath]:
@@ -221,6 +252,31 @@ class _Files:
             found |= self._list_unchanged(recorded, now) - before
         return frozenset(found)
 
+    def find_of_other_runs(self, node: Node, named: dict[str, LocatedPath]) -> frozenset[str]:
+        """Paths that changed between two looks of this run while another was open here, and nobody listed."""
+        if all(run.parent is None for run in self._history.runs.values()):
+            return frozenset()
+        from handrail.engine.children.shared_files import list_open_spans  # noqa: PLC0415 - few runs have helpers
+
+        spans = list_open_spans(self._history, node)
+        if not spans:
+            return frozenset()
+        trees = [held for one in path_to(self._history, node.node_id) for held in self._trees_of(one.node_id)]
+        now = (self._tree, float("inf"))
+        looks: list[tuple[Tree, float]] = []
+        for recorded in trees[-MOST_BRANCHES:]:
+            stored = load_tree(self._rt.log, self._history, recorded)
+            looks += [] if isinstance(stored, Unseen) else [(stored.tree, recorded.index)]
+        found: set[str] = set()
+        for (before, begun), (after, ended) in pairwise((*looks, now)):
+            if any(first < ended and last > begun for first, last in spans):
+                then = self._rt.worktree().compare(self._directory, before, after)
+                found |= set() if isinstance(then, Unseen) else {*then.changed, *then.arrived}
+        return frozenset(found - {path for one in named.values() for path in one.paths})
+
+    def _trees_of(self, node_id: NodeId) -> Sequence[RecordedTree]:
+        return self._history.trees.get(node_id, ())
+
     def _find_fork(self, recorded: RecordedTree, own: set[NodeId]) -> NodeId:
         """Where the way to a tree left this one: what was there already is no other branch's."""
         current = recorded.fact.node_id
@@ -237,8 +293,8 @@ class _Files:
             return set()
         return {one.path for one in stored.tree.entries if (one.path, one.digest) in now}
 
-    def name_changes_since_receipts(self, node: Node) -> dict[str, tuple[str, ...]]:
-        """By the trees on which each command last ran: some paths that changed since.
+    def name_changes_since_receipts(self, node: Node) -> dict[str, ChangedPaths]:
+        """By the trees on which each command last ran: what changed since.
 
         Those that Handrail started come first: a client's hook tells of every command.
         """
@@ -252,12 +308,16 @@ class _Files:
         newest = sorted(last.values(), key=lambda one: (one.by != "handrail", -receipts.index(one)))
         newest += failed.values()
         trees = dict.fromkeys(one.tree_after for one in newest)
-        found: dict[str, tuple[str, ...]] = {}
+        found: dict[str, ChangedPaths] = {}
         for tree_id in [one for one in trees if one and one != self._tree.tree_id][:MOST_RECEIPT_TREES]:
             changes = self.compare_with(find_tree(self._history, tree_id))
             if isinstance(changes, ChangedPaths):
-                found[tree_id] = (*changes.changed, *changes.arrived)[:MOST_PATHS_SINCE]
+                found[tree_id] = changes
         return found
+
+
+def _cut(found: Mapping[str, ChangedPaths]) -> dict[str, tuple[str, ...]]:
+    return {tree: (*one.changed, *one.arrived)[:MOST_PATHS_SINCE] for tree, one in found.items()}
 
 
 def _see_places(

@@ -18,7 +18,7 @@ from handrail.engine.navigate import Running
 from handrail.operations.finding import find_session
 from handrail.operations.handles import node_of, read_state, session_of
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.sessions.resume_session import find_work_in_progress
+from handrail.operations.sessions.open_work import find_open_work
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.runtime import Runtime
@@ -95,14 +95,13 @@ def _target(session: Session, node: Node) -> PendingStep:
 
 
 def _find_only_run(rt: Runtime, project: str, *, is_asked: bool) -> tuple[Session, RunId]:
-    work = find_work_in_progress(rt, project).candidates
+    work = find_open_work(rt, project).runs
     if len(work) != 1:
         told = f"{len(work)} runs are in progress in this project." if work else "No run is in progress here."
-        named = [candidate.session_id for candidate in work]
+        named = list(dict.fromkeys(str(one.session.history.session_id) for one in work))
         waiting = [one for one in named if _waits_for_person(rt, one)] if is_asked else []
         raise _no_run(told, named, waiting)
-    session = find_session(rt, work[0].session_id)
-    return session, RunId(work[0].run_id)
+    return work[0].session, work[0].run_id
 
 
 def _waits_for_person(rt: Runtime, session_id: str) -> bool:

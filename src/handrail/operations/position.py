@@ -12,7 +12,7 @@ from handrail.contract.wording import explain_unseen, shorten
 from handrail.engine.facts import WorkDone
 from handrail.engine.history import History, Recorded, attached_to, closing_of, context_at
 from handrail.engine.reasons import Purpose
-from handrail.engine.reply import ClosedPlace, CurrentPlace, Recap, ReplyWarning, ToolCall
+from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall, show_closing
 from handrail.operations.handles import TokenCall, mint_state_token
 from handrail.ports.process import Keys
 from handrail.projections.position import NewerPosition, find_newer_position
@@ -40,8 +40,7 @@ def add_closing(recap: Recap | None, history: History, run_id: RunId) -> Recap |
     closing = closing_of(history, run_id)
     if closing is None:
         return recap
-    closed = ClosedPlace(reason=closing.reason, note=closing.note, at=closing.at)
-    return replace(recap or Recap(entries=[]), closed=closed)
+    return replace(recap or Recap(entries=[]), closed=show_closing(closing))
 
 
 def add_place_left(

@@ -10,8 +10,18 @@ from handrail.contract.catalogue import RESULTS_STALE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
+from handrail.contract.wording import shorten
 from handrail.engine.events import Blocked
-from handrail.engine.history import History, Node, Recorded, Run, is_fork, is_late_checkpoint, ledger_version
+from handrail.engine.history import (
+    Closing,
+    History,
+    Node,
+    Recorded,
+    Run,
+    is_fork,
+    is_late_checkpoint,
+    ledger_version,
+)
 from handrail.engine.navigate import Complete, own_action_at
 from handrail.engine.progress import HandedOut
 from handrail.engine.reply import (
@@ -24,6 +34,7 @@ from handrail.engine.reply import (
     WorkflowRef,
     put_warnings_first,
     reply_at,
+    show_closing,
     workflow_ref,
 )
 from handrail.engine.standing import Standing, standing_at
@@ -126,6 +137,7 @@ def reply_to_answer(
     if last is not recorded:  # actions of ours went on from the step where this was disclosed
         passed_over = (*standing_at(history, workflow, made, "reply").passed_over, *standing.passed_over)
         standing = msgspec.structs.replace(standing, passed_over=passed_over)
+    standing = _stop_closed(history, standing, last)
     tokens = mint_new_node_tokens(keys, history.session_id, standing)
     children, tokens = show_children(keys, history, workflow, standing, tokens)
     recap = _recap_before(reader, keys, session.history, recorded, workflow)
@@ -163,6 +175,23 @@ def reply_to_answer(
     )
     version = ledger_version(history, node.run_id, last.index)
     return success_of(reply, LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1))
+
+
+def _stop_closed(history: History, standing: Standing, answer: Recorded) -> Standing:
+    if _find_stop(history, answer) is None:
+        return standing
+    from handrail.engine.children.waiting import stop
+
+    return stop(standing)
+
+
+def _find_stop(history: History, answer: Recorded) -> Closing | None:
+    """The closing that an answer is: `stop`, where work that the run waited for was closed."""
+    node = history.nodes[answer.to_node_id]
+    is_here = node.parent is not None and history.nodes[node.parent].state == node.state
+    if not is_here or answer.option_id != "stop":
+        return None
+    return next(held for held in history.closings[node.run_id] if held.node_id == node.node_id)
 
 
 def _follow_actions(
@@ -226,12 +255,36 @@ def show_children(
             brief=write_brief(history, workflow, join.step, child),
             status=child.status if is_present else "",
             step_id=pending_of(child) if is_present else "",
+            closed=child.closed if is_present else "",
         )
         for child in join.children
     ]
     left = [one for one, child in zip(shown, join.children, strict=True) if child.status in UNDONE]
     first = (left if is_present and left else shown)[0]
     return shown, msgspec.structs.replace(tokens, work=first.work_token)
+
+
+def list_handed(keys: Keys, history: History, workflow: CompiledWorkflow, node: Node) -> list[HandedOut]:
+    """What a waiting run handed out, for who finds it in a new chat: what was delivered, what is open."""
+    if workflow.v < WITH_CHILDREN:
+        return []
+    from handrail.engine.children.joins import UNDONE, find_join, pending_of, write_brief
+    from handrail.projections.overview import last_notes
+
+    join = find_join(history, workflow, node)
+    return [
+        HandedOut(
+            child_id=child.child_id,
+            work_token=mint_work_token(keys, history, child.run) if child.status in UNDONE else "",
+            brief=write_brief(history, workflow, join.step, child) if child.status in UNDONE else "",
+            status=child.status,
+            step_id=pending_of(child),
+            closed=child.closed,
+            result=shorten(last_notes(history, child.tip.node_id)) if child.is_done else "",
+        )
+        for child in (() if join is None else join.children)
+        if join is not None
+    ]
 
 
 def describe_closing(history: History, node: Node) -> str:
@@ -274,9 +327,13 @@ def _recap_before(
 ) -> Recap | None:
     """What the agent does not know of a run that it left or that went on: the log right before its answer.
 
-    Of a fork, the branches that it lost; of a late checkpoint, the same place that reading the step shows.
+    Of a fork, the branches that it lost; of a late checkpoint, the same place that reading the step shows;
+    of an answer that closed the run, why.
     """
     node = history.nodes[recorded.to_node_id]
+    stopped = _find_stop(history, recorded)
+    if stopped is not None:
+        return Recap(entries=[], closed=show_closing(stopped))
     is_late = is_late_checkpoint(history, node)
     if node.parent is None or not (is_late or is_fork(history, node)):
         return None

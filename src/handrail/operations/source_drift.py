@@ -3,7 +3,7 @@
 The compiled workflow decides: a file that was only reformatted has not changed, and one whose contract
 changed beside it has; then the file of the contract is named. Only a rehydrate and a resume warn, because
 they describe the present. The reply to an ack is rebuilt from recorded facts on every replay, so it cannot
-warn (docs/decisions/0011).
+warn (docs/explanation/settled.md).
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from handrail.contract.catalogue import WORKFLOW_INVALID
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
-from handrail.engine.facts import is_same_place, place_of, run_place
+from handrail.engine.facts import run_place
 from handrail.engine.history import Run
 from handrail.engine.reply import ReplyWarning
+from handrail.operations.same_project import is_begun_here
 from handrail.operations.workflow_catalog import compile_entry, problem_row
 from handrail.ports.workspace import WorkflowLibrary, Workspace
 from handrail.workflows.catalog import Catalog, CatalogEntry
@@ -83,10 +84,10 @@ def warn_of_drift(
         return ()
     try:
         place = workspace.project("" if project is UNSET else project)
-        seen = workspace.observations(place)
+        is_here = run.source_kind != "project" or is_begun_here(workspace, run_place(run), place)
     except Fault:
         return ()
-    if run.source_kind == "project" and not is_same_place(run_place(run), place_of(place, seen)):
+    if not is_here:
         return ()  # the caller is in another project, where the file is not to be expected
     content = library.content_now(place, run.source_kind, run.source_ref)
     if content is None:

@@ -18,7 +18,6 @@ from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, Choic
 from handrail.contract.wording import quote
 from handrail.engine.ask import find_refused_values, may_ask
 from handrail.engine.decide import Gathered, plan_attempt_look
-from handrail.engine.events import Project
 from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, encode_project, find_long_notes
 from handrail.engine.history import History, Node, Run, context_at, merge_context
 from handrail.engine.judge.artifacts import check_context_change
@@ -28,6 +27,7 @@ from handrail.engine.owners import refuse_context
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.handles import AttemptClaims, Handle, Prepared, node_of, session_of
 from handrail.operations.replies import load_handed, load_pinned_workflow
+from handrail.operations.same_project import is_project
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
 from handrail.ports.workspace import ProjectPlaces, Workspace
@@ -51,18 +51,17 @@ def find_own_project(
     Logs of older versions do not tell it: then the directory of the call stands for it.
     """
     begun = run.project
+    if begun is not None and run.parent is not None:  # a child has one directory, and no clone of it
+        begun = msgspec.structs.replace(begun, identity="")
     for named in dict.fromkeys(("" if asked is UNSET else asked, "")):
         project = _resolve(workspace, named)
-        if project is not None and (begun is None or is_directory_of(begun, project)):
+        if project is not None and (begun is None or is_project(workspace, begun, project)):
             return project
     kept = None if begun is None else places.find(begun.directory)
     project = None if kept is None else _resolve(workspace, kept)
-    return project if project is not None and begun is not None and is_directory_of(begun, project) else None
-
-
-def is_directory_of(begun: Project, project: str) -> bool:
-    """Whether this is the directory that the log tells by its hash."""
-    return begun.directory == encode_project(project).directory
+    if project is None or begun is None or not is_project(workspace, begun, project):
+        return None
+    return project
 
 
 def warn_of_other_project(workspace: Workspace, run: Run, asked: str | UnsetType) -> tuple[ReplyWarning, ...]:
@@ -70,7 +69,7 @@ def warn_of_other_project(workspace: Workspace, run: Run, asked: str | UnsetType
     if asked is UNSET or run.project is None:
         return ()
     project = _resolve(workspace, asked)
-    if project is not None and is_directory_of(run.project, project):
+    if project is not None and is_project(workspace, run.project, project):
         return ()
     message = f"The run belongs to the project {quote(run.project.name)}; {quote(asked)} was not used."
     details = {"project": run.project.name}
@@ -109,6 +108,12 @@ def gather(rt: Runtime, session: Session, node: Node, work: WorkDone, project: s
     run = history.runs[node.run_id]
     workflow = load_pinned_workflow(rt.log, run.workflow_hash)
     own = find_own_project(rt.workspace, rt.places, run, project)
+    settled: str | None = None
+    if run.parent is not None and not run.has_own_project:
+        from handrail.operations.child_projects import settle_project  # noqa: PLC0415 - few runs were handed out
+
+        settled = settle_project(rt, run, project, own)
+        own = settled or own
     gathered = Gathered(
         workflow=workflow,
         work=work,
@@ -117,6 +122,7 @@ def gather(rt: Runtime, session: Session, node: Node, work: WorkDone, project: s
         confirmations=find_confirmations(rt, workflow, node, run, own),
         can_ask=rt.can_ask,
         handed=load_handed(rt.log, history, run, workflow),
+        own_project=None if settled is None else encode_project(settled),
     )
     prepared = Prepared(gathered=gathered, blobs=blobs_of(work), project=own)
     wanted = plan_attempt_look(history, workflow, node, work.artifacts, work.context)
@@ -125,7 +131,8 @@ def gather(rt: Runtime, session: Session, node: Node, work: WorkDone, project: s
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
 
     seen = look(rt, history, node, wanted, own)
-    gathered = msgspec.structs.replace(gathered, sighting=seen.sighting)
+    sighting = msgspec.structs.replace(seen.sighting, machine=rt.companion)
+    gathered = msgspec.structs.replace(gathered, sighting=sighting)
     return msgspec.structs.replace(prepared, gathered=gathered, tree=seen.tree)
 
 
@@ -325,7 +332,7 @@ def check_change(history: History, workflow: CompiledWorkflow, node: Node, work:
 
 def _refuse(problems: list[dict[str, Json]]) -> Fault:
     first = problems[0]
-    more = f" ({len(problems) - 1} more in details.problems)" if len(problems) > 1 else ""
+    more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
     message = f"{first['param']}: {first['problem']}{more}; nothing was stored."
     return Fault(VALIDATION_ERROR, message, details={"problems": problems})
 

@@ -132,6 +132,10 @@ def read_entry(entry: CatalogEntry) -> Reading:
     return replace(reading, workflow=replace(reading.workflow, id=entry.id))
 
 
+def _line_of(problem: Problem) -> str:
+    return f", line {problem.line}" if problem.line else ""
+
+
 def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
     """The workflow compiled among its neighbours, its problems with line and column."""
     base = _compile_base(catalog, entry)
@@ -143,7 +147,7 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
         base=base,
         contracts=catalog.contracts,
         broken_contracts={
-            one.id: f"{one.problems[0].message} (contract file {one.source_ref})"
+            one.id: f"{one.problems[0].message} (contract file {one.source_ref}{_line_of(one.problems[0])})"
             for one in reversed(catalog.broken_contracts)
         },
         routines=_routines(catalog, entry) if needs_routines else (),

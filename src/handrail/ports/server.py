@@ -29,8 +29,22 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class HttpClient(Protocol):
     """Asking somebody else's server. Raises Fault E_VALIDATION, E_NETWORK or E_TIMEOUT."""
 
-    def ask(self, method: str, url: str, headers: Mapping[str, str]) -> Exchange:
-        """One request and its answer, whatever its status; a redirect is an answer too."""
+    def ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes = b"{}",
+        seconds: float = ...,
+        most_bytes: int = ...,
+        *,
+        is_public_only: bool = False,
+    ) -> Exchange:
+        """One request and its answer, whatever its status; a redirect is an answer too.
+
+        The body is of a POST; an answer of more bytes than allowed is refused, and where the address must be
+        public, every other one, whatever its name says.
+        """
 
     def read_token(self, path: str) -> str:
         """The token in a file of the user. Raises Fault E_CONFIG."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -12,6 +12,7 @@ from handrail.contract.ids import (
     Confirmations,
     MaxEffect,
     ObservationKey,
+    OutwardKind,
     ReportFormat,
     RiskPolicy,
     SourceKind,
@@ -86,6 +87,21 @@ class Workspace(Protocol):
     def observations(self, project: str) -> dict[ObservationKey, str]:
         """`git_branch`, `git_head_sha`, `repo_root_hash`, as far as they are known."""
 
+    def identity(self, project: str) -> str:
+        """What tells the project on every machine: clones and worktrees of one repository share it.
+
+        Empty: only its directory tells it. Never raises.
+        """
+
+    def repository(self, project: str) -> str:
+        """The git directory that all worktrees of a repository share; empty: there is none."""
+
+    def main_checkout(self, project: str) -> str:
+        """Of another worktree of a repository: the checkout that holds its git directory; else empty."""
+
+    def work_token(self) -> str:
+        """The work that was handed to whoever calls: HANDRAIL_WORK; empty: none was."""
+
     def account(self) -> str:
         """Who is calling: the name of the operating-system user; its number where it has none."""
 
@@ -147,6 +163,23 @@ class DeclaredCheck(msgspec.Struct, frozen=True, kw_only=True):
     report: ReportPlace | None = None
 
 
+class Notify(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom to tell what about runs."""
+
+    url: str = ""
+    """Where the server of a team sends it."""
+    key: str = ""
+    """Signs what is sent."""
+    command: tuple[str, ...] = ()
+    """What a local process starts, word by word."""
+    kinds: tuple[OutwardKind, ...] = ()
+    """Empty: all of them."""
+    with_text: bool = False
+    """Texts of runs may leave."""
+    allow_private: bool = False
+    """The address may be one of a private network."""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What people decided once instead of in every call. Every field has a safe default."""
 
@@ -175,6 +208,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     looking: Literal["git", "always", "off"] = "git"
     """Of which projects the list of files is: the user's word alone; a project switches off no check."""
     confirmations: Confirmations = "claimed"
+    notify: Notify | None = None
+    """Whom to tell about runs; None: nobody."""
+    project_name: str = ""
+    """What the project calls itself, on every machine."""
     confirmations_from: Literal["", "user", "project"] = ""
     """Whose file says `person`; empty: nobody's."""
 
@@ -212,10 +249,12 @@ class SettingsFiles(Protocol):
     def desired(self, project: str = "") -> DesiredSettings:
         """What the files ask for, unchecked; a file that is no JSON asks for nothing. Never raises."""
 
-    def set_preferences(
-        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
-    ) -> bool:
-        """Keep the user's preferences for later sessions; None leaves one as it is. Other keys stay.
+    def keep(self, changes: Mapping[str, Json], held: Mapping[str, Json]) -> bool:
+        """Write these of the user's settings, by dotted name; null takes one out. Every other key stays.
 
-        False when they are not those `shown` any more; raises Fault E_CONFIG or E_IO. Then nothing changed.
+        False when one is not as `held` any more. Raises Fault VALIDATION_ERROR for a value that is not
+        allowed, E_CONFIG or E_IO. Then nothing changed.
         """
+
+    def check(self, changes: Mapping[str, Json]) -> None:
+        """Raises what `keep` would raise about the values and the file. Changes nothing."""

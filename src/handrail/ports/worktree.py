@@ -102,6 +102,15 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     """Folders that are checked out from another repository, in which nobody looked; sorted."""
 
 
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
+    """What is in no tree and still decides what a check does; by name, a mark that every change changes."""
+
+    ignore_rules: dict[str, str] = {}
+    """Those that are no files of the project; an empty mark: there is none."""
+    loaded: dict[str, str] = {}
+    """Files that no tree lists and a program loads by itself."""
+
+
 class FileList(msgspec.Struct, frozen=True, kw_only=True):
     """Files of a project at one moment, changed or not."""
 
@@ -211,6 +220,9 @@ class Worktree(TreeLook, Protocol):
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
         """What these texts mean, however they are spelt; one answer each, in the same order."""
 
+    def find_beside(self, project: str, tree: Tree) -> Beside:
+        """What this tree does not tell about; empty where it cannot be known."""
+
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
         """Which of these paths no tree tells about, and why: ignored, of another repository, too large."""
 
@@ -280,6 +292,10 @@ class UnseenWorktree:
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
         del project
         return tuple(LocatedFile() for _ in named)
+
+    def find_beside(self, project: str, tree: Tree) -> Beside:
+        del project, tree
+        return Beside()
 
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
         del project

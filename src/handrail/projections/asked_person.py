@@ -1,7 +1,7 @@
 """What a person is shown before they answer for a step: where the run stands, and what was reported. Pure.
 
-The text goes to a terminal or a form, and most of it comes from elsewhere: it is fenced, cut, without what
-looks like a secret, and without anything that could steer a terminal.
+The text goes to a terminal or a form, and most of it comes from elsewhere: each line of it is marked, and it
+is cut, without what looks like a secret, and without anything that could steer a terminal.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from typing import Any, Final
 
 import msgspec
 
-from handrail.contract.fence import fence_text, flatten_text
+from handrail.contract.fence import break_marks, drop_invisible, flatten_text
 from handrail.contract.redaction import redact_secrets, redact_shapes
 from handrail.contract.wording import format_count
-from handrail.engine.ask import changed_context, kept_report
+from handrail.engine.ask import changed_context, kept_report, named_confirmer
 from handrail.engine.facts import excerpt, facts_at
 from handrail.engine.history import History, Node, attached_to, instance_of, kept_in_instance
 from handrail.engine.judge.actions import find_preview
-from handrail.engine.standing import standing_at
-from handrail.workflows.compiled import Action, Choice, CompiledWorkflow
+from handrail.engine.messages import in_words
+from handrail.engine.standing import list_offered, standing_at
+from handrail.projections.overview import session_title
+from handrail.projections.plain_words import artifact_lines
+from handrail.workflows.compiled import CONFIRMERS, Action, Choice, CompiledWorkflow, Option
 
 PROMPT_BYTES = 4_000
 REPORT_BYTES = 100_000
@@ -52,24 +55,31 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
     standing = standing_at(history, workflow, node, "rehydrate")
     leaf = standing.leaf
     assert leaf is not None, "only a pending step is confirmed"
+    goal = flatten_text(session_title(history))
     parts = [
-        f"Workflow: {flatten_text(workflow.name)} ({node.run_id} in {history.session_id})\n"
-        f"Step: {flatten_text(leaf.title)} ({flatten_text(leaf.id)})",
-        fence_text(_cut(standing.prompt, room.prompt), "what the step asks of the agent"),
+        "\n".join(
+            [
+                *([f"Goal: {goal}"] if goal else []),
+                f"Workflow: {flatten_text(workflow.name)}",
+                f"Step: {flatten_text(leaf.title)}",
+            ]
+        )
     ]
+    if whom := CONFIRMERS.get(named_confirmer(leaf)):
+        parts.append(f"Who confirms: {whom}.")
     if isinstance(leaf, Action) and (writes := _describe_write(history, workflow, node, leaf)):
         parts.append(writes)
+    options = leaf.options if isinstance(leaf, Choice) else list_offered(standing)
     if isinstance(leaf, Choice):
-        parts.append("\n".join(["The options:", *_options(leaf)]))
+        parts.append("What is decided:\n" + _quote(leaf.prompt, room.prompt))
+    if options:
+        parts.append("\n".join(["The options:", *_describe_options(options)]))
     sets = changed_context(history, node)
     if sets:
-        told = msgspec.json.encode(_redact(sets)).decode()
-        parts.append(fence_text(_cut(told, room.notes), "the values that it sets"))
+        parts.append("It sets:\n" + _quote(_in_lines(sets), room.notes))
     report = _last_report(history, workflow, node, room)
     parts.append(
-        fence_text(report, "what the agent last reported for it")
-        if report
-        else "The agent has reported nothing for it yet."
+        f"What the agent reports:\n{report}" if report else "The agent has reported nothing for it yet."
     )
     return redact_shapes("\n\n".join(parts))
 
@@ -93,11 +103,11 @@ def _describe_write(history: History, workflow: CompiledWorkflow, node: Node, ac
     )
 
 
-def _options(choice: Choice) -> list[str]:
+def _describe_options(options: Sequence[Option]) -> list[str]:
     return [
         f"- {flatten_text(option.id)}: {flatten_text(option.label)}"
         + (f" ({flatten_text(excerpt(option.description, _ABOUT_BYTES))})" if option.description else "")
-        for option in choice.options
+        for option in options
     ]
 
 
@@ -120,19 +130,24 @@ def _last_report(history: History, workflow: CompiledWorkflow, node: Node, room:
 
 
 def _tell_report(notes: str, artifacts: Sequence[dict[str, Any]], room: Room) -> str:
-    told = [_cut(notes, room.notes)] if notes else []
+    told = [_quote(notes, room.notes)] if notes else []
     told += [
-        _cut(msgspec.json.encode(_redact(body)).decode(), room.artifact)
+        _quote(f"{in_words(str(body.get('kind', ''))).capitalize()}:\n{_in_lines(body)}", room.artifact)
         for body in artifacts[:MOST_ARTIFACTS]
     ]
     more = len(artifacts) - MOST_ARTIFACTS
     return "\n".join([*told, *([f"(and {more} more artifacts)"] if more > 0 else [])])
 
 
-def _redact(body: dict[str, object]) -> object:
-    return redact_secrets({"body": body})["body"]
+def _in_lines(body: dict[str, Any]) -> str:
+    """An artifact or values as people read them, without secrets."""
+    safe = redact_secrets({"body": body})["body"]
+    return "\n".join(f"{'  ' * depth}- {flatten_text(words)}" for depth, words in artifact_lines(safe))
 
 
-def _cut(text: str, limit: int) -> str:
+def _quote(text: str, limit: int) -> str:
+    """Words from elsewhere, each line marked, and no line of ours: none of them can pass for ours."""
     shown = excerpt(text, limit)
-    return shown if shown == text else f"{shown}\n(cut here)"
+    lines = (break_marks(drop_invisible(line)) for line in shown.strip().splitlines())
+    cut = [] if shown == text else ["(cut here)"]
+    return "\n".join([*(f"> {line}".rstrip() for line in lines), *cut])

@@ -23,6 +23,7 @@ from handrail.engine.artifact_shapes import (
     VERIFICATION_REPORT,
     WORKFLOW_DIVERGENCE,
 )
+from handrail.engine.ask import say_unchecked
 from handrail.engine.code_trees import find_baseline, find_tree
 from handrail.engine.events import (
     Claim,
@@ -303,7 +304,7 @@ def describe_beside(history: History, node_id: NodeId) -> str:
     came = {path for one in claims if _is_arrival(one) for path in one.paths}
     told = {
         "the checks' own tests or configuration changed": sorted(ran),
-        "not listed, by a commit or another branch": sorted(came),
+        "not listed, by a commit, another branch or ignore rules": sorted(came),
         "passed without checking": _list_unchecked(history, node_id),
     }
     return "; ".join(f"{what}: {_list(names)}" for what, names in told.items() if names)
@@ -411,9 +412,16 @@ def door_of(history: History, placed: PlacedClaim) -> Door:
             receipt = _receipt_of(history, placed)
             return "handrail" if receipt is None else RECEIPT_DOORS[receipt.by]
         case "seen" | "exists":
-            return "handrail"
+            return "companion" if machine_of(history, placed) else "handrail"
         case never:
             assert_never(never)
+
+
+def machine_of(history: History, placed: PlacedClaim) -> str:
+    """The machine whose companion saw it or ran it; empty: nobody else's."""
+    receipt = _receipt_of(history, placed) if level_of(placed.claim) == "ran" else None
+    recorded = history.evidence.get(placed.node_id)
+    return receipt.machine if receipt is not None else recorded.machine if recorded is not None else ""
 
 
 def files_of(history: History, placed: PlacedClaim) -> str:
@@ -437,7 +445,8 @@ DOORS: dict[ConfirmationDoor, str] = {
 def describe_answer(said: ConfirmationRecorded) -> str:
     """What a person answered, where, and under which account."""
     note = f": {said.note}" if said.note else ""
-    return f"A person {say_answer(said)} {DOORS[said.door]}, as {name_person(said.who)}{note}"
+    told = f"A person {say_answer(said)} {DOORS[said.door]}, as {name_person(said.who)}"
+    return f"{told}{say_unchecked(said)}{note}"
 
 
 def say_answer(said: ConfirmationRecorded) -> str:

@@ -8,11 +8,12 @@ from typing import assert_never
 import msgspec
 
 from handrail.engine.ask import ask_about, blocked_at, describe_answer, weigh_answers
-from handrail.engine.children.joins import is_set_aside
+from handrail.engine.children.joins import find_join, is_set_aside, name_closed
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.history import History
 from handrail.engine.messages import TELL_AGENT, explain_gap, explain_to_person
 from handrail.engine.navigate import Running
+from handrail.engine.progress import JOIN_OPTIONS
 from handrail.engine.reasons import AskKind, wait_of
 from handrail.projections.overview import Graphs, Need
 from handrail.projections.run_graph import RunGraph
@@ -30,6 +31,7 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs
             continue
         workflow = workflows[history.runs[graph.run_id].workflow_hash]
         waiting = _find_waiting(history, workflow, graph)
+        waiting = _add_closed(history, workflow, graph, waiting)
         found += [] if waiting is None else [waiting]
         found += [
             Need(
@@ -80,6 +82,23 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         fix=first.fix,
         count=len(blocked.every_blocker),
     )
+
+
+def _add_closed(
+    history: History, workflow: CompiledWorkflow, graph: RunGraph, waiting: Need | None
+) -> Need | None:
+    """The need of a run that waits for work which was closed, whoever may say what becomes of it."""
+    tip = history.nodes[graph.preferred_tip]
+    join = find_join(history, workflow, tip)
+    closed = "" if join is None else name_closed(join)
+    if join is None or not closed:
+        return waiting
+    why = f"{join.step.title} waits for {closed}."
+    if waiting is not None:
+        return msgspec.structs.replace(waiting, why=f"{why} {waiting.why}")
+    fix = f"Tell the agent what to do: {', '.join(join.offered or JOIN_OPTIONS)}."
+    need = Need(kind="blocked", run_id=graph.run_id, node_id=tip.node_id, title=join.step.title, why=why)
+    return msgspec.structs.replace(need, fix=fix)
 
 
 _ASKED: dict[AskKind, str] = {

@@ -80,3 +80,13 @@ def _scalar(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+LOOP_ENDS = {
+    "condition_false": "its condition no longer held",
+    "items_exhausted": "nothing was left to do in it",
+    "limit_reached": "it reached its limit",
+    "items_missing": "nobody sent the list that it goes through",
+    "decision_missing": "nobody decided about another round",
+}
+"""Why a loop ended."""

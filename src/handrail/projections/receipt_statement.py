@@ -18,7 +18,8 @@ from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
 from handrail.engine.judge.named_places import is_test_file
-from handrail.engine.judge.run_claims import choose_strongest
+from handrail.engine.judge.red_then_green import describe_guard, find_doubt, find_red
+from handrail.engine.judge.run_claims import choose_strongest, is_command_of
 from handrail.engine.receipts import compare_counts, describe_outcome, has_passed
 from handrail.projections.evidence import (
     PERSON_DOORS,
@@ -30,6 +31,7 @@ from handrail.projections.evidence import (
     text_of,
 )
 from handrail.projections.run_graph import run_graph
+from handrail.workflows.compiled import CompiledBase
 
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
 MOST_CHECKS = 20
@@ -50,11 +52,15 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Git's id of all files of the commit."""
     differing: Mapping[str, tuple[str, ...] | None]
     """By the tree of a receipt: paths that are other ones in the commit; None: they could not be compared."""
+    between: Mapping[tuple[str, str], tuple[str, ...] | None]
+    """By the trees of a red and a green receipt: paths that differ; None: they could not be compared."""
     is_clean: bool
     """Of a run without a check: the present files are those of the commit."""
 
 
-def state_run(history: History, run: Run, subject: Subject, made_at: str, version: str) -> dict[str, Any]:
+def state_run(
+    history: History, run: Run, base: CompiledBase | None, subject: Subject, made_at: str, version: str
+) -> dict[str, Any]:
     """The statement of a run about a commit."""
     tip = run_graph(history, run.run_id).preferred_tip
     claims = list_claims(history, tip)
@@ -73,9 +79,9 @@ def state_run(history: History, run: Run, subject: Subject, made_at: str, versio
         "status": run_graph(history, run.run_id).status,
         "isClean": is_clean,
         "checks": checks,
-        "redThenGreen": _state_guards(history, run, claims, subject),
+        "redThenGreen": [_state_guard(*pair, subject) for pair in find_guards(history, run)],
         "testsTouched": _name_touched_tests(history, claims),
-        "leftOut": _list_left_out(history, tip),
+        "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
         "onlyAgentsWord": _list_words(history, claims),
         "confirmedBy": _list_people(history, run),
         "evidence": {} if evidence is None else msgspec.to_builtins(evidence),
@@ -104,16 +110,27 @@ def find_counting_receipts(history: History, run: Run) -> list[ReceiptRecorded]:
     """The last receipt of each declared check, and of each command that an accepted report rests on."""
     tip = run_graph(history, run.run_id).preferred_tip
     used = {ref for placed in list_claims(history, tip) for ref in placed.claim.refs}
-    here = [
-        held.fact
-        for held in list_receipts(history, run.run_id)
-        if history.imported is None or held.index >= history.imported.index
-    ]
+    here = _list_here(history, run)
     named = {_identify(one) for one in here if one.check or one.receipt_id in used}
     groups: dict[tuple[str, str], list[ReceiptRecorded]] = {}
     for one in here:
         groups.setdefault(_identify(one), []).append(one)
     return [_choose_last(own) for key, own in groups.items() if key in named][-MOST_CHECKS:]
+
+
+def _list_here(history: History, run: Run) -> list[ReceiptRecorded]:
+    """What was seen on this machine: what an import brought is its sender's word."""
+    return [
+        held.fact
+        for held in list_receipts(history, run.run_id)
+        if history.imported is None or held.index >= history.imported.index
+    ]
+
+
+def _has_passed(one: ReceiptRecorded) -> bool:
+    is_over = not explain_not_run(one.argv, one.outcome, one.counts)
+    is_own = is_status_own(one.argv, one.check)
+    return is_over and is_own and has_passed(one.outcome, one.counts, one.uncounted)
 
 
 def _choose_last(own: Sequence[ReceiptRecorded]) -> ReceiptRecorded:
@@ -133,7 +150,6 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
     ]
     first = same[0].counts if same else None
     differing = subject.differing.get(one.tree_after)
-    is_over = not explain_not_run(one.argv, one.outcome, one.counts)
     return {
         "name": one.check or _cut(" ".join(one.argv)),
         "isDeclared": bool(one.check),
@@ -143,9 +159,7 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
         "program": _cut(one.program),
         "programDigest": one.program_digest,
         "outcome": describe_outcome(one.outcome),
-        "hasPassed": is_over
-        and is_status_own(one.argv, one.check)
-        and has_passed(one.outcome, one.counts, one.uncounted),
+        "hasPassed": _has_passed(one),
         "counts": None if one.counts is None else msgspec.to_builtins(one.counts),
         "countsBefore": None if first is None else msgspec.to_builtins(first),
         "fewer": compare_counts(first, one.counts),
@@ -160,28 +174,31 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
     }
 
 
-def _state_guards(
-    history: History, run: Run, claims: Sequence[PlacedClaim], subject: Subject
-) -> list[dict[str, Any]]:
-    by_id: dict[str, ReceiptRecorded] = {
-        held.fact.receipt_id: held.fact for held in list_receipts(history, run.run_id)
-    }
+def find_guards(history: History, run: Run) -> list[tuple[ReceiptRecorded, ReceiptRecorded]]:
+    """Where a check that counts passes now and failed before: the red receipt and the green one."""
+    here = _list_here(history, run)
     found = []
-    for placed in claims:
-        claim = placed.claim
-        held = [by_id[ref] for ref in claim.refs if ref in by_id]
-        if claim.check == "red_then_green" and claim.verdict == "holds" and len(held) > 1:
-            red = subject.differing.get(held[0].tree_after)
-            found.append(
-                {
-                    "command": _cut(" ".join(held[-1].argv)),
-                    "red": held[0].tree_after,
-                    "green": held[-1].tree_after,
-                    "differs": None if red is None else _name_paths(red),
-                    "fact": _cut(claim.fact),
-                }
-            )
-    return found[:MOST_CHECKS]
+    for green in find_counting_receipts(history, run):
+        own = [one for one in here if is_command_of(one, green)]
+        red = find_red(own, green) if _has_passed(green) else None
+        found += [] if red is None else [(red, green)]
+    return found
+
+
+def _state_guard(red: ReceiptRecorded, green: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
+    differing = subject.between.get((red.tree_after, green.tree_after))
+    paths, name = list(differing or ()), green.check or " ".join(green.argv)
+    doubt = find_doubt(red, green, paths, name)
+    if not paths:
+        doubt = f"{name} failed before and passes now, and what differs could not be found"
+    return {
+        "command": _cut(" ".join(green.argv)),
+        "red": red.tree_after,
+        "green": green.tree_after,
+        "differs": None if differing is None else _name_paths(paths),
+        "holds": not doubt,
+        "fact": _cut(doubt or describe_guard(red, paths)),
+    }
 
 
 def _name_touched_tests(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
@@ -190,7 +207,19 @@ def _name_touched_tests(history: History, claims: Sequence[PlacedClaim]) -> list
         for placed in claims
         if placed.claim.check == "changed_in_run" and level_of(placed.claim) == "seen"
     }
-    return _name_paths(sorted(path for path in seen if is_test_file(path)))
+    own = {path for placed in claims if level_of(placed.claim) == "ran" for path in placed.claim.paths}
+    return _name_paths(sorted(own | {path for path in seen if is_test_file(path)}))
+
+
+def _list_left_out_steps(base: CompiledBase | None) -> list[dict[str, str]]:
+    """Steps of an overlay's base that have to prove or ask something, and do not do it as the base says."""
+    if base is None:
+        return []
+    done = {"skip": "skips", "replace": "rewrites"}
+    return [
+        {"step": _cut(one.id), "why": _cut(f"the overlay {done[one.how]} this step of {base.id}")}
+        for one in base.left_out[:MOST_NAMED]
+    ]
 
 
 def _list_left_out(history: History, tip: Any) -> list[dict[str, str]]:
@@ -274,11 +303,11 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     name = statement["subject"][0]["name"]
     checks = "; ".join(map(_describe_check, run["checks"])) or "none"
     differs = "exactly these files" if run["isClean"] else "**other files than those of the commit**"
-    guards = "; ".join(_code(one["command"]) for one in run["redThenGreen"])
+    guards = "; ".join(map(_describe_guard, run["redThenGreen"]))
     people = ", ".join(_plain(f"{one['who']} ({one['door']})") for one in run["confirmedBy"])
     words = "; ".join(_plain(one) for one in run["onlyAgentsWord"][:5])
     tests = ", ".join(map(_code, run["testsTouched"][:5]))
-    left = ", ".join(_code(one["path"]) for one in run["leftOut"][:5])
+    left = ", ".join(_code(one.get("path") or one["step"]) for one in run["leftOut"][:5])
     signed = f" ([signed receipt](<{place}>))" if place else ""
     lines = [
         f"### Receipt: {statement['predicate']['result']} on `{commit[:12]}` of {_plain(name)}{signed}",
@@ -301,6 +330,13 @@ def _describe_check(check: dict[str, Any]) -> str:
     fewer = f" ({_plain(check['fewer'])})" if check["fewer"] else ""
     verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
     return f"{_code(check['name'])} {verdict} ({check['outcome']}{counted}, by {check['door']}){fewer}"
+
+
+def _describe_guard(guard: dict[str, Any]) -> str:
+    if not guard["holds"]:
+        return f"not shown: {_plain(guard['fact'])}"
+    differs = ", ".join(map(_code, guard["differs"][:5]))
+    return f"{_code(guard['command'])} (what differs: {differs})"
 
 
 def _code(text: str) -> str:

@@ -45,7 +45,15 @@ from handrail.contract.redaction import (
 from handrail.contract.wording import make_prompt_json, make_readable_json
 from handrail.ports.process import CallNote
 from handrail.ports.workspace import Settings
-from handrail.runtime.operation import AckVerdict, Operation, StreamItem, effect_of, shape_of
+from handrail.runtime.operation import (
+    TOKEN_PREFIXES,
+    WORKED_THROUGH,
+    AckVerdict,
+    Operation,
+    StreamItem,
+    effect_of,
+    shape_of,
+)
 from handrail.runtime.permission import (
     Caller,
     add_request_key,
@@ -169,7 +177,7 @@ def _readable(error: str) -> str:
 def _summary(problems: list[dict[str, Json]]) -> str:
     first = problems[0]
     where = f"{first['param']}: " if first["param"] else ""
-    more = f" ({len(problems) - 1} more in details.problems)" if len(problems) > 1 else ""
+    more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
     meant = f"; did you mean {first['did_you_mean']}?" if "did_you_mean" in first else ""
     said = f"The call does not fit: {where}{first['problem']}{meant}{more}"[:1023]
     return said if said.endswith((".", "?")) else f"{said}."
@@ -212,6 +220,8 @@ def perform_operation(
 
     A surface that has something to do after it hands in its own `commits`, to know whether it may still fail.
     """
+    if runtime.team is not None and (told := _ask_team(runtime, called, params, ask, caller)) is not None:
+        return told
     started_ms = runtime.clock.monotonic_ms()
     own = runtime.for_one_call(commits)
     declared = None if ask.fields is None and ask.field is None else declared_of(called)
@@ -219,10 +229,10 @@ def perform_operation(
 
     def work() -> Outcome:
         nonlocal settings
-        if any(isinstance(value, str) and "wk1" in value.lower() for value in params.values()):
-            from handrail.runtime.misplaced_token import refuse_work_token
+        if called.name not in WORKED_THROUGH and any(map(_may_hold_work, params.values())):
+            from handrail.runtime.misplaced_token import refuse_misplaced_work
 
-            refuse_work_token(called.name, params)
+            refuse_misplaced_work(own, params)
         request, settings = _admit(own, called, params, caller, ask, declared)
         success = _as_success(called, called.perform(own, request))
         outcome = _disclose_success(
@@ -236,6 +246,24 @@ def perform_operation(
     if isinstance(outcome, Failure) and caller.needs_key and called.effect == "create":
         outcome = _add_key(own, called, outcome)
     return _audit_outcome(own, called, params, outcome, caller, started_ms, settings)
+
+
+def _ask_team(
+    runtime: Runtime, called: Operation, params: dict[str, Json], ask: Ask, caller: Caller
+) -> Outcome | None:
+    """What the server of the team answers; None: the call is not its own."""
+    from handrail.runtime.team_calls import ask_team
+
+    def work() -> Outcome | None:
+        return ask_team(runtime, called, params, ask, caller)
+
+    return _catch_trouble(runtime.for_one_call(None), called.name, params, work)
+
+
+def _may_hold_work(value: Json) -> bool:
+    """Whether a token may be in an argument: few calls have one, and only those look closer."""
+    texts = value if isinstance(value, list) else (value,)
+    return any(one in text.lower() for text in texts if isinstance(text, str) for one in TOKEN_PREFIXES)
 
 
 def _announce_removals(called: Operation, params: dict[str, Json], outcome: Outcome) -> Outcome:
@@ -272,6 +300,11 @@ def perform_chunked(
     `keep` takes the parts and returns the fields that replace them. It may raise Fault, and it is called only
     after every possible refusal.
     """
+    if runtime.team is not None:
+        from handrail.runtime.team_calls import refuse_parts
+
+        if (refused := refuse_parts(runtime, called, params, caller)) is not None:
+            return refused
     started_ms = runtime.clock.monotonic_ms()
     own = runtime.for_one_call(commits)
 
@@ -305,6 +338,11 @@ def perform_stream(
     """The items of an operation that can stream, as they come, then its outcome."""
     started_ms = runtime.clock.monotonic_ms()
     called = runtime.registry.operation(name)
+    if runtime.team is not None and (told := _ask_team(runtime, called, params, ask, caller)):
+        from handrail.runtime.team_calls import list_lines
+
+        yield from list_lines(told)
+        return
     declared = None if ask.fields is None else declared_of(called)
     lines: Iterator[StreamItem | Success] | None = None
 
@@ -350,14 +388,17 @@ def _admit(
 
     Beside it the settings, which only a write asks for.
     """
+    effect = effect_of(called, params)
+    if runtime.may is not None:
+        runtime.may(called, effect)
     request = decode_input(called, params)
     refusal = refuse_ask(ask, called.shape, declared)
     if refusal is not None:
         raise Fault(refusal.kind, refusal.message, details=refusal.details, hint=refusal.hint)
-    effect = effect_of(called, params)
     if effect == "read":
         return request, None
     settings = runtime.settings.of()
+    runtime.commits.notify = settings.notify
     require_permission(settings, effect)
     if effect == "create" and caller.needs_key:
         require_key(runtime, called, request)
@@ -547,16 +588,6 @@ def _add_cursor(runtime: Runtime, called: Operation, request: Any, outcome: Outc
         return outcome
     if outcome.page.style != "cursor":
         return outcome
-    from handrail.contract.tokens.cursor import LIFETIME_SECONDS, CursorClaims, mint_cursor
-    from handrail.contract.tokens.workflow import CURSOR
-    from handrail.runtime.paging import list_scope
+    from handrail.runtime.paging import continue_page
 
-    claims = CursorClaims(
-        operation=called.name,
-        scope=list_scope(called, request),
-        after=outcome.page.sort_keys[-1],
-        expires_at=runtime.clock.unix_seconds() + LIFETIME_SECONDS,
-    )
-    cursor = mint_cursor(runtime.keys.signing_key(CURSOR), claims)
-    page = msgspec.structs.replace(outcome.page, next_cursor=cursor)
-    return msgspec.structs.replace(outcome, page=page)
+    return msgspec.structs.replace(outcome, page=continue_page(runtime, called, request, outcome.page))

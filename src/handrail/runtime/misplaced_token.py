@@ -10,8 +10,19 @@ import msgspec
 
 from handrail.contract.catalogue import TOKEN_SCOPE_MISMATCH, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Failure, Fault, Json, NextCall
-from handrail.contract.tokens.workflow import LAYOUTS, clean
+from handrail.contract.tokens.reading import ANY_KIND, read_token
+from handrail.contract.tokens.workflow import (
+    LAYOUT_BY_PREFIX,
+    LAYOUTS,
+    PREFIX_LENGTH,
+    WORKFLOW,
+    TokenKind,
+    clean,
+)
+from handrail.engine.history import Run, node_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import read_session
 
 _TOKEN_FIELDS = ("ackToken", "stateToken", "checkpointToken")
 _FIELD_BY_PREFIX = {
@@ -21,13 +32,14 @@ _FIELD_BY_PREFIX = {
     "st": "stateToken",
     "wk": "stateToken",
 }
-WORKED_THROUGH = frozenset({"run.continue", "run.checkpoint", "check.run"})
-"""What a work token does, where a stateToken stands; nothing else takes one."""
 MAY_DO = (
-    "A token of work that was handed out reads its step, reports it, saves progress in it and runs checks "
-    "for it (run continue, run checkpoint, check run); everything else is for whoever handed it out."
+    "A token of work that was handed out reads its step, reports it, saves progress in it, runs checks for "
+    "it and shows its changes (run continue, run checkpoint, check run, code status); everything else is for "
+    "whoever handed it out."
 )
 _REPORTED = {"output", "context"}
+_LONGEST_TOKEN = 2 * max(layout.length for layout in LAYOUTS.values())
+"""With whatever a client put between its characters."""
 _AROUND = " \t\r\n\"'`<>[](){}"
 
 
@@ -40,16 +52,44 @@ def correct_call(failure: Failure, operation: str, params: dict[str, Json]) -> F
     return _with_token_moved(failure, operation, params)
 
 
-def refuse_work_token(operation: str, params: dict[str, Json]) -> None:
-    """Raises Fault TOKEN_SCOPE_MISMATCH where a work token is sent to an operation that it does not open."""
-    layout = LAYOUTS["work"]
+def refuse_misplaced_work(rt: Runtime, params: dict[str, Json]) -> None:
+    """Raises Fault TOKEN_SCOPE_MISMATCH where a token of a child is sent to what it does not open."""
     for name, value in params.items():
-        is_token = isinstance(value, str) and len(value) <= 2 * layout.length
-        text = clean(value) if is_token else ""
-        if text.startswith(layout.prefix) and len(text) == layout.length and operation not in WORKED_THROUGH:
-            details = {"token_kind": "work", "found": f"a work token as {name}"}
-            message = f"A work token was sent as {name}; nothing was done."
-            raise Fault(TOKEN_SCOPE_MISMATCH, message, details=details, hint=MAY_DO)
+        for one in value if isinstance(value, list) else [value]:
+            kind = _find_kind(one)
+            if kind == "work":
+                details = {"token_kind": "work", "found": f"a work token as {name}"}
+                message = f"A work token was sent as {name}; nothing was done."
+                raise Fault(TOKEN_SCOPE_MISMATCH, message, details=details, hint=MAY_DO)
+            run = None if kind is None else _find_run(rt, str(one))
+            if run is not None:
+                refuse_handed_out(run)
+
+
+def refuse_handed_out(run: Run) -> None:
+    """Raises Fault TOKEN_SCOPE_MISMATCH where a token of a run that was handed out asks for more."""
+    if run.parent is None:
+        return
+    message = f"This token is of the work {run.parent.child_id}, which was handed out; nothing was done."
+    raise Fault(TOKEN_SCOPE_MISMATCH, message, details={"run_id": run.run_id}, hint=MAY_DO)
+
+
+def _find_kind(value: Json) -> TokenKind | None:
+    """Which token an argument looks like, as a whole."""
+    text = clean(value) if isinstance(value, str) and len(value) <= _LONGEST_TOKEN else ""
+    layout = LAYOUT_BY_PREFIX.get(text[:PREFIX_LENGTH])
+    return layout.kind if layout is not None and len(text) == layout.length else None
+
+
+def _find_run(rt: Runtime, text: str) -> Run | None:
+    """The run that a token is of; None: it is none of this store, which the operation says better."""
+    try:
+        claims = read_token(rt.keys.verifying_keys(WORKFLOW), text, ANY_KIND).claims
+        session = read_session(rt.log, claims.session_id)
+    except Fault:
+        return None
+    node = None if session is None else node_at(session.history, claims.node_tag)
+    return None if session is None or node is None else session.history.runs[node.run_id]
 
 
 def offer_call(failure: Failure, call: NextCall) -> Failure:

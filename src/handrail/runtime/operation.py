@@ -24,7 +24,14 @@ starts a program that the caller names and records how it ended, so no server ma
 an idempotency key; ack is gated by a token we minted; gated needs the token of a dry run; dangerous also a
 word that the danger is meant; update replaces the program itself."""
 
+Where: TypeAlias = Literal["server", "companion", "both"]
+"""Who performs it where a project belongs to a team: the server, which decides; the companion on the machine
+of the agent, which looks; both, where the companion sends what it found and the server decides about it."""
 
+WORKED_THROUGH = frozenset({"run.continue", "run.checkpoint", "check.run", "code.status"})
+"""What a token of work that was handed out does; nothing else takes one."""
+TOKEN_PREFIXES = ("ak1", "ch1", "ck1", "st1", "wk1")
+"""How a token of a run begins: known without loading tokens, for the calls that have none."""
 OFFERED_CALL_BYTES = 4_096
 """A refusal offers no larger call to copy: the caller still has what it sent."""
 
@@ -73,6 +80,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     perform: Callable[[Any, Any], Any]
     """`(runtime, input) -> output or Success`."""
     shape: Shape
+    where: Where = "server"
     starts_programs: bool = False
     """Whether it starts programs other than git, which no server does."""
     reads_without: str = ""
@@ -223,6 +231,7 @@ MODULES = {
     "program.update": "handrail.program.update.update_program",
     "self.context": "handrail.program.doctor.show_context",
     "self.settings": "handrail.program.doctor.show_settings",
+    "settings.set": "handrail.program.doctor.set_setting",
     "self.doctor": "handrail.program.doctor.examine_installation",
 }
 """The operations of the core, each with the module that defines it."""

@@ -9,7 +9,13 @@ import msgspec
 
 from handrail.contract.disclosure.newest import encoded_size
 from handrail.contract.outcome import Page
-from handrail.contract.tokens.cursor import cursor_scope, read_cursor
+from handrail.contract.tokens.cursor import (
+    LIFETIME_SECONDS,
+    CursorClaims,
+    cursor_scope,
+    mint_cursor,
+    read_cursor,
+)
 from handrail.contract.tokens.workflow import CURSOR
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
@@ -28,6 +34,18 @@ def list_scope(called: Operation, request: Any) -> str:
     filters.pop("limit", None)
     filters.pop("cursor", None)
     return cursor_scope(filters, (called.default_sort,))
+
+
+def continue_page(runtime: Runtime, called: Operation, request: Any, page: Page) -> Page:
+    """The page with the cursor of its last item."""
+    claims = CursorClaims(
+        operation=called.name,
+        scope=list_scope(called, request),
+        after=page.sort_keys[-1],
+        expires_at=runtime.clock.unix_seconds() + LIFETIME_SECONDS,
+    )
+    cursor = mint_cursor(runtime.keys.signing_key(CURSOR), claims)
+    return msgspec.structs.replace(page, next_cursor=cursor)
 
 
 def page_of(

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from handrail.contract.accounts import Actor, Principal
 from handrail.contract.catalogue import FEATURE_DISABLED
 from handrail.contract.ids import NodeId, ObservationKey, SessionId
 from handrail.contract.outcome import Commits, Fault
 from handrail.contract.redaction import Secrets
-from handrail.ports.log import EventLog, EventReader
+from handrail.ports.log import EventLog, EventReader, Record
 from handrail.ports.process import (
     Audit,
     AuditLine,
@@ -32,20 +33,24 @@ from handrail.ports.process import (
 )
 from handrail.ports.workspace import (
     AuthoredFiles,
+    Notify,
     ProjectPlaces,
     SettingsFiles,
     WorkflowLibrary,
     Workspace,
 )
-from handrail.runtime.operation import CORE, Registry
+from handrail.runtime.operation import CORE, Effect, Operation, Registry
 
 if TYPE_CHECKING:
+    from handrail.contract.outcome import Json
+    from handrail.ports.actions import OwnAction
     from handrail.ports.checks import CheckPrograms, KnownChecks
     from handrail.ports.facts import FactStore
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.receipts import CommittedFiles, ReceiptKeys
     from handrail.ports.server import HttpClient
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
+    from handrail.ports.team import Team
     from handrail.ports.worktree import Tree, TreeLook, Worktree
 
 
@@ -234,6 +239,7 @@ class OneLook:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._projects: dict[str, str] = {}
+        self._identities: dict[str, str] = {}
 
     def project(self, asked: str) -> str:
         if asked not in self._projects:
@@ -242,6 +248,20 @@ class OneLook:
 
     def observations(self, project: str) -> dict[ObservationKey, str]:
         return self._workspace.observations(project)
+
+    def identity(self, project: str) -> str:
+        if project not in self._identities:
+            self._identities[project] = self._workspace.identity(project)
+        return self._identities[project]
+
+    def repository(self, project: str) -> str:
+        return self._workspace.repository(project)
+
+    def main_checkout(self, project: str) -> str:
+        return self._workspace.main_checkout(project)
+
+    def work_token(self) -> str:
+        return self._workspace.work_token()
 
     def account(self) -> str:
         return self._workspace.account()
@@ -268,6 +288,17 @@ class TreeDue(msgspec.Struct, frozen=True, kw_only=True):
     cause: Literal["start", "advance", "checkpoint", "receipt"]
     tree: Tree | None = None
     """What the call itself has seen; None: nobody has looked yet."""
+
+
+class NoticeDue(msgspec.Struct, frozen=True, kw_only=True):
+    """Events that somebody may have to be told about when the reply is sent."""
+
+    session_id: SessionId
+    records: Sequence[Record]
+    notify: Notify
+
+
+Due: TypeAlias = TreeDue | NoticeDue
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -318,6 +349,20 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """The call comes from a page of the Console, so an answer in it is that of a person."""
     is_served: bool = False
     """The call comes over HTTP: it starts no program but git, and asks nobody else."""
+    companion: str = ""
+    """The machine that looks at files and starts programs for this call; empty: this one."""
+    actions: Callable[[str, dict[str, Json]], OwnAction] | None = None
+    """What carries out the actions of a workflow, where it is not a part of this program."""
+    team: Callable[[], Team] | None = None
+    """Where calls of projects that belong to a team go; None: there is no team."""
+    principal: Principal | None = None
+    """Who calls a server with accounts; None: there are none, and the caller is who runs the program."""
+    may: Callable[[Operation, Effect], None] | None = None
+    """Where there are accounts: raises the Fault that keeps this caller from an operation."""
+    origin: str = ""
+    """Where there are accounts: under which address people reach the server, for links."""
+    accounts: object = None
+    """Where there are accounts: what the operations about them work with."""
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof
@@ -329,8 +374,10 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """Looks at the files of the project; a runtime without one sees nothing."""
     facts: Callable[[], FactStore] = no_facts
     """What is kept of source files between calls; a runtime without any reads them again."""
-    trees_due: list[TreeDue] | None = None
-    """Left by the call for its surface, which takes them after the reply; None: nobody does."""
+    trees_due: list[Due] | None = None
+    """Left by the call for its surface, which does them after the reply; None: nobody does."""
+    start_notice: Callable[[Sequence[str], bytes], str] | None = None
+    """Starts the command that tells people about a run; None: nothing is started here."""
     places: ProjectPlaces = NO_PLACES
     """Where the projects of runs are; without it only the directory of the call is known."""
     audit: Audit = NO_AUDIT
@@ -341,6 +388,11 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """What the call at hand has changed; the hub gives each call its own."""
     secrets: Secrets = msgspec.field(default_factory=Secrets)
     """What this process has read and never writes."""
+
+    @property
+    def actor(self) -> Actor | None:
+        """Whom the events of this call are recorded for."""
+        return None if self.principal is None else self.principal.actor
 
     def for_one_call(self, commits: Commits | None) -> Runtime:
         """The same for one call, which says what it changed and looks up once where it works."""

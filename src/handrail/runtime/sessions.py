@@ -32,6 +32,7 @@ from typing import Final, assert_never, cast
 
 import msgspec
 
+from handrail.contract.accounts import Actor
 from handrail.contract.catalogue import (
     INVARIANT_VIOLATION,
     SESSION_LOCKED,
@@ -65,7 +66,7 @@ from handrail.ports.log import (
     SessionStamp,
 )
 from handrail.ports.process import Interruptions
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import NoticeDue, Runtime
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
 # Reading, holding and appending
@@ -241,12 +242,15 @@ def commit(
 
     `plan_with(salt)` makes the plan; another salt renames the new node when its tag is taken.
     """
-    drafts = _write_drafts(session.history, plan_with, rt.clock.now())
+    drafts = _write_drafts(session.history, plan_with, rt.clock.now(), rt.actor)
     reads_back = call_to_resume(session.history.session_id)
     rt.interruptions.end_here()  # the last point at which nothing has been changed
     match witness.hold.append(session.history.head, drafts, blobs):
         case Committed(records=records):
             rt.commits.note(reads_back)
+            if rt.commits.notify is not None and rt.trees_due is not None:
+                told, own = rt.commits.notify, session.history.session_id
+                rt.trees_due.append(NoticeDue(session_id=own, records=records, notify=told))
             grown = Session(history=extend(session.history, records), health=session.health)
             if _is_worth_remembering(session.history.head, grown.history.head):
                 from handrail.engine.history_cache import encode_history  # noqa: PLC0415 - only a long session
@@ -317,11 +321,11 @@ def _keep_if_sound(reader: EventReader, session: Session) -> Session:
 
 
 def _write_drafts(
-    history: History, plan_with: Callable[[int], Sequence[PlannedEvent]], at: str
+    history: History, plan_with: Callable[[int], Sequence[PlannedEvent]], at: str, actor: Actor | None
 ) -> list[Draft]:
     for salt in range(TAG_SALTS):
         plan = plan_with(salt)
-        drafts = [Draft(dedupe_key=one.dedupe_key, body=encode_event(one, at)) for one in plan]
+        drafts = [Draft(dedupe_key=one.dedupe_key, body=encode_event(one, at, actor)) for one in plan]
         nodes = [place for place, one in enumerate(plan) if isinstance(one.data, NodeCreated)]
         digests = _chain(history.head_digest, drafts[: nodes[-1] + 1] if nodes else [])
         if not any(node_tag(digests[place]) in history.by_tag for place in nodes):

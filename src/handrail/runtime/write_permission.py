@@ -262,7 +262,7 @@ def _not_confirmed(called: Operation, request: GatedInput) -> Fault:
         E_CONFIRMATION_REQUIRED,
         "This command changes something and needs the confirm token of a dry run. Nothing was done.",
         details={"missing": "confirm", "effect": called.effect},
-        hint="Run next_command, look at its preview, then repeat the command with --confirm and its token.",
+        hint="Run the next command, look at its preview, then repeat this one with --confirm and its token.",
         next_call=dry_run_of(called, request),
     )
 
@@ -273,7 +273,7 @@ def _not_meant(called: Operation, request: GatedInput) -> Fault:
         E_CONFIRMATION_REQUIRED,
         "This command destroys something and runs only with --dangerous. Nothing was done.",
         details={"missing": "dangerous", "effect": called.effect},
-        hint="Ask the user whether to do this, then run next_command and look at its preview.",
+        hint="Ask the user whether to do this, then run the next command and look at its preview.",
         next_call=dry_run_of(called, request),
     )
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from handrail.contract.ids import SourceKind
-from handrail.contract.suggest import find_nearest
+from handrail.contract.suggest import find_nearest, find_same_word
 from handrail.contract.wording import quote
 from handrail.workflows.checking.whole_file import read_checked, read_checked_contract
 from handrail.workflows.compiled import Contract, InputSpec
@@ -24,7 +24,7 @@ from handrail.workflows.limits import (
     rename_namespace,
     spelling_of,
 )
-from handrail.workflows.problem import Problem, replace_value
+from handrail.workflows.problem import NO_EDIT, Problem, replace_value
 from handrail.workflows.reading.reader import BaseDocument
 from handrail.workflows.spellings.spelling import decode_document
 
@@ -282,6 +282,12 @@ def claims_id(entry: CatalogEntry, workflow_id: str) -> bool:
 
 def _find_base(entry: CatalogEntry, others: list[CatalogEntry]) -> BaseDocument:
     """The first source that has the workflow counts, as it does when that one is started."""
+    if entry.extends == entry.id:
+        own = suggest_id(
+            entry.id.rpartition(".")[2], entry.source_kind, entry.source_ref, [one.id for one in others]
+        )
+        fix = f"Give the overlay another id, such as {own}."
+        return BaseDocument(trouble=f"The overlay has the id of what it extends, {quote(entry.id)}.", fix=fix)
     beside = [one for one in others if one is not entry]
     named = [one for one in beside if one.is_usable and one.id == entry.extends]
     named = named or [one for one in beside if claims_id(one, entry.extends)]
@@ -289,7 +295,12 @@ def _find_base(entry: CatalogEntry, others: list[CatalogEntry]) -> BaseDocument:
         ids = [one.id for one in beside if one.is_usable and not one.extends]
         near = find_nearest(entry.extends, ids)
         fix = f"Did you mean {' or '.join(near)}?" if near else "Name a workflow that a source has."
-        return BaseDocument(trouble=f"There is no workflow {quote(entry.extends)} to extend.", fix=fix)
+        sure = find_same_word(entry.extends, ids)
+        return BaseDocument(
+            trouble=f"There is no workflow {quote(entry.extends)} to extend.",
+            fix=fix,
+            edit=replace_value("/extends", sure) if sure else NO_EDIT,
+        )
     base = named[0]
     if base.extends:
         trouble = f"{base.id} is an overlay itself, and a base has no extends."

@@ -23,6 +23,13 @@ WITH_EVIDENCE = 2
 """Of a workflow whose contracts say what can be checked: a program that does not look refuses it."""
 WITH_CHILDREN = 3
 """Of a workflow that hands out work: a program that does not wait for it refuses it."""
+CONFIRMERS = {
+    "other": "a person none of whose agents did the work",
+    "role:owner": "an owner",
+    "role:admin": "an admin or owner",
+    "role:member": "a member, admin or owner",
+}
+"""Who a step can ask to confirm it, in words; a workflow that says it has version 3."""
 VERSIONS = (COMPILED_VERSION, WITH_EVIDENCE, WITH_CHILDREN)
 OWN_OPERATIONS = frozenset({"code.scan", "code.edit"})
 """The operations that an action has run by Handrail itself; no other ever is, and none is a program."""
@@ -164,6 +171,8 @@ class Step(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="step"):
     fragments: tuple[Fragment, ...] = ()
     when: ConditionId = ""
     require_confirmation: bool | ConditionId = False
+    confirmed_by: str = ""
+    """Who has to confirm, one of `CONFIRMERS`; empty: any person."""
     contract: str = ""
     """Id in `contracts` of the artifact this step must deliver; empty: notes only."""
     hints: tuple[str, ...] = ()

@@ -235,6 +235,19 @@ def named_value(values: Mapping[str, Any], name: str) -> Any:
     return _member(values.get(head, MISSING), rest)
 
 
+def split_artifact(path: str) -> tuple[str, str]:
+    """The kind of artifact that a dotted name may begin with, and the member of it: `wr.plan.slices`."""
+    namespace, _, rest = path.partition(".")
+    name, _, member = rest.partition(".")
+    return f"{namespace}.{name}", member
+
+
+def artifact_value(artifacts: Mapping[str, Mapping[str, Any]], path: str) -> Any:
+    """The member of the current artifact that a dotted name means; MISSING when there is none."""
+    kind, member = split_artifact(path)
+    return _member(artifacts.get(kind, MISSING), member) if member else MISSING
+
+
 def nest_values(named: Mapping[str, Any]) -> dict[str, Any]:
     """The objects in which these names, dotted or plain, have their values; what is MISSING is left out."""
     nested: dict[str, Any] = {}

@@ -84,6 +84,8 @@ class SourceStep(Authored, frozen=True, kw_only=True):
     guidance: tuple[str, ...] = ()
     agent_role: str = ""
     require_confirmation: bool | When = False
+    confirmed_by: str = ""
+    """Who has to confirm; empty: anybody."""
     when: When | None = None
     contract_ref: str = ""
     hints: tuple[str, ...] = ()

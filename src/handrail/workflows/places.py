@@ -8,6 +8,7 @@ around it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from json import loads
 
 import msgspec
@@ -47,11 +48,24 @@ def add_places(
         if spelling == "json"
         else _known_places(decode_spelled(content, spelling), listed)
     )
+    if any(problem.within for problem in listed):
+        found = _places_within(content.decode(), listed, found)
     placed = [
         msgspec.structs.replace(problem, line=line, column=column)
         for problem, (line, column) in zip(listed, found, strict=True)
     ]
     return tuple(sorted(placed, key=lambda problem: (problem.line, problem.column)))
+
+
+def _places_within(text: str, problems: list[Problem], places: list[Place]) -> list[Place]:
+    """The same places; of a problem with words of a text, the place of the words where they are found."""
+    lines = text.split("\n")
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    refined = []
+    for problem, (line, column) in zip(problems, places, strict=True):
+        at = text.find(problem.within, starts[line - 1] + column - 1) if problem.within else -1
+        refined.append((line, column) if at < 0 else find_place(text, at))
+    return refined
 
 
 def _json_places(text: str, problems: list[Problem]) -> list[Place]:

@@ -130,3 +130,5 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     column: int = 0
     edit: tuple[EditOperation, ...] = NO_EDIT
     """The fix for a program; empty if the author has to choose."""
+    within: str = ""
+    """Of a long text at the pointer, the words that this is about: their place is shown."""

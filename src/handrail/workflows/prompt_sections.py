@@ -5,9 +5,14 @@ The compiler writes them and the engine reads them, so their words are kept in o
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import UserOnly
+from handrail.workflows.conditions import MISSING, Facts, artifact_value, named_value
 
 USER_SAID = "<what the user said>"
 """Stands in examples for the user's own words."""
@@ -95,3 +100,31 @@ def drop_example(prompt: str, example: dict[str, Json]) -> str:
 
 def _is_example(part: str, example: dict[str, Json]) -> bool:
     return part.startswith("Example:\n```json\n") and part == show_example(example)
+
+
+# Values in a text
+
+
+def phrase_named(facts: Facts, name: str) -> str | None:
+    """The value of a name, or what an earlier step delivered under it; None where there is neither."""
+    value: Any = named_value(facts.values, name)
+    if value is not MISSING:
+        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    value = artifact_value(facts.artifacts, name)
+    return None if value is MISSING else _phrase_delivered(value)
+
+
+def _phrase_delivered(value: Any) -> str:
+    """A part of an artifact as prose: one line for each row of a list, without the names of its members."""
+    if isinstance(value, list):
+        rows = [row if isinstance(row, dict) else {"": row} for row in value]
+        return "".join(f"\n- {'; '.join(map(_phrase_member, row.values()))}" for row in rows) or " none"
+    return _phrase_member(value)
+
+
+def _phrase_member(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_phrase_member, value))
+    if isinstance(value, dict):
+        return " ".join(map(_phrase_member, value.values()))
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

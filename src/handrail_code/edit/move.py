@@ -2,7 +2,7 @@
 
 `plan_move` changes every importer to the new module. The old module keeps exporting the name only where
 package.json names the old module or an importer cannot be rewritten, and goes away when nothing is left in it
-(docs/decisions/0072-moving-source.md).
+(docs/explanation/settled.md).
 `plan_extract` leaves importers alone: the old module imports the name back and exports what it exported.
 """
 

@@ -57,7 +57,7 @@ def plan_rename(project: Project, symbol: Symbol, new_name: str, style: Style = 
     """The edits, proven by reading the edited files again; or the reason why there are none.
 
     Both styles are those of TypeScript's service: `keep` is what editors ask it for, `follow` what it does
-    when nothing is asked (docs/decisions/0065-reading-source.md).
+    when nothing is asked (docs/explanation/settled.md).
     """
     refusal = _refuse_name(symbol, new_name)
     if refusal is not None:

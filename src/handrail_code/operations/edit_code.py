@@ -80,10 +80,10 @@ class EditCode(Input, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    continuation: Annotated[str, Meta(description="A token of an answer.")] | UnsetType = UNSET
+    continuation: Annotated[str, Meta(description="From an answer.")] | UnsetType = UNSET
     refetch: Annotated[bool, Meta(description="Get what it left out.")] | UnsetType = UNSET
     refresh: Annotated[bool, Meta(description="Renew a token.")] | UnsetType = UNSET
-    fix: Annotated[bool, Meta(description="Write the preview; needs its apply token.")] | UnsetType = UNSET
+    fix: Annotated[bool, Meta(description="Write it; needs its apply token.")] | UnsetType = UNSET
     ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
     languages: (
         Annotated[list[AskedLanguage], Meta(description="Only these languages.", max_length=2)] | UnsetType
@@ -144,7 +144,8 @@ def _refuse_without_token() -> Fault:
 OPERATION = Operation(
     name="code.edit",
     effect="ack",
-    summary="Find a definition; preview and apply an edit.",
+    where="companion",
+    summary="Find a definition; edit it.",
     input=EditCode,
     output=LocatedCode,
     variants=(CodeContext, EditPreview, AppliedEdit, CancelledEdit),

@@ -65,7 +65,7 @@ def _settle(project: str, here: str, known: Container[str], path: str) -> str:
         E_VALIDATION,
         f"{quote(path)} names two files: {quote(plain)} from the root and {quote(near)} from this folder.",
         details={"param": "file", "valid": whole, "expected": "one of valid", "got": shorten(path)},
-        hint="Give one of the paths in details.valid.",
+        hint="Give one of the valid paths.",
     )
 
 

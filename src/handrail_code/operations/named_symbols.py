@@ -244,7 +244,7 @@ def _refuse_several(wanted: Wanted, found: Sequence[Found]) -> Fault:
             "expected": "one of the ids in valid",
             "got": wanted.name[:80],
         },
-        hint="Give one of the ids in details.valid in place of the name, or add --file or --hash.",
+        hint="Give one of the valid ids in place of the name, or add --file or --hash.",
     )
 
 

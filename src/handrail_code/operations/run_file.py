@@ -350,6 +350,7 @@ def _refuse_use(message: str, usage: str) -> Fault:
 OPERATION = Operation(
     name="code.workflow",
     effect="ack",
+    where="companion",
     summary="Run a workflow file whose actions are code tools; stop where somebody decides.",
     input=RunCodeWorkflow,
     output=WorkflowAnswer,

@@ -107,6 +107,7 @@ def _find_mode(given: Mapping[str, Json]) -> str:
 OPERATION = Operation(
     name="code.scan",
     effect="read",
+    where="companion",
     summary="Search JavaScript, TypeScript and Python; see uses and what may break.",
     input=ScanCode,
     output=SearchedCode,

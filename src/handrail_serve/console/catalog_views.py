@@ -81,11 +81,7 @@ def _part(call: Call, workflow: dict[str, Json], drift: parts.Drift, part: str, 
         case "":
             return parts.overview(workflow, _inspect(call, workflow_id, "steps"))
         case "graph":
-            drawn = [
-                payload(call, "workflow.graph", {"workflowId": workflow_id, "as": form})
-                for form in ("svg", "text")
-            ]
-            return parts.graph(drawn[0], drawn[1])
+            return parts.graph(*_draw(call, workflow_id))
         case "source":
             return parts.source(_inspect(call, workflow_id, "source"))
         case "compiled":
@@ -97,7 +93,8 @@ def _part(call: Call, workflow: dict[str, Json], drift: parts.Drift, part: str, 
         case "problems":
             return problems(_validate(call, workflow_id))
         case "edit":
-            return editor(_inspect(call, workflow_id, "source"), _validate(call, workflow_id))
+            source, report = _inspect(call, workflow_id, "source"), _validate(call, workflow_id)
+            return editor(source, report, _draw(call, workflow_id))
         case _:
             raise Fault(
                 E_NOT_FOUND,
@@ -115,10 +112,17 @@ def _broken(call: Call, asked: str, part: str, failure: Failure) -> Html:
         case "source":
             shown = parts.source(source)
         case "edit":
-            shown = editor(source, report)
+            shown = editor(source, report, ())
         case _:
             shown = problems(report)
     return parts.broken_frame(workflow_id, failure.message, part, shown)
+
+
+def _draw(call: Call, workflow_id: str) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The picture and the outline: the same graph that the command line draws."""
+    asked: dict[str, Json] = {"workflowId": workflow_id}
+    picture = payload(call, "workflow.graph", {**asked, "as": "svg"})
+    return picture, payload(call, "workflow.graph", {**asked, "as": "text"})
 
 
 def _inspect(call: Call, workflow_id: str, part: str, **more: str) -> dict[str, Json]:

@@ -127,16 +127,17 @@ def _ask(card: Card) -> str:
 
 
 def _whose(row: Payload) -> Html:
-    """Project, workflow, step and agent; the goal where the question does not name it."""
+    """The goal, then project, workflow and agent; the question names the step, or the goal itself."""
     is_asked = row["kind"] not in ("damaged", "newer")
-    return meta(
+    facts = meta(
         row["project"],
         row["branch"],
         row["workflow_name"] or row["workflow_id"],
-        row["title"],
         row["agent"] or COMMAND_LINE,
-        element("span", cut(row["goal"]), dir="auto") if row["goal"] and is_asked else None,
     )
+    if not row["goal"] or not is_asked:
+        return facts
+    return join_html(element("p", cut(row["goal"]), dir="auto"), facts)
 
 
 def _known(card: Card) -> Child:

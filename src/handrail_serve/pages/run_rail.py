@@ -130,12 +130,23 @@ class _Listing:
             _, nodes, rows = parts[-1]
             nodes.append(current)
             rows.append(self._row(current))
+            rows += self._lanes(current)
             rows += _skipped(current)  # passed by after its step was done
             below = self._children.get(current["id"], [])
             straight = next((child for child in below if child["lane"] == current["lane"]), None)
             rows += [self._aside(child, depth) for child in below if child is not straight]
             current = straight
         return [row for part in parts for row in _fold_rounds(*part)]
+
+    def _lanes(self, node: Payload) -> list[Html]:
+        """What the step at a node handed out, each child a lane of its own beside it."""
+        handed = [one for one in self._graph.get("children", ()) if one["node_id"] == node["id"]]
+        if not handed:
+            return []
+        lanes = [_lane(self._graph["session_id"], one) for one in handed]
+        return [
+            element("li", element("ol", *lanes, class_="rail"), class_="aside", data_key=f"work {node['id']}")
+        ]
 
     def _past_loop(self, step_id: str) -> str:
         """The loop around a step of a round that is over; empty outside of loops and in the round of now."""
@@ -201,6 +212,30 @@ class _Listing:
             data_node=node["id"],
         )
         return element("li", spot, class_=" ".join(classes), data_key=node["id"])
+
+
+_LANE_BADGES = {
+    "complete": ("done", "good", "step"),
+    "complete_with_gaps": ("done, with gaps", "warn", "gap"),
+    "blocked": ("blocked", "bad", "blocked"),
+    "closed": ("closed", "", "step"),
+    "set_aside": ("set aside", "", "step"),
+}
+
+
+def _lane(session_id: str, one: Payload) -> Html:
+    words, tone, icon = _LANE_BADGES.get(one["status"], ("at work", "busy", "open"))
+    where = one["pending_title"] if one["status"] not in ("complete", "complete_with_gaps") else ""
+    spot = element(
+        "a",
+        element("span", f"{one['child_id']}: {one['title']}", class_="name"),
+        badge(words, tone, icon),
+        element("span", where, class_="what") if where else None,
+        element("span", one["agent"], class_="soft") if one["agent"] else None,
+        href=run_path(session_id, one["run_id"]),
+        class_="spot",
+    )
+    return element("li", spot, class_="node", data_key=one["run_id"])
 
 
 def _fold_rounds(loop: str, nodes: Sequence[Payload], rows: list[Html]) -> list[Html]:

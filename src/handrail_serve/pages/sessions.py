@@ -54,19 +54,19 @@ def sessions_page(
     is_filtered = any(asked.get(name) for name in _FILTERS)
     if not items and not is_filtered and not needs["session_count"]:
         return page(head("Sessions"), _welcome(), live="*")
-    shown = [Card(row=row) for row in needs["needs"]] if cards is None else cards
+    shown = [Card(row=row) for row in needs["items"]] if cards is None else cards
     return page(
         head("Sessions", _summary(needs)),
-        None if is_filtered else strip(shown, needs["needs_omitted"]),
+        None if is_filtered else strip(shown, needs["total"] - len(needs["items"])),
         _toolbar(asked, items),
         None if hits is None else _hits(hits, asked.get("q", "")),
-        _list(listed, asked) if items else None if hits and hits["hits"] else _nothing(asked),
+        _list(listed, asked) if items else None if hits and hits["items"] else _nothing(asked),
         live="*",
     )
 
 
 def _summary(needs: Payload) -> Html:
-    waiting = len(needs["needs"]) + needs["needs_omitted"]
+    waiting = needs["total"]
     told = f"{count(waiting, 'thing needs', 'things need')} you" if waiting else "Nothing needs you"
     return element(
         "p",
@@ -212,13 +212,13 @@ def _row(item: Payload) -> Html:
 
 
 def _hits(hits: Payload, words: str) -> Child:
-    rows = [_hit(row, words) for row in hits["hits"]]
+    rows = [_hit(row, words) for row in hits["items"]]
     if not rows:
         return None
     told = count(len(rows), "place has", "places have")
     return element(
         "section",
-        element("h2", f"{told} “{words}”{', and there may be more' if hits['is_cut'] else ''}"),
+        element("h2", f"{told} “{words}”{', and there may be more' if hits['has_more'] else ''}"),
         element("ol", *rows, class_="rows two", id="hits"),
         class_="stack tight",
     )

@@ -54,7 +54,7 @@ def settings_page(settings: Payload, preferences: Payload, context: Payload) -> 
             ),
             element(
                 "p",
-                "The Console changes preferences; the other settings are edited in their files.",
+                "What is set here goes into your file; the project's file is edited with the project.",
                 class_="soft small",
             ),
             class_="stack tight",
@@ -145,10 +145,17 @@ def _preset(preset: Payload, held: Payload, where: dict[str, Any]) -> Html:
         "div",
         element("h3", preset["label"]),
         element("p", preset["text"]),
-        element("p", f"{preset['autonomy']}, {preset['risk_policy']}", class_="soft small"),
+        element("p", _in_labels(preset, held), class_="soft small"),
         element("div", badge("in force", "good", "done") if is_on else _use(preset, where), class_="cluster"),
         class_="panel stack tight",
     )
+
+
+def _in_labels(preset: Payload, held: Payload) -> str:
+    """The two values by the names that people see."""
+    choices = held["choices"]
+    named = {one["id"]: one["label"] for one in (*choices["autonomy"], *choices["risk_policy"])}
+    return f"{named[preset['autonomy']]}, {named[preset['risk_policy']].lower()} risk"
 
 
 def _use(preset: Payload, where: dict[str, Any]) -> Html:
@@ -194,6 +201,7 @@ def _settings(settings: Payload) -> Html:
                     element("span", one["takes_effect"]),
                     class_="under",
                 ),
+                _change(one) if "user" in one["of"] else None,
             ),
             element(
                 "span",
@@ -210,6 +218,39 @@ def _settings(settings: Payload) -> Html:
         element("h2", "Every setting"),
         element("ul", *rows, class_="rows two"),
         class_="stack tight",
+    )
+
+
+def _change(one: Payload) -> Html:
+    """The value of the user's own file, shown before it is set as everywhere else."""
+    held = "" if one["desired"] is None or one["source"] == "project" else one["desired"]
+    return element(
+        "details",
+        element("summary", "Change it", class_="small"),
+        element(
+            "form",
+            element(
+                "label",
+                f"{one['takes']}; null for the default",
+                element(
+                    "input",
+                    type="text",
+                    name="value",
+                    value=held if isinstance(held, str) else format_json(held),
+                    autocomplete="off",
+                    required=True,
+                ),
+                class_="field grow",
+            ),
+            element("button", "Set it", type="submit", class_="button"),
+            class_="toolbar",
+            data_operation="settings.set",
+            data_gated=True,
+            data_input=json_text({"key": one["name"]}),
+            data_title=f"Set {one['name']}?",
+            data_word="Set it",
+            data_done="Set.",
+        ),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from handrail.projections.html.elements import Child, Html, element
+from handrail.projections.timeline import SESSION_LANE
 from handrail_serve.pages.parts import (
     Payload,
     add_query,
@@ -43,21 +44,22 @@ _WORDS = {
 }
 
 
-def timeline_page(found: Payload, zoom: str = "step") -> Html:
-    """`found` is of session.timeline."""
+def timeline_page(shown: Payload, found: Payload, zoom: str = "step") -> Html:
+    """`shown` is of session.show, `found` of session.timeline; the page reads from top to bottom."""
     session_id = found["session_id"]
-    moments: Sequence[Any] = found["moments"]
+    moments: Sequence[Any] = found["items"][::-1]
+    lanes = [SESSION_LANE, *(run["id"] for run in shown["runs"])]
     return page(
         head(
             "What happened",
             meta(count(len(moments), "moment")),
-            crumbs=(("Sessions", "/sessions"), (found["goal"] or "Session", session_path(session_id))),
+            crumbs=(("Sessions", "/sessions"), (shown["goal"] or "Session", session_path(session_id))),
         ),
         damage_notice(found["banner"]),
         _tabs(session_id, zoom),
-        _legend(found),
+        _legend(shown, lanes),
         _earlier(found, zoom),
-        element("ol", *_rows(found, zoom), class_="lanes", id="lanes")
+        element("ol", *_rows(session_id, moments, lanes, zoom), class_="lanes", id="lanes")
         if moments
         else empty("Nothing has happened in this session yet"),
         live=session_id,
@@ -84,20 +86,19 @@ def _tabs(session_id: str, zoom: str) -> Html:
     )
 
 
-def _legend(found: Payload) -> Html:
+def _legend(shown: Payload, lanes: Sequence[str]) -> Html:
+    own = element("li", _drawing(lanes, SESSION_LANE, "step"), element("b", "The session itself"))
     rows = [
         element(
             "li",
-            _drawing(found, lane["id"], "step"),
-            element("a", lane["workflow_name"], href=run_path(found["session_id"], lane["id"]))
-            if lane["status"]
-            else element("b", lane["workflow_name"]),
+            _drawing(lanes, run["id"], "step"),
+            element("a", run["workflow_name"], href=run_path(shown["session_id"], run["id"])),
             " ",
-            status_badge(lane["status"]) if lane["status"] else None,
+            status_badge(run["status"]),
         )
-        for lane in found["lanes"]
+        for run in shown["runs"]
     ]
-    return element("ul", *rows, class_="legend lanes")
+    return element("ul", own, *rows, class_="legend lanes")
 
 
 def _earlier(found: Payload, zoom: str) -> Child:
@@ -106,7 +107,7 @@ def _earlier(found: Payload, zoom: str) -> Child:
     path = add_query(
         timeline_path(found["session_id"]),
         zoom="" if zoom == "step" else zoom,
-        before=str(found["moments"][0]["index"]),
+        before=str(found["items"][-1]["index"]),
     )
     return element(
         "p",
@@ -115,29 +116,29 @@ def _earlier(found: Payload, zoom: str) -> Child:
     )
 
 
-def _rows(found: Payload, zoom: str) -> Iterator[Html]:
+def _rows(session_id: str, moments: Sequence[Any], lanes: Sequence[str], zoom: str) -> Iterator[Html]:
     if zoom in ("hour", "day"):
-        yield from _grouped(found, zoom)
+        yield from _grouped(session_id, moments, lanes, zoom)
         return
     day = ""
-    for entry in found["moments"]:
+    for entry in moments:
         if entry["at"][:10] != day:
             day = entry["at"][:10]
             yield element("li", day, class_="day")
         yield element(
             "li",
             moment(entry["at"], with_day=False),
-            _drawing(found, entry["lane"], entry["what"]),
-            _words(found, entry),
+            _drawing(lanes, entry["lane"], entry["what"]),
+            _words(session_id, entry),
             data_key=str(entry["index"]),
         )
 
 
-def _grouped(found: Payload, zoom: str) -> Iterator[Html]:
+def _grouped(session_id: str, moments: Sequence[Any], lanes: Sequence[str], zoom: str) -> Iterator[Html]:
     """One row per hour or day and lane, in the order in which they began."""
     width = 13 if zoom == "hour" else 10
     groups: dict[tuple[str, str], list[Payload]] = {}
-    for entry in found["moments"]:
+    for entry in moments:
         groups.setdefault((entry["at"][:width], entry["lane"]), []).append(entry)
     for (when, lane), entries in groups.items():
         shown = f"{when.replace('T', ' ')}:00 UTC" if zoom == "hour" else when
@@ -146,20 +147,20 @@ def _grouped(found: Payload, zoom: str) -> Iterator[Html]:
         yield element(
             "li",
             element("time", shown, datetime=entries[0]["at"], data_as="written"),
-            _drawing(found, lane, "blocked_attempt" if blocked else "step"),
-            element("span", f"{told}, up to ", _link(found, entries[-1])),
+            _drawing(lanes, lane, "blocked_attempt" if blocked else "step"),
+            element("span", f"{told}, up to ", _link(session_id, entries[-1])),
             data_key=f"{when} {lane}",
         )
 
 
-def _words(found: Payload, entry: Payload) -> Html:
+def _words(session_id: str, entry: Payload) -> Html:
     loop = loop_words(entry["step_id"]) if entry["what"] == "step" else ""
     is_start = entry["what"] == "step" and not entry["step_id"]
     took = f" after {duration(entry['seconds'])}" if entry["seconds"] else ""
     return element(
         "span",
         "The run " if is_start else _said(entry) or _WORDS.get(entry["what"], f"{entry['what']} "),
-        _link(found, entry),
+        _link(session_id, entry),
         element("span", f", {loop}" if loop else "", took, class_="soft"),
     )
 
@@ -170,18 +171,17 @@ def _said(entry: Payload) -> str:
     return f"A person {said} at " if said and said != "confirmed it" else ""
 
 
-def _link(found: Payload, entry: Payload) -> Child:
+def _link(session_id: str, entry: Payload) -> Child:
     if not entry["node_id"]:
         return None
     title = entry["title"] or ("started" if entry["what"] == "step" else "this step")
-    return element("a", title, href=node_path(found["session_id"], entry["lane"], entry["node_id"]))
+    return element("a", title, href=node_path(session_id, entry["lane"], entry["node_id"]))
 
 
-def _drawing(found: Payload, lane: str, what: str) -> Html:
+def _drawing(lanes: Sequence[str], lane: str, what: str) -> Html:
     """The lanes as lines, and a mark in the one that the row is about."""
-    ids = [one["id"] for one in found["lanes"]]
-    shown = min(len(ids), MOST_LANES)
-    place = min(ids.index(lane), shown - 1) if lane in ids else 0
+    shown = min(len(lanes), MOST_LANES)
+    place = min(lanes.index(lane), shown - 1) if lane in lanes else 0
     x = LANE // 2 + place * LANE
     y = ROW // 2
     lines = [

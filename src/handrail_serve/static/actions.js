@@ -69,9 +69,10 @@ export function listen({ call, go, ask: leave, reload, say, dialog }) {
   };
 
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("button[data-copy], button[data-operation]");
+    const button = event.target.closest("button[data-copy], button[data-operation], button[data-line]");
     if (!button || (button.type === "submit" && button.form)) return;
     event.preventDefault();
+    if ("line" in button.dataset) return showLine(button.dataset);
     if ("copy" in button.dataset) copy(button.dataset.copy).then((ok) => say(ok ? "Copied." : "The browser does not allow copying."));
     else guarded(button, () => perform(button, JSON.parse(button.dataset.input || "{}")));
   });
@@ -120,24 +121,42 @@ function describe({ before, after, diff }) {
 }
 
 function describeWalks(told) {
-  const { coverage, paths, completed, truncated, problems = [], dead_steps: dead = [] } = told;
-  const rows = [...problems.map((one) => `${one.step_id}, ${one.mode}: ${one.message}`), ...dead.map((one) => `${one.step_id} is never reached: ${one.reason}`)];
+  const { coverage, paths, completed, truncated, problems = [], dead_steps: dead = [], loops = [] } = told;
+  const rows = [...problems.map((one) => `${one.step_id}, ${one.mode}: ${one.message}`), ...dead.map((one) => `${one.step_id} is never reached: ${one.reason}`), ...loops.map((one) => `The loop ${one.loop_id} ended after ${one.iterations.join(", ")} rounds.`)];
   const sum = `${paths} walks, ${completed} of them to the end; ${coverage.reached} of ${coverage.total} steps were reached.${truncated ? " There are more walks than were tried." : ""}`;
   return [make("p", {}, told.ok ? "It passes." : "It does not pass."), make("p", { class: "soft" }, sum), ...(rows.length ? [make("ul", { class: "facts dots" }, ...rows.map((row) => make("li", {}, row)))] : [])];
 }
 
 const SEVERITIES = { error: "bad", warning: "warn" };
 
-function problemRow(one, field) {
-  const at = make("button", { type: "button", class: "button plain" }, one.line ? `line ${one.line}, column ${one.column}` : one.pointer || "");
-  at.addEventListener("click", () => {
-    const start = field.value.split("\n").slice(0, one.line - 1).join("\n").length + (one.line > 1) + one.column - 1;
-    field.focus();
-    field.setSelectionRange(start, start + 1);
-    field.scrollTop = (one.line - 4) * parseFloat(getComputedStyle(field).lineHeight);
-  });
-  const fix = one.fix ? [make("span", { class: "under" }, one.fix)] : [];
-  return make("li", {}, make("span", {}, make("span", { class: `badge ${SEVERITIES[one.severity] || ""}` }, one.severity)), make("div", {}, one.message, ...fix), make("span", { class: "aside" }, ...(one.line ? [at] : [])));
+function problemRow(one, lines) {
+  const at = make("button", { type: "button", class: "button plain", "data-line": one.line, "data-column": one.column }, `line ${one.line}, column ${one.column}`);
+  const text = (lines[one.line - 1] || "").trim().slice(0, 120);
+  const under = [...(one.fix ? [make("span", { class: "under" }, one.fix)] : []), ...(text ? [make("code", { class: "line", dir: "auto" }, text)] : [])];
+  return make("li", {}, make("span", {}, make("span", { class: `badge ${SEVERITIES[one.severity] || ""}` }, one.severity)), make("div", {}, one.message, ...under), make("span", { class: "aside" }, one.line ? at : one.pointer || ""));
+}
+
+function showLine({ line, column, field = document.querySelector("textarea[data-check]") }) {
+  if (!field) return;
+  const start = field.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1) + Number(column) - 1;
+  field.focus();
+  field.setSelectionRange(start, start + 1);
+  field.scrollTop = (line - 4) * parseFloat(getComputedStyle(field).lineHeight);
+}
+
+// What the text means, as far as it can be compiled: an outline as text, a drawing as a picture
+
+async function preview(call, field, isBroken) {
+  const into = document.querySelector(field.dataset.previewInto);
+  into.classList.toggle("stale", isBroken);
+  if (isBroken) return;
+  const input = JSON.parse(field.dataset.previewInput || "{}");
+  const text = field.value;
+  place(input, field.dataset.previewField, text);
+  const [outline, picture] = await Promise.all(["text", "svg"].map((as) => call(field.dataset.preview, { ...input, as })));
+  if (field.value !== text) return;
+  const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(picture.drawing)}`, alt: "The steps that are listed above." });
+  into.replaceChildren(make("pre", { class: "code wide", tabindex: "0", "aria-label": "Steps" }, outline.drawing), make("div", { class: "map", tabindex: "0", role: "region", "aria-label": "Drawing" }, image));
 }
 
 function place(input, name, value) {
@@ -195,8 +214,10 @@ function watchFields(call) {
     try {
       const told = await call(field.dataset.check, input);
       const rows = told.problems || told.items?.flatMap((one) => one.problems || []) || [];
-      const words = rows.map((one) => problemRow(one, field));
+      const lines = field.value.split("\n");
+      const words = rows.map((one) => problemRow(one, lines));
       into.replaceChildren(words.length ? make("ol", { class: "rows" }, ...words) : make("p", { class: "soft" }, "No problems."));
+      if (field.dataset.preview) await preview(call, field, rows.some((one) => one.severity === "error"));
     } catch (trouble) {
       into.replaceChildren(make("p", {}, trouble.message), ...(trouble.fix ? [make("p", { class: "soft" }, trouble.fix)] : []));
     }

@@ -4,6 +4,7 @@ import { listen } from "{{actions.js}}";
 import { make, morph, parse } from "{{html.js}}";
 import { KEYS, listenToKeys } from "{{keyboard.js}}";
 import { follow } from "{{live.js}}";
+import { enter, findTeam, leave, renewing, signInPage, takeInvitation, takeSigned } from "{{sign_in.js}}";
 
 const STORED = "handrail.token";
 const COUNT_WAIT = 10000;
@@ -47,6 +48,7 @@ let isLocked = false;
 
 channel.addEventListener("message", ({ data }) => {
   if (data.ask && token) channel.postMessage({ token });
+  else if (data.instead && data.instead === token) keepToken(data.token);
   else if (data.token && !token) {
     token = data.token;
     sessionStorage.setItem(STORED, token);
@@ -54,6 +56,11 @@ channel.addEventListener("message", ({ data }) => {
     else if (isLocked) start();
   }
 });
+
+function keepToken(fresh) {
+  token = fresh;
+  sessionStorage.setItem(STORED, token);
+}
 
 // Requests
 
@@ -161,7 +168,7 @@ async function countNeeds(told) {
   countedAt = performance.now();
   try {
     const found = await call("session.needs", { limit: 1 });
-    showNeeds(found.needs.length + found.needs_omitted);
+    showNeeds(found.total);
   } catch {
     // the page itself says what is wrong
   }
@@ -257,10 +264,12 @@ async function lose() {
   said.textContent = "This tab is locked. Open the Console from a terminal: handrail console";
 }
 
-function lock() {
+async function lock() {
   const isRefused = Boolean(token);
   drop();
   if (regain()) return;
+  const team = await findTeam();
+  if (team) return showSignIn(team);
   const again = make("button", { type: "button", class: "button" }, "Ask the other tabs again");
   again.addEventListener("click", start);
   main.replaceChildren(
@@ -276,6 +285,18 @@ function lock() {
     ),
   );
   document.title = "Locked · Handrail";
+}
+
+function showSignIn(team) {
+  main.replaceChildren(
+    signInPage(team, invitation, (fresh) => {
+      invitation = "";
+      if (location.pathname === "/join") history.replaceState(null, "", "/");
+      keepToken(fresh);
+      start();
+    }),
+  );
+  document.title = "Sign in · Handrail";
 }
 
 function unlockForm(isRefused) {
@@ -463,7 +484,7 @@ function compare() {
 // Start
 
 function isOurs(anchor) {
-  return anchor.origin === location.origin && !anchor.target && !anchor.hasAttribute("download") && !/^\/(api|assets|mcp|health|_lafs|\.well-known)/.test(anchor.pathname);
+  return anchor.origin === location.origin && !anchor.target && !anchor.hasAttribute("download") && !/^\/(api|assets|mcp|health|sign-in|_lafs|\.well-known)/.test(anchor.pathname);
 }
 
 document.addEventListener("click", (event) => {
@@ -485,9 +506,14 @@ document.getElementById("help").addEventListener("click", help);
 listen({ call, go, ask, reload: () => show({ isBack: true }), say, dialog });
 listenToKeys({ main, go: ask, help, say, compare, showNew });
 
+let invitation = takeInvitation();
+
 async function start() {
-  if (!token && !(await askTabs())) return lock();
+  if (invitation || (!token && !(await askTabs()))) return lock();
   isLocked = false;
+  const isTeam = token.startsWith("hrp_"); // a token of a person, where there are accounts
+  document.getElementById("team").hidden = !isTeam;
+  document.getElementById("where").hidden = isTeam;
   if (main.querySelector(".page[data-live]")) await refresh(new Set("*"));
   else await show({ isFirst: true });
   if (token) feed.start();
@@ -499,6 +525,25 @@ const feed = follow({
   onState: state,
   onLocked: lose,
 });
+renewing(() => token, (fresh, instead) => {
+  channel.postMessage({ token: fresh, instead });
+  if (token === instead) keepToken(fresh);
+});
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest?.("[data-leave], [data-enter]");
+  if (!button) return;
+  if (!("enter" in button.dataset)) {
+    await leave(token);
+    return lock();
+  }
+  keepToken((await enter(button.dataset.enter, token)).token);
+  feed.stop();
+  go("/sessions");
+  feed.start();
+});
 history.scrollRestoration = "manual";
 takeToken();
-start();
+takeSigned().then((signed) => {
+  if (signed) keepToken(signed);
+  start();
+});

@@ -8,9 +8,9 @@ from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
 from handrail.host.audit import encode_line
 from handrail.ports.process import Audit, AuditLine
-from handrail_team.store.database import Database, Link
+from handrail_team.store.database import Database
 
-_ADD = "INSERT INTO handrail.audit VALUES (%s, %s, %s, %s) ON CONFLICT (id) DO NOTHING"
+_ADD = "INSERT INTO handrail.audit (id, month, at, line) VALUES (%s, %s, %s, %s) ON CONFLICT (id) DO NOTHING"
 _FORGET = (
     "DELETE FROM handrail.audit WHERE month NOT IN"
     " (SELECT DISTINCT month FROM handrail.audit ORDER BY month DESC LIMIT %s)"
@@ -33,13 +33,9 @@ class TeamAudit:
         month = line.at[:7]
         row = (secrets.token_hex(12), month, line.at, self._hidden.redact(encode_line(line)))
 
-        def add(link: Link) -> None:
-            link.execute(_ADD, row)
-            if month != self._month:  # once in a month and process
-                link.execute(_FORGET, (keep_months,))
-
+        forget = [] if month == self._month else [(_FORGET, (keep_months,))]  # once in a month and process
         try:
-            self._database.write(add)
+            self._database.send((_ADD, row), *forget)
             self._month = month
         except Fault:
             self._local.record(line, keep_months)

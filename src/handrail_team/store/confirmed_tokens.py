@@ -6,11 +6,14 @@ from typing import Final
 
 from handrail.contract.outcome import Fault
 from handrail.ports.process import Claim
-from handrail_team.store.database import Database, Link
+from handrail_team.store.database import Database
 
 _KEPT: Final = 1_024
 _KEPT_SECONDS: Final = 3_600
-_CLAIM = "INSERT INTO handrail.confirmed_tokens VALUES (%s, %s) ON CONFLICT (fingerprint) DO NOTHING"
+_CLAIM = (
+    "INSERT INTO handrail.confirmed_tokens (fingerprint, expires_at) VALUES (%s, %s)"
+    " ON CONFLICT (fingerprint, workspace) DO NOTHING"
+)
 _FIND = "SELECT 1 FROM handrail.confirmed_tokens WHERE fingerprint = %s"
 _FORGET = (
     "DELETE FROM handrail.confirmed_tokens WHERE expires_at < %s AND fingerprint IN"
@@ -25,13 +28,11 @@ class TeamConfirmedTokens:
         self._database = database
 
     def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
-        def insert(link: Link) -> bool:
-            is_ours = link.execute(_CLAIM, (fingerprint, expires_at)).rowcount == 1
-            link.execute(_FORGET, (now - _KEPT_SECONDS, _KEPT))
-            return is_ours
-
         try:
-            return Claim(state="claimed" if self._database.write(insert) else "already_used")
+            made, _ = self._database.send(
+                (_CLAIM, (fingerprint, expires_at)), (_FORGET, (now - _KEPT_SECONDS, _KEPT))
+            )
+            return Claim(state="claimed" if made == 1 else "already_used")
         except Fault as fault:
             if self.is_used(fingerprint):
                 return Claim(state="already_used")

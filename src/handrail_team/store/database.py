@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from typing import Any, Final, LiteralString, TypeVar
 
 import psycopg
@@ -16,7 +17,8 @@ from psycopg import conninfo, errors, pq
 
 from handrail.contract.catalogue import STORE_IO_ERROR, STORE_PERMISSION_DENIED, STORE_UNAVAILABLE
 from handrail.contract.outcome import Fault
-from handrail_team.store.migrations import NEWEST, migrate, version_of
+from handrail.ports.store import DatabaseFacts
+from handrail_team.store.migrations import NEWEST, SCOPE, migrate, require_walls, scope_of, version_of
 
 _T = TypeVar("_T")
 
@@ -44,17 +46,34 @@ class Link(psycopg.Connection[tuple[Any, ...]]):
 
 
 class Database:
-    """One database, for all threads of this process. Touches nothing before it is asked."""
+    """One database as one workspace sees it, for all threads of this process. Touches nothing before it is
+    asked. `within` gives the same connections to another workspace.
+    """
 
     def __init__(
-        self, address: str, *, most: int = _MOST_CONNECTIONS, patience_s: float = PATIENCE_S
+        self,
+        address: str,
+        *,
+        workspace: str = "",
+        is_team: bool = False,
+        most: int = _MOST_CONNECTIONS,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._address = address
+        self._is_team = is_team
+        self.scope = scope_of(workspace)
         self.patience_s = patience_s
         self._guard = threading.Lock()
         self._idle: list[Link] = []
         self._free = threading.BoundedSemaphore(most)
-        self._is_made = False
+        self._made = threading.Event()
+        """Whether this process has found the tables."""
+
+    def within(self, workspace: str) -> Database:
+        """The same for another workspace."""
+        other = copy(self)
+        other.scope = scope_of(workspace)
+        return other
 
     @property
     def place(self) -> str:
@@ -99,25 +118,56 @@ class Database:
         """Every row that a reading gives, with more patience where it asks for it; none without tables."""
 
         def read(link: Link) -> list[tuple[Any, ...]]:
-            return link.execute(asked, values, binary=True).fetchall() if self._has_tables(link) else []
+            if not self._has_tables(link):
+                return []
+            with self._one_trip(link):
+                found = link.execute(asked, values, binary=True)
+            return found.fetchall()
 
         return self._run(read, patience_s)
 
+    def send(self, *statements: tuple[LiteralString, Sequence[object]]) -> list[int]:
+        """Change something that may be repeated, in one trip: how many rows each statement changed."""
+
+        def work(link: Link) -> list[int]:
+            self.make(link)
+            with self._one_trip(link):
+                made = [link.execute(statement, values) for statement, values in statements]
+            return [one.rowcount for one in made]
+
+        return self._run(work, 0)
+
     def write(self, work: Callable[[Link], _T], patience_s: float = 0) -> _T:
-        """Do what may be repeated, once more if a kept connection was dead; makes the tables first."""
+        """Do what may be repeated, in one transaction, once more if a kept connection was dead; makes the
+        tables first.
+        """
 
         def make_and_work(link: Link) -> _T:
             self.make(link)
-            return work(link)
+            with link.transaction():
+                link.execute(SCOPE, (self.scope,))
+                return work(link)
 
         return self._run(make_and_work, patience_s)
 
     def make(self, link: Link) -> None:
         """Make or extend the tables, where this process has not found them yet."""
-        if not self._is_made:
+        if not self._made.is_set():
+            if self._is_team:  # before anything is made
+                require_walls(link, is_team=True)
             if version_of(link) < NEWEST:
                 migrate(link)
-            self._is_made = True
+            require_walls(link, is_team=self._is_team)
+            self._made.set()
+
+    @contextmanager
+    def _one_trip(self, link: Link) -> Iterator[None]:
+        """A transaction in this workspace, sent and answered as a whole."""
+        with link.pipeline():
+            link.execute("BEGIN")
+            link.execute(SCOPE, (self.scope,))
+            yield
+            link.execute("COMMIT")
 
     def close(self) -> None:
         with self._guard:
@@ -143,12 +193,9 @@ class Database:
         raise _unavailable("connection", "The database closed every connection.")
 
     def _has_tables(self, link: Link) -> bool:
-        if not self._is_made:
-            version = version_of(link)
-            if 0 < version < NEWEST:
-                migrate(link)
-            self._is_made = version > 0
-        return self._is_made
+        if not self._made.is_set() and version_of(link) > 0:
+            self.make(link)
+        return self._made.is_set()
 
     def _connect(self) -> Link:
         given = {"connect_timeout": str(CONNECT_S), "application_name": "handrail"}
@@ -160,6 +207,21 @@ class Database:
             raise _unavailable(
                 "connection", f"The database cannot be reached: {_first_line(error)}"
             ) from error
+
+
+def facts_of(database: Database) -> DatabaseFacts:
+    """Where it is and whether it answers. Changes nothing, never raises."""
+    place = database.place
+    try:
+        link, _ = database.take()
+        try:
+            with translate_errors():
+                version = version_of(link)
+        finally:
+            database.give(link)
+    except Fault as fault:
+        return DatabaseFacts(place=place, is_answering=False, trouble=fault.message)
+    return DatabaseFacts(place=place, is_answering=True, version=version)
 
 
 def show_address(address: str) -> str:

@@ -165,8 +165,7 @@ class TeamKeeper:
     def remove_session(self, session: SessionToRemove, wait_ms: int) -> int | None:
         def remove(link: Link) -> int | None:
             try:
-                with link.transaction():
-                    return _remove_unchanged(link, session, wait_ms)
+                return _remove_unchanged(link, session, wait_ms)
             except psycopg.errors.LockNotAvailable as error:
                 details = {"session_id": session.session_id, "waited_ms": wait_ms}
                 raise Fault(SESSION_LOCKED, "Another writer holds this session.", details=details) from error

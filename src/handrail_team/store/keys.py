@@ -1,7 +1,8 @@
 """The keyring in the database, so that tokens of runs are valid on every machine of the store.
 
-Confirm tokens stay with the machine: what is confirmed here was asked here. A secret in the environment
-replaces every keyring, as it does beside files.
+In direct mode confirm tokens stay with the machine: what is confirmed here was asked here. In a team the
+server is the machine, and every server of it has the same keys, one ring for each workspace. A secret
+in the environment replaces every keyring, as it does beside files.
 """
 
 from __future__ import annotations
@@ -15,20 +16,25 @@ from handrail.contract.redaction import Secrets
 from handrail.contract.tokens.workflow import CONFIRM, KEY_LENGTH
 from handrail.host.keyring import Ring, decode_ring, derive, encode_ring, facts_of
 from handrail.ports.process import KeyringFacts, Keys, Randomness
-from handrail_team.store.database import Database, Link
+from handrail_team.store.database import Database
 
 _FRESH_SECONDS: Final = 5.0
 """How long a process may sign and verify with keys that another one has replaced."""
 _NAME = "The keyring in the database"
 _RING, _REQUESTS = "ring", "requests"
 _READ = "SELECT content FROM handrail.keyring WHERE name = %s"
-_MAKE = "INSERT INTO handrail.keyring VALUES (%s, %s) ON CONFLICT (name) DO NOTHING"
+_MAKE = (
+    "INSERT INTO handrail.keyring (name, content) VALUES (%s, %s) ON CONFLICT (name, workspace) DO NOTHING"
+)
+_REPLACE = "UPDATE handrail.keyring SET content = %s WHERE name = %s AND content = %s"
 
 
 class TeamKeys:
-    """`ports.Keys` over one row; `local` is the keyring of this machine."""
+    """`ports.Keys` over one row; `local` is the keyring of this machine, None for the server of a team."""
 
-    def __init__(self, database: Database, randomness: Randomness, local: Keys, secrets: Secrets) -> None:
+    def __init__(
+        self, database: Database, randomness: Randomness, local: Keys | None, secrets: Secrets
+    ) -> None:
         self._database = database
         self._randomness = randomness
         self._local = local
@@ -49,12 +55,12 @@ class TeamKeys:
         fresh = self._randomness.bytes(KEY_LENGTH)
         self._secrets.register(fresh)  # before anything is written
         asked = (encode_ring(fresh, ring.keys[0]), _RING, self._content)
-        is_done = self._database.write(lambda link: _replace(link, asked))
+        (changed,) = self._database.send((_REPLACE, asked))
         self._read_at = 0.0
-        return is_done
+        return changed == 1
 
     def signing_key(self, purpose: str) -> bytes:
-        if purpose == CONFIRM:
+        if purpose == CONFIRM and self._local is not None:
             return self._local.signing_key(purpose)
         ring = self._current()
         if ring is None:
@@ -65,7 +71,7 @@ class TeamKeys:
         return derive(ring, purpose)[0]
 
     def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
-        if purpose == CONFIRM:
+        if purpose == CONFIRM and self._local is not None:
             return self._local.verifying_keys(purpose)
         ring = self._current()
         return () if ring is None else derive(ring, purpose)
@@ -105,9 +111,4 @@ class TeamKeys:
         """Make what is missing; of many processes one makes it, and all read the same."""
         fresh = self._randomness.bytes(KEY_LENGTH)
         content = encode_ring(fresh) if name == _RING else fresh
-        self._database.write(lambda link: link.execute(_MAKE, (name, content)))
-
-
-def _replace(link: Link, asked: tuple[bytes, str, bytes]) -> bool:
-    changed = link.execute("UPDATE handrail.keyring SET content = %s WHERE name = %s AND content = %s", asked)
-    return changed.rowcount == 1
+        self._database.send((_MAKE, (name, content)))

@@ -24,9 +24,9 @@ The lock ends with a commit. A hold that goes on takes it again, and if somebody
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import psycopg
 from psycopg import errors
@@ -64,6 +64,7 @@ from handrail_team.store.database import (
     settle,
     translate_errors,
 )
+from handrail_team.store.migrations import SCOPE
 from handrail_team.store.proving import Head, prove
 
 _KEPT_SECONDS: Final = 60
@@ -71,7 +72,7 @@ _KEPT_SECONDS: Final = 60
 _MOST_KEPT: Final = 64
 _LARGEST_KEPT_BYTES: Final = 256 * 1024
 
-BLOB: Final = "SELECT content FROM handrail.blobs WHERE workspace = '' AND ref = %s"
+BLOB: Final = "SELECT content FROM handrail.blobs WHERE ref = %s"
 _EVENTS = (
     "SELECT event_index, dedupe_key, body, digest FROM handrail.events"
     " WHERE session_id = %s AND event_index >= %s ORDER BY event_index"
@@ -84,7 +85,7 @@ _SESSION_AND_EVENTS = (
 )
 _NEW_SESSION = (
     "INSERT INTO handrail.sessions (session_id, head, digest, stamp) VALUES (%s, 0, %s, 0)"
-    " ON CONFLICT (session_id) DO NOTHING"
+    " ON CONFLICT (session_id, workspace) DO NOTHING"
 )
 _LOCK = "SELECT head, digest FROM handrail.sessions WHERE session_id = %s FOR UPDATE"
 # The update locks a blob that is there already, so that a collection which is about to remove it waits and
@@ -107,10 +108,24 @@ _MOVE = (
     "UPDATE handrail.sessions SET head = %s, digest = %s,"
     " stamp = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000 WHERE session_id = %s"
 )
+_TELL = (
+    "INSERT INTO handrail.outbox (id, due, body) SELECT n, 0, b"
+    " FROM unnest(%s::text[], %b::bytea[]) AS new(n, b) ON CONFLICT DO NOTHING"
+)
 _OF_KEY = (
     "SELECT event_index, dedupe_key, body, digest FROM handrail.events"
     " WHERE session_id = %s AND dedupe_key = %s"
 )
+
+
+Outward: TypeAlias = Callable[[SessionId, Sequence[Record]], Sequence[tuple[str, bytes]]]
+"""What a commit has to tell people, by id; it goes into the same transaction."""
+
+
+def no_notices(session_id: SessionId, records: Sequence[Record]) -> Sequence[tuple[str, bytes]]:
+    """Nobody is to be told."""
+    del session_id, records
+    return ()
 
 
 class TeamHold:
@@ -118,6 +133,7 @@ class TeamHold:
 
     def __init__(self, log: TeamLog, session_id: SessionId, wait_ms: int, *, is_new: bool) -> None:
         self._database = log.database
+        self._outward = log.outward
         self._session_id = session_id
         self._wait_ms = wait_ms
         self._is_new = is_new
@@ -189,6 +205,7 @@ class TeamHold:
         tail: psycopg.Cursor[tuple[Any, ...]] | None = None
         with link.pipeline():
             link.execute("BEGIN")
+            link.execute(SCOPE, (self._database.scope,))
             link.execute("SELECT set_config('lock_timeout', %s, true)", (str(max(1, self._wait_ms)),))
             if self._is_new:
                 link.execute(_NEW_SESSION, (self._session_id, genesis(self._session_id)))
@@ -278,6 +295,9 @@ class TeamHold:
                         [record.digest for record in records],
                     ),
                 )
+                if notices := self._outward(self._session_id, records):
+                    names, bodies = [name for name, _ in notices], [body for _, body in notices]
+                    link.execute(_TELL, (names, bodies))
                 link.execute(_MOVE, (last.index + 1, last.digest, self._session_id))
                 link.execute("COMMIT")
         except psycopg.Error as error:
@@ -306,8 +326,9 @@ class TeamHold:
 class TeamLog:
     """`ports.EventLog` in a database; keeps small blobs for a minute and nothing else."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, outward: Outward = no_notices) -> None:
         self.database = database
+        self.outward = outward
         self._kept: dict[BlobRef, tuple[float, bytes]] = {}
 
     def load(self, session_id: SessionId) -> Loaded | None:

@@ -10,11 +10,10 @@ from handrail.ports.process import Audit, Keys, Randomness
 from handrail.ports.store import DatabaseFacts
 from handrail_team.store.audit import TeamAudit
 from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
-from handrail_team.store.database import Database, find_secrets
+from handrail_team.store.database import Database, facts_of, find_secrets
 from handrail_team.store.keeper import TeamKeeper
 from handrail_team.store.keys import TeamKeys
 from handrail_team.store.log import TeamLog
-from handrail_team.store.migrations import version_of
 from handrail_team.store.session_index import TeamSessionIndex
 
 
@@ -48,16 +47,7 @@ class TeamStore:
 
     def facts(self) -> DatabaseFacts:
         """Where it is and whether it answers. Changes nothing, never raises."""
-        place = self.database.place
-        try:
-            link, _ = self.database.take()
-            try:
-                version = version_of(link)
-            finally:
-                self.database.give(link)
-        except Fault as fault:
-            return DatabaseFacts(place=place, is_answering=False, trouble=fault.message)
-        return DatabaseFacts(place=place, is_answering=True, version=version)
+        return facts_of(self.database)
 
     def marks(self) -> Mapping[str, str]:
         """What changes with every commit, for each session; nothing while the database is away."""

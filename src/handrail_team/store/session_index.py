@@ -25,8 +25,9 @@ _LOOK = (
 _FIND = "SELECT session_id FROM handrail.search WHERE form = %s AND words @@ %s::tsquery"
 _SUBJECTS = "SELECT subjects FROM handrail.search WHERE session_id = %s AND form = %s"
 _KEEP = (
-    "INSERT INTO handrail.search VALUES (%s, %s, %s, %b, %b, array_to_tsvector(%s::text[]))"
-    " ON CONFLICT (session_id) DO UPDATE SET form = excluded.form, version = excluded.version,"
+    "INSERT INTO handrail.search (session_id, form, version, facts, subjects, words)"
+    " VALUES (%s, %s, %s, %b, %b, array_to_tsvector(%s::text[]))"
+    " ON CONFLICT (session_id, workspace) DO UPDATE SET form = excluded.form, version = excluded.version,"
     " facts = excluded.facts, subjects = excluded.subjects, words = excluded.words"
 )
 _GONE = (
@@ -87,10 +88,9 @@ class TeamIndexView:
         ]
 
         def write(link: Link) -> None:
-            with link.transaction():
-                with link.cursor() as cursor:
-                    cursor.executemany(_KEEP, rows)
-                link.execute(_GONE)
+            with link.cursor() as cursor:
+                cursor.executemany(_KEEP, rows)
+            link.execute(_GONE)
 
         with _translate_faults():
             self._database.write(write)

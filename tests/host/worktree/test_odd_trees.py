@@ -179,7 +179,7 @@ def test_a_file_that_git_was_told_to_leave_alone_is_looked_at(
 
 BY_PRODUCTS = (
     "src/__pycache__/a.cpython-311.pyc",
-    "b.pyc",
+    "__pycache__/b.cpython-311.pyc",
     ".pytest_cache/v/cache/lastfailed",
     ".mypy_cache/3.11/a.json",
     ".ruff_cache/0/1",

@@ -136,6 +136,7 @@ def make_mess(root: Path, chance: random.Random) -> None:
 
 @pytest.mark.promise("evidence.code.there-and-back")
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.thorough
 def test_there_and_back_is_byte_for_byte_the_same(root: Path, worktree: LocalWorktree, seed: int) -> None:
     chance = random.Random(seed)
     make_mess(root, chance)

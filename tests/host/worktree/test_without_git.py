@@ -64,6 +64,7 @@ def make_files(root: Path) -> None:
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("place", ["", "src", "deep/a"])
+@pytest.mark.thorough
 def test_ignore_files_mean_what_they_mean_to_git(
     rules: str, place: str, tmp_path: Path, worktree: LocalWorktree
 ) -> None:

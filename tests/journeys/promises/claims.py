@@ -75,7 +75,8 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "evidence.unseen-leaving",
         "trust, 16",
-        "A file that the run began with and that git ignores since then has changed, and is named.",
+        "What left git's list since the start has changed, and is named; so are changed ignore rules, and "
+        "files that git does not track and a program loads by itself.",
     ),
     Promise(
         "evidence.stale-once",

@@ -28,6 +28,11 @@ PROMISES = (
     Promise(
         "session.without-run", "DESIGN 9", "A session without a run keeps notes, is found, and takes runs."
     ),
+    Promise(
+        "session.notes-by-id",
+        "clarity, section 1",
+        "Notes by the id of a session are a checkpoint of its work, kept once per key.",
+    ),
     Promise("context.lineage", "DESIGN 9", "Context follows lineage: a fork never sees its sibling's."),
     Promise(
         "notes.kept-whole", "DESIGN 9", "Notes up to 64 KB are kept whole; recaps show a part and say so."

@@ -11,6 +11,7 @@ from tests.journeys.promises import (
     command_line_queries,
     command_line_self,
     command_line_update,
+    companion,
     console_pages,
     delegation,
     design,
@@ -72,4 +73,5 @@ PROMISES: tuple[Promise, ...] = (
     *console_pages.PROMISES,
     *http.PROMISES,
     *code_workflows.PROMISES,
+    *companion.PROMISES,
 )

@@ -92,6 +92,26 @@ PROMISES: tuple[Promise, ...] = (
         "evidence opened.",
     ),
     Promise(
+        "settings.set",
+        source="clarity, section 1",
+        says="Any setting of the user is set by its name after a preview; null brings the default back.",
+    ),
+    Promise(
+        "settings.rules-need-a-person",
+        source="clarity, section 1",
+        says="Anyone tightens a rule; only a person at a terminal or in the Console loosens one.",
+    ),
+    Promise(
+        "text.for-people",
+        source="clarity, section 1",
+        says="Text for people fits its page, has words in place of keys, and lines that can be run.",
+    ),
+    Promise(
+        "text.printed-as-started",
+        source="clarity, section 2",
+        says="A printed command is typed as the program was started, where its name is not on the path.",
+    ),
+    Promise(
         "people.recorded",
         source=_LOG,
         says="Who answered, when, at which door and what they were shown is in the log and the ledger.",

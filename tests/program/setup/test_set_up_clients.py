@@ -95,8 +95,8 @@ def test_every_client_gets_its_entry_with_an_absolute_command(machine: Machine) 
     done = machine.setup()
 
     found = entries(machine)
-    assert [item["target"] for item in done["items"]] == [*CLIENTS, "skill"]
-    assert done["summary"] == {"total": 7, "succeeded": 7, "failed": 0, "skipped": 0}
+    assert [item["target"] for item in done["items"]] == [*CLIENTS, "claude-code worker", "skill"]
+    assert done["summary"] == {"total": 8, "succeeded": 8, "failed": 0, "skipped": 0}
     for name in ("claude-code", "cursor", "codex", "gemini", "zed"):
         assert os.path.isabs(found[name]["command"])
         assert found[name]["args"][-1] == "mcp"
@@ -371,7 +371,7 @@ def test_a_client_that_is_installed_is_asked_through_its_own_command(
 ) -> None:
     calls = machine.programs / "calls"
     script = machine.programs / program
-    script.write_text(f'#!/bin/sh\necho "$@" >> {calls}\n', encoding="utf-8")
+    script.write_text(f'#!/bin/sh\necho "$@" >> "{calls}"\n', encoding="utf-8")
     script.chmod(0o755)
     before = machine.tree()
 
@@ -380,7 +380,9 @@ def test_a_client_that_is_installed_is_asked_through_its_own_command(
     assert done["items"][0]["ok"] is True
     assert calls.read_text(encoding="utf-8").startswith(added)
     assert calls.read_text(encoding="utf-8").endswith(" mcp\n")
-    assert {name: content for name, content in machine.tree().items() if "skills" not in name} == before
+    ours = ("skills", "handrail-worker")
+    left = {name: held for name, held in machine.tree().items() if not any(one in name for one in ours)}
+    assert left == before
     entry = {"command": "/x/handrail", "args": ["mcp"]}
     text = (
         '[mcp_servers.handrail]\ncommand = "/x/handrail"\n'
@@ -437,9 +439,33 @@ def test_modes_and_links_of_a_file_are_kept(machine: Machine) -> None:
 def test_clients_are_shown_and_set_up_in_the_order_in_which_they_are_named(machine: Machine) -> None:
     done = machine.setup(clients=["zed", "cursor", "zed", "claude-code"])
 
-    named = ["zed", "cursor", "claude-code", "skill"]
+    named = ["zed", "cursor", "claude-code", "claude-code worker", "skill"]
     assert done["preview"]["targets"] == named
     assert [item["target"] for item in done["items"]] == named
+
+
+WORKER = ".claude/agents/handrail-worker.md"
+
+
+@pytest.mark.promise("delegation.worker")
+def test_a_client_that_knows_subagents_gets_a_worker_which_goes_with_handrail(machine: Machine) -> None:
+    machine.setup(clients=["claude-code"])
+    made = machine.read(WORKER)
+    machine.setup(clients=["claude-code"], remove=True)
+    is_gone = not (machine.user / WORKER).exists()
+    machine.setup(clients=["claude-code"])
+    (machine.user / WORKER).write_text(made + "Be brief.\n", encoding="utf-8")
+    machine.setup(clients=["claude-code"], remove=True)
+    kept = machine.read(WORKER)
+    (machine.user / WORKER).write_text("---\nname: another\n---\n", encoding="utf-8")
+    refused = machine.setup(clients=["claude-code"])
+
+    assert made.startswith("---\nname: handrail-worker\n")
+    assert "HANDRAIL_WORK" in made
+    assert is_gone
+    assert kept.endswith("Be brief.\n")
+    assert [item["ok"] for item in refused["items"] if item["target"] == "claude-code worker"] == [False]
+    assert machine.read(WORKER) == "---\nname: another\n---\n"
 
 
 SKILL = ".agents/skills/handrail/SKILL.md"

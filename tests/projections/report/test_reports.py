@@ -252,3 +252,16 @@ def test_a_session_without_a_run_has_a_report_too() -> None:
 
     assert "Nothing was started" in report_page(story, **facts)
     assert "Nothing was started" in markdown_report(story, **facts)
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_a_report_begins_with_its_place_and_has_no_digest_for_a_condition(
+    runtime: Runtime, form: str
+) -> None:
+    session_id = rich_session(runtime)["session"]["sessionId"]
+    shown = answer(runtime, "session.show", sessionId=session_id)
+
+    told = report(runtime, session_id, form)
+
+    assert f"Project {shown['project']}, branch {shown['branch']}" in told.partition("Evidence")[0]
+    assert not re.search(r"inline-[0-9a-f]{8}", told)

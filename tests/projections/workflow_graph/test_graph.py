@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from handrail.projections.workflow_graph.drawings import draw_svg, draw_text
 from handrail.projections.workflow_graph.graph import GraphNode, WorkflowGraph, graph_document
 from tests.projections.workflow_graph.drawn import choice, everything, graph_of, loop, step
 
@@ -25,12 +28,62 @@ def test_a_condition_leads_into_its_step_or_past_it() -> None:
     ]
 
 
-def test_two_conditions_in_a_row_are_joined_without_crossing() -> None:
-    found = ways(graph_of(step("a", when="is_large"), step("b", when="is_large")))
+def test_neighbours_with_one_condition_stand_behind_it_together() -> None:
+    assert ways(graph_of(step("a", when="is_large"), step("b", when="is_large"))) == [
+        ":start > :if:a next",
+        ':if:a > a enter if size = "large"',
+        "a > b next",
+        "b > :end next",
+        ":if:a > :end skip otherwise",
+    ]
 
-    assert ":if:a > :if:b skip otherwise" in found
-    assert ":if:b > :end skip otherwise" in found
-    assert len(found) == 7
+
+def test_a_condition_is_asked_again_behind_a_choice_that_may_turn_it() -> None:
+    found = ways(graph_of(steering("way", when="is_large"), step("b", when="is_large")))
+
+    assert ":if:way > :if:b skip otherwise" in found
+    assert "way > :if:b option left | right" in found
+
+
+def test_a_choice_leads_to_the_conditions_that_its_options_decide() -> None:
+    graph = graph_of(steering("way"), step("a"), step("b", when="is_large"))
+
+    assert [way for way in ways(graph) if " steers " in way] == ["way > :if:b steers right"]
+    assert '? if size = "large" (way: right)' in draw_text(graph)
+    assert 'class="steer"' in draw_svg(graph)
+
+
+def test_a_loop_that_may_run_not_even_once_has_a_way_past_it() -> None:
+    each = ways(graph_of(loop("each", step("a"), forEach={"input": "files", "as": "file"})))
+    meanwhile = ways(graph_of(loop("meanwhile", step("a"), **{"while": "is_large"})))
+    asking = ways(graph_of(loop("asking", step("a"), **{"while": "keep_going"})))
+
+    assert ":any:each > :end skip no item" in each
+    assert ":any:meanwhile > :end skip not even once" in meanwhile
+    assert ":start > a next" in asking
+
+
+def test_what_a_step_hands_out_stands_between_it_and_what_follows() -> None:
+    child = {"id": "look", "inputs": {}, "steps": [step("inside")]}
+    handing = {"children": [child, {**child, "id": "dig"}]}
+    graph = graph_of({"id": "first", "title": "First", "delegate": handing}, step("then"))
+
+    assert ways(graph)[1:] == [
+        "first > :child:first:look hands_out",
+        "first > :child:first:dig hands_out",
+        ":child:first:look > then next",
+        ":child:first:dig > then next",
+        "then > :end next",
+    ]
+    assert "|  + look [runs " in draw_text(graph)
+    assert ">look<" in draw_svg(graph)
+
+
+def steering(choice_id: str, **more: str) -> dict[str, Any]:
+    drawn = choice(choice_id, "left", "right")
+    for option, size in zip(drawn["options"], ("small", "large"), strict=True):
+        option["set"] = {"size": size}
+    return {**drawn, **more}
 
 
 def test_the_options_of_a_choice_stand_on_the_way_out_of_it() -> None:

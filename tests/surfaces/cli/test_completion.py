@@ -99,7 +99,7 @@ def environment(home: Path) -> dict[str, str]:
     program.write_text(f"#!/bin/sh\ntouch '{home}/started'\n", encoding="utf-8")
     program.chmod(0o755)
     path = f"{program.parent}:{os.environ.get('PATH', os.defpath)}"
-    return {"PATH": path, "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+    return {"PATH": path, "HOME": str(home), "XDG_CONFIG_HOME": str(home), "LC_ALL": "C.UTF-8"}
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +159,7 @@ def test_bash_completes(bash: Typist, line: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(("line", "expected"), CASES)
+@pytest.mark.thorough
 def test_zsh_completes(zsh: Typist, line: str, expected: str) -> None:
     assert shlex.split(zsh.after_tab(line))[-1] == expected
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from handrail import __version__
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.self_description.help import help_text
 from handrail.wiring import registry
+from tests.conftest import memory_runtime
+from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
 
@@ -295,7 +298,7 @@ def test_nothing_is_offered_for_its_letters_alone(tool: Tool, typed: str) -> Non
         ("session search words", "session list --query words"),
         ("session gaps --only open", "session needs --only open --gaps"),
         ("preferences show --session S", "settings show --session S --preferences"),
-        ("preferences set --autonomy guided", "settings set --autonomy guided"),
+        ("preferences set --autonomy guided", "settings set --autonomy guided --preferences"),
         ("session start --goal g", "session note --goal g"),
         ("scan --search greet", "code search greet"),
         ("scan --analyze greet", "code explain greet"),
@@ -332,3 +335,22 @@ def test_our_own_checker_names_a_planted_fault(tool: Tool) -> None:
 
     assert error["details"]["domain_code"] == "NOT_CONFORMANT"
     assert error["details"]["reports"][0]["failed"] == ["envelope_schema_valid"]
+
+
+@pytest.mark.promise("text.printed-as-started")
+def test_a_printed_command_is_typed_as_this_one_was_where_the_name_is_not_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "bin" / "handrail"
+    script.parent.mkdir()
+    script.touch(0o755)
+    monkeypatch.setattr("sys.argv", [str(script)])
+
+    def following(**environment: str) -> str:
+        ran = run_here(memory_runtime(), ["session", "show", "ses_x"], environment=environment)
+        return str(json.loads(ran.out)["error"]["details"]["next_command"])
+
+    under_uv = {"UV_RUN_RECURSION_DEPTH": "1", "VIRTUAL_ENV": str(tmp_path)}
+    assert following(PATH="/nowhere") == f"{script} session list --compact"
+    assert following(PATH=str(script.parent)) == "handrail session list --compact"
+    assert following(PATH=str(script.parent), **under_uv) == "uv run handrail session list --compact"

@@ -203,6 +203,7 @@ def streamed(tool: Tool, redirection: str) -> Ran:
     return Ran(status=finished.returncode, out=finished.stdout, err=finished.stderr)
 
 
+@pytest.mark.thorough
 def test_every_line_of_a_stream_is_a_document_and_the_last_is_the_summary(tool: Tool) -> None:
     ran = streamed(tool, "")
 
@@ -213,6 +214,7 @@ def test_every_line_of_a_stream_is_a_document_and_the_last_is_the_summary(tool: 
     assert (lines[-1]["data"]["count"], set(lines[-1]["meta"])) == (3, {"duration_ms"})
 
 
+@pytest.mark.thorough
 def test_a_reader_that_goes_away_ends_a_stream_in_silence_and_a_full_disk_is_told(tool: Tool) -> None:
     gone = streamed(tool, "| head -n 1")
     full = streamed(tool, ">/dev/full")

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.reading.parse import views_of, words_of
+from handrail.surfaces.cli.reading.parse import parse, views_of, words_of
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.help import help_text
 from handrail.wiring import registry
@@ -63,3 +63,15 @@ def test_a_group_s_help_lists_its_own_commands_only() -> None:
 
     assert "session show" in text
     assert "workflow list" not in text
+
+
+def test_what_the_first_page_only_names_is_one_question_away() -> None:
+    first, more = help_text(registry(), ""), help_text(registry(), "more")
+    nouns = {path.split()[0] for path in _table.COMMANDS}
+
+    assert parse(["help", "more"]).problems == ()
+    assert parse(["more"]).problems != ()
+    assert nouns == {noun for noun in nouns if f"\n  {noun} " in first} | {
+        noun for noun in nouns if f"\n  {noun} " in more
+    }
+    assert f"\n  {'session'} " not in more

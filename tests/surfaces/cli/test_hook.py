@@ -276,6 +276,7 @@ def checkpoints(tool: Tool, started: Any) -> list[str]:
         ("Cursor", ["hook", "preCompact", "cursor"], "manual"),
     ],
 )
+@pytest.mark.thorough
 def test_the_message_of_every_client_leads_to_a_checkpoint_and_no_word(
     fresh_tool: Tool, client: str, line: list[str], trigger: str
 ) -> None:

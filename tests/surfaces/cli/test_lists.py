@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
+from handrail.wiring import registry
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, start
+from tests.journeys.given_workflows import begin, step
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import Tool, checked_document
 
@@ -28,6 +30,37 @@ def several() -> Runtime:
         while number % 2 and reply["kind"] == "ok" and not reply["isComplete"]:
             reply = advance(runtime, reply)
     return runtime
+
+
+OTHER_SHAPES = {"ledger.show", "code.scan"}
+"""LAFS and CONT say how these answer."""
+
+
+def test_whatever_takes_a_limit_answers_as_every_list_does() -> None:
+    others = {
+        called.name
+        for called in registry().operations()
+        if called.effect == "read" and "limit" in called.input.__struct_fields__ and called.item is None
+    }
+
+    assert others == OTHER_SHAPES
+
+
+def test_pages_of_what_waits_and_of_what_happened_join_to_the_whole() -> None:
+    runtime = memory_runtime()
+    steps = [step("look"), step("release", requireConfirmation=True)]
+    for number in range(3):
+        asked = advance(runtime, begin(runtime, *steps, fields={}, requestId=f"k{number}"))
+    shown = ("session", "show", asked["session"]["sessionId"], "--timeline")
+
+    for line in (("session", "needs"), shown):
+        whole = data(runtime, *line)
+        page = data(runtime, *line, "--limit", "1")
+        joined = page["items"]
+        while page["has_more"]:
+            page = data(runtime, *line, "--limit", "1", "--cursor", page["next_cursor"])
+            joined += page["items"]
+        assert (len(joined) > 1, joined) == (True, whole["items"])
 
 
 @pytest.mark.promise("cli.filters")

@@ -92,33 +92,32 @@ def test_an_instant_is_told_to_the_minute(given: str, expected: str) -> None:
     assert moment_text(given) == expected
 
 
-def test_sessions_are_a_table_that_keeps_ids_whole_and_cuts_goals() -> None:
+def test_sessions_are_told_in_two_lines_with_their_goal_whole_and_how_they_stand() -> None:
     items = [
         {
             "id": "ses_ev0cvrckeqpz",
             "status": "in_progress",
-            "workflow_id": "wr.refactor",
             "goal": "高さの計算が間違っている",
+            "pending_title": "Decide",
+            "done": 1,
+            "at_least": 6,
+            "needs_person": True,
             "last_activity": "2026-11-15T10:23:36.084Z",
         },
-        {
-            "id": "ses_9z0v9he5megk",
-            "status": "complete",
-            "workflow_id": "wr.refactor",
-            "goal": "short",
-            "last_activity": "2026-11-14T09:00:00.000Z",
-        },
+        {"id": "ses_9z0v9he5megk", "status": "complete", "goal": "short", "health": "corrupt_tail"},
     ]
     expected = """\
-ID                STATUS       WORKFLOW ID  GOAL            LAST ACTIVITY
-ses_ev0cvrckeqpz  in_progress  wr.refactor  高さの計算が…   2026-11-15 10:23 UTC
-ses_9z0v9he5megk  complete     wr.refactor  short           2026-11-14 09:00 UTC
+ses_ev0cvrckeqpz  高さの計算が間違っている
+  in progress, needs you, at “Decide”, 1 of about 6 steps, 3 h ago
+ses_9z0v9he5megk  short
+  complete, damaged
 
 2 sessions shown.
 One of them: handrail session show ID --human
 """
+    page = Page(columns=SESSIONS, width=80, now="2026-11-15T13:30:00.000Z")
 
-    check_look("session.list", {"items": items, "count": 2}, expected, columns=SESSIONS, width=80)
+    assert human_text({"items": items}, page, "session.list") == expected
 
 
 @pytest.mark.parametrize(
@@ -363,16 +362,16 @@ def test_a_refusal_tells_every_problem_once_and_speaks_of_lines_not_of_fields() 
     ]
     failure = Failure(
         kind=E_USAGE,
-        message="--bogus is not a flag here (1 more in details.problems).",
+        message="--bogus is not a flag here (1 more).",
         details={"problems": problems},
-        hint="Correct what details.problems names; `handrail session list --help` shows the words and flags.",
+        hint="Correct what is named; `handrail session list --help` shows the words and flags.",
         next_call=NextCall(operation="session.list"),
     )
 
     assert failed(failure) == [
-        "Error: --bogus is not a flag here.",
+        "Error: --bogus is not a flag here (1 more).",
         '  - --limit has a wrong value ("x"); expected an integer from 1 to 500.',
-        "Fix:   Correct what is named above; `handrail session list --help` shows the words and flags.",
+        "Fix:   Correct what is named; `handrail session list --help` shows the words and flags.",
         "Next:  handrail session list --human",
         "Code:  E_USAGE",
     ]
@@ -385,7 +384,7 @@ def test_names_that_a_hint_speaks_of_are_shown() -> None:
     valid = Failure(kind=FIELD_UNKNOWN, message="None exists.", details={"valid": ["id", "status"]})
 
     assert "Near:  wr.a" in failed(near)
-    assert failed(valid)[1:3] == ["Fix:   Choose from the names listed below.", "Names: id, status"]
+    assert failed(valid)[1:3] == ["Fix:   Choose from the valid names.", "Names: id, status"]
 
 
 def test_a_batch_that_was_stopped_says_what_is_done() -> None:
@@ -402,8 +401,11 @@ def test_a_batch_that_was_stopped_says_what_is_done() -> None:
 def test_the_line_that_shows_more_keeps_what_was_typed() -> None:
     typed = ("session", "list", "--limit", "2", "--cursor", "old", "--query", "a b")
 
-    assert repeat_line(typed, cursor="new") == "handrail session list --limit 2 --query 'a b' --cursor new"
-    assert repeat_line(("x", "--cursor=old"), cursor="new") == "handrail x --cursor new"
+    assert (
+        repeat_line(Page(typed=typed), cursor="new")
+        == "handrail session list --limit 2 --query 'a b' --cursor new"
+    )
+    assert repeat_line(Page(typed=("x", "--cursor=old")), cursor="new") == "handrail x --cursor new"
 
 
 @pytest.mark.parametrize(
@@ -412,7 +414,7 @@ def test_the_line_that_shows_more_keeps_what_was_typed() -> None:
 def test_a_line_that_may_hold_a_secret_is_not_shown_once_more(word: str) -> None:
     typed = ("run", "start", "wr.a", "--context", word, "--dry-run")
 
-    shown = repeat_line(typed, without="--dry-run", confirm="ct_a.b")
+    shown = repeat_line(Page(typed=typed), without="--dry-run", confirm="ct_a.b")
 
     assert shown == "the same line with --confirm ct_a.b instead of --dry-run"
 
@@ -426,7 +428,7 @@ def test_a_batch_of_nothing_is_one_line() -> None:
 def test_a_narrow_page_keeps_the_first_columns_whole() -> None:
     item = {"id": "ses_ev0cvrckeqpz", "status": "complete", "workflow_id": "wr.refactor", "goal": "A goal"}
 
-    lines = human_text({"items": [item]}, Page(columns=SESSIONS, width=40), "session.list").splitlines()
+    lines = human_text({"items": [item]}, Page(columns=SESSIONS, width=40), "session.events").splitlines()
 
     assert lines[:2] == [
         "ID                STATUS    WORKFLOW ID",
@@ -440,4 +442,4 @@ def test_a_hint_is_told_once_and_without_names_that_are_not_there() -> None:
     unknown = Failure(kind=WORKFLOW_NOT_FOUND, message="There is no workflow.")
 
     assert failed(used)[:2] == ["Error: The token was used.", f"Fix:   {hint}"]
-    assert failed(unknown)[1] == "Fix:   List the workflows."
+    assert failed(unknown)[1] == "Fix:   List the workflows to see which exist."

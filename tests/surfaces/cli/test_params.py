@@ -201,6 +201,7 @@ def test_a_terminal_on_stdin_is_refused_and_not_waited_for(process: Process) -> 
     assert "terminal" in fault.message
 
 
+@pytest.mark.thorough
 def test_a_silent_stdin_ends_with_the_deadline(process: Process, stdin: int) -> None:
     process.start_deadline(1)
     process.settle()  # no alarm: the wait itself must end

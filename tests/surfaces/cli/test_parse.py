@@ -368,7 +368,7 @@ def test_help_and_version_need_no_command(line: list[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (["code"], "one of details.commands"),
+        (["code"], "one of its commands"),
         (["run"], "one of start, continue, checkpoint, confirm, close, file"),
     ],
 )

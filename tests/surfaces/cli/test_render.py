@@ -97,7 +97,7 @@ def test_a_failure_in_text_says_everything_that_is_wrong_and_what_to_run() -> No
     assert rendered == Rendered(
         err=(
             b"Error: 2 of 2 documents do not conform.\n"
-            b"Fix:   Fix what is named above, then check again.\n"
+            b"Fix:   Fix what the reports list as failed, then check again.\n"
             b"Next:  handrail session list --human\n"
             b"Code:  NOT_CONFORMANT\n"
         ),

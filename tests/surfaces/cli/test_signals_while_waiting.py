@@ -89,6 +89,7 @@ def test_while_stdin_is_silent(tool: Tool, number: signal.Signals) -> None:
 
 @needs_proc
 @pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.thorough
 def test_while_somebody_else_holds_the_session(fresh_tool: Tool, number: signal.Signals) -> None:
     tool = fresh_tool
     started = tool.data("run", "start", "wr.small_change", "--request-id", "k")
@@ -107,6 +108,7 @@ def test_while_somebody_else_holds_the_session(fresh_tool: Tool, number: signal.
 
 
 @pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.thorough
 def test_while_another_program_works_for_it(fresh_tool: Tool, tmp_path: Path, number: signal.Signals) -> None:
     """The target that is under way is finished, and the answer says which ones are done."""
     programs, at_work, go_on = tmp_path / "programs", tmp_path / "at-work", tmp_path / "go-on"
@@ -130,7 +132,7 @@ def test_while_another_program_works_for_it(fresh_tool: Tool, tmp_path: Path, nu
     details = checked_document(ran)["error"]["details"]
     assert (ran.status, details["committed"]) == (130, True)
     assert [item["target"] for item in details["items"]] == ["claude-code"]
-    assert details["skipped"] == ["cursor", "skill"]
+    assert details["skipped"] == ["cursor", "claude-code worker", "skill"]
     assert not (tmp_path / ".cursor").exists()
 
 

@@ -43,6 +43,7 @@ def seeded(tool: Tool) -> dict[str, str]:
 
 @pytest.mark.promise("cli.pages-run")
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.thorough
 def test_every_line_of_a_page_runs(fresh_tool: Tool, name: str) -> None:
     names = seeded(fresh_tool)
     lines = lines_of(name)

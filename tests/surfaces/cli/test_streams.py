@@ -235,6 +235,7 @@ def test_a_signal_before_the_commit_is_an_interruption(
 
 
 @pytest.mark.promise("cli.timeout")
+@pytest.mark.thorough
 def test_a_silent_stdin_ends_with_the_timeout(waiting: Callable[..., Waiting]) -> None:
     call = waiting("run", "continue", "--input", "-", "--timeout", "1")
 
@@ -251,6 +252,7 @@ def test_a_terminal_on_stdin_is_refused_at_once(tool: Tool) -> None:
 
 
 @pytest.mark.promise("cli.timeout")
+@pytest.mark.thorough
 def test_the_timeout_covers_waiting_for_a_lock(fresh_tool: Tool) -> None:
     reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
     lock = os.path.join(fresh_tool.home, "data", "sessions", reply["session"]["sessionId"], "lock")

@@ -119,8 +119,6 @@ runs:
 notes:
   one
   two
-nothing:    -
-empty:      -
 """
     check_text(payload, expected)
 

@@ -34,6 +34,8 @@ CORE_CODES = {
     "E_UNKNOWN": (1, False),
 }
 """Exit status and retryable of every core code, typed in from the CLI specification."""
+OF_A_PERSON = {"E_HUMAN_REQUIRED": (9, False)}
+"""Optional there: where a person must act."""
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +141,7 @@ def checked_document(ran: Ran) -> Any:
 
 def _check_error(error: Any, status: int) -> None:
     assert list(error) == ["code", "message", "details", "retryable"]
-    exit_status, retryable = CORE_CODES[error["code"]]
+    exit_status, retryable = (CORE_CODES | OF_A_PERSON)[error["code"]]
     assert (status, error["retryable"]) == (exit_status, retryable)
     assert isinstance(error["message"], str)
     assert error["message"].strip()

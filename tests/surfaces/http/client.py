@@ -42,7 +42,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
         return found[0] if found else None
 
 
-def echo_mcp(_: object, __: bytes) -> HttpAnswer:
+def echo_mcp(_: object, __: bytes, ___: Runtime) -> HttpAnswer:
     """In place of the MCP server: answers every request it gets, so that a refusal is never its own."""
     return HttpAnswer(status=200, body=b"{}")
 

@@ -111,6 +111,10 @@ def begin_work(server: WholeServer, request_id: str = "work", notes: str = "Look
             "show": True,
             "quick": True,
             "offline": True,
+            "key": "retentionDays",
+            "value": "30",
             "autonomy": "guided",
+            "code": "ABCD-1234",
+            **dict.fromkeys(("name", "member"), "Ana"),
         },
     )

@@ -17,7 +17,9 @@ import pytest
 
 from handrail.wiring import registry
 from handrail_serve.api import offered_operations
+from handrail_serve.console.machine_views import MACHINE_PAGES
 from handrail_serve.views import PAGES
+from tests.journeys.writes import IN_A_DATABASE
 from tests.surfaces.http.client import TOKEN, Answered, make_app
 from tests.surfaces.http.filled_calls import Work, begin_work, text_fields
 from tests.surfaces.http.whole_server import Asking, WholeServer, api, digest_of, fetch, rpc, tool
@@ -75,6 +77,10 @@ def watched() -> Iterator[list[tuple[str, Any]]]:
 
 USE_KEYS = frozenset({"receipt.export"})
 """Reads that sign as the user of the server: refused to whoever calls it."""
+
+
+OF_A_TEAM = IN_A_DATABASE | {page.pattern for page in MACHINE_PAGES}
+"""What a server without accounts has not."""
 
 
 class Served(NamedTuple):
@@ -182,6 +188,7 @@ def by_address() -> Iterator[tuple[str, Asking]]:
 @pytest.mark.promise("http.guard.no-cors-no-cookies")
 @pytest.mark.promise("http.starts-nothing-but-git")
 @pytest.mark.promise("http.serve.token-in-a-file")
+@pytest.mark.thorough
 def test_whatever_can_be_fetched_changes_nothing_and_starts_nothing_but_git(running: Served) -> None:
     """Every GET that does its work, every page, and a preview of everything else; what they say and log."""
     server, work = running.server, running.work
@@ -197,7 +204,8 @@ def test_whatever_can_be_fetched_changes_nothing_and_starts_nothing_but_git(runn
 
     assert after == before
     for (name, _), answer in zip(asked, told, strict=False):
-        expected = (403,) if name in USE_KEYS else (200, 304, 400, 404, 422)
+        is_refused = name in USE_KEYS | OF_A_TEAM
+        expected = (403,) if is_refused else (200, 304, 400, 404, 422)
         assert answer.status in expected, (name, answer.body[:300])
     started = [(event, given[0]) for event, given in seen if event in _STARTING]
     assert set(started) <= {("subprocess.Popen", "/usr/bin/git"), ("subprocess.Popen", "/bin/git")}

@@ -142,7 +142,7 @@ def test_every_route_with_data_refuses_a_missing_or_wrong_token(app: App) -> Non
 
     assert {route.pattern for route in open_routes} == {
         *("/", "/sessions/**", "/workflows/**", "/builtins/**", "/gaps/**", "/import/**", "/settings/**"),
-        *("/assets/*", "/health/live", "/health/ready"),
+        *("/team/**", "/machines/**", "/assets/*", "/health/live", "/health/ready"),
         *("/.well-known/lafs.json", "/.well-known/agent-card.json"),
     }
 

@@ -69,6 +69,7 @@ MORE = (
 
 
 @pytest.mark.promise("http.import.refused")
+@pytest.mark.thorough
 def test_every_hostile_bundle_is_refused_over_http_and_nothing_is_stored(server: WholeServer) -> None:
     """In the preview, and when somebody confirms what was never shown."""
     account = server.runtime.workspace.account()

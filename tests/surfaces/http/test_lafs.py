@@ -15,7 +15,11 @@ from handrail.wiring import registry
 from handrail_serve.app import App
 from tests.surfaces.http.client import HOST, LAFS, ask, make_app
 
-NOT_SERVED = {"check.replay", "check.run", "clients.setup", "program.update", "store.selftest"}
+NOT_SERVED = {
+    *("check.replay", "check.run", "clients.setup", "program.update", "store.selftest"),
+    *("team.init", "team.link", "team.login", "team.logout", "team.unlink"),
+}
+"""What starts programs, replaces this one, or is about the machine of its caller."""
 START = {"workflowId": "project.three_steps", "goal": "Look.", "requestId": "one"}
 
 

@@ -17,6 +17,8 @@ from tests.surfaces.http.filled_calls import Work, begin_work
 from tests.surfaces.http.whole_server import Asking, WholeServer, api, fetch, tool
 
 KINDS = ("ackToken", "stateToken", "checkpointToken")
+BESIDE = {"session.start": {"notes": "Looked.", "requestId": "x"}}
+"""What an operation wants beside the session, or it refuses the call before it looks for one."""
 
 
 class Stores(NamedTuple):
@@ -55,7 +57,8 @@ def with_token(work: Work, field: str, token: str) -> Iterator[tuple[str, Asking
     for called in offered_operations(registry()):
         names = {one.encode_name for one in msgspec.structs.fields(called.input)}
         for name in sorted(names & {field, "session"}):
-            yield f"{called.name} {name}", api(called.name, work.call(called, **{name: token}))
+            given = {name: token, **BESIDE.get(called.name, {})}
+            yield f"{called.name} {name}", api(called.name, work.call(called, **given))
     names_of_tools = {"checkpointToken": "checkpoint_workflow"}
     arguments = {field: token} | ({"output": {"notesMarkdown": "x"}} if field != "stateToken" else {})
     yield f"mcp {field}", tool(names_of_tools.get(field, "continue_workflow"), arguments)
@@ -80,6 +83,7 @@ def plain(told: Answered, *own: str) -> tuple[int, str]:
 
 @pytest.mark.promise("http.tokens.refused-alike")
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.thorough
 def test_a_forged_token_gets_one_answer_whatever_it_names(stores: Stores, kind: str) -> None:
     """Its MAC is wrong, so nothing that it says is believed or looked up."""
     tokens = [forged(stores, stores.here, kind), forged(stores, stores.deleted, kind)]
@@ -131,7 +135,8 @@ def by_id(work: Work) -> Iterator[tuple[str, Asking]]:
         for name in names & {"sessionId", "session", "runId", "run"}:
             if called.name in ("workflow.inspect", "run.start", "session.gaps"):
                 continue  # these take a session or run beside a workflow, and have their own lines below
-            yield f"{called.name} {name}", api(called.name, work.call(called, **{name: work.values[name]}))
+            own = {name: work.values[name], **BESIDE.get(called.name, {})}
+            yield f"{called.name} {name}", api(called.name, work.call(called, **own))
     given = {"workflowId": "project.three_steps", "part": "diff", "run": run}
     yield "workflow.inspect run", api("workflow.inspect", given)
     yield "session.gaps session", api("session.gaps", {"session": session})

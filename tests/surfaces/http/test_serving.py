@@ -90,6 +90,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedTool]:
 
 
 @pytest.mark.promise("http.serve.loopback")
+@pytest.mark.thorough
 def test_it_listens_on_loopback_alone(server: ServedTool) -> None:
     """The kernel's own list of listening sockets, of this process."""
     held = {os.readlink(f"/proc/{server.process.pid}/fd/{fd}") for fd in _descriptors(server.process.pid)}
@@ -195,6 +196,7 @@ def test_one_connection_too_many_is_refused_with_the_headers_of_every_answer(ser
     assert is_guarded(headers)
 
 
+@pytest.mark.thorough
 def test_a_second_server_and_a_taken_port_get_a_clear_answer(server: ServedTool, tmp_path: Path) -> None:
     second = server.tool.run("serve", "--port", "0")
     taken = Tool(str(tmp_path)).run("serve", "--port", str(server.port))
@@ -298,6 +300,7 @@ def test_console_finds_the_server_that_runs(server: ServedTool) -> None:
 
 @pytest.mark.promise("http.serve.stops")
 @pytest.mark.promise("http.serve.token-in-a-file")
+@pytest.mark.thorough
 def test_a_signal_ends_it_with_0_and_its_token_is_nowhere_but_in_its_file(tmp_path: Path) -> None:
     tool = Tool(str(tmp_path))
     kept = tmp_path / "token"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,9 @@ from handrail.runtime.runtime import Runtime
 from handrail_serve import serving
 from handrail_serve.app import App
 from handrail_serve.limits import IDLE_SECONDS, Bounds
+from handrail_serve.mcp_door import HttpAnswer
 from handrail_serve.serving import DrainingServer, TimedProtocol
-from tests.surfaces.http.client import HOST, make_app
+from tests.surfaces.http.client import BEARER, HOST, JSON, Answered, asked, make_app
 
 
 def server_of(app: App) -> DrainingServer:
@@ -71,15 +73,32 @@ def test_an_open_feed_is_waited_for_as_work_is(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("http.serve.stops")
-def test_a_second_signal_ends_it_at_once(runtime: Runtime) -> None:
+def test_a_second_signal_answers_running_calls_and_ends_it(runtime: Runtime) -> None:
+    release = threading.Event()
+
+    def hang(_: object, __: bytes, ___: Runtime) -> HttpAnswer:
+        release.wait(20)
+        return HttpAnswer(status=200, body=b"{}")
+
     app = make_app(runtime)
+    app._parts = msgspec.structs.replace(app._parts, answer_mcp=hang)
     server = server_of(app)
-    app.load.requests = 1
 
-    server._on_signal(signal.SIGTERM, None)
-    server._on_signal(signal.SIGTERM, None)
+    async def call_and_signal() -> tuple[Answered, list[bool]]:
+        call = asyncio.ensure_future(asked(app, "POST", "/mcp", [("host", HOST), BEARER, JSON], b"{}"))
+        while not app.load.requests:
+            await asyncio.sleep(0)
+        server._on_signal(signal.SIGTERM, None)
+        server._on_signal(signal.SIGTERM, None)
+        first = await server.on_tick(1)
+        answered = await asyncio.wait_for(call, 5)
+        release.set()
+        return answered, [first, await server.on_tick(2)]
 
-    assert (tick(server), server.force_exit, server.is_drained) == (True, True, False)
+    answered, ended = asyncio.run(call_and_signal())
+
+    assert (answered.status, answered.document["code"]) == (503, "E_INTERRUPTED")
+    assert (ended, server.force_exit, server.is_drained) == ([False, True], True, False)
 
 
 @pytest.mark.parametrize(("is_drained", "status"), [(True, 0), (False, 1)])

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from handrail.runtime.runtime import TreeDue
+from handrail.runtime.runtime import Due
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.calls_in_progress import LIMITS, Limits, ServerParts
 from handrail.surfaces.mcp.stdio import serve
 
 BOUND_SECONDS = 120
-TakeTree: TypeAlias = Callable[[TreeDue], None]
+TakeTree: TypeAlias = Callable[[Due], None]
 
 
 class Client:

@@ -140,6 +140,7 @@ def test_a_repeat_asks_nobody_again_writes_nothing_and_gets_the_same_bytes(
     ],
     ids=["declined", "cancelled", "empty", "not offered", "wrong type", "another name"],
 )
+@pytest.mark.thorough
 def test_without_a_usable_answer_the_blocked_reply_stands_as_if_nobody_was_asked(
     runtime: Runtime, era: str, answering: dict[str, Any]
 ) -> None:
@@ -245,6 +246,7 @@ def test_a_client_that_cannot_ask_gets_blocked_and_never_a_protocol_error(runtim
         "an artifact",
     ],
 )
+@pytest.mark.thorough
 def test_secrets_and_what_no_single_field_holds_are_never_asked_for(
     runtime: Runtime, era: str, spec: dict[str, Any], name: str, user_only: dict[str, Any]
 ) -> None:
@@ -273,6 +275,7 @@ def test_secrets_and_what_no_single_field_holds_are_never_asked_for(
         ({"type": "integer", "enum": [1, 2]}, 2, {"type": "integer", "description": "One of 1, 2"}),
     ],
 )
+@pytest.mark.thorough
 def test_every_single_value_can_be_asked_for(
     runtime: Runtime, era: str, spec: dict[str, Any], value: Any, field: dict[str, Any]
 ) -> None:

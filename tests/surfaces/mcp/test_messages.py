@@ -188,6 +188,7 @@ def test_of_a_line_over_the_limit_nothing_is_kept() -> None:
     assert list(kept.end()) == [None]
 
 
+@pytest.mark.thorough
 def test_no_answer_overtakes_the_one_that_opens_the_connection(runtime: Runtime) -> None:
     sent = lines(*opening(), *(request(number, "prompts/get", {"name": "resume"}) for number in range(1, 20)))
 

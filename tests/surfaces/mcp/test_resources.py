@@ -174,6 +174,7 @@ MISSING = [
 
 @pytest.mark.parametrize("uri", MISSING, ids=lambda uri: uri[:40])
 @pytest.mark.parametrize(("era", "code"), [("legacy", -32002), ("auto", mcp_types.INVALID_PARAMS)])
+@pytest.mark.thorough
 def test_what_is_not_there_is_told_in_the_words_of_the_revision(
     runtime: Runtime, era: str, code: int, uri: str
 ) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from handrail.ports.workspace import Settings
-from handrail.runtime.runtime import Runtime, TreeDue
+from handrail.runtime.runtime import Due, Runtime, TreeDue
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.calls_in_progress import LIMITS, MOST_TREES_WAITING
 from tests.conftest import GivenSettings, KeptIncidents
@@ -30,9 +30,10 @@ class SlowLook:
         self.begun = threading.Event()
         self.taken: list[str] = []
 
-    def take(self, due: TreeDue) -> None:
+    def take(self, due: Due) -> None:
         self.begun.set()
         assert self._let.wait(BOUND_SECONDS), "nobody let the look end"
+        assert isinstance(due, TreeDue)
         self.taken.append(due.cause)
 
     def end(self) -> None:
@@ -102,7 +103,8 @@ def test_a_server_whose_input_closes_ends_after_its_looks(runtime: Runtime) -> N
 def test_a_look_that_fails_is_an_incident_and_the_next_one_is_taken(runtime: Runtime) -> None:
     taken: list[str] = []
 
-    def take(due: TreeDue) -> None:
+    def take(due: Due) -> None:
+        assert isinstance(due, TreeDue)
         if due.cause == "checkpoint":
             raise RuntimeError("the disk is gone")
         taken.append(due.cause)

@@ -316,7 +316,7 @@ def test_what_is_said_beside_a_template_call_is_a_step_before_it() -> None:
     assert after["id"] == "after"
 
 
-def test_delegations_become_one_step_that_can_be_done_alone() -> None:
+def test_delegations_become_the_children_of_a_step_before() -> None:
     found = translated(
         {
             "id": "bundle",
@@ -335,34 +335,36 @@ def test_delegations_become_one_step_that_can_be_done_alone() -> None:
         }
     )
 
-    prompt = found.document["steps"][0]["prompt"]
+    handing, using = found.document["steps"]
+    first, second = handing["delegate"]["children"]
+    assert (handing["id"], using["id"]) == ("bundle-delegations", "bundle")
+    assert first["when"].items() >= {"input": "families", "op": "contains", "value": "safety"}.items()
+    prompt = first["steps"][0]["prompt"]
     for said in (
-        "the following 2 delegations",
-        "one after another in this order",
-        "## Delegation 1: wr.routine-reviewer",
-        'Only when: families contains "safety".',
+        "Workflow to follow: wr.routine-reviewer",
         "- mission: Find hazards.",
         "- checklist: (1) Locks? (2) Races?",
         "Context to hand over: diff, facts as packet",
         "Model tier: mid",
-        "## Delegation 2: wr.routine-other",
-        "timeout: 5",
     ):
         assert said in prompt
+    assert second["steps"][0]["prompt"] == "Workflow to follow: wr.routine-other\ntimeout: 5"
+    assert "{{found_by_bundle_delegations}}" in using["prompt"]
+    assert handing["delegate"]["collect"] == "found_by_bundle_delegations"
     assert told(found) == []
 
 
-def test_delegations_stand_after_what_the_step_says() -> None:
-    listed = [{"workflowId": "w"}]
+def test_what_delegations_found_stands_after_what_the_step_says() -> None:
+    listed = [{"workflowId": "w"}] * 17
 
-    plain = only_step(parallelDelegations=listed)["prompt"]
-    blocks = only_step(prompt=None, promptBlocks={"procedure": ["P"]}, parallelDelegations=listed)[
-        "promptBlocks"
-    ]
+    found = translated(step(parallelDelegations=listed)).document["steps"]
+    blocks = translated(step(prompt=None, promptBlocks={"procedure": ["P"]}, parallelDelegations=listed[:1]))
 
-    assert plain.startswith("Prompt of one.\n\nHave the following 1 delegations")
-    assert blocks["procedure"][0] == "P"
-    assert blocks["procedure"][1].startswith("Have the following")
+    assert [len(one["delegate"]["children"]) for one in found[:-1]] == [16, 1]
+    assert found[-1]["prompt"].startswith("Prompt of one.\n\nBring together what the delegations found")
+    procedure = blocks.document["steps"][-1]["promptBlocks"]["procedure"]
+    assert procedure[0] == "P"
+    assert procedure[1].startswith("Bring together")
 
 
 def test_a_key_nobody_knows_is_kept_and_told() -> None:

@@ -79,7 +79,7 @@ def test_the_sentences_are_for_the_author() -> None:
     assert said["/steps/0/prompt"] == ("prompt is a number, not a text.", 'Write "7".')
     assert said["/steps/1/body/0/id"] == (
         "The id plan is already used at /steps/0/id.",
-        "Give each its own id, such as plan_2 here.",
+        "Give each its own id, such as do here.",
     )
     assert said["/steps/1/body/1"] == ("title is missing.", 'Add "title": "Check".')
     assert said["/steps/1/maxIterations"] == (
@@ -148,6 +148,7 @@ def keys_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any,
             yield from keys_in(item, (*path, index))
 
 
+@pytest.mark.thorough
 def test_any_key_misspelt_anywhere_is_one_problem_that_names_it() -> None:
     missed = []
     places = list(keys_in(EVERYTHING))
@@ -176,7 +177,7 @@ def test_a_key_that_resembles_none_gets_the_list() -> None:
         SMALLEST | {"features": [{"id": "wr.features.x", "zzzzzzzzzzzz": 1}]},
         "unknown_key",
         "/features/0/zzzzzzzzzzzz",
-        "Remove it, or move it under extra; known keys: id, config.",
+        "Remove it, or move it under extra of the workflow; known keys: id, config.",
     )
 
 

@@ -93,6 +93,7 @@ ENDLESS: dict[str, tuple[object, str]] = {
 
 
 @pytest.mark.parametrize(("document", "code"), list(ENDLESS.values()), ids=list(ENDLESS))
+@pytest.mark.thorough
 def test_endless_content_gives_few_problems_of_bounded_size(document: object, code: str) -> None:
     content = source(document)
     assert len(content) <= 1_000_000

@@ -127,6 +127,7 @@ def test_every_value_key_and_item_has_its_place() -> None:
     ],
     ids=lambda text: text[:6],
 )
+@pytest.mark.thorough
 def test_hostile_text_is_answered_in_bounded_time(text: str) -> None:
     begun = time.process_time()
 
@@ -141,6 +142,7 @@ def test_more_bytes_than_the_limit_are_refused_before_they_are_parsed() -> None:
     assert problem.message == "More than 256000 bytes of YAML."
 
 
+@pytest.mark.thorough
 def test_more_values_than_the_limit_are_refused() -> None:
     (problem,) = decode_yaml("[" + "1," * 21_000 + "]").problems
 

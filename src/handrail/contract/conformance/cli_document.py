@@ -238,7 +238,7 @@ EXITS: dict[int, Exit] = {
     2: Exit(meaning="The call is wrong.", agent="Do not retry; correct the arguments."),
     3: Exit(meaning="What was named does not exist.", agent="Do not retry; look for the right name."),
     4: Exit(meaning="Permission, sign-in or configuration.", agent="Do not retry; tell the user."),
-    5: Exit(meaning="A confirmation is missing.", agent="Run next_command, then retry with its token."),
+    5: Exit(meaning="A confirmation is missing.", agent="Run the next command, then retry with its token."),
     6: Exit(meaning="The state moved on, or a token is invalid.", agent="Read the state, then decide."),
     7: Exit(meaning="A temporary network or server problem.", agent="Wait, then retry."),
     8: Exit(meaning="The deadline passed.", agent="Wait, then retry, with more time if the work is large."),

@@ -54,10 +54,14 @@ def retry_of(failure: Failure) -> dict[str, Json]:
     return {"kind": "retryable_after_ms", "afterMs": wait_ms}
 
 
+_NAMED = ("setting", "minimum", "limit", "reason")
+"""Single values that a fix speaks of."""
+
+
 def _text_needs_details(failure: Failure) -> bool:
     """Problems, choices and whatever the fix points at must also reach a client that shows only text."""
     is_listed = any(isinstance(value, list | tuple | dict) for value in failure.details.values())
-    return is_listed or (bool(failure.details) and "details" in hint_of(failure))
+    return is_listed or any(name in failure.details for name in _NAMED)
 
 
 def _compact(value: Json) -> str:

@@ -108,6 +108,8 @@ class _Check:
         self._path = ""
 
     def take(self, record: _Keyed, event: EventBody) -> None:
+        # A stranger wrote this, so every name must lead to something that an earlier event made, in its own
+        # run; and what folding would copy per event is counted before it is folded.
         self._path = f"session/events/{record.index}"
         if len(record.dedupe_key) > KEY_LIMIT or not _KEY.fullmatch(record.dedupe_key):
             raise self._malformed("has a dedupe key that no log takes")

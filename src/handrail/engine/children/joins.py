@@ -7,7 +7,7 @@ does later changes nothing in its parent.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
 import msgspec
@@ -17,8 +17,9 @@ from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import format_count, shorten
-from handrail.engine.children.tips import find_tips, is_closed, nodes_of, open_gaps
-from handrail.engine.events import EvidenceLevel, GapRecorded
+from handrail.engine.children.shared_files import find_shared_files
+from handrail.engine.children.tips import find_newest_wait, find_tips, is_closed, nodes_of, open_gaps
+from handrail.engine.events import Claim, EvidenceLevel, GapRecorded
 from handrail.engine.facts import excerpt, facts_at, told_at
 from handrail.engine.history import (
     History,
@@ -41,9 +42,9 @@ from handrail.engine.navigate import (
 )
 from handrail.engine.progress import JOIN_OPTIONS, ChildStatus, JoinOption
 from handrail.engine.reasons import shorten_message
-from handrail.workflows.compiled import Child, CompiledWorkflow, Delegate
+from handrail.workflows.compiled import Child, Choice, CompiledWorkflow, Delegate, Option
 from handrail.workflows.handouts import Handout, fill_text
-from handrail.workflows.limits import MAX_CHILD_TRIES
+from handrail.workflows.limits import MAX_BRIEF_TOKENS, MAX_CHILD_TRIES
 
 DONE: Final[frozenset[ChildStatus]] = frozenset({"done", "done_with_gaps"})
 UNDONE: Final[frozenset[ChildStatus]] = frozenset({"open", "blocked", "needs_person"})
@@ -55,6 +56,9 @@ _MOST_COLLECTED_BYTES = 131_072
 _MOST_NOTES_BYTES = 2_000
 _LONGEST_INPUT = 60
 _HOW = "Send the workToken as stateToken of continue_workflow, and follow the replies to the end."
+_BRIEF_CHARACTERS: Final = 4 * MAX_BRIEF_TOKENS - len(_HOW) - len(" Given: . ")
+"""For what the work is and its inputs; the estimate takes four characters for a token."""
+_SHORTEST_GIVEN = 12
 
 
 class ChildState(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,10 +71,28 @@ class ChildState(msgspec.Struct, frozen=True, kw_only=True):
     tip: Node
     status: ChildStatus
     tries: int
+    branches: int = 1
+    """Places where its run could go on; the one that it prefers counts."""
+    closed: str = ""
+    """Why it was closed."""
 
     @property
     def is_done(self) -> bool:
         return self.status in DONE
+
+
+class Take(msgspec.Struct, frozen=True, kw_only=True):
+    """The same work as a child's, done before the run came back to this step on another branch."""
+
+    place: int
+    """Of the child, among those of the step."""
+    name: str
+    instead_of: Run
+    run: Run
+
+    @property
+    def option_id(self) -> str:
+        return f"take:{self.name}"
 
 
 class Join(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +103,9 @@ class Join(msgspec.Struct, frozen=True, kw_only=True):
     needed: int
     done: int
     offered: tuple[JoinOption, ...] = ()
-    """Where the need cannot be met any more."""
+    """Where the need cannot be met any more, and nobody is at work."""
+    takes: tuple[Take, ...] = ()
+    """What was found when the run arrived here; never taken by itself."""
 
     @property
     def is_met(self) -> bool:
@@ -96,8 +120,15 @@ def find_join(history: History, workflow: CompiledWorkflow, node: Node) -> Join 
     children = tuple(_state_of(history, name, tries) for name, tries in _list_tries(history, node).items())
     needed = min(leaf.at_least, len(children)) if leaf.at_least else len(children)
     possible = [child for child in children if child.status != "closed"]
-    join = Join(step=leaf, children=children, needed=needed, done=sum(one.is_done for one in children))
-    if len(possible) >= needed:
+    join = Join(
+        step=leaf,
+        children=children,
+        needed=needed,
+        done=sum(one.is_done for one in children),
+        takes=_find_takes(history, node, children),
+    )
+    # What is still at work is waited for: going on without it would leave its result to nobody.
+    if len(possible) >= needed or any(one.status in UNDONE for one in children):
         return join
     may_repeat = all(one.tries <= MAX_CHILD_TRIES for one in children if one.status == "closed")
     offered = tuple(one for one in JOIN_OPTIONS if one != "again" or may_repeat)
@@ -133,10 +164,83 @@ def _list_instances(history: History, node: Node) -> list[Node]:
     return found
 
 
+def _find_takes(history: History, node: Node, children: tuple[ChildState, ...]) -> tuple[Take, ...]:
+    """For each child, the newest run with its workflow and its inputs that another branch has finished.
+
+    Only what held when the run arrived here counts, so a recorded reply offers the same for ever.
+    """
+    here = instance_of(history, node.node_id)
+    on_the_way = {held.node_id for held in path_to(history, here.node_id)}
+    left = [
+        run
+        for run in history.runs.values()
+        if run.parent is not None
+        and run.parent.run_id == node.run_id
+        and run.parent.node_id not in on_the_way
+        and _was_done(history, run, here)
+    ]
+    found = []
+    for place, child in enumerate(children):
+        same = [run for run in left if _work_of(history, run) == _work_of(history, child.run)]
+        if same and not _was_done(history, child.run, here):
+            found.append(Take(place=place, name=child.name, instead_of=child.run, run=same[-1]))
+    return tuple(found)
+
+
+def _was_done(history: History, run: Run, here: Node) -> bool:
+    nodes = nodes_of(history, run.run_id)
+    return any(isinstance(held.state, Complete) and held.index < here.index for held in nodes)
+
+
+def _work_of(history: History, run: Run) -> tuple[str, bytes]:
+    """What a run was handed: its workflow and its inputs."""
+    return run.workflow_hash, canonical_bytes(_inputs_of(history, run))
+
+
+def _inputs_of(history: History, run: Run) -> dict[str, Any]:
+    assert run.first_node is not None, "a child has a first node"
+    owners = history.owners.get(run.first_node, {})
+    held = history.context.get(run.first_node, {})
+    return {name: value for name, value in held.items() if owners.get(name) == "parent"}
+
+
+def drop_done_takes(join: Join) -> Join:
+    """As it is now: what a child has done itself, nobody takes from elsewhere."""
+    takes = tuple(one for one in join.takes if not join.children[one.place].is_done)
+    return msgspec.structs.replace(join, takes=takes)
+
+
+def list_options(join: Join, *, is_waiting: bool) -> list[tuple[int, Option]]:
+    """What can be chosen at a step with children, each with the number that its token names it by."""
+    named = list(JOIN_OPTIONS)
+    found = [] if is_waiting else [(named.index(one), one) for one in join.offered]
+    options = [(number, Option(id=one, label=JOIN_OPTIONS[one])) for number, one in found]
+    if is_waiting or join.offered:
+        options += [
+            (
+                len(named) + one.place,
+                Option(id=one.option_id, label=f"Take what {one.name} found on another branch"),
+            )
+            for one in join.takes
+        ]
+    return options
+
+
+def as_choice(join: Join) -> Choice:
+    """The options of a step whose children were closed, for whoever asks a person."""
+    options = tuple(option for _, option in list_options(join, is_waiting=False))
+    step = join.step
+    return Choice(id=step.id, title=step.title, prompt="", options=options, non_assumable=step.non_assumable)
+
+
 def _state_of(history: History, name: str, tries: list[Run]) -> ChildState:
     run = tries[-1]
     nodes = nodes_of(history, run.run_id)
-    tip = history.nodes[find_tips(history, nodes).preferred]
+    if is_closed(history, run.run_id, nodes) and (taken := history.closings[run.run_id][-1].taken):
+        run = history.runs[taken]
+        nodes = nodes_of(history, run.run_id)
+    found = find_tips(history, nodes)
+    tip = history.nodes[found.preferred]
     status: ChildStatus = "open"
     if isinstance(tip.state, Complete):
         status = "done_with_gaps" if open_gaps(history, tip.node_id) else "done"
@@ -146,7 +250,14 @@ def _state_of(history: History, name: str, tries: list[Run]) -> ChildState:
         status = "needs_person" if _waits_for_person(history, tip) else "blocked"
     assert run.parent is not None, "a child has a parent"
     return ChildState(
-        name=name, child_id=run.parent.child_id, run=run, tip=tip, status=status, tries=len(tries)
+        name=name,
+        child_id=run.parent.child_id,
+        run=run,
+        tip=tip,
+        status=status,
+        tries=len(tries),
+        branches=len(found.tips),
+        closed=history.closings[run.run_id][-1].reason if status == "closed" else "",
     )
 
 
@@ -158,37 +269,67 @@ def _waits_for_person(history: History, tip: Node) -> bool:
 
 
 def is_set_aside(history: History, run: Run) -> bool:
-    """Whether a run was handed out at a node that its parent's run has left for another branch."""
+    """Whether nobody waits for a run: what handed it out was closed, or left for another branch."""
+    return any(why in ("closed", "left") for why in _list_whys(history, run))
+
+
+def explain_unwaited(history: History, run: Run) -> str:
+    """Why nobody waits for work that was handed out; empty: somebody does."""
+    why = next(iter(_list_whys(history, run)), "")
+    return f"Nobody waits for this work: {_UNWAITED[why]}. Ask whoever gave it to you." if why else ""
+
+
+_UNWAITED: Final = {
+    "closed": "the run that handed it out was closed",
+    "left": "the run that handed it out has left for another branch",
+    "passed": "the step that handed it out is done",
+}
+
+
+def _list_whys(history: History, run: Run) -> Iterator[str]:
+    """What became of the places above a run that wait for it no more, the nearest first."""
     while run.parent is not None:
-        held = history.runs[run.parent.run_id]
-        tip = find_tips(history, nodes_of(history, held.run_id)).preferred
-        if run.parent.node_id not in {node.node_id for node in path_to(history, tip)}:
-            return True
-        run = held
-    return False
+        above = history.runs[run.parent.run_id]
+        nodes = nodes_of(history, above.run_id)
+        tip = find_tips(history, nodes).preferred
+        if is_closed(history, above.run_id, nodes):
+            yield "closed"
+        elif run.parent.node_id not in {node.node_id for node in path_to(history, tip)}:
+            yield "left"
+        elif history.nodes[tip].state != history.nodes[run.parent.node_id].state:
+            yield "passed"
+        run = above
 
 
 # What the children hand up
 
 
 class Joined(msgspec.Struct, frozen=True, kw_only=True):
-    """What the commit of a join takes from the children; with `again` and `stop` the step stays."""
+    """What the commit of a join takes from the children; with an option but `without` the step stays."""
 
-    option: JoinOption | Literal[""] = ""
+    option: str = ""
+    taken: Take | None = None
     collected: dict[str, Any] = {}
     gaps: tuple[GapRecorded, ...] = ()
     again: tuple[Handout, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    """Whose word the option is."""
 
     @property
     def stays(self) -> bool:
-        return self.option in ("again", "stop")
+        return self.option not in ("", "without")
+
+
+def list_passed(workflow: CompiledWorkflow, trace: Iterable[TraceEntry]) -> list[Delegate]:
+    """The steps that a move passed because they had nothing to hand out."""
+    passed = [entry.step_id for entry in trace if isinstance(entry, SkippedStep) and not entry.condition_id]
+    steps = [leaf for name, leaf in leaves_of(workflow).items() if name in passed] if passed else []
+    return [leaf for leaf in steps if isinstance(leaf, Delegate)]
 
 
 def collect_nothing(workflow: CompiledWorkflow, trace: Iterable[TraceEntry]) -> dict[str, Any]:
-    """What steps collected that a move passed because they had nothing to hand out."""
-    passed = [entry.step_id for entry in trace if isinstance(entry, SkippedStep) and not entry.condition_id]
-    steps = [leaf for name, leaf in leaves_of(workflow).items() if name in passed] if passed else []
-    return {leaf.collect: [] for leaf in steps if isinstance(leaf, Delegate) and leaf.collect}
+    """What these steps collected."""
+    return {leaf.collect: [] for leaf in list_passed(workflow, trace) if leaf.collect}
 
 
 def take_join(history: History, workflow: CompiledWorkflow, node: Node, option: int | None) -> Joined:
@@ -196,9 +337,16 @@ def take_join(history: History, workflow: CompiledWorkflow, node: Node, option: 
 
     Raises Fault STEP_WAITS while the need is not met: no attempt is used up, and nothing is stored.
     """
-    join = find_join(history, workflow, node)
+    newest = find_newest_wait(history, node)
+    join = find_join(history, workflow, newest)
     assert join is not None, "only a step with children is joined"
-    chosen = None if option is None or not join.offered else list(JOIN_OPTIONS)[option]
+    if newest is not node:  # the option was taken once: whoever read the step before reads it again
+        raise refuse_waiting(join)
+    place = -1 if option is None else option - len(JOIN_OPTIONS)
+    for take in join.takes:
+        if take.place == place and not join.children[place].is_done:
+            return Joined(option=take.option_id, taken=take)
+    chosen = None if option is None or place >= 0 or not join.offered else list(JOIN_OPTIONS)[option]
     if chosen == "again" and chosen in join.offered:
         return Joined(option=chosen, again=tuple(_repeat(history, one) for one in _closed(join)))
     if chosen == "stop":
@@ -218,19 +366,22 @@ def refuse_waiting(join: Join) -> Fault:
     return Fault(STEP_WAITS, message, details={"step_id": join.step.id})
 
 
+def name_closed(join: Join) -> str:
+    """The children that were closed, each with why; empty: none, or enough are done without them."""
+    closed = () if join.is_met else _closed(join)
+    return ", ".join(f"{one.child_id}, which was closed ({one.closed.replace('_', ' ')})" for one in closed)
+
+
 def _closed(join: Join) -> list[ChildState]:
     return [child for child in join.children if child.status == "closed"]
 
 
 def _repeat(history: History, child: ChildState) -> Handout:
     """The same work once more, with the inputs that it had."""
-    assert child.run.first_node is not None, "a child has a first node"
-    owners = history.owners.get(child.run.first_node, {})
-    held = history.context.get(child.run.first_node, {})
     return Handout(
         child_id=f"{child.name}-{child.tries + 1}",
         child=Child(id=child.name, workflow_id=child.run.workflow_id, workflow_hash=child.run.workflow_hash),
-        inputs={name: value for name, value in held.items() if owners.get(name) == "parent"},
+        inputs=_inputs_of(history, child.run),
     )
 
 
@@ -248,7 +399,15 @@ def _hand_up(history: History, join: Join) -> list[GapRecorded]:
         if child.is_done
         for gap in open_gaps(history, child.tip.node_id)
     ]
+    names = {child.run.run_id: child.name for child in join.children}
+    for path, runs in find_shared_files(history, [one.run for one in join.children]).items():
+        both = ", ".join(names[one] for one in runs)
+        summary = shorten_message(f"{path} is listed by {both}, which were open at the same time.")
+        gaps.append(GapRecorded(gap_id="", severity="info", reason="reported", summary=summary))
     for child in join.children:
+        if child.is_done and child.branches > 1:
+            summary = f"{child.name} has {child.branches} branches; what it delivered is of the newest."
+            gaps.append(GapRecorded(gap_id="", severity="info", reason="reported", summary=summary))
         if not child.is_done:
             why = "it was closed" if child.status == "closed" else "it was not needed"
             severity: Literal["critical", "info"] = "critical" if child.status == "closed" else "info"
@@ -268,6 +427,8 @@ def _collect(history: History, join: Join) -> list[dict[str, Any]]:
         if not child.is_done:
             continue
         row: dict[str, Any] = {"child": child.name, "status": child.status, "artifacts": []}
+        if child.branches > 1:
+            row["branches"] = child.branches
         notes = _last_notes(history, child.tip.node_id)
         if notes:
             row["notes"] = notes
@@ -321,8 +482,11 @@ def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, ch
     assert child.run.parent is not None, "a child has a parent"
     around = facts_at(history, workflow, child.run.parent.node_id).values
     what = fill_text(made.brief, {**around, **given}) if made is not None else ""
-    told = [what if what.endswith((".", "?", "!")) else f"{what}.", f"Given: {shorten(inputs, 120)}."]
-    return " ".join((*told[: 1 if not inputs else 2], _HOW))
+    said = shorten(what, _BRIEF_CHARACTERS)
+    said += "" if said.endswith((".", "?", "!")) else "."
+    room = _BRIEF_CHARACTERS - len(said)
+    shown = f" Given: {shorten(inputs, room)}." if inputs and room >= _SHORTEST_GIVEN else ""
+    return f"{said}{shown} {_HOW}"
 
 
 def _show(value: Any) -> str:

@@ -19,7 +19,16 @@ from handrail.contract.ids import (
     run_id_for,
 )
 from handrail.contract.json.canonical import digest
-from handrail.engine.children.joins import Joined, collect_nothing
+from handrail.engine.children.joins import (
+    Joined,
+    Take,
+    as_choice,
+    collect_nothing,
+    find_join,
+    list_passed,
+    take_join,
+)
+from handrail.engine.children.tips import find_tip
 from handrail.engine.events import (
     RULES,
     ContextSet,
@@ -35,14 +44,24 @@ from handrail.engine.events import (
     Scope,
     ValueOwner,
 )
-from handrail.engine.facts import WorkDone, add_loop_values, cap_preferences, first_facts, preferences_after
+from handrail.engine.facts import (
+    WorkDone,
+    add_loop_values,
+    cap_preferences,
+    facts_at,
+    first_facts,
+    list_blockers,
+    preferences_after,
+)
 from handrail.engine.history import History, Node, Run
+from handrail.engine.judge.arrival import PersonsWord, assess_arrival
 from handrail.engine.judge.artifacts import check_start_context
-from handrail.engine.judge.assess import Verdict
+from handrail.engine.judge.assess import ShownState, Verdict, choice_gaps, judge_word
 from handrail.engine.navigate import Move, Running, State, first_move, leaf_at
 from handrail.engine.owners import fill_from_goal
 from handrail.engine.plans import (
     Accepted,
+    gap_of,
     plan_advance,
     plan_blocked,
     plan_event,
@@ -104,9 +123,16 @@ def plan_arrival(
     """The children of the step that a move ends at, and what its node discloses about them."""
     handouts = list_arriving(workflow, move.state, facts)
     at_node = Scope(run_id=opener.run_id, node_id=opener.node_id)
-    few = find_few(workflow, move.state, len(handouts))
-    told = [plan_event(f"gap_recorded:{opener.node_id}:few", at_node, gap) for gap in few]
+    few = _list_few(workflow, move, len(handouts))
+    told = [plan_event(f"gap_recorded:{opener.node_id}:{gap.gap_id}", at_node, gap) for gap in few]
     return [*told, *plan_children(opener, handouts, workflows, salt)]
+
+
+def add_nothing(initial: ContextSet, workflow: CompiledWorkflow, move: Move) -> ContextSet:
+    """What a run begins with, and what steps collected that had nothing to hand out before its first one."""
+    empty = collect_nothing(workflow, move.trace)
+    owners: dict[str, ValueOwner] = dict.fromkeys(empty, "action")
+    return replace(initial, context=initial.context | empty, owners=initial.owners | owners)
 
 
 def plan_first_children(
@@ -125,14 +151,25 @@ def plan_first_children(
     return plan_arrival(opener, facts.workflow, first_move(facts.workflow, known), known, facts.handed, salt)
 
 
-def find_few(workflow: CompiledWorkflow, state: State, count: int) -> list[GapRecorded]:
-    """Where conditions left fewer children than a step asks for: all that there are must be done then."""
-    leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
-    if not isinstance(leaf, Delegate) or count >= leaf.at_least:
-        return []
-    summary = f"{leaf.id} asks for {leaf.at_least} pieces of work and handed out {count}: all must be done."
-    gap_id = f"gap_{leaf.id}_few"
-    return [GapRecorded(gap_id=gap_id, severity="warning", reason="reported", summary=summary)]
+def _list_few(workflow: CompiledWorkflow, move: Move, count: int) -> list[GapRecorded]:
+    """Where fewer children are left than a step asks for: all that there are must be done then."""
+    leaf = leaf_at(workflow, move.state) if isinstance(move.state, Running) else None
+    arrived = [(leaf, count)] if isinstance(leaf, Delegate) else []
+    return [
+        GapRecorded(
+            gap_id=f"gap_{step.id}_few",
+            severity="warning",
+            reason="reported",
+            summary=f"{step.id} asks for {step.at_least} pieces of work"
+            + (
+                f" and handed out {found}: all must be done."
+                if found
+                else ", and there was none to hand out."
+            ),
+        )
+        for step, found in (*((one, 0) for one in list_passed(workflow, move.trace)), *arrived)
+        if found < step.at_least
+    ]
 
 
 # An advance in a workflow that hands out work
@@ -166,22 +203,87 @@ def plan_advance_and_open(
     return [*plan, *plan_arrival(opener, workflow, move, facts, gathered.handed, salt)]
 
 
+def join_children(
+    history: History, node: Node, attempt_id: AttemptId, gathered: Gathered, word: PersonsWord, salt: int
+) -> tuple[Joined, list[PlannedEvent]]:
+    """What the children of a step deliver, and the plan of an option by which the step stays.
+
+    Raises Fault STEP_WAITS.
+    """
+    joined = take_join(history, gathered.workflow, node, gathered.work.option)
+    if not joined.option:
+        return joined, []
+    return _plan_option(history, node, attempt_id, gathered, joined, word, salt)
+
+
+def add_joined(accepted: Accepted, joined: Joined) -> Accepted:
+    """What the join discloses, and whose word its option is."""
+    verdict = replace(accepted.verdict, claims=(*accepted.verdict.claims, *joined.claims))
+    disclosed = (*accepted.disclosed, *joined.gaps)
+    return replace(accepted, verdict=verdict, disclosed=disclosed, option_id=joined.option)
+
+
+def _plan_option(
+    history: History,
+    node: Node,
+    attempt_id: AttemptId,
+    gathered: Gathered,
+    joined: Joined,
+    word: PersonsWord,
+    salt: int,
+) -> tuple[Joined, list[PlannedEvent]]:
+    """An option is taken: the step waits on, or the run goes on without; the user's is theirs to take."""
+    join = find_join(history, gathered.workflow, node)
+    assert join is not None, "only a step with children has these options"
+    if joined.taken is None:
+        autonomy = preferences_after(history, node.node_id).autonomy
+        choice = as_choice(join)
+        facts = facts_at(history, gathered.workflow, node.node_id)
+        shown = ShownState(facts=facts, blockers=list_blockers(history, node), word=word)
+        number = [option.id for option in choice.options].index(joined.option)
+        assert isinstance(node.state, Running), "only a pending step has options"
+        told = judge_word(gathered.workflow, node.state, choice, autonomy, shown, facts, Verdict(), number)
+        outcome = consequence(told.due, autonomy)
+        if isinstance(outcome, Block):
+            verdict = Verdict(claims=told.claims)
+            return joined, plan_blocked(history, node, attempt_id, gathered.work, verdict, outcome, (), salt)
+        is_unasked = autonomy == "full_auto_never_stop" and not word.option_id
+        unasked = tuple(gap_of(reason) for reason in choice_gaps(choice)) if is_unasked else ()
+        joined = replace(joined, claims=told.claims, gaps=(*joined.gaps, *unasked))
+    stays = joined.stays
+    return joined, plan_waiting_on(history, node, attempt_id, gathered, joined, salt) if stays else []
+
+
 def plan_waiting_on(
     history: History, node: Node, attempt_id: AttemptId, gathered: Gathered, joined: Joined, salt: int
 ) -> list[PlannedEvent]:
-    """The step waits on: for another try of what was closed, or for nobody, because the run is closed."""
+    """The step waits on: for another try, for less because a result is taken, or for nobody: it is closed."""
     accepted = Accepted(
-        verdict=Verdict(),
+        verdict=Verdict(claims=joined.claims),
         outcome=Proceed(gaps=()),
         move=Move(state=node.state, trace=()),
+        disclosed=joined.gaps,
         option_id=joined.option,
     )
     plan = plan_advance(history, node, attempt_id, gathered.work, accepted, gathered.seen, salt)
     opener = _open_at(history, node, attempt_id, preferences_after(history, node.node_id), salt)
     if joined.option == "again":
         return [*plan, *plan_children(opener, joined.again, gathered.handed, salt)]
+    if joined.taken is not None:
+        return [*plan, _plan_take(history, opener.node_id, joined.taken)]
     closed = RunClosed(reason="abandoned", node_id=opener.node_id, note="Work that it waited for was closed.")
     return [*plan, plan_event(f"run_closed:{opener.node_id}", Scope(run_id=node.run_id), closed)]
+
+
+def _plan_take(history: History, node_id: NodeId, take: Take) -> PlannedEvent:
+    run_id = take.instead_of.run_id
+    closed = RunClosed(
+        reason="superseded",
+        node_id=find_tip(history, run_id).node_id,
+        note=f"What {take.run.run_id} found is taken.",
+        taken=take.run.run_id,
+    )
+    return plan_event(f"run_closed:{node_id}:{run_id}", Scope(run_id=run_id), closed)
 
 
 def _open_at(
@@ -230,6 +332,7 @@ def _plan_child(opener: Opener, handout: Handout, workflows: Workflows, salt: in
     context = handout.inputs | filled
     facts = first_facts(workflow, context)
     move = first_move(workflow, facts)
+    empty = collect_nothing(workflow, move.trace)
     started = RunStarted(
         workflow_id=child.workflow_id,
         workflow_hash=child.workflow_hash,
@@ -253,15 +356,18 @@ def _plan_child(opener: Opener, handout: Handout, workflows: Workflows, salt: in
         effective=effective,
     )
     owners: dict[str, ValueOwner] = dict.fromkeys(handout.inputs, "parent")
-    owners |= dict.fromkeys(filled, "goal")
-    told = ContextSet(context=context, source="initial", owners=owners)
+    owners.update(dict.fromkeys(filled, "goal"))
+    owners.update(dict.fromkeys(empty, "action"))
+    told = ContextSet(context=context | empty, source="initial", owners=owners)
     below = replace(opener, run_id=run_id, node_id=first, run=started, preferences=effective)
-    gaps = _list_misfits(workflow, context)
+    # Nobody can be asked before it begins: what its first step lacks, or cannot hand out, is a gap.
+    unmet = [gap_of(reason) for reason in assess_arrival(workflow, move, facts).reasons]
+    gaps = [*_list_misfits(workflow, context), *unmet]
     return [
         plan_event(f"run_started:{run_id}", Scope(run_id=run_id), started),
         plan_event(f"node_created:{first}", at_first, NodeCreated(node_kind="step", state=move.state)),
         plan_preferences(at_first, change),
-        *([plan_event(f"context_set:{first}", at_first, told)] if context else []),
+        *([plan_event(f"context_set:{first}", at_first, told)] if told.context else []),
         *plan_gaps(at_first, first, gaps),
         *plan_trace(at_first, move.trace),
         *plan_arrival(below, workflow, move, facts, workflows, salt),

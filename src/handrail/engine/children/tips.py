@@ -8,7 +8,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.events import GapRecorded
-from handrail.engine.history import History, Node, attached_to, list_tellers
+from handrail.engine.history import History, Node, attached_to, list_tellers, steps_after
 
 
 def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
@@ -56,6 +56,15 @@ def find_tips(history: History, nodes: Sequence[Node]) -> Tips:
 def find_tip(history: History, run_id: RunId) -> Node:
     """The tip whose reachable history has the highest last event index; never chosen by clock."""
     return history.nodes[find_tips(history, nodes_of(history, run_id)).preferred]
+
+
+def find_newest_wait(history: History, node: Node) -> Node:
+    """Where the same step waits on after an option that was taken at it; most nodes: the node itself.
+
+    Only a step that handed out work is followed by itself.
+    """
+    following = [held for held in steps_after(history, node.node_id) if held.state == node.state]
+    return find_newest_wait(history, following[-1]) if following else node
 
 
 def nodes_of(history: History, run_id: RunId) -> list[Node]:

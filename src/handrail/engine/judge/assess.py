@@ -384,7 +384,7 @@ def answer_report(
     verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts, known)
     reasons = (*verdict.reasons, *troubles)
     if shown is not None:
-        said = _judge_word(workflow, state, leaf, autonomy, shown, facts, verdict, option)
+        said = judge_word(workflow, state, leaf, autonomy, shown, facts, verdict, option)
         is_given_later = any(reason.waits_for.kind == "give" for reason in said.due)
         asked = [held for held in reasons if not (is_given_later and held.waits_for.kind == "give")]
         reasons = (*asked, *(reason for reason in said.due if reason not in troubles))
@@ -399,7 +399,7 @@ def answer_report(
                 return Answer(verdict=verdict, outcome=outcome, context=context)
             chosen = leaf.options[option]
             is_unasked = autonomy == "full_auto_never_stop" and not (shown and shown.word.option_id)
-            unasked = _choice_gaps(leaf) if is_unasked else ()
+            unasked = choice_gaps(leaf) if is_unasked else ()
             return Answer(
                 verdict=verdict,
                 outcome=Proceed(gaps=(*outcome.gaps, *unasked)),
@@ -410,7 +410,7 @@ def answer_report(
             assert_never(never)
 
 
-class _Weighed(msgspec.Struct, frozen=True, kw_only=True):
+class PersonsSay(msgspec.Struct, frozen=True, kw_only=True):
     """What people said to a step: claims, reasons until they answer, and reasons that block once."""
 
     claims: tuple[Claim, ...] = ()
@@ -418,7 +418,7 @@ class _Weighed(msgspec.Struct, frozen=True, kw_only=True):
     once: tuple[Reason, ...] = ()
 
 
-def _judge_word(
+def judge_word(
     workflow: CompiledWorkflow,
     state: Running,
     leaf: Leaf,
@@ -427,7 +427,7 @@ def _judge_word(
     facts: Facts,
     verdict: Verdict,
     option: int | None,
-) -> _Weighed:
+) -> PersonsSay:
     """What a person said to the step itself, and what stands in the way.
 
     What only a person's answer can add is asked for once, about a report that is enough otherwise.
@@ -436,8 +436,8 @@ def _judge_word(
         is_gift = not shown.word.is_declined
         said = shown.given if is_gift else shown.word
         claim, reason = refuse_declined(leaf, "give" if is_gift else ask_of(leaf), said)
-        return _Weighed(claims=(claim,), due=(reason,))
-    parts: list[_Weighed] = []
+        return PersonsSay(claims=(claim,), due=(reason,))
+    parts: list[PersonsSay] = []
     match leaf:
         case Step():
             if leaf.user_only is not None:
@@ -449,16 +449,18 @@ def _judge_word(
             parts.append(_judge_choice(leaf, leaf.options[option].id, autonomy, shown.word))
         case Action() if leaf.is_guarded:
             told, due_write = weigh_confirmation(workflow, leaf, autonomy, facts, facts, shown.word)
-            parts.append(_Weighed(claims=_some(told), due=_some(due_write)))
+            parts.append(PersonsSay(claims=_some(told), due=_some(due_write)))
         case Choice() | Action() | Delegate():
             pass
         case never:
             assert_never(never)
+    # A form is shown for a report that is right otherwise: a person who said yes to one that is then refused
+    # for its evidence would be asked again about the next.
     due = tuple(reason for part in parts for reason in part.due)
     once = tuple(reason for part in parts for reason in part.once)
     if shown.word.can_be_asked and (verdict.reasons or due):
         once = ()
-    return _Weighed(
+    return PersonsSay(
         claims=tuple(claim for part in parts for claim in part.claims),
         due=(*due, *(reason for reason in once if blocker_of(reason) not in shown.blockers)),
     )
@@ -473,7 +475,7 @@ def _some(value: _T | None) -> tuple[_T, ...]:
 
 def _judge_gift(
     needed: UserOnly, step_id: str, autonomy: Autonomy, word: PersonsWord, verdict: Verdict
-) -> _Weighed:
+) -> PersonsSay:
     """What only the user can give: a person gave it, or the agent says what they said.
 
     Where nothing came at all, the requirement of the step is the reason already. A mode that asks nobody
@@ -483,16 +485,16 @@ def _judge_gift(
     is_due = word.is_due or (autonomy == "full_auto_never_stop" and not is_missing)
     if not word.is_given and is_due:
         claim = claim_word(GIVEN, word, is_agents=not word.is_due)
-        return _Weighed(claims=(claim,), due=(let_give(needed, step_id),))
-    return _Weighed() if is_missing else _Weighed(claims=(claim_word(GIVEN, word, is_agents=True),))
+        return PersonsSay(claims=(claim,), due=(let_give(needed, step_id),))
+    return PersonsSay() if is_missing else PersonsSay(claims=(claim_word(GIVEN, word, is_agents=True),))
 
 
-def _judge_choice(choice: Choice, option_id: str, autonomy: Autonomy, word: PersonsWord) -> _Weighed:
+def _judge_choice(choice: Choice, option_id: str, autonomy: Autonomy, word: PersonsWord) -> PersonsSay:
     """Whether a person took this option."""
     claim, reason = weigh_choice(choice, option_id, autonomy, word)
     is_users = choice.non_assumable is not None and autonomy != "full_auto_never_stop"
     is_unasked = is_users and word.can_be_asked and not word.option_id and reason is None
-    return _Weighed(
+    return PersonsSay(
         claims=_some(claim), due=_some(reason), once=(find_unasked_choice(choice),) if is_unasked else ()
     )
 
@@ -504,14 +506,14 @@ def _judge_confirmation(
     autonomy: Autonomy,
     shown: ShownState,
     after: Facts,
-) -> _Weighed:
+) -> PersonsSay:
     """Whether the user confirmed the step; without a person, an agent that was told to ask is believed."""
     before, after = (add_loop_values(workflow, state, facts) for facts in (shown.facts, after))
     claim, reason = weigh_confirmation(workflow, leaf, autonomy, before, after, shown.word)
     if reason is not None or shown.word.is_given or autonomy != "guided":
-        return _Weighed(claims=_some(claim), due=_some(reason))
+        return PersonsSay(claims=_some(claim), due=_some(reason))
     once = find_unasked_confirmation(workflow, leaf, before, after, shown.word)
-    return _Weighed(claims=_some(claim), once=tuple(once))
+    return PersonsSay(claims=_some(claim), once=tuple(once))
 
 
 def place_of(workflow: CompiledWorkflow, state: Running, leaf: Leaf, gaps: KnownGaps | None = None) -> Place:
@@ -548,7 +550,7 @@ def find_way(
     return Way(move=move, outcome=consequence(met.reasons, autonomy), gaps=met.gaps)
 
 
-def _choice_gaps(choice: Choice) -> tuple[Reason, ...]:
+def choice_gaps(choice: Choice) -> tuple[Reason, ...]:
     """In never-stop mode the agent makes the user's choice, and the run discloses that.
 
     In the other modes, the token of an option is the user's answer.

@@ -120,11 +120,18 @@ class Comparison:
 
     def find_unlisted_leftovers(self, named: Iterable[str]) -> list[str]:
         """The same of what is as another branch of the run left it: the rewind did not bring it back."""
-        left = (path for path in (*self._changes.changed, *self._changes.arrived) if self._is_left(path))
+        every = (*self._changes.changed, *self._changes.arrived)
+        left = (path for path in every if path in self._sighting.elsewhere)
         return self._leave_named(left, named, are_left=True)
 
+    def find_unlisted_of_others(self, named: Iterable[str]) -> list[str]:
+        """The same of what changed while another run of the session was open in this directory."""
+        own = (path for path in self._changes.changed if path not in self._sighting.elsewhere)
+        theirs = [path for path in own if path in self._sighting.others]
+        return self._leave_named(theirs, named, are_left=True)
+
     def _is_left(self, path: str) -> bool:
-        return path in self._sighting.elsewhere
+        return path in self._sighting.elsewhere or path in self._sighting.others
 
     def _leave_named(
         self, paths: Iterable[str], named: Iterable[str], *, are_left: bool = False
@@ -141,6 +148,8 @@ class Comparison:
         found = {
             "came with a commit of this run": self.find_unlisted_arrivals(named),
             "left by another branch of this run": self.find_unlisted_leftovers(named),
+            "of another run of the session perhaps": self.find_unlisted_of_others(named),
+            "changed in this run as ignore rules": list(self._sighting.beside.ignore_rules),
         }
         told = [f"{how} and not listed: {list_paths(paths)}" for how, paths in found.items() if paths]
         return "; ".join(told), [path for paths in found.values() for path in paths]

@@ -6,8 +6,11 @@ the runner was steered differently, it may be something else that made it pass.
 
 from __future__ import annotations
 
+import posixpath
+from collections.abc import Sequence
+
 from handrail.contract.wording import make_readable
-from handrail.engine.command_lines import has_tests_failed
+from handrail.engine.command_lines import has_tests_failed, read_words
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.judge.named_places import is_test_file
 from handrail.engine.judge.run_claims import (
@@ -57,20 +60,45 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     refs = (red.receipt_id, *green.refs)
     last = next(one for one in known.receipts if one.receipt_id == green.refs[-1])
     paths = sorted(known.sighting.since.get(red.tree_after, ()))
-    fewer = compare_counts(red.counts, last.counts)
-    trouble = ""
-    if red.steering != last.steering:
-        names = sorted({one for one, _ in {*red.steering.items()} ^ {*last.steering.items()}})
-        trouble = f"{name} failed and passes under different {', '.join(names)}"
-    elif fewer:
-        trouble = f"{name} failed before, and now {fewer.replace('at the start of the run', 'then')}"
-    elif paths and all(is_test_file(path) for path in paths):
-        trouble = f"{name} failed before and passes now, and only tests differ: {list_paths(paths)}"
-    if trouble:
-        return RunResult(verdict="unknown", fact=trouble, refs=refs)
+    doubt = find_doubt(red, last, paths, name)
+    if not doubt and (absent := _find_absent(known, red)):
+        doubt = f"{name} failed before, when {list_paths(absent)} was not there, and passes now"
+    if doubt:
+        return RunResult(verdict="unknown", fact=doubt, refs=refs)
+    return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=green.paths)
+
+
+def find_doubt(red: ReceiptRecorded, green: ReceiptRecorded, paths: list[str], name: str) -> str:
+    """What else than the change may have made it pass; empty: nothing that is known."""
+    fewer = compare_counts(red.counts, green.counts)
+    if red.steering != green.steering:
+        names = sorted({one for one, _ in {*red.steering.items()} ^ {*green.steering.items()}})
+        return f"{name} failed and passes under different {', '.join(names)}"
+    if fewer:
+        return f"{name} failed before, and now {fewer.replace('at the start of the run', 'then')}"
+    if paths and all(is_test_file(path) for path in paths):
+        return f"{name} failed before and passes now, and only tests differ: {list_paths(paths)}"
+    return ""
+
+
+def describe_guard(red: ReceiptRecorded, paths: list[str]) -> str:
+    """The fact, with what differs between the files then and now."""
     differing = f"; what differs: {list_paths(paths)}" if paths else ""
-    fact = "failed before, passes now" + name_folder(red) + differing
-    return RunResult(verdict="holds", fact=fact, refs=refs, paths=green.paths)
+    return "failed before, passes now" + name_folder(red) + differing
+
+
+def find_red(own: Sequence[ReceiptRecorded], green: ReceiptRecorded) -> ReceiptRecorded | None:
+    """The last of these receipts, in the order of the log, that failed before on other files."""
+    before = own[: own.index(green)]
+    red = [one for one in before if _has_failed(one) and one.tree_after not in ("", green.tree_after)]
+    is_known = bool(green.tree_after) and not green.changed_meanwhile
+    return red[-1] if red and is_known and not red[-1].changed_meanwhile else None
+
+
+def _find_absent(known: Witnessed, red: ReceiptRecorded) -> list[str]:
+    """Files that the command names and that were missing when it failed: no test did."""
+    named = {posixpath.normpath(posixpath.join(red.directory, word)) for word in read_words(red.argv).words}
+    return sorted(named.intersection(known.sighting.appeared.get(red.tree_after, ())))
 
 
 def _find_in_one_folder(known: Witnessed, text: str) -> tuple[ReceiptRecorded, ...]:

@@ -29,6 +29,7 @@ from handrail.engine.judge.artifacts import JudgedArtifact, Place, find_kind_con
 from handrail.engine.judge.report_frame import assessment_example, find_demand, list_levels
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.reasons import (
+    BY_EVIDENCE,
     BY_PERSON,
     FIX_BYTES,
     MESSAGE_BYTES,
@@ -292,11 +293,14 @@ def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Fi
     for due in list_due(place):
         aimed = [found for found in judged if _is_aimed(due, found) and found.artifact.digest not in seen]
         seen |= {found.artifact.digest for found in aimed}
+        # One artifact may answer two requirements, and is still recorded with the first that it is aimed at.
         is_answered = any(is_answered_by(due, found) for found in judged)
         reason, check = _judge_due(place, facts, due, aimed, judged, is_answered)
         reasons += [] if reason is None else [reason]
         checks += [] if check is None else [check]
         is_undecided = is_undecided or (isinstance(due, DecisionDue) and not is_answered)
+    # What nobody asked for is held against its own contract all the same: a wrong fact that is let in here
+    # would be the fact that a later condition reads.
     beside: dict[str, list[JudgedArtifact]] = {}
     for found in judged:
         if found.ref and found.artifact.digest not in seen:
@@ -384,7 +388,8 @@ def _missing_reason(
 ) -> Reason:
     kind = contract.artifact_kind
     what = f"This step must deliver {kind}{_about(due)}; none came."
-    waits = WaitsFor(kind="output", values={"artifact": kind})
+    values = {"artifact": kind} | (BY_EVIDENCE if contract.evidence else {})
+    waits = WaitsFor(kind="output", values=values)
     return Reason(
         name=MISSING,
         pointer=OutputContract(contract_ref=ref),

@@ -300,12 +300,16 @@ def judge_receipts(
     name: str,
 ) -> RunResult:
     """The newest receipt on the present tree counts; one on another tree is stale."""
+    # The order is the rule: whose word is it, was it the check that counts, did anything run, how did it end,
+    # and only then on which files. A later question about a receipt that fails an earlier one would turn
+    # "nothing ran" into "stale" or "contradicted" and send an honest agent in circles.
     if not own:
         fact = f"Handrail has not seen {name} run"
         return RunResult(verdict="missing", fact=fact, command=command)
     here = tuple(one for one in own if one.receipt_id not in known.imported)
     if not here:
         return tell_imported(own[-1], command)
+    # A run under variables that steer its runner is another program than the declared check.
     steered = [one for one in here if stands_for_another(known, one)]
     if len(steered) == len(here):
         check = next(one.name for one in known.checks if one.argv_digest == here[-1].argv_digest)
@@ -314,6 +318,7 @@ def judge_receipts(
         return RunResult(verdict="missing", fact=fact, refs=refs, command=command)
     own, tree = tuple(one for one in here if one not in steered), known.sighting.tree
     current = [one for one in own if is_of_present_files(known, one)]
+    # On the present files the strongest door stands; where none ran on them, the newest says what is stale.
     newest = choose_strongest(current or own[-1:])
     refs = (newest.receipt_id,)
     if isinstance(newest.outcome, StatusUnknown):
@@ -324,19 +329,14 @@ def judge_receipts(
     nothing = explain_unfinished(known, newest)
     if nothing:
         fact = f"{name}: {nothing}, so it has neither passed nor failed"
-        fix = f"Run one that has tests, or report that it ended with {ended}, and make the call in nextCall."
-        if isinstance(newest.outcome, NotStarted):
-            fix = (
-                f"Make it start and run {command}; where that cannot be, make the call in nextCall with its "
-            )
-            fix += "exitCode 127: the run goes on with a gap."
-        fix = "" if isinstance(newest.outcome, TimedOut) else fix
+        fix = _write_start_fix(newest, ended, command)
         verdict: EvidenceVerdict = "unknown" if expected else "missing"
         return RunResult(verdict=verdict, fact=fact, refs=refs, command=command, fix=fix)
     is_older = bool(tree and newest.tree_after and not current)
     if newest.uncounted and expected == 0 and not is_older and ended == "exit 0":
         fact = f"{name}: {make_readable(newest.uncounted)}, so nothing shows that a test ran"
         return RunResult(verdict="missing", fact=fact, refs=refs, command=command)
+    # What an older tree gave refutes nobody: the agent may have corrected it since.
     wrong = "" if is_older else _contradiction(newest, expected)
     if wrong:
         fact = f"{name}: {wrong} (receipt {newest.receipt_id})"
@@ -357,7 +357,24 @@ def judge_receipts(
     fact += _name_others(newest, current) + _name_fewer(own, newest)
     touched = _find_touched(known, newest)
     fact += f"; its own tests or configuration changed in this run: {list_paths(touched)}" if touched else ""
-    return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=tuple(touched))
+    loaded = [make_readable(path) for path in known.sighting.beside.loaded]
+    fact += f"; new in this run, and git does not track it: {list_paths(loaded)}" if loaded else ""
+    return RunResult(verdict="holds", fact=fact, refs=refs, command=command, paths=(*touched, *loaded))
+
+
+def _write_start_fix(newest: ReceiptRecorded, ended: str, command: str) -> str:
+    """What leads on from a program of which nothing ran."""
+    match newest.outcome:
+        case TimedOut():
+            return ""
+        case NotStarted():
+            return (
+                f"Make it start and run {command}; where that cannot be, make the call in nextCall with its "
+                "exitCode 127: the run goes on with a gap."
+            )
+        case _:
+            true_report = f"report that it ended with {ended}"
+            return f"Run one that has tests, or {true_report}, and make the call in nextCall."
 
 
 def _describe_end(receipt: ReceiptRecorded) -> str:
@@ -419,13 +436,14 @@ def choose_strongest(own: Sequence[ReceiptRecorded]) -> ReceiptRecorded:
 def is_of_present_files(known: Witnessed, receipt: ReceiptRecorded) -> bool:
     """Whether it ran on the files as they are, but for those that nobody holds against it.
 
-    These are what the report leaves out, and what declared checks write as their reports.
+    These are what the report leaves out, what declared checks write as their reports, and what another run
+    of the session changed perhaps.
     """
     tree = known.sighting.tree
     if not tree or receipt.tree_after == tree:
         return bool(tree)
     since = known.sighting.since.get(receipt.tree_after, ())
-    beside = list_reports(known.checks) | known.left_out
+    beside = list_reports(known.checks) | known.left_out | known.sighting.others
     return 0 < len(since) < MOST_PATHS_SINCE and set(since) <= beside
 
 

@@ -16,7 +16,7 @@ from handrail.contract.wording import make_readable
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.events import Claim, ReceiptRecorded
 from handrail.engine.facts import facts_after
-from handrail.engine.history import History, Node, attached_to, claims_at, way_to
+from handrail.engine.history import History, Node, attached_to, claims_at, list_receipts, way_to
 from handrail.engine.judge.artifacts import Place, find_kind_contract, full_kind, judge_report
 from handrail.engine.judge.changed_claims import Comparison, find_named_files
 from handrail.engine.judge.requirements import INVALID, MISSING
@@ -56,6 +56,8 @@ def collect_standing(history: History, workflow: CompiledWorkflow, node: Node) -
     for held in way_to(history, node.node_id) if history.evidence else ():
         claims = () if held.kind == "blocked_attempt" else claims_at(history, held.node_id)
         listed = [claim for claim in claims if claim.check == "changed_in_run" and claim.verdict != "stale"]
+        # A newer list of changes says that files changed, so proofs from before it are no longer looked at
+        # here; the reports since it bring their own.
         if listed:
             runs, lists = {}, listed
             named = tuple(_read_named(history, workflow, held))
@@ -103,7 +105,8 @@ def find_due_look(
     """What must be held against the present files, if this report may verify the run or end it; else None."""
     assert isinstance(node.state, Running), "only a pending step can be reported"
     standing = collect_standing(history, workflow, node)
-    if not standing.runs and not standing.list_ref:
+    has_checked = any(held.fact.check for held in list_receipts(history, node.run_id))
+    if not standing.runs and not standing.list_ref and not has_checked:
         return None
     if any(full_kind(str(body.get("kind", ""))) == VERIFICATION_REPORT for body in bodies):
         return standing

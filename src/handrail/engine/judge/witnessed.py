@@ -53,6 +53,15 @@ class ChangedPaths(msgspec.Struct, frozen=True, kw_only=True):
     """Only since the files were first recorded, later than the run began: more may have changed."""
 
 
+class ChangedBeside(msgspec.Struct, frozen=True, kw_only=True):
+    """What no tree tells about, and is not as the run found it."""
+
+    ignore_rules: tuple[str, ...] = ()
+    """Outside of the project's files, as people call them."""
+    loaded: tuple[str, ...] = ()
+    """Files that a program loads by itself."""
+
+
 class LocatedPath(msgspec.Struct, frozen=True, kw_only=True):
     """A file that a report names, as trees name it: itself and what it leads to, or what it may have been."""
 
@@ -78,14 +87,21 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """Added paths that this step found, or may have found, when it began."""
     elsewhere: frozenset[str] = frozenset()
     """Changed paths that are as another branch of the run left them."""
+    others: frozenset[str] = frozenset()
+    """Changed paths that are of another run of the session perhaps: it was open when they changed."""
     since: Mapping[str, tuple[str, ...]] = {}
     """By the id of an earlier tree: some paths that changed since."""
+    appeared: Mapping[str, tuple[str, ...]] = {}
+    """Those of them that were not there then."""
     repositories: tuple[str, ...] = ()
     """Folders of the project that belong to another repository: nobody looked there."""
+    beside: ChangedBeside = ChangedBeside()
     trouble: str = ""
     """Why the tree or the changes are unknown."""
     is_tree_due: bool = False
     """All files were to be looked at."""
+    machine: str = ""
+    """Whose companion looked; empty: this one."""
 
 
 class StandingClaims(msgspec.Struct, frozen=True, kw_only=True):

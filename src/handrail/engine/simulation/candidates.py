@@ -10,8 +10,10 @@ from msgspec import UNSET
 
 from handrail.contract.effort import Effort
 from handrail.engine.judge.artifacts import has_declared_type
+from handrail.engine.navigate import leaves_of
 from handrail.workflows.compiled import (
     CompiledWorkflow,
+    Delegate,
     ForEach,
     InputSpec,
     InputType,
@@ -57,8 +59,16 @@ def loops_in(parts: Iterable[Part]) -> Iterator[Loop]:
             yield from loops_in(part.body)
 
 
+def lists_in(workflow: CompiledWorkflow) -> list[ForEach]:
+    """The lists that loops go through, and those that are handed out item by item."""
+    repeats = [loop.repeat for loop in loops_in(workflow.steps)]
+    each = [repeat for repeat in repeats if isinstance(repeat, ForEach)]
+    handed = [leaf for leaf in leaves_of(workflow).values() if isinstance(leaf, Delegate) and leaf.for_each]
+    return [*each, *(ForEach(input=leaf.for_each, item=leaf.item) for leaf in handed)]
+
+
 def used_conditions(workflow: CompiledWorkflow) -> dict[str, Condition]:
-    """The conditions that parts, loops, fragments and confirmations name."""
+    """The conditions that parts, loops, fragments, confirmations and children name."""
     return {name: workflow.conditions[name] for name in sorted(set(_named(workflow.steps)))}
 
 
@@ -70,7 +80,7 @@ def input_paths(workflow: CompiledWorkflow, iterations: int, effort: Effort | No
     effort = simulation_effort() if effort is None else effort
     used = used_conditions(workflow).values()
     atoms = [atom for held in used for atom in comparisons(held) if atom.input]
-    each = [loop.repeat for loop in loops_in(workflow.steps) if isinstance(loop.repeat, ForEach)]
+    each = lists_in(workflow)
     inner = {repeat.item for repeat in each} | {repeat.index for repeat in each if repeat.index}
     paths: Paths = {}
     for name, spec in workflow.inputs.items():
@@ -166,6 +176,8 @@ def _named(parts: Iterable[Part]) -> Iterator[str]:
         elif isinstance(part, Step):
             names += [fragment.when for fragment in part.fragments]
             names += [part.require_confirmation] if isinstance(part.require_confirmation, str) else []
+        elif isinstance(part, Delegate):
+            names += [child.when for child in part.children]
         yield from (name for name in names if name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, product
 from typing import Any, assert_never, get_args
 
 import msgspec
@@ -29,6 +29,7 @@ from handrail.workflows.compiled import (
     AnyOf,
     CompiledWorkflow,
     ContainsRule,
+    Delegate,
     Gate,
     LengthRule,
     PatternRule,
@@ -53,6 +54,30 @@ class MadeReport(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: tuple[dict[str, Any], ...] = ()
     context: dict[str, Any] = {}
     option: int | None = None
+
+
+_ENDS = ("done", "gap", "closed")
+_MOST_COMBINED = 4
+"""Children whose ends are tried in every combination; of more, one at a time differs from the others."""
+
+
+def make_joins(step: Delegate) -> list[MadeReport]:
+    """What a step goes on with whose children are done, done with gaps, or closed and left out."""
+    names = [f"{step.children[0].id}_{number}" for number in (1, 2)] if step.for_each else []
+    names = names or [child.id for child in step.children]
+    every = list(product(_ENDS, repeat=len(names))) if len(names) <= _MOST_COMBINED else []
+    for place in range(0 if every else len(names)):
+        every += [tuple(end if at == place else "done" for at in range(len(names))) for end in _ENDS]
+    found = []
+    for ends in dict.fromkeys(every):
+        rows: list[dict[str, Any]] = [
+            {"child": name, "status": "done" if end == "done" else "done_with_gaps", "artifacts": []}
+            for name, end in zip(names, ends, strict=True)
+            if end != "closed"
+        ]
+        label = ", ".join(f"{name} {end}" for name, end in zip(names, ends, strict=True))
+        found.append(MadeReport(label=label, context={step.collect: rows} if step.collect else {}))
+    return found
 
 
 def valid_reports(workflow: CompiledWorkflow, step: Step, state: Running, notes: str) -> list[MadeReport]:

@@ -26,8 +26,20 @@ from handrail.engine.navigate import (
     move_effort,
 )
 from handrail.engine.reasons import Block
-from handrail.engine.simulation.candidates import Paths, flip_condition, loops_in, used_conditions
-from handrail.engine.simulation.made_reports import MadeReport, invalid_reports, notes_for, valid_reports
+from handrail.engine.simulation.candidates import (
+    Paths,
+    flip_condition,
+    lists_in,
+    loops_in,
+    used_conditions,
+)
+from handrail.engine.simulation.made_reports import (
+    MadeReport,
+    invalid_reports,
+    make_joins,
+    notes_for,
+    valid_reports,
+)
 from handrail.engine.simulation.report import Limits, ProblemKind, SimulationProblem
 from handrail.engine.standing import render_step
 from handrail.workflows.compiled import (
@@ -35,7 +47,6 @@ from handrail.workflows.compiled import (
     Choice,
     CompiledWorkflow,
     Delegate,
-    ForEach,
     Leaf,
     Loop,
     Step,
@@ -60,7 +71,7 @@ class Walks:
         self._limits = limits
         self._paths = paths
         self._loops = {loop.id: loop for loop in loops_in(workflow.steps)}
-        self._lists = {loop.repeat.input for loop in self._loops.values() if isinstance(loop.repeat, ForEach)}
+        self._lists = {repeat.input for repeat in lists_in(workflow)}
         self._steering = _Steering(workflow)
         self._seen: set[bytes] = set()
         self._answers: dict[tuple[object, ...], Answer] = {}
@@ -228,7 +239,7 @@ class Walks:
                 result: Any = ["result"] if leaf.save_as in self._lists else "result"
                 yield MadeReport(label="result", context={leaf.save_as: result} if leaf.save_as else {})
             case Delegate():
-                yield MadeReport(label="joined", context={leaf.collect: []} if leaf.collect else {})
+                yield from make_joins(leaf)
             case never:
                 assert_never(never)
 
@@ -285,8 +296,7 @@ class _Steering:
 
     def __init__(self, workflow: CompiledWorkflow) -> None:
         atoms = [atom for held in used_conditions(workflow).values() for atom in comparisons(held)]
-        repeats = [loop.repeat for loop in loops_in(workflow.steps)]
-        arrays = [Compare(input=held.input, op="exists") for held in repeats if isinstance(held, ForEach)]
+        arrays = [Compare(input=held.input, op="exists") for held in lists_in(workflow)]
         subjects = {(atom.input, atom.artifact, atom.field): atom for atom in [*atoms, *arrays]}
         self._subjects = [subjects[name] for name in sorted(subjects)]
 

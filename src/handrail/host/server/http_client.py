@@ -1,9 +1,11 @@
-"""Asking another server over HTTP, for `lafs check --url`: one request, no redirect, within limits."""
+"""Asking another server over HTTP, for `lafs check --url` and for a team: one request, within limits."""
 
 from __future__ import annotations
 
 import http.client
+import ipaddress
 import os
+import socket
 import ssl
 import urllib.parse
 from collections.abc import Mapping
@@ -23,14 +25,26 @@ _LONGEST_TOKEN_FILE = 65_536
 class LocalHttpClient:
     """`ports.HttpClient` on this machine's network."""
 
-    def ask(self, method: str, url: str, headers: Mapping[str, str]) -> Exchange:
+    def ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes = b"{}",
+        seconds: float = ANSWER_SECONDS,
+        most_bytes: int = MOST_ANSWER_BYTES,
+        *,
+        is_public_only: bool = False,
+    ) -> Exchange:
         address = urllib.parse.urlsplit(url)
-        connection = _connect(address)
+        connection = _connect(address, seconds)
+        if is_public_only:
+            _hold_to_public(connection)
         target = urllib.parse.urlunsplit(("", "", address.path or "/", address.query, ""))
         try:
-            connection.request(method, target, b"{}" if method == "POST" else None, dict(headers))
+            connection.request(method, target, body if method == "POST" else None, dict(headers))
             answer = connection.getresponse()
-            body = answer.read(MOST_ANSWER_BYTES + 1)
+            content = answer.read(most_bytes + 1)
         except TimeoutError:
             raise Fault(E_TIMEOUT, "The server did not answer in time.") from None
         except ssl.SSLError:
@@ -43,14 +57,14 @@ class LocalHttpClient:
             ) from None
         finally:
             connection.close()
-        if len(body) > MOST_ANSWER_BYTES:
+        if len(content) > most_bytes:
             raise Fault(E_NETWORK, "The answer of the server is too large.")
         return Exchange(
             method=method,
             url=url,
             status=answer.status,
             headers={name.lower(): value for name, value in answer.getheaders()},
-            body=body,
+            body=content,
         )
 
     def read_token(self, path: str) -> str:
@@ -72,7 +86,27 @@ class LocalHttpClient:
         return content.decode()
 
 
-def _connect(address: urllib.parse.SplitResult) -> http.client.HTTPConnection:
+def _hold_to_public(connection: http.client.HTTPConnection) -> None:
+    """Refuse an address of a private network: looked up once, and that very address is connected to."""
+    try:
+        found = socket.getaddrinfo(connection.host, connection.port, type=socket.SOCK_STREAM)
+    except OSError:
+        raise Fault(E_NETWORK, f"There is no host {quote(connection.host)}.") from None
+    places = [str(row[4][0]) for row in found]
+    if not places or not all(ipaddress.ip_address(place.partition("%")[0]).is_global for place in places):
+        raise Fault(
+            E_NETWORK,
+            f"{quote(connection.host)} is an address of a private network.",
+            hint="Set notify.allowPrivate where that is meant.",
+        )
+
+    def connect(address: tuple[str, int], *more: object) -> socket.socket:
+        return socket.create_connection((places[0], address[1]), *more)  # type: ignore[arg-type]  # as the library calls it
+
+    connection._create_connection = connect  # type: ignore[attr-defined]  # its one seam for an address
+
+
+def _connect(address: urllib.parse.SplitResult, seconds: float) -> http.client.HTTPConnection:
     try:
         port = address.port
     except ValueError:
@@ -84,5 +118,5 @@ def _connect(address: urllib.parse.SplitResult) -> http.client.HTTPConnection:
             details={"param": "url", "expected": "http://127.0.0.1:7245/"},
         )
     if address.scheme == "https":
-        return http.client.HTTPSConnection(address.hostname, port, timeout=ANSWER_SECONDS)
-    return http.client.HTTPConnection(address.hostname, port, timeout=ANSWER_SECONDS)
+        return http.client.HTTPSConnection(address.hostname, port, timeout=seconds)
+    return http.client.HTTPConnection(address.hostname, port, timeout=seconds)

@@ -57,8 +57,11 @@ class ProjectSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_user_settings(home: str) -> UserSettings:
     read = _read(os.path.join(home, "config.json"), "user", "config.json")
-    if isinstance(read, WorkflowFile):
-        return UserSettings(troubles=(read,))
+    return UserSettings(troubles=(read,)) if isinstance(read, WorkflowFile) else parse_user_settings(read)
+
+
+def parse_user_settings(read: Object) -> UserSettings:
+    """What the document of the user says about workflows."""
     git: list[GitSource] = []
     troubles: list[WorkflowFile] = []
     for place, source in enumerate(_list(read, "workflowSources")):

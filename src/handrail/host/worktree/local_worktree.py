@@ -23,7 +23,7 @@ from handrail.host.worktree.list_files import (
 )
 from handrail.host.worktree.repository import Files, Repository, RepositoryFacts
 from handrail.host.worktree.restore import Journals, absent, find_obstacles
-from handrail.host.worktree.stat_cache import WORTH_SAVING, CacheFiles, StatCache
+from handrail.host.worktree.stat_cache import WORTH_SAVING, CacheFiles, StatCache, find_folders
 from handrail.host.worktree.trees import (
     BARE,
     REFUSED,
@@ -38,6 +38,7 @@ from handrail.host.worktree.trees import (
 )
 from handrail.ports.worktree import (
     MOST_PACK_BYTES,
+    Beside,
     Changes,
     Difference,
     FileList,
@@ -80,6 +81,22 @@ class LocalWorktree:
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
         bounds = Bounds(project, self._home)
         return tuple(_locate(bounds, text) for text in named)
+
+    def find_beside(self, project: str, tree: Tree) -> Beside:
+        bounds = Bounds(project, self._home)
+        if bounds.trouble or not os.path.isdir(bounds.root):
+            return Beside()
+        from handrail.host.worktree.beside import find_beside
+
+        is_repository = _is_in_repository(bounds.root)
+        repository = Repository(bounds, self._environment, _READING_SECONDS) if is_repository else None
+        rules = {} if repository is None else repository.find_ignore_rules()
+        cache = self._remembered.get(bounds.root)
+        table = None if cache is None else cache.tracked
+        listed = [read_path(entry.path) for entry in tree.entries if entry.mode != "absent"]
+        tracked = () if table is None else table.paths
+        folders = {*find_folders(listed), *(() if table is None else table.folders)}
+        return find_beside(bounds, folders, {*listed, *tracked}, rules)
 
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
         bounds = Bounds(project, self._home)

@@ -187,6 +187,16 @@ class Repository:
             return None
         return os.fsdecode(pairs[-1][2]) if pairs else ""
 
+    def find_ignore_rules(self) -> dict[str, str]:
+        """The files of ignore rules that are no files of the project, by what people call them."""
+        _, printed = self._git.ask("rev-parse", "--git-path", "info/exclude")
+        _, named = self._git.ask("config", "--includes", "-z", "--type=path", "--get", "core.excludesFile")
+        own = os.fsdecode(named.rstrip(b"\0")) or os.path.join(
+            _find_own_settings(self._environment), "ignore"
+        )
+        found = {".git/info/exclude": os.fsdecode(printed.strip()), "core.excludesFile": own}
+        return {name: os.path.join(self._project, place) for name, place in found.items()}
+
     def find_ignored(self, folders: Iterable[bytes]) -> set[bytes] | None:
         """Those of these untracked folders that git does not look into; None when it cannot be asked."""
         asked = b"".join(folder + b"\0" for folder in folders)
@@ -241,9 +251,14 @@ def _attributes_above(project: str) -> Iterable[bytes]:
 
 
 def _own_attributes(environment: Mapping[str, str]) -> Iterable[bytes]:
-    place = environment.get("XDG_CONFIG_HOME") or os.path.join(environment.get("HOME", ""), ".config")
+    place = _find_own_settings(environment)
     if os.path.isabs(place):
-        yield os.fsencode(os.path.join(place, "git", "attributes"))
+        yield os.fsencode(os.path.join(place, "attributes"))
+
+
+def _find_own_settings(environment: Mapping[str, str]) -> str:
+    place = environment.get("XDG_CONFIG_HOME") or os.path.join(environment.get("HOME", ""), ".config")
+    return os.path.join(place, "git")
 
 
 def _converts(path: bytes) -> bool:

@@ -35,8 +35,8 @@ def is_by_product(path: bytes) -> bool:
     *folders, name = path.split(b"/")
     if name in _FILES or name.startswith(_COVERAGE + b"."):
         return True
-    if name.endswith(_BYTECODE):
-        return True
+    if b"__pycache__" in folders and name.endswith(_BYTECODE):
+        return True  # elsewhere it is what Python loads where there is no source
     return not _FOLDERS.isdisjoint(folders) or b"/" + _IN_PACKAGES in b"/" + path
 
 
@@ -78,6 +78,7 @@ def walk_files(bounds: Bounds, check_time: Callable[[], None]) -> Walked | None:
         except OSError:
             skipped += 1
             continue
+        # Rules travel down with the folder that they stand in, because git reads them relative to it.
         names = {entry.name for entry in entries}
         own = tuple(rule for name in FILE_NAMES if name in names for rule in _load(root, folder, name))
         rules = (*rules, (folder, own)) if own else rules
@@ -88,6 +89,7 @@ def walk_files(bounds: Bounds, check_time: Callable[[], None]) -> Walked | None:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name in NEVER_ENTERED or _is_ignored(rules, path, is_directory=True):
                     continue
+                # Another repository has rules and owners of its own; it is named, and never entered.
                 is_other = os.path.lexists(os.path.join(root, path, b".git"))
                 if depth == DEEPEST_FOLDER or is_other:
                     skipped += 1

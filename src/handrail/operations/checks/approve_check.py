@@ -16,9 +16,9 @@ from handrail.contract.printed_text import strip_escapes
 from handrail.operations.declared_checks import digest_check, find_declared
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
+from handrail.runtime.persons import require_yes
 from handrail.runtime.runtime import Runtime, project_of
 
-_YES = ("y", "yes")
 _MEANING = (
     "Code of this project then runs with your rights and without asking, when an agent's report needs one\n"
     "and its last run took at most 20 seconds. A changed declaration needs a new approval; a changed script\n"
@@ -100,17 +100,9 @@ def _ask_terminal(rt: Runtime, checks: tuple[DeclaredCheck, ...], project: str) 
     listed = "\n".join(f"  {check.name}: {_show(rt, check)}" for check in checks)
     where = flatten_text(strip_escapes(project))
     text = f"\nChecks of {where}:\n{listed}\n\n{_MEANING}\nApprove? [y/n] "
-    with rt.interruptions.defer():
-        told = rt.terminal().ask(text, lambda: rt.interruptions.stop_reason() == "signal")
-    if told is not None and told.strip().lower() in _YES:
-        return "terminal"
     command = " ".join(["handrail check approve", *(check.name for check in checks[:1] if len(checks) == 1)])
-    raise Fault(
-        E_HUMAN_REQUIRED,
-        "Nobody agreed at a terminal; nothing was approved. A person must run this command themselves.",
-        details={"action": command, "resume": "handrail check list"},
-        hint=f"Ask the user to run `{command}` in a terminal of their own; until then run checks by name.",
-    )
+    meanwhile = "; until then run checks by name"
+    return require_yes(rt, text, command=command, resume="handrail check list", meanwhile=meanwhile)
 
 
 def _show(rt: Runtime, check: DeclaredCheck) -> str:
@@ -138,6 +130,7 @@ def _describe(
 OPERATION = Operation(
     name="check.approve",
     effect="record",
+    where="companion",
     summary="Let Handrail run declared checks itself when a report needs them; a person is asked.",
     input=ApproveCheck,
     output=ApprovedChecks,

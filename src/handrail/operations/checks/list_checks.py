@@ -78,6 +78,7 @@ def _describe(rt: Runtime, project: str, check: DeclaredCheck) -> CheckRow:
 OPERATION = Operation(
     name="check.list",
     effect="read",
+    where="companion",
     summary="List the checks that the project declares.",
     input=ListChecks,
     output=CheckList,

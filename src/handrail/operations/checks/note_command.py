@@ -14,7 +14,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import INVARIANT_VIOLATION
 from handrail.contract.command_words import redact_argv, redact_command_line
-from handrail.contract.ids import ReceiptId, RunId, receipt_id_for
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import ReceiptId, receipt_id_for
 from handrail.contract.outcome import Fault, Payload
 from handrail.contract.printed_text import strip_escapes
 from handrail.engine.command_lines import read_words
@@ -33,12 +34,11 @@ from handrail.engine.receipts import (
     StatusUnknown,
     digest_argv,
 )
-from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import COMMAND_PACK_BYTES, record_tree
-from handrail.operations.sessions.resume_session import find_work_in_progress
+from handrail.operations.sessions.open_work import find_open_work
 from handrail.ports.worktree import Tree, Unseen
 from handrail.projections.run_graph import preferred_tip
-from handrail.runtime.operation import Input
+from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, looks_at_code, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
 
@@ -73,13 +73,19 @@ class CommandNoted(Payload, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def note_command(rt: Runtime, request: NoteCommand) -> CommandNoted:
-    """Record it at the pending step of the only run in progress in this project."""
+    """Record it at the pending step of the only run in progress in this project.
+
+    With several open children it proves for none of them.
+    """
     project = project_of(rt, request.project)
-    work = find_work_in_progress(rt, project).candidates
-    if len(work) != 1:
+    work = find_open_work(rt, project)
+    if len(work.runs) == 1:
+        (found,) = work.runs
+    elif len(work.waiting) == 1:  # it may be of any child, so it is kept with the step that waits for them
+        (found,) = work.waiting
+    else:
         return CommandNoted(receipt_id="")
-    session = find_session(rt, work[0].session_id)
-    run_id = RunId(work[0].run_id)
+    session, run_id = found.session, found.run_id
     key = rt.randomness.bytes(16).hex() if request.call_id is UNSET else "call:" + request.call_id
     rt.check_programs().register_secrets()
     directory = _find_directory(project, request.directory, read_words(request.argv).directory)
@@ -166,3 +172,16 @@ def _outcome(request: NoteCommand) -> RunOutcome:
     if request.status is UNSET or not read_words(request.argv).is_alone:
         return StatusUnknown()
     return Exited(status=request.status)
+
+
+NOTE_COMMAND = Operation(
+    name="check.note",
+    effect="record",
+    where="companion",
+    summary="Record a command that a client's shell ran.",
+    input=NoteCommand,
+    output=CommandNoted,
+    perform=note_command,
+    shape=Shape(levels={"minimal": ("receiptId",)}, id_field="receiptId", select="top"),
+)
+"""Not in the registry: no caller asks for it, only a client's hook brings it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
 
 import msgspec
 
@@ -23,6 +24,7 @@ from handrail.engine.receipts import (
     NotStarted,
     RunOutcome,
     Signalled,
+    StatusUnknown,
     TimedOut,
     digest_argv,
 )
@@ -53,6 +55,16 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     report: ReportPlace | None = None
     change: str = ""
     """How it differs from what is declared now."""
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """How a program ended, and what its report counts."""
+
+    ended: ProgramEnd
+    outcome: RunOutcome
+    counts: Counts | None
+    uncounted: str
+    """Why its report counts nothing; empty: it does, or there is none."""
 
 
 class RanCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,33 +103,16 @@ def run_command(
         if lines:
             rt.progress.say("".join(f"{line}\n" for line in lines))
 
-    report_path = find_report_file(command)
-    report_before = programs.look_at_report(project, report_path) if report_path else ""
-    is_read = _is_printed_report(command)
-    kept = bytearray()
     before = _take_tree(rt, project)
-    call = ProgramCall(
-        argv=command.argv,
-        directory=command.directory,
-        project=project,
-        seconds=command.seconds,
-        without=STEERING if command.check else (),
-    )
-
-    def take(chunk: bytes) -> None:
-        show(printed.take(chunk))
-        if is_read and len(kept) < MOST_PRINTED_BYTES:
-            kept.extend(chunk)
-
-    with rt.interruptions.defer():
-        ended = programs.run(call, rt.interruptions.stop_reason, take)
+    counted = run_and_count(rt, programs, command, project, lambda chunk: show(printed.take(chunk)))
+    ended = counted.ended
     show(printed.finish())
     if command.digest:
         duration = None if ended.status is None else ended.duration_ms
         rt.known_checks().keep_run(project, command.digest, duration)
     after = _take_tree(rt, project)
-    counts, uncounted = count_report(programs, command, project, report_before, ended, bytes(kept))
-    notices = _after(command, uncounted)
+    notices = _after(command, counted.uncounted)
+    report_path = _find_report_file(command)
     reports = list_reports(target.run.checks) | ({os.path.normpath(report_path)} if report_path else set())
     meanwhile = _name_changes(rt, project, before, after, reports)
     if meanwhile:
@@ -127,15 +122,17 @@ def run_command(
         )
         notices = [*notices, Notice(type="files_changed_meanwhile", message=message, severity="warning")]
     key = rt.randomness.bytes(16).hex()
+    shown = redact_argv(command.argv, rt.secrets)
     receipt = ReceiptRecorded(
         receipt_id=receipt_id_for(target.node.node_id, key),
         node_id=target.node.node_id,
-        by="handrail",
+        by="companion" if rt.companion else "handrail",
+        machine=rt.companion,
         check=command.check,
-        argv=redact_argv(command.argv, rt.secrets),
+        argv=shown,
         argv_digest=digest_argv(command.argv),
         directory=_inside(project, command.directory),
-        outcome=tell_end(ended, command.seconds),
+        outcome=_hide_status(command, target, shown, counted.outcome),
         duration_ms=ended.duration_ms,
         output_digest=printed.digest,
         output_bytes=printed.size,
@@ -144,8 +141,8 @@ def run_command(
         tree_before="" if before is None else before.tree_id,
         tree_after="" if after is None else after.tree_id,
         changed_meanwhile=meanwhile,
-        counts=counts,
-        uncounted=uncounted,
+        counts=counted.counts,
+        uncounted=counted.uncounted,
         steering={name: _show_value(rt, value) for name, value in ended.steering.items()},
         program=strip_escapes(_show_value(rt, ended.program)),
         program_digest=ended.program_digest,
@@ -153,7 +150,47 @@ def run_command(
     return RanCommand(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted, tree=after)
 
 
-def find_report_file(command: Command) -> str:
+def _hide_status(
+    command: Command, target: PendingStep, shown: tuple[str, ...], outcome: RunOutcome
+) -> RunOutcome:
+    """The outcome, unless only the whole words tell that it is not that of one program.
+
+    Readers get one line, cut where it is long: a second line of a script is not in it.
+    """
+    is_declared = any(one.argv_digest == digest_argv(command.argv) for one in target.run.checks)
+    if command.check or is_declared or is_status_own(command.argv) or not is_status_own(shown):
+        return outcome
+    return StatusUnknown()
+
+
+def run_and_count(
+    rt: Runtime, programs: CheckPrograms, command: Command, project: str, see: Callable[[bytes], None]
+) -> Counted:
+    """Start it and count what it tested: the one way, for a receipt and for its replay."""
+    path, is_read = _find_report_file(command), _is_printed_report(command)
+    before = programs.look_at_report(project, path) if path else ""
+    kept = bytearray()
+    call = ProgramCall(
+        argv=command.argv,
+        directory=command.directory,
+        project=project,
+        seconds=command.seconds,
+        without=STEERING if command.check else (),
+    )
+
+    def take(chunk: bytes) -> None:
+        see(chunk)
+        if is_read and len(kept) < MOST_PRINTED_BYTES:
+            kept.extend(chunk)
+
+    with rt.interruptions.defer():
+        ended = programs.run(call, rt.interruptions.stop_reason, take)
+    counts, uncounted = _count_report(programs, command, project, before, ended, bytes(kept))
+    outcome = _tell_end(ended, command.seconds)
+    return Counted(ended=ended, outcome=outcome, counts=counts, uncounted=uncounted)
+
+
+def _find_report_file(command: Command) -> str:
     """Where it writes its report; empty: nowhere, or it prints it."""
     return "" if command.report is None or command.report.path == PRINTED else command.report.path
 
@@ -200,7 +237,7 @@ def _inside(project: str, directory: str) -> str:
     return strip_escapes(os.path.relpath(directory, os.path.realpath(project)))
 
 
-def tell_end(ended: ProgramEnd, seconds: int) -> RunOutcome:
+def _tell_end(ended: ProgramEnd, seconds: int) -> RunOutcome:
     if ended.trouble:
         return NotStarted(reason=ended.trouble)
     if ended.is_timed_out:
@@ -211,7 +248,7 @@ def tell_end(ended: ProgramEnd, seconds: int) -> RunOutcome:
     return Exited(status=ended.status)
 
 
-def count_report(
+def _count_report(
     programs: CheckPrograms, command: Command, project: str, before: str, ended: ProgramEnd, printed: bytes
 ) -> tuple[Counts | None, str]:
     """What the declared report counts, or why it counts nothing."""

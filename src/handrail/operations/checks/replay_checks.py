@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_IO, RECEIPT_REFUSED
@@ -16,25 +17,16 @@ from handrail.contract.dsse import read_envelope
 from handrail.contract.outcome import Answer, Fault
 from handrail.engine.command_lines import explain_not_run
 from handrail.engine.receipts import Counts, describe_outcome, has_passed
-from handrail.operations.checks.receipt_runs import (
-    MOST_PRINTED_BYTES,
-    Command,
-    count_report,
-    find_report_file,
-    tell_end,
-)
+from handrail.operations.checks.receipt_runs import Command, run_and_count
 from handrail.operations.declared_checks import digest_check
 from handrail.operations.receipts.signing import find_commit
 from handrail.operations.receipts.verify_receipt import ReceiptFile
-from handrail.ports.checks import PRINTED, STEERING, ProgramCall
 from handrail.ports.workspace import DeclaredCheck
 from handrail.projections.receipt_statement import Stated, read_statement
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 
-Verdict: TypeAlias = Literal[
-    "same", "different", "not_declared", "not_approved", "not_comparable", "not_started"
-]
+Verdict: TypeAlias = Literal["same", "different", "not_declared", "not_approved", "not_comparable", "not_run"]
 
 
 class ReplayChecks(Input, frozen=True, kw_only=True):
@@ -63,8 +55,16 @@ class ReplayedChecks(Answer, frozen=True, kw_only=True):
 
     commit: str
     is_same: bool
-    """Every check of the receipt ran here and ended as it says."""
+    """Every check of the receipt ran here, ended as it says, and counted what it says."""
     checks: list[ReplayedCheck]
+
+
+class _Named(msgspec.Struct, frozen=True, kw_only=True):
+    """A check as the receipt names it."""
+
+    name: str
+    was: bool
+    counts: Counts | None
 
 
 def replay_checks(rt: Runtime, request: ReplayChecks) -> ReplayedChecks:
@@ -90,28 +90,39 @@ def replay_checks(rt: Runtime, request: ReplayChecks) -> ReplayedChecks:
                 "The files of that commit could not be read from this repository.",
                 hint="Fetch the whole commit, and see that there is room for it.",
             )
-        rows = [_replay(rt, project, folder, name, was) for name, was in _list_named(stated)]
+        rows = [_replay(rt, project, folder, named) for named in _list_named(stated)]
     is_same = bool(rows) and all(row.verdict == "same" for row in rows)
     return ReplayedChecks(commit=named.commit, is_same=is_same, checks=rows)
 
 
-def _list_named(stated: Stated) -> list[tuple[str, bool]]:
-    """The names of declared checks, and whether each passed; nothing else of them is used."""
-    rows = [(check.get("name"), check.get("hasPassed")) for check in stated.checks if check.get("isDeclared")]
-    return [(name, was is True) for name, was in rows if isinstance(name, str)]
+def _list_named(stated: Stated) -> list[_Named]:
+    """The declared checks by name, and what the receipt says came of each; nothing else of them is used."""
+    rows = [check for check in stated.checks if check.get("isDeclared")]
+    return [
+        _Named(name=row["name"], was=row.get("hasPassed") is True, counts=_read_counts(row.get("counts")))
+        for row in rows
+        if isinstance(row.get("name"), str)
+    ]
 
 
-def _replay(rt: Runtime, project: str, folder: str, name: str, was: bool) -> ReplayedCheck:
-    declared = _find(rt, project, name)
+def _read_counts(told: object) -> Counts | None:
+    try:
+        return None if told is None else msgspec.convert(told, Counts)
+    except msgspec.ValidationError:  # nothing that a receipt of ours says
+        return None
+
+
+def _replay(rt: Runtime, project: str, folder: str, named: _Named) -> ReplayedCheck:
+    declared = _find(rt, project, named.name)
     if declared is None:
-        return _tell(name, "not_declared", was, "the project does not declare it now")
+        return _tell(named, "not_declared", "the project does not declare it now")
     digest = digest_check(declared)
     if not rt.known_checks().find(project, digest).is_approved:
-        return _tell(name, "not_approved", was, f"approve it first: handrail check approve {name}")
-    then = _find(rt, folder, name)
+        return _tell(named, "not_approved", f"approve it first: handrail check approve {named.name}")
+    then = _find(rt, folder, named.name)
     if then is None or digest_check(then) != digest:
-        return _tell(name, "not_comparable", was, "it is declared differently at that commit")
-    return _run(rt, folder, declared, was)
+        return _tell(named, "not_comparable", "it is declared differently at that commit")
+    return _run(rt, folder, declared, named)
 
 
 def _find(rt: Runtime, project: str, name: str) -> DeclaredCheck | None:
@@ -122,7 +133,7 @@ def _find(rt: Runtime, project: str, name: str) -> DeclaredCheck | None:
     return next((check for check in checks if check.name == name), None)
 
 
-def _run(rt: Runtime, folder: str, check: DeclaredCheck, was: bool) -> ReplayedCheck:
+def _run(rt: Runtime, folder: str, check: DeclaredCheck, named: _Named) -> ReplayedCheck:
     programs = rt.check_programs()
     command = Command(
         argv=check.command,
@@ -131,47 +142,43 @@ def _run(rt: Runtime, folder: str, check: DeclaredCheck, was: bool) -> ReplayedC
         check=check.name,
         report=check.report,
     )
-    path = find_report_file(command)
-    before = programs.look_at_report(folder, path) if path else ""
-    printed = bytearray()
-
-    def take(chunk: bytes) -> None:
-        if check.report is not None and check.report.path == PRINTED and len(printed) < MOST_PRINTED_BYTES:
-            printed.extend(chunk)
-
     rt.progress.say(f"handrail: running {check.name} on the files of the commit\n")
-    call = ProgramCall(
-        argv=command.argv,
-        directory=command.directory,
-        project=folder,
-        seconds=command.seconds,
-        without=STEERING,
-    )
-    with rt.interruptions.defer():
-        ended = programs.run(call, rt.interruptions.stop_reason, take)
-    counts, uncounted = count_report(programs, command, folder, before, ended, bytes(printed))
-    outcome = tell_end(ended, command.seconds)
-    unrun = explain_not_run(check.command, outcome, counts)
+    ran = run_and_count(rt, programs, command, folder, lambda _: None)
+    unrun = explain_not_run(check.command, ran.outcome, ran.counts)
     if unrun:
-        return _tell(check.name, "not_started", was, unrun)
-    passes = has_passed(outcome, counts, uncounted)
+        return _tell(named, "not_run", unrun)
+    passes = has_passed(ran.outcome, ran.counts, ran.uncounted)
+    status = describe_outcome(ran.outcome)
+    is_same = passes == named.was
+    if named.counts is not None and named.counts != ran.counts:
+        is_same = False
+        here, there = _describe_counts(ran.counts), _describe_counts(named.counts)
+        status = f"{status}; counts differ: {here} here, {there} in the receipt"
     return ReplayedCheck(
-        name=check.name,
-        verdict="same" if passes == was else "different",
-        stated=was,
+        name=named.name,
+        verdict="same" if is_same else "different",
+        stated=named.was,
         has_passed=passes,
-        status=describe_outcome(outcome),
-        counts=counts,
+        status=status,
+        counts=ran.counts,
     )
 
 
-def _tell(name: str, verdict: Verdict, was: bool, status: str) -> ReplayedCheck:
-    return ReplayedCheck(name=name, verdict=verdict, stated=was, has_passed=None, status=status, counts=None)
+def _describe_counts(counts: Counts | None) -> str:
+    told = {} if counts is None else msgspec.structs.asdict(counts)
+    return ", ".join(f"{number} {word}" for word, number in told.items() if number) or "nothing counted"
+
+
+def _tell(named: _Named, verdict: Verdict, status: str) -> ReplayedCheck:
+    return ReplayedCheck(
+        name=named.name, verdict=verdict, stated=named.was, has_passed=None, status=status, counts=None
+    )
 
 
 OPERATION = Operation(
     name="check.replay",
     effect="process",
+    where="companion",
     summary="Run the approved checks that a receipt names again, on the files of its commit, and compare.",
     input=ReplayChecks,
     output=ReplayedChecks,

@@ -46,6 +46,7 @@ from handrail.engine.receipts import (
 )
 from handrail.engine.reply import ToolCall
 from handrail.operations.checks.receipt_runs import Command, record_receipt, run_command, tell_first_use
+from handrail.operations.child_projects import keep_own_project
 from handrail.operations.declared_checks import digest_check, find_check
 from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
@@ -140,8 +141,13 @@ def run_check(rt: Runtime, request: RunCheck) -> Success:
     _require_one_command(request)
     target = find_pending_step(rt, request.state_token, request.session, project)
     require_healthy(target.session)
+    if target.run.parent is not None and not target.run.has_own_project:
+        own = find_own_project(rt.workspace, rt.places, target.run, request.project)
+        session = keep_own_project(rt, target.session, target.node.node_id, request.project, own)
+        run = session.history.runs[target.run.run_id]
+        target = msgspec.structs.replace(target, session=session, run=run)
     project, request = _go_to_own_project(rt, target.run, request, project)
-    is_here = is_project_of(target.session.history, target.node.node_id, project)
+    is_here = is_project_of(rt.workspace, target.session.history, target.node.node_id, project)
     command = _command(rt, programs, request, project, target.run.checks if is_here else None)
     rt.keys.signing_key(WORKFLOW)  # the answer needs it: without one nothing is started
     programs.register_secrets()
@@ -300,6 +306,7 @@ def _exit_status(outcome: RunOutcome) -> int:
 OPERATION = Operation(
     name="check.run",
     effect="process",
+    where="companion",
     summary="Run a program of the project and record how it ended as a receipt of the pending step.",
     input=RunCheck,
     output=CheckRun,

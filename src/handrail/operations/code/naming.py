@@ -8,14 +8,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import CONTEXT_MISSING, E_IO, E_NOT_FOUND
-from handrail.contract.ids import BlobRef, NodeId, RunId, is_node_id
+from handrail.contract.ids import BlobRef, NodeId, is_node_id
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import StoredTree, load_optional, load_tree
-from handrail.operations.sessions.resume_session import find_work_in_progress
+from handrail.operations.sessions.open_work import find_open_work, open_by_token
 from handrail.ports.worktree import Tree, TreeEntry, Unseen
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import preferred_tip
@@ -38,11 +38,20 @@ class NamedTree(msgspec.Struct, frozen=True, kw_only=True):
     stored: StoredTree | None = None
 
 
-def find_run_here(rt: Runtime, asked: str | UnsetType, project: str, node: str = "") -> tuple[Session, Node]:
-    """The session that is asked for, or the one in progress here that has the node; and its open place.
+def find_run_here(
+    rt: Runtime,
+    asked: str | UnsetType,
+    project: str,
+    node: str = "",
+    state_token: str | UnsetType = UNSET,
+) -> tuple[Session, Node]:
+    """The run of a token, of the session that is asked for, or in progress here; and its open place.
 
     Raises Fault SESSION_NOT_FOUND, and CONTEXT_MISSING when it cannot be told which session is meant.
     """
+    if state_token is not UNSET:
+        named = open_by_token(rt, state_token)
+        return named.session, preferred_tip(named.session.history, named.run_id)
     if asked is not UNSET:
         session = find_session(rt, asked)
         run_id = latest_run(session.history)
@@ -51,8 +60,7 @@ def find_run_here(rt: Runtime, asked: str | UnsetType, project: str, node: str =
         return session, preferred_tip(session.history, run_id)
     if is_node_id(node):
         return _find_by_node(rt, NodeId(node))
-    work = find_work_in_progress(rt, project).candidates
-    found = [(find_session(rt, candidate.session_id), RunId(candidate.run_id)) for candidate in work]
+    found = [(one.session, one.run_id) for one in find_open_work(rt, project).runs]
     if node and node != NOW:
         found = [one for one in found if find_tree(one[0].history, node) is not None]
     if len(found) != 1:

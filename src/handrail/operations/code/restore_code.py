@@ -287,6 +287,7 @@ def _record_present(rt: Runtime, session_id: SessionId, node_id: NodeId, project
 OPERATION = Operation(
     name="code.restore",
     effect="gated",
+    where="companion",
     summary="Bring the project's files back to those that a step saw.",
     input=RestoreCode,
     output=RestoredCode,

@@ -136,6 +136,7 @@ def _without(file: DiffedFile, note: str) -> DiffedFile:
 OPERATION = Operation(
     name="code.diff",
     effect="read",
+    where="companion",
     summary="Show two trees of the project's files as a unified diff.",
     input=ShowDiff,
     output=CodeDiff,

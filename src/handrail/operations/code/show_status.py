@@ -34,6 +34,9 @@ class ShowStatus(Input, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     session: Annotated[str, Meta(description="Session id.", max_length=128)] | UnsetType = UNSET
+    state_token: (
+        Annotated[str, Meta(description="Or its run, by a stateToken or work token.")] | UnsetType
+    ) = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
@@ -80,7 +83,7 @@ def show_status(rt: Runtime, request: ShowStatus) -> CodeStatus:
     """
     project = project_of(rt, request.project)
     name = "" if request.node is UNSET or request.node == NOW else request.node
-    session, tip = find_run_here(rt, request.session, project, name)
+    session, tip = find_run_here(rt, request.session, project, name, request.state_token)
     history = session.history
     then = read_named(rt, history, tip, name, project)
     recorded = then.recorded
@@ -139,6 +142,7 @@ def _step_of(history: History, node_id: str) -> str:
 OPERATION = Operation(
     name="code.status",
     effect="read",
+    where="companion",
     summary="Show how the project's files differ from those that a step saw.",
     input=ShowStatus,
     output=CodeStatus,
@@ -152,5 +156,5 @@ OPERATION = Operation(
         select="top",
         untrusted=("files.path",),
     ),
-    errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION"),
+    errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "TOKEN_SCOPE_MISMATCH"),
 )

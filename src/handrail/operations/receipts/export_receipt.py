@@ -19,10 +19,12 @@ from handrail.engine.history import History, Run, list_receipts
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import load_tree
 from handrail.operations.receipts.signing import find_commit, require_local
+from handrail.operations.replies import load_pinned_workflow
+from handrail.operations.same_project import is_project
 from handrail.ports.receipts import NamedCommit
 from handrail.ports.worktree import Tree, Unseen
 from handrail.projections.overview import choose_run
-from handrail.projections.receipt_statement import Subject, state_run, write_markdown
+from handrail.projections.receipt_statement import Subject, find_guards, state_run, write_markdown
 from handrail.runtime.operation import Chunked, Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import Session, read_session, require_healthy
@@ -90,7 +92,8 @@ def export_in_chunks(rt: Runtime, request: ExportReceipt) -> Chunked:
     require_healthy(session)
     named = find_commit(rt, project, "HEAD" if request.commit is UNSET else request.commit)
     subject = _describe_subject(rt, session.history, run, project, named)
-    statement = state_run(session.history, run, subject, rt.clock.now(), __version__)
+    base = load_pinned_workflow(rt.log, run.workflow_hash).base
+    statement = state_run(session.history, run, base, subject, rt.clock.now(), __version__)
     statement = _redact(rt, statement)
     facts: dict[str, Json] = {
         "session_id": session.history.session_id,
@@ -115,14 +118,13 @@ def _find_run(rt: Runtime, request: ExportReceipt, project: str) -> tuple[Sessio
         if run_id is not None:
             return session, session.history.runs[run_id]
     else:
-        own = encode_project(project).directory
         for stamp in rt.log.list_sessions()[:MOST_SESSIONS]:
             read = read_session(rt.log, stamp.session_id)
             run_id = None if read is None else choose_run(read.history)
             if read is None or run_id is None:
                 continue
             run = read.history.runs[run_id]
-            if run.project is not None and run.project.directory == own:
+            if run.project is not None and is_project(rt.workspace, run.project, project):
                 return read, run
     raise Fault(
         CONTEXT_MISSING,
@@ -143,20 +145,31 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
         commit=named.commit,
         tree=named.tree,
         differing={tree: _compare(rt, history, project, tree, committed) for tree in trees if tree},
+        between={
+            (red.tree_after, green.tree_after): _compare(
+                rt, history, project, red.tree_after, _load(rt, history, green.tree_after)
+            )
+            for red, green in find_guards(history, run)
+        },
         is_clean=is_here and isinstance(present, Tree) and not present.entries,
     )
 
 
 def _compare(
-    rt: Runtime, history: History, project: str, tree_id: str, committed: Tree
+    rt: Runtime, history: History, project: str, tree_id: str, other: Tree | None
 ) -> tuple[str, ...] | None:
-    """What differs between the files of a receipt and those of the commit; None: nobody can tell."""
+    """What differs between the files of a receipt and other ones; None: nobody can tell."""
+    own = _load(rt, history, tree_id)
+    if own is None or other is None:
+        return None
+    found = rt.worktree().compare(project, own, other)
+    return None if isinstance(found, Unseen) else tuple(sorted({*found.changed, *found.arrived}))
+
+
+def _load(rt: Runtime, history: History, tree_id: str) -> Tree | None:
     recorded = find_tree(history, tree_id)
     stored = None if recorded is None else load_tree(rt.log, history, recorded)
-    if stored is None or isinstance(stored, Unseen):
-        return None
-    found = rt.worktree().compare(project, stored.tree, committed)
-    return None if isinstance(found, Unseen) else tuple(sorted({*found.changed, *found.arrived}))
+    return None if stored is None or isinstance(stored, Unseen) else stored.tree
 
 
 def _redact(rt: Runtime, value: Any) -> Any:
@@ -168,6 +181,7 @@ def _redact(rt: Runtime, value: Any) -> Any:
 OPERATION = Operation(
     name="receipt.export",
     effect="read",
+    where="companion",
     summary="Write what a run proved about a commit as a signed statement that others can check.",
     input=ExportReceipt,
     output=ExportedReceipt,

@@ -6,11 +6,16 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
+from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, NextCall
 from handrail.operations.receipts.signing import require_local
 from handrail.runtime.operation import Input, Operation
+from handrail.runtime.persons import require_yes
 from handrail.runtime.runtime import Runtime
+
+_TRUST = "Receipts that the key {} signed are believed on this machine from now on."
+_ROTATE = "Your receipts are signed with a new key from now on: whoever checks them needs its public half."
 
 
 class ShowKey(Input, frozen=True, kw_only=True):
@@ -38,11 +43,22 @@ class ReceiptKey(Answer, frozen=True, kw_only=True):
 def show_key(rt: Runtime, request: ShowKey) -> ReceiptKey:
     """Show the keys, after what was asked for.
 
-    Raises Fault E_CONFIG without the extra, VALIDATION_ERROR for a text that is no key, KEYRING_INVALID.
+    A person is asked before: whoever chooses which keys count decides which receipts are believed. Raises
+    Fault E_CONFIG without the extra, VALIDATION_ERROR for a text that is no key, KEYRING_INVALID, and
+    E_HUMAN_REQUIRED where nobody agrees.
     """
     require_local(rt)
     keys = rt.receipt_keys()
-    is_changed = request.trust is not UNSET and keys.trust(keys.read(request.trust))
+    trusted = None if request.trust is UNSET else keys.read(request.trust)
+    changes = [_TRUST.format(trusted.text)] if trusted is not None else []
+    flags = [f"--trust {trusted.text}"] if trusted is not None else []
+    if request.rotate is True:
+        changes, flags = [*changes, _ROTATE], [*flags, "--rotate"]
+    if changes:
+        command = " ".join(["handrail receipt key", *flags])
+        text = f"\n{' '.join(changes)}\nAgree? [y/n] "
+        require_yes(rt, text, command=command, resume="handrail receipt key")
+    is_changed = trusted is not None and keys.trust(trusted)
     if request.rotate is True or not keys.list_own():
         keys.rotate()
         is_changed = True
@@ -60,6 +76,7 @@ def show_key(rt: Runtime, request: ShowKey) -> ReceiptKey:
 OPERATION = Operation(
     name="receipt.key",
     effect="record",
+    where="companion",
     summary="Show the public key of your receipts, trust somebody's, or sign with a new one.",
     input=ShowKey,
     output=ReceiptKey,
@@ -69,5 +86,5 @@ OPERATION = Operation(
         id_field="key_id",
         select="top",
     ),
-    errors=("KEYRING_INVALID",),
+    errors=("KEYRING_INVALID", E_HUMAN_REQUIRED.code),
 )

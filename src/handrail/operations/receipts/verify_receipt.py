@@ -134,6 +134,7 @@ def _refuse(reasons: list[Refusal], commit: str, key_id: str) -> Fault:
 OPERATION = Operation(
     name="receipt.verify",
     effect="read",
+    where="companion",
     summary="Check a receipt offline: whole, signed by a known key, and about this commit.",
     input=VerifyReceipt,
     output=VerifiedReceipt,

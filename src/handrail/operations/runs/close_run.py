@@ -30,11 +30,12 @@ from handrail.engine.history import (
     not_run_at,
 )
 from handrail.operations.finding import find_run
-from handrail.operations.handles import node_of, refuse_handed_out, session_of
+from handrail.operations.handles import node_of, session_of
 from handrail.operations.stored_sessions import find_sessions_with_run
 from handrail.operations.work import REQUEST_ID_PATTERN
 from handrail.projections.overview import UNDER_WAY, Graphs, choose_run
 from handrail.projections.run_graph import preferred_tip, run_graph, run_graphs
+from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session

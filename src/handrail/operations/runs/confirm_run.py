@@ -24,7 +24,7 @@ from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.wording import name_person, quote
-from handrail.engine.ask import Ask, ask_about, read_value, weigh_answers
+from handrail.engine.ask import UNCHECKED, Ask, ask_about, read_value, say_unchecked, weigh_answers
 from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
 from handrail.engine.history import Confirmation, History
@@ -33,10 +33,11 @@ from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.messages import RUN_CONFIRM, confirm_line
 from handrail.engine.navigate import Running, step_key
 from handrail.operations.finding import name_answerer
-from handrail.operations.handles import refuse_handed_out
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
+from handrail.operations.runs.who_confirms import require_confirmer
 from handrail.projections.asked_person import show_to_person
+from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, require_healthy
@@ -167,7 +168,8 @@ def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuest
     if note:
         shown += f"\n\nNote: {rt.secrets.redact_text(flatten_text(note))}"
     if meant is not None:
-        return record_answer(rt, pending, ask, meant, "console", shown, note)
+        door: ConfirmationDoor = "console" if rt.principal is None else "account"
+        return record_answer(rt, pending, ask, meant, door, shown, note)
     return record_answer(rt, pending, ask, _ask(rt, shown, pending, ask, workflow), "terminal", shown, note)
 
 
@@ -374,7 +376,10 @@ def record_answer(
     shown: str,
     note: str = "",
 ) -> ConfirmedRun:
-    """Append what a person answered to the run as it stands now, at the node that they were asked about."""
+    """Append what a person answered to the run as it stands now, at the node that they were asked about.
+
+    Raises Fault E_FORBIDDEN where the step says who has to answer, and it is not this one.
+    """
     fact = ConfirmationRecorded(
         node_id=pending.node.node_id,
         door=door,
@@ -386,6 +391,7 @@ def record_answer(
         asked=ask.kind,
         subject=ask.subject,
         value=meant.value,
+        by=require_confirmer(rt, pending, ask.leaf) if ask.kind == "confirm" else "",
     )
     session = pending.session
     for _ in range(COMMIT_TRIES):
@@ -422,7 +428,7 @@ def _describe(history: History, said: Confirmation, *, is_new: bool) -> Confirme
         is_new=is_new,
         asked=said.fact.asked or "",
         value=said.fact.value,
-        next=_tell_next(said.fact),
+        next=_tell_next(said.fact) + (f" It counts; {UNCHECKED}." if say_unchecked(said.fact) else ""),
     )
 
 

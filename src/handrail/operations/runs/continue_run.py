@@ -98,7 +98,12 @@ def advance(
     session, recorded, prepared = answer.session, answer.recorded, answer.prepared
     if prepared is not None and prepared.project is not None:
         leave_tree(rt, claims.session_id, recorded.to_node_id, prepared.project, "advance", prepared.tree)
-    run = session.history.runs[session.history.nodes[recorded.to_node_id].run_id]
+    made = session.history.nodes[recorded.to_node_id]
+    run = session.history.runs[made.run_id]
+    if prepared is not None and prepared.project is not None and prepared.gathered.handed:
+        from handrail.operations.child_projects import keep_first_trees
+
+        keep_first_trees(rt, session, made, prepared.project)
     known = None if prepared is None else prepared.gathered.workflow
     session = run_following_actions(rt, session, recorded, request.project, actions, known)
     return reply_to_answer(

@@ -149,7 +149,7 @@ def _perform(
     if forbidden is not None:
         return report, (forbidden,)
     try:
-        calling: OwnAction = rt.registry.adapter("actions")(rt, project, action.operation, params)
+        calling = _open_action(rt, project, action.operation, params)
         if saved is not None:  # nothing may stand in the way of recording what is written
             check_merged(history, node, {**report.context, action.save_as: saved.describe_applied()})
         result = calling.call() if saved is None else calling.apply(saved)
@@ -163,6 +163,13 @@ def _perform(
         return report, (_explain(action, fault.message, fault.hint or fault.kind.hint, fault.kind.code),)
     line = _describe(action, params, result)
     return msgspec.structs.replace(report, result=saved_as, action_line=line), ()
+
+
+def _open_action(rt: Runtime, project: str, operation: str, params: dict[str, Any]) -> OwnAction:
+    if rt.actions is not None:
+        return rt.actions(operation, params)
+    own: OwnAction = rt.registry.adapter("actions")(rt, project, operation, params)
+    return own
 
 
 def _preview_of(saved: Any) -> Preview | None:

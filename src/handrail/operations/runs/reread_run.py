@@ -10,10 +10,10 @@ from msgspec import UNSET
 from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.tokens.workflow import StateClaims, WorkClaims
-from handrail.engine.facts import is_same_place, place_of, run_place
+from handrail.engine.facts import run_place
 from handrail.engine.history import History, Node, Run, is_older, is_session_point
 from handrail.engine.reply import ReplyWarning, reply_at
-from handrail.engine.standing import standing_at
+from handrail.engine.standing import Standing, standing_at
 from handrail.operations.handles import (
     Handle,
     mint_fresh_tokens,
@@ -31,6 +31,7 @@ from handrail.operations.replies import (
     show_evidence,
     success_of,
 )
+from handrail.operations.same_project import is_begun_here
 from handrail.operations.session_replies import reply_to_reread
 from handrail.operations.source_drift import warn_of_drift
 from handrail.operations.work import find_own_project
@@ -84,6 +85,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         warnings=(
             *session.warnings,
             *handle.warnings,
+            *_warn_of_nobody(history, standing),
             *warn_of_drift(reading.library, reading.workspace, request.project, standing.run, workflow),
             *_warn_of_other_files(reading, request, history, node),
         ),
@@ -94,6 +96,16 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         evidence=show_evidence(history, node),
     )
     return success_of(reply, current_ledger(history, node.run_id))
+
+
+def _warn_of_nobody(history: History, standing: Standing) -> tuple[ReplyWarning, ...]:
+    """For a helper that has something left to do: that nobody takes it up."""
+    if standing.run.parent is None or standing.leaf is None:
+        return ()
+    from handrail.engine.children.joins import explain_unwaited  # noqa: PLC0415 - few runs are handed out
+
+    why = explain_unwaited(history, standing.run)
+    return (ReplyWarning(code="NOBODY_WAITS", message=why),) if why else ()
 
 
 def _warn_of_other_files(
@@ -120,10 +132,10 @@ def _place(reading: Reading, request: ContinueRun, run: Run) -> _Place:
     begun = run_place(run)
     try:
         project = reading.workspace.project("" if request.project is UNSET else request.project)
-        here = place_of(project, reading.workspace.observations(project))
+        is_here = is_begun_here(reading.workspace, begun, project)
     except Fault:  # a directory that is not there is no reason to withhold the step
         return _Place(begun.name)
-    if is_same_place(begun, here):
+    if is_here:
         return _Place(project)
     is_known = bool(begun.directory or begun.repository)
     return _Place(begun.name, project if is_known else "")

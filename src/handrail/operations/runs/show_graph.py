@@ -14,6 +14,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, RunId, WorkflowHash
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
+from handrail.engine.children.joins import is_set_aside
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import is_newer
 from handrail.engine.facts import told_at
@@ -158,6 +159,21 @@ class RunName(Answer, frozen=True, kw_only=True):
     started_at: str
 
 
+class ChildRow(Answer, frozen=True, kw_only=True):
+    """Work that a step of the run handed out."""
+
+    node_id: str
+    """Where it was handed out."""
+    child_id: str
+    run_id: str
+    title: str
+    status: str
+    """As of any run; `set_aside` where the run has left the branch that waits for it."""
+    pending_title: str
+    agent: str
+    """What the client that began the run calls itself; empty: a command line."""
+
+
 class ShownGraph(Answer, frozen=True, kw_only=True):
     """One run as a rail, the other runs of its session by name."""
 
@@ -196,6 +212,10 @@ class ShownGraph(Answer, frozen=True, kw_only=True):
     nodes_omitted: int
     """The oldest ones, of a run that is longer than a drawing."""
     ahead: list[AheadRow]
+    children: list[ChildRow]
+    """What its steps handed out, each beside its node; the oldest first."""
+    parent_run_id: str
+    """Of work that was handed out: the run that waits for it; else empty."""
     runs: list[RunName]
     """The newest, oldest first."""
     runs_omitted: int
@@ -248,6 +268,8 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
         nodes=[_rail_node(history, graph, leaves, place) for place in rail.places],
         nodes_omitted=rail.omitted,
         ahead=_list_ahead(history, graph, leaves),
+        children=_list_children(history, workflows, graphs, graph),
+        parent_run_id=_parent_of(history, graph.run_id),
         runs=[_name_run(history, workflows, one) for one in list(graphs.values())[-MOST_RUNS:]],
         runs_omitted=max(0, len(graphs) - MOST_RUNS),
     )
@@ -266,6 +288,32 @@ def _waiting(history: History, need: Need) -> WaitingRow:
         is_answered=need.is_answered,
         reply=reply_to_need(history.session_id, need),
     )
+
+
+def _list_children(
+    history: History, workflows: Mapping[str, CompiledWorkflow], graphs: Graphs, graph: RunGraph
+) -> list[ChildRow]:
+    rows = []
+    for run in history.runs.values():
+        if run.parent is None or run.parent.run_id != graph.run_id:
+            continue
+        below, workflow = graphs[run.run_id], workflows[run.workflow_hash]
+        row = ChildRow(
+            node_id=run.parent.node_id,
+            child_id=run.parent.child_id,
+            run_id=run.run_id,
+            title=workflow.name,
+            status="set_aside" if is_set_aside(history, run) else below.status,
+            pending_title=title_of(leaves_of(workflow), history.nodes[below.preferred_tip]),
+            agent=run.agent,
+        )
+        rows.append(row)
+    return rows
+
+
+def _parent_of(history: History, run_id: RunId) -> str:
+    parent = history.runs[run_id].parent
+    return "" if parent is None else parent.run_id
 
 
 def _list_ahead(history: History, graph: RunGraph, leaves: Mapping[str, Leaf]) -> list[AheadRow]:

@@ -32,7 +32,7 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import quote, shorten
-from handrail.engine.decide import StartFacts, decide_start, name_missing_lists
+from handrail.engine.decide import StartFacts, decide_start, list_unmet_lists
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.facts import (
     MOST_TAGS,
@@ -53,9 +53,10 @@ from handrail.engine.owners import (
 )
 from handrail.engine.reasons import InputProblem
 from handrail.engine.reply import Reply, ReplyWarning
+from handrail.operations.child_projects import keep_first_trees
 from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import find_requested
-from handrail.operations.handles import refuse_handed_out, require_place
+from handrail.operations.handles import require_place
 from handrail.operations.kept_trees import take_first_tree
 from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.runs.continue_run import run_following_actions
@@ -70,6 +71,7 @@ from handrail.operations.source_drift import pin
 from handrail.operations.work import REQUEST_ID_PATTERN, Goal, check_context, check_filled_in, check_goal_size
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.ports.log import Blob
+from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import (
@@ -200,11 +202,17 @@ def _answer_start(
         warnings = warn_of_changed_base(rt, recorded.pinned.workflow)
         if request.request_id is UNSET:  # with one, a repeat meets its own run
             warnings += find_duplicate_start(
-                rt.log, rt.keys, session, asked.input_digest, place_of(project, seen)
+                rt.log,
+                rt.keys,
+                session,
+                asked.input_digest,
+                place_of(project, seen, rt.workspace.identity(project)),
             )
         session, recorded = _begin(rt, found, recorded, project, seen, is_checked=is_checked)
         rt.places.keep(encode_project(project).directory, project)
         session, unseen = take_first_tree(rt, session, recorded.to_node_id, project)
+        if session.history.runs[found.run_id].pins:
+            keep_first_trees(rt, session, session.history.nodes[recorded.to_node_id], project)
     session = run_following_actions(rt, session, recorded, request.project, actions)
     run = session.history.runs[found.run_id]
     workflow = load_pinned_workflow(rt.log, run.workflow_hash)
@@ -355,7 +363,7 @@ def _begin(
     settings = rt.settings.of(project)
     facts = msgspec.structs.replace(
         _facts(rt, session.history.session_id, run_id, asked, given.entry, pinned, seen),
-        project=encode_project(project),
+        project=encode_project(project, rt.workspace.identity(project)),
         checks=pin_checks(settings, rt.secrets),
         confirmations=settings.confirmations,
         confirmations_from=settings.confirmations_from,
@@ -444,13 +452,17 @@ def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
     begun_with = change_at_start(session.history, facts.preferences, "", facts.defaults).effective
     if begun_with.autonomy == "full_auto_never_stop":
         return
-    names = name_missing_lists(facts)
+    unmet = dict(list_unmet_lists(facts))
     problems = [
-        InputProblem(key=name, problem="missing", expected=describe_giver(facts.workflow, name) or "a list")
-        for name in names
+        InputProblem(key=name, problem=reason.message, expected=reason.fix)
+        if reason.waits_for.state == "invalid"
+        else InputProblem(
+            key=name, problem="missing", expected=describe_giver(facts.workflow, name) or "a list"
+        )
+        for name, reason in unmet.items()
     ]
     if problems:
-        raise _misfit(asked, problems, nest_values(asked.context | dict.fromkeys(names, TO_FILL_IN)))
+        raise _misfit(asked, problems, nest_values(asked.context | dict.fromkeys(unmet, TO_FILL_IN)))
 
 
 def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) -> Fault:
@@ -459,7 +471,7 @@ def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) 
     return Fault(
         VALIDATION_ERROR,
         f"The context does not fit the workflow's inputs: {first.key}: {first.problem.removesuffix('.')}"
-        + (f" ({more} more in details.problems)." if more else "."),
+        + (f" ({more} more)." if more else "."),
         details={"problems": [input_row(problem) for problem in problems]},
         hint=f"Start again as in the call offered here, with your own value for every {TO_FILL_IN} in it.",
         next_call=NextCall(operation="run.start", params=params),
@@ -477,6 +489,7 @@ def _started(session: Session, run_id: RunId) -> Recorded | None:
 OPERATION = Operation(
     name="run.start",
     effect="create",
+    where="both",
     summary="Start a workflow and get its first step.",
     input=StartRun,
     output=Reply,

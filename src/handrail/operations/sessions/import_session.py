@@ -249,7 +249,7 @@ def _write(rt: Runtime, bundle: ReadBundle, target: SessionId) -> None:
     key = LABEL + bundle.bundle_id
     planned = PlannedEvent(dedupe_key=key, scope=Scope(), data=label)
     drafts = [Draft(dedupe_key=record.dedupe_key, body=record.body) for record in bundle.records]
-    drafts.append(Draft(dedupe_key=key, body=encode_event(planned, rt.clock.now())))
+    drafts.append(Draft(dedupe_key=key, body=encode_event(planned, rt.clock.now(), rt.actor)))
     blobs = [Blob(ref=ref, content=content) for ref, content in bundle.contents.items()]
     with healthy_session(rt, empty_session(target), by_token=False) as (current, witness):
         if current.history.head:

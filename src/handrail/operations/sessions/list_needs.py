@@ -5,31 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer
+from handrail.contract.outcome import Answer, Success
 from handrail.engine.events import is_newer
 from handrail.operations.stored_sessions import FindSilence, find_silence, open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.needs import reply_to_need
 from handrail.projections.overview import Need, SessionFacts
 from handrail.runtime.operation import Input, Operation
+from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import list_repair_commands
 
 MOST_SESSIONS = 2_000
 """The latest ones are looked at."""
-MOST_SHOWN = 100
 _ORDER = ("person", "blocked", "damaged", "newer", "gap")
 _NO_WORKFLOW = "Its workflow is damaged or gone from the store, so what it waits for is not known."
 
 
 class ListNeeds(Input, frozen=True, kw_only=True):
-    """How many to show."""
+    """Which window of them."""
 
-    limit: Annotated[int, Meta(description="At most so many.", ge=1, le=MOST_SHOWN)] | UnsetType = UNSET
+    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
+    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
 
 
 class NeedRow(Answer, frozen=True, kw_only=True):
@@ -69,43 +71,46 @@ class NeedRow(Answer, frozen=True, kw_only=True):
     last_activity: str
 
 
-class Needs(Answer, frozen=True, kw_only=True):
-    """What waits for a person, the kind that nobody else can settle first."""
+class NeedList(Answer, frozen=True, kw_only=True):
+    """Beside the items: how many wait in all, and where they were looked for."""
 
-    needs: list[NeedRow]
-    needs_omitted: int
-    looked_at: int
+    scope: str
+    total: int
     session_count: int
 
 
-def list_needs(rt: Runtime, request: ListNeeds) -> Needs:
-    """Everything that waits, among the latest sessions."""
+def list_needs(rt: Runtime, request: ListNeeds) -> Success:
+    """One page of what waits among the latest sessions, the kind that nobody else can settle first."""
     try:
-        return _list(rt, request, with_index=True)
+        found, count = _find(rt, with_index=True)
     except IndexTrouble:
-        return _list(rt, request, with_index=False)
+        found, count = _find(rt, with_index=False)
+    page = page_of(rt, OPERATION, request, sorted(found, key=_order), _order, lambda row: row)
+    is_whole = count <= MOST_SESSIONS
+    listed = NeedList(
+        scope="all sessions of this store" if is_whole else f"the latest {MOST_SESSIONS} sessions",
+        total=len(found),
+        session_count=count,
+    )
+    return Success(data=msgspec.to_builtins(listed), page=page)
 
 
-def _list(rt: Runtime, request: ListNeeds, *, with_index: bool) -> Needs:
+def _order(row: NeedRow) -> tuple[str, ...]:
+    return (str(_ORDER.index(row.kind)), row.since, row.session_id, row.run_id, row.gap_id)
+
+
+def _find(rt: Runtime, *, with_index: bool) -> tuple[list[NeedRow], int]:
+    """Everything that waits among the latest sessions, and how many sessions there are."""
     found: list[NeedRow] = []
     silence = find_silence(rt)
     with open_stored_sessions(rt, with_index=with_index) as sessions:
-        looked_at = sessions.stamps[:MOST_SESSIONS]
-        for stamp in looked_at:
+        for stamp in sessions.stamps[:MOST_SESSIONS]:
             facts = sessions.facts(stamp.session_id)
             if sessions.has_lost_workflow(stamp.session_id):
                 found.append(_damaged(stamp.session_id, facts, _NO_WORKFLOW))
             else:
                 found += _rows(stamp.session_id, facts, silence)
-        count = len(sessions.stamps)
-    found.sort(key=lambda row: (_ORDER.index(row.kind), row.since))
-    limit = MOST_SHOWN if request.limit is UNSET else request.limit
-    return Needs(
-        needs=found[:limit],
-        needs_omitted=max(0, len(found) - limit),
-        looked_at=len(looked_at),
-        session_count=count,
-    )
+        return found, len(sessions.stamps)
 
 
 def _rows(session_id: SessionId, facts: SessionFacts, silence: FindSilence) -> Iterator[NeedRow]:
@@ -130,7 +135,7 @@ def _find_command(session_id: SessionId, facts: SessionFacts, need: Need) -> str
             run = f" --run {need.run_id}" if facts.run_count > 1 else ""
             return f"handrail run confirm --session {session_id}{run}"
         case "gap":
-            return f"handrail session settle {need.gap_id} --note TEXT"
+            return f"handrail session settle {need.gap_id} --session {session_id} --note TEXT"
         case _:
             return ""
 
@@ -186,19 +191,17 @@ OPERATION = Operation(
     effect="read",
     summary="List what waits for a person: steps to confirm, blocked runs, critical gaps, damage.",
     input=ListNeeds,
-    output=Needs,
+    output=NeedList,
+    item=NeedRow,
     perform=list_needs,
     shape=Shape(
-        levels={
-            "minimal": ("needs.kind", "needs.session_id", "needs.node_id"),
-            "standard": None,
-            "full": None,
-        },
-        select="top",
-        windows=("needs",),
+        levels={"minimal": ("kind", "session_id", "node_id"), "standard": None, "full": None},
+        id_field="session_id",
+        select="items",
         untrusted=(
-            *("needs.goal", "needs.title", "needs.why", "needs.fix", "needs.reply"),
-            *("needs.project", "needs.branch", "needs.workflow_name", "needs.agent"),
+            *("goal", "title", "why", "fix", "reply"),
+            *("project", "branch", "workflow_name", "agent"),
         ),
     ),
+    default_sort="kind (a person first), since, session id",
 )

@@ -22,10 +22,11 @@ from handrail.engine.ask import describe_answer
 from handrail.engine.events import is_newer
 from handrail.engine.facts import Place, is_same_place, place_of, run_place, title_of_goal
 from handrail.engine.history import Confirmation, confirmation_of
+from handrail.engine.progress import HandedOut
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.finding import find_session
 from handrail.operations.handles import mint_session_token, mint_state_token
-from handrail.operations.replies import load_pinned_workflow
+from handrail.operations.replies import list_handed, load_pinned_workflow
 from handrail.operations.source_drift import warn_of_drift
 from handrail.operations.stored_sessions import Sessions, describe_unsound, open_stored_sessions
 from handrail.ports.log import SessionStamp
@@ -95,6 +96,8 @@ class Candidate(Payload, frozen=True, kw_only=True):
     """Its claims by what they are worth; None: none yet."""
     warnings: list[ReplyWarning] = []
     """Of its workflow's file, where that no longer means what it meant at the start."""
+    children: list[HandedOut] = []
+    """Of a run that waits for work that it handed out."""
     next_call: ToolCall
 
 
@@ -110,7 +113,8 @@ class Candidates(Payload, frozen=True, kw_only=True):
 def resume_session(rt: Runtime, request: ResumeSession) -> Success:
     """Ranked tips of healthy sessions; if nothing matches, the latest ones instead."""
     project = project_of(rt, request.project)
-    wanted = _read_question(request, project, rt.workspace.observations(project))
+    here = place_of(project, seen := rt.workspace.observations(project), rt.workspace.identity(project))
+    wanted = _read_question(request, here, seen)
     try:
         return _resume(rt, project, wanted, with_index=True)
     except IndexTrouble:  # it is broken, or what it led to is gone: the log knows better
@@ -133,7 +137,7 @@ def _resume(rt: Runtime, project: str, wanted: ResumeQuery, *, with_index: bool)
     return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)
 
 
-class WorkHere(msgspec.Struct, frozen=True, kw_only=True):
+class WorkHere(Payload, frozen=True, kw_only=True, omit_defaults=False):
     """What a project has under way."""
 
     candidates: tuple[Candidate, ...]
@@ -141,9 +145,15 @@ class WorkHere(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions of this project that cannot go on, because their log is not proven whole."""
 
 
+class ShowWork(Input, frozen=True, kw_only=True):
+    """Where."""
+
+    project: str | UnsetType = UNSET
+
+
 def find_work_in_progress(rt: Runtime, project: str) -> WorkHere:
     """The unfinished runs of the project where the caller stands, the latest first; at most five."""
-    here = place_of(project, rt.workspace.observations(project))
+    here = place_of(project, rt.workspace.observations(project), rt.workspace.identity(project))
     try:
         return _in_progress(rt, project, here, with_index=True)
     except IndexTrouble:
@@ -180,9 +190,9 @@ def _is_of(rt: Runtime, session_id: SessionId, here: Place) -> bool:
     return any(is_same_place(run_place(run), here) for run in runs)
 
 
-def _read_question(request: ResumeSession, project: str, seen: dict[ObservationKey, str]) -> ResumeQuery:
+def _read_question(request: ResumeSession, here: Place, seen: dict[ObservationKey, str]) -> ResumeQuery:
     return ResumeQuery(
-        here=place_of(project, seen),
+        here=here,
         query="" if request.query is UNSET else request.query.strip(),
         branch="" if request.branch is UNSET else request.branch.strip(),
         head="" if request.head is UNSET else request.head.strip(),
@@ -289,6 +299,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
     warnings: tuple[ReplyWarning, ...] = ()
     evidence: EvidenceSum | None = None
     said: Confirmation | None = None
+    children: list[HandedOut] = []
     if subject.run_id is None:
         title, token = "", mint_session_token(rt.keys, history)
     else:
@@ -299,6 +310,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         token = mint_state_token(rt.keys, history.session_id, tip)
         evidence = sum_evidence(history, tip.node_id)
         said = confirmation_of(history, tip.node_id)
+        children = list_handed(rt.keys, history, workflow, tip)
         if found.is_here:
             warnings = warn_of_drift(rt.library, rt.workspace, project, run, workflow)
     return Candidate(
@@ -316,6 +328,7 @@ def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
         snippet=found.snippet,
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),
+        children=children,
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
 
@@ -332,7 +345,7 @@ OPERATION = Operation(
         levels={"minimal": ("sessionId", "status", "isHere", "nextCall"), "standard": None, "full": None},
         id_field="sessionId",
         select="items",
-        untrusted=("project", "goal", "snippet", "pendingTitle", "personSaid"),
+        untrusted=("project", "goal", "snippet", "pendingTitle", "personSaid", "children.result"),
     ),
     default_sort=(
         "this project first, unfinished first, match, last activity (newest first), id; at most 5, no paging"
@@ -344,3 +357,14 @@ OPERATION = Operation(
     ),
     tool_fields=("query", "project"),
 )
+
+WORK_HERE = Operation(
+    name="session.work",
+    effect="read",
+    summary="What is under way in a project.",
+    input=ShowWork,
+    output=WorkHere,
+    perform=lambda rt, request: find_work_in_progress(rt, project_of(rt, request.project)),
+    shape=Shape(levels={"minimal": None}, select="top"),
+)
+"""Not in the registry: only a client's hook asks for it, and the server of a team answers it."""

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Fault
+from handrail.contract.outcome import Answer, Fault, Success
 from handrail.engine.facts import told_at
 from handrail.engine.history import History, Node, attached_to
 from handrail.operations.stored_sessions import (
@@ -26,23 +26,26 @@ from handrail.projections.plain_words import artifact_lines
 from handrail.projections.resume_candidates import words_of
 from handrail.projections.run_graph import completed_step
 from handrail.runtime.operation import Input, Operation
+from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session, pass_over, read_session
 
 MOST_READ = 200
 """Sessions that one search reads; the latest that may match."""
-MOST_HITS = 50
 MOST_OF_ONE = 10
 """Hits in one session."""
 SNIPPET_CHARACTERS = 160
 _LEAD = 60
+_FAR = 10**24
+"""Larger than any activity order, so that the latest session sorts first."""
 
 
 class SearchSessions(Input, frozen=True, kw_only=True):
     """What to look for."""
 
     query: Annotated[str, Meta(description="Words; a hit has all of them.", min_length=1, max_length=256)]
-    limit: Annotated[int, Meta(description="At most so many hits.", ge=1, le=MOST_HITS)] | UnsetType = UNSET
+    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
+    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
 
 
 class HitRow(Answer, frozen=True, kw_only=True):
@@ -62,38 +65,29 @@ class HitRow(Answer, frozen=True, kw_only=True):
     at: str
 
 
-class Hits(Answer, frozen=True, kw_only=True):
-    """The hits, those of the latest session first."""
+class HitList(Answer, frozen=True, kw_only=True):
+    """Beside the items: what was searched, and which of it is damaged."""
 
     scope: str
-    """What was searched, and which of it is damaged."""
-    hits: list[HitRow]
-    is_cut: bool
-    """There may be more than these."""
-    looked_at: int
-    """Sessions that were read."""
     session_count: int
 
 
-def search_sessions(rt: Runtime, request: SearchSessions) -> Hits:
-    """Look through the notes and artifacts of the latest sessions that may have the words."""
+def search_sessions(rt: Runtime, request: SearchSessions) -> Success:
+    """One page of hits in the latest sessions that may have the words."""
     try:
         return _search(rt, request, with_index=True)
     except IndexTrouble:
         return _search(rt, request, with_index=False)
 
 
-def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Hits:
+def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Success:
     words = words_of(request.query)
-    limit = MOST_HITS if request.limit is UNSET else request.limit
-    found: list[HitRow] = []
     unsound: dict[SessionId, str] = {}
-    looked_at = 0
-    with open_stored_sessions(rt, with_index=with_index) as sessions:
-        candidates = _candidates(sessions, words) if words else []
+
+    def find() -> Iterator[tuple[tuple[str, ...], HitRow]]:
+        """Lazily, so that a page reads no session that it does not need."""
         for stamp in candidates[:MOST_READ]:
             rt.interruptions.end_here()
-            looked_at += 1
             try:
                 session = read_session(rt.log, stamp.session_id)
             except Fault as fault:
@@ -102,20 +96,18 @@ def _search(rt: Runtime, request: SearchSessions, *, with_index: bool) -> Hits:
                 continue
             if session is None:
                 continue
-            unsound |= {} if session.is_sound else {stamp.session_id: session.health.state}
-            found += _hits(session, words)
-            if len(found) > limit:
-                break
+            unsound.update({} if session.is_sound else {stamp.session_id: session.health.state})
+            for number, row in enumerate(_hits(session, words)):
+                yield (f"{_FAR - stamp.order:025d}", stamp.session_id, f"{number:03d}"), row
+
+    with open_stored_sessions(rt, with_index=with_index) as sessions:
+        candidates = _candidates(sessions, words) if words else []
+        page = page_of(rt, OPERATION, request, find(), lambda one: one[0], lambda one: one[1])
         count = len(sessions.stamps)
-    is_whole = looked_at == len(candidates)
-    searched = "all sessions of this store" if is_whole else "the latest sessions of this store"
-    return Hits(
-        scope=searched + describe_unsound(unsound, READ_TO_PROVEN),
-        hits=found[:limit],
-        is_cut=len(found) > limit or not is_whole,
-        looked_at=looked_at,
-        session_count=count,
-    )
+    is_whole = len(candidates) <= MOST_READ
+    searched = "all sessions of this store" if is_whole else f"the latest {MOST_READ} sessions that may match"
+    listed = HitList(scope=searched + describe_unsound(unsound, READ_TO_PROVEN), session_count=count)
+    return Success(data=msgspec.to_builtins(listed), page=page)
 
 
 class Texts:
@@ -200,12 +192,14 @@ OPERATION = Operation(
     effect="read",
     summary="Find the nodes whose notes or artifacts have all the words of a query.",
     input=SearchSessions,
-    output=Hits,
+    output=HitList,
+    item=HitRow,
     perform=search_sessions,
     shape=Shape(
-        levels={"minimal": ("hits.session_id", "hits.node_id", "is_cut"), "standard": None, "full": None},
-        select="top",
-        windows=("hits",),
-        untrusted=("hits.goal", "hits.snippet", "hits.what"),
+        levels={"minimal": ("session_id", "node_id"), "standard": None, "full": None},
+        id_field="session_id",
+        select="items",
+        untrusted=("goal", "snippet", "what"),
     ),
+    default_sort="last activity of the session, the newest node first",
 )

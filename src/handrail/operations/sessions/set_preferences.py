@@ -43,6 +43,8 @@ from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, 
 
 _T = TypeVar("_T")
 _GLOBAL = "global"
+AUTONOMY, RISK_POLICY = "preferences.autonomy", "preferences.riskPolicy"
+"""What the user's settings call them."""
 
 
 class SetPreferences(GatedInput, frozen=True, kw_only=True):
@@ -84,7 +86,7 @@ def _read_wanted(request: SetPreferences) -> PreferencesDelta:
     expected = "preset, autonomy or riskPolicy"
     raise Fault(
         E_VALIDATION,
-        "Nothing to set: give --preset, or --autonomy, --risk-policy or both.",
+        "Nothing to set: give KEY VALUE, or --preset, or --autonomy, --risk-policy or both.",
         details={"problems": [{"param": "autonomy", "problem": "is missing", "expected": expected}]},
     )
 
@@ -107,7 +109,10 @@ def _set_globally(rt: Runtime, request: SetPreferences, wanted: PreferencesDelta
         return _plan(_GLOBAL, before, wanted, version, shown)
 
     def write(shown: Settings) -> ShownPreferences:
-        if not rt.settings.set_preferences(wanted.autonomy, wanted.risk_policy, shown):
+        held = {AUTONOMY: shown.autonomy, RISK_POLICY: shown.risk_policy}
+        given = {AUTONOMY: wanted.autonomy, RISK_POLICY: wanted.risk_policy}
+        changes = {name: value for name, value in given.items() if value is not None}
+        if not rt.settings.keep(changes, held):
             raise refusal("target_changed")
         rt.commits.note(NextCall(operation="preferences.show"))
         return global_preferences(rt.settings.of())

@@ -20,11 +20,11 @@ from handrail.operations.stored_sessions import open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Input, Operation
+from handrail.runtime.persons import require_yes
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, read_session
 
 LONGEST_NOTE = 500
-_YES = ("y", "yes")
 
 
 class SettleGap(Input, frozen=True, kw_only=True):
@@ -63,7 +63,8 @@ def settle_gap(rt: Runtime, request: SettleGap) -> SettledGap:
     if settled is not None:
         return _describe(session.history, node, gap, settled, is_new=False)
     note = request.note.strip()
-    door: ConfirmationDoor = "console" if rt.is_at_console else _ask(rt, gap, note)
+    at_page: ConfirmationDoor = "console" if rt.principal is None else "account"
+    door = at_page if rt.is_at_console else _ask(rt, session, gap, note)
     told = GapRecorded(
         gap_id="",
         severity="info",
@@ -140,24 +141,16 @@ def _unknown(gap_id: str) -> Fault:
     )
 
 
-def _ask(rt: Runtime, gap: GapRecorded, note: str) -> ConfirmationDoor:
+def _ask(rt: Runtime, session: Session, gap: GapRecorded, note: str) -> ConfirmationDoor:
     """A person says yes at the terminal itself: a line that an agent runs settles nothing."""
     shown = flatten_text(rt.secrets.redact_text(gap.summary))
     text = (
         f"\nThe gap {gap.gap_id} ({gap.severity}): {shown}\nSettled because: {flatten_text(note)}\n\n"
         "It is kept in the log of the session, with your account.\nSettle this gap? [y/n] "
     )
-    with rt.interruptions.defer():
-        told = rt.terminal().ask(text, lambda: rt.interruptions.stop_reason() == "signal")
-    if told is not None and told.strip().lower() in _YES:
-        return "terminal"
-    command = f"handrail session settle {gap.gap_id} --note TEXT"
-    raise Fault(
-        E_HUMAN_REQUIRED,
-        "Nobody agreed at a terminal; nothing was recorded. A person must run this command themselves.",
-        details={"action": command, "resume": "handrail session needs"},
-        hint=f"Ask the user to run `{command}` in a terminal of their own.",
-    )
+    named = f"{gap.gap_id} --session {session.history.session_id}"
+    command = f"handrail session settle {named} --note TEXT"
+    return require_yes(rt, text, command=command, resume="handrail session needs")
 
 
 def _describe(

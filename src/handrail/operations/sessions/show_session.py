@@ -42,6 +42,7 @@ from handrail.projections.evidence import (
     is_from_elsewhere,
     level_of,
     list_claims,
+    machine_of,
     sum_evidence,
     text_of,
 )
@@ -150,8 +151,8 @@ class ClaimRow(Answer, frozen=True, kw_only=True):
     fact: str
     door: str
     """Who says so: handrail, companion, hook or agent; for a person account, console, terminal or client."""
-    on: str
-    """The commit, or the tree where the files are not those of one; empty: not known."""
+    machine: str  # of a companion: where it was seen or ran
+    on: str  # the commit, or the tree where the files are not those of one; empty: not known
     step_id: str
     contract_ref: str
     check: str
@@ -481,6 +482,7 @@ def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
         verdict=claim.verdict,
         fact=claim.fact,
         door=door_of(history, placed),
+        machine=machine_of(history, placed),
         on=files_of(history, placed),
         step_id=completed_step(history, history.nodes[placed.node_id]),
         contract_ref=claim.contract_ref,

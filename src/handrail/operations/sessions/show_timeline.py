@@ -1,4 +1,4 @@
-"""`session.timeline`: what happened in one session, in the order of its log, with a lane per run."""
+"""`session.timeline`: what happened in one session, the newest first, each moment in the lane of its run."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId
-from handrail.contract.outcome import Answer
+from handrail.contract.outcome import Answer, Success
 from handrail.engine.navigate import leaves_of
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow
-from handrail.projections.overview import session_title
-from handrail.projections.run_graph import run_graphs
-from handrail.projections.timeline import SESSION_LANE, TimelineEntry, timeline
+from handrail.projections.timeline import TimelineEntry, timeline
 from handrail.runtime.operation import Input, Operation
+from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import Leaf
 
-MOST_ENTRIES = 1_000
-DEFAULT_ENTRIES = 200
+_FAR = 10**15
+"""Larger than any event index, so that the newest moment sorts first."""
 
 
 class ShowTimeline(Input, frozen=True, kw_only=True):
@@ -30,16 +30,8 @@ class ShowTimeline(Input, frozen=True, kw_only=True):
 
     session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
     before: Annotated[int, Meta(description="Only before this event index.", ge=0)] | UnsetType = UNSET
-    limit: Annotated[int, Meta(description="The newest so many.", ge=1, le=MOST_ENTRIES)] | UnsetType = UNSET
-
-
-class LaneRow(Answer, frozen=True, kw_only=True):
-    """One lane: a run, or the session itself."""
-
-    id: str
-    workflow_id: str
-    workflow_name: str
-    status: str
+    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
+    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
 
 
 class MomentRow(Answer, frozen=True, kw_only=True):
@@ -50,6 +42,8 @@ class MomentRow(Answer, frozen=True, kw_only=True):
     seconds: int | None
     """Since the moment before it in its lane; null for the first."""
     lane: str
+    """The run, or `session`."""
+    workflow_name: str
     what: str
     said: str
     """What a person did who answered: chose an option, gave a value, confirmed."""
@@ -58,62 +52,51 @@ class MomentRow(Answer, frozen=True, kw_only=True):
     title: str
 
 
-class ShownTimeline(Answer, frozen=True, kw_only=True):
-    """The newest moments, oldest first."""
+class Timeline(Answer, frozen=True, kw_only=True):
+    """Beside the items: whose they are."""
 
     session_id: str
-    goal: str
     health: str
     banner: str
     """What a reader of a damaged session must know; empty when it is sound."""
-    lanes: list[LaneRow]
-    moments: list[MomentRow]
     earlier: int
     """How many came before these."""
 
 
-def show_timeline(rt: Runtime, request: ShowTimeline) -> ShownTimeline:
-    """What happened, ordered by the log and never by clock.
+def show_timeline(rt: Runtime, request: ShowTimeline) -> Success:
+    """One page of what happened, ordered by the log and never by clock.
 
     Raises Fault SESSION_NOT_FOUND.
     """
     session = find_session(rt, request.session_id)
     history = session.history
-    graphs = run_graphs(history)
     workflows = {
-        run_id: load_pinned_workflow(rt.log, history.runs[run_id].workflow_hash) for run_id in graphs
+        run_id: load_pinned_workflow(rt.log, run.workflow_hash) for run_id, run in history.runs.items()
     }
-    every = timeline(history, history.head)
+    leaves = {run_id: leaves_of(workflow) for run_id, workflow in workflows.items()}
+    names = {run_id: workflow.name for run_id, workflow in workflows.items()}
+    every = _with_last(timeline(history, history.head))
     if request.before is not UNSET:
         end = request.before
-        every = tuple(entry for entry in every if entry.index < end)
-    limit = DEFAULT_ENTRIES if request.limit is UNSET else request.limit
-    shown = every[-limit:]
-    leaves = {run_id: leaves_of(workflow) for run_id, workflow in workflows.items()}
-    own = LaneRow(id=SESSION_LANE, workflow_id="", workflow_name="The session itself", status="")
-    return ShownTimeline(
+        every = [one for one in every if one[0].index < end]
+
+    def row(one: tuple[TimelineEntry, str]) -> MomentRow:
+        run_id = RunId(one[0].lane)
+        return _moment(leaves.get(run_id, {}), names.get(run_id, ""), *one)
+
+    page = page_of(rt, OPERATION, request, reversed(every), _order, row)
+    oldest = page.items[-1]["index"] if page.items else 0
+    about = Timeline(
         session_id=history.session_id,
-        goal=session_title(history),
         health=session.health.state,
         banner=session.banner,
-        lanes=[
-            own,
-            *(
-                LaneRow(
-                    id=run_id,
-                    workflow_id=history.runs[run_id].workflow_id,
-                    workflow_name=workflows[run_id].name,
-                    status=graph.status,
-                )
-                for run_id, graph in graphs.items()
-            ),
-        ],
-        moments=[
-            _moment(leaves.get(RunId(entry.lane), {}), entry, before)
-            for entry, before in _with_last(every)[len(every) - len(shown) :]
-        ],
-        earlier=len(every) - len(shown),
+        earlier=sum(entry.index < oldest for entry, _ in every),
     )
+    return Success(data=msgspec.to_builtins(about), page=page)
+
+
+def _order(one: tuple[TimelineEntry, str]) -> tuple[str, ...]:
+    return (f"{_FAR - one[0].index:016d}",)
 
 
 def _with_last(every: Sequence[TimelineEntry]) -> list[tuple[TimelineEntry, str]]:
@@ -135,12 +118,13 @@ def _seconds_between(before: str, at: str) -> int | None:
     return max(0, int(took.total_seconds()))
 
 
-def _moment(leaves: Mapping[str, Leaf], entry: TimelineEntry, before: str) -> MomentRow:
+def _moment(leaves: Mapping[str, Leaf], workflow_name: str, entry: TimelineEntry, before: str) -> MomentRow:
     return MomentRow(
         index=entry.index,
         at=entry.at,
         seconds=_seconds_between(before, entry.at),
         lane=entry.lane,
+        workflow_name=workflow_name,
         what=entry.what,
         said=entry.said,
         node_id=entry.node_id,
@@ -160,17 +144,17 @@ def _title(leaves: Mapping[str, Leaf], entry: TimelineEntry) -> str:
 OPERATION = Operation(
     name="session.timeline",
     effect="read",
-    summary="Show what happened in one session, oldest first, with a lane per run.",
+    summary="Show what happened in one session, the newest first.",
     input=ShowTimeline,
-    output=ShownTimeline,
+    output=Timeline,
+    item=MomentRow,
     perform=show_timeline,
     shape=Shape(
-        levels={"minimal": ("session_id", "health", "earlier"), "standard": None, "full": None},
-        id_field="session_id",
-        select="top",
-        drop_order=("moments",),
-        windows=("moments", "lanes"),
-        untrusted=("goal", "lanes.workflow_name", "moments.title"),
+        levels={"minimal": ("index", "what", "node_id"), "standard": None, "full": None},
+        id_field="index",
+        select="items",
+        untrusted=("workflow_name", "title", "said"),
     ),
+    default_sort="index, the newest first",
     errors=("SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),
 )

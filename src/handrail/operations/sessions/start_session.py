@@ -1,12 +1,12 @@
-"""`session.start`: a session without a run, to keep notes before a workflow is chosen. Off by default."""
+"""`session.start`: notes in a session: a new one without a run, which is off by default, or one by its id."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import FEATURE_DISABLED, INVARIANT_VIOLATION
+from handrail.contract.catalogue import FEATURE_DISABLED, INVARIANT_VIOLATION, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import session_id_of
 from handrail.contract.json.canonical import digest
@@ -15,9 +15,10 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.engine.facts import encode_project
 from handrail.engine.plans import plan_session
-from handrail.engine.reply import ReplyWarning
-from handrail.operations.finding import find_requested
+from handrail.engine.reply import Reply, ReplyWarning
+from handrail.operations.finding import find_requested, find_session
 from handrail.operations.session_replies import SessionReply, reply_to_opening
+from handrail.operations.sessions.session_notes import keep_notes
 from handrail.operations.work import REQUEST_ID_PATTERN, Goal, check_goal_size
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
@@ -28,9 +29,13 @@ SETTING = "startSession"
 
 
 class StartSession(GatedInput, frozen=True, kw_only=True):
-    """What the work is for."""
+    """What the work is for, and what is known so far."""
 
     goal: Goal | UnsetType = UNSET
+    session: (
+        Annotated[str, Meta(description="A session that is there already; else one is begun.")] | UnsetType
+    ) = UNSET
+    notes: Annotated[str, Meta(description="What to keep; Markdown up to 64 KB.")] | UnsetType = UNSET
     request_id: (
         Annotated[
             str,
@@ -45,6 +50,7 @@ def start_session(rt: Runtime, request: StartSession) -> Success | DryRun:
     """Begin a session once per request id, or after a preview; the same id again gets the recorded reply."""
     _require_feature(rt, request)
     project = project_of(rt, request.project)
+    _require_notes(request)
     if request.dry_run is not True and request.confirm is UNSET:
         return _session_of(rt, request, _named(rt, request), project)
     return preview_or_write(
@@ -57,8 +63,21 @@ def start_session(rt: Runtime, request: StartSession) -> Success | DryRun:
     )
 
 
-def _require_feature(rt: Runtime, _: StartSession) -> None:
-    if not rt.settings.of().start_session:
+def _require_notes(request: StartSession) -> None:
+    """What goes into a session that is there are notes; its goal is what it began with."""
+    if request.session is UNSET or (request.notes is not UNSET and request.goal is UNSET):
+        return
+    param = "notes" if request.notes is UNSET else "goal"
+    problem = "is missing" if request.notes is UNSET else "belongs to a new session"
+    raise Fault(
+        VALIDATION_ERROR,
+        f"{param}: {problem}; nothing was stored.",
+        details={"problems": [{"param": param, "problem": problem, "expected": "session and notes"}]},
+    )
+
+
+def _require_feature(rt: Runtime, request: StartSession) -> None:
+    if request.session is UNSET and not rt.settings.of().start_session:
         raise Fault(
             FEATURE_DISABLED,
             "Sessions without a run are switched off here; nothing was done.",
@@ -71,7 +90,12 @@ def _require_feature(rt: Runtime, _: StartSession) -> None:
 def _session_of(
     rt: Runtime, request: StartSession, session: Session, project: str, *, is_checked: bool = False
 ) -> Success:
-    """Begin the session, unless it is there; one that a preview found absent must still be so."""
+    """Begin the session, unless it is there, and keep the notes.
+
+    One that a preview found absent must still be so.
+    """
+    if request.session is not UNSET:
+        return _keep(rt, request, session)
     goal = check_goal_size("" if request.goal is UNSET else request.goal.strip())
     input_digest = digest({"goal": goal})
     rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
@@ -80,10 +104,20 @@ def _session_of(
     opening = session.history.opening
     assert opening is not None, "a session that has events was begun"
     warnings = () if opening.input_digest == input_digest else (_mismatch(),)
+    if request.notes is not UNSET and not warnings:
+        return _keep(rt, request, session)
     return reply_to_opening(rt.keys, session, warnings, project)
 
 
+def _keep(rt: Runtime, request: StartSession, session: Session) -> Success:
+    notes = "" if request.notes is UNSET else request.notes
+    key = rt.randomness.bytes(8).hex() if request.request_id is UNSET else request.request_id
+    return keep_notes(rt, session, notes, key, request.project)
+
+
 def _named(rt: Runtime, request: StartSession) -> Session:
+    if request.session is not UNSET:
+        return find_session(rt, request.session)
     if request.request_id is UNSET:
         return empty_session(session_id_of(rt.randomness.bytes(8)))
     # No request id holds a space, so the same key never meets the session of a `run.start`.
@@ -95,7 +129,9 @@ def _begin(
 ) -> Session:
     session_id = session.history.session_id
     seen = rt.workspace.observations(project)
-    plan = plan_session(session_id, goal, input_digest, seen, encode_project(project))
+    plan = plan_session(
+        session_id, goal, input_digest, seen, encode_project(project, rt.workspace.identity(project))
+    )
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
             if current.history.head:
@@ -113,13 +149,17 @@ def _begin(
 def _preview(rt: Runtime, request: StartSession) -> Plan[Session]:
     session = _named(rt, request)
     is_new = session.history.head == 0
-    session_id = "new" if request.request_id is UNSET else session.history.session_id
+    is_unnamed = request.request_id is UNSET and request.session is UNSET
+    session_id = "new" if is_unnamed else session.history.session_id
+    noted: Literal["update", "none"] = "none" if request.notes is UNSET else "update"
     return Plan(
-        action="start a session",
-        changes=(Change(action="create" if is_new else "none", resource="session", id=session_id),),
+        action="start a session" if is_new else "keep notes",
+        changes=(Change(action="create" if is_new else noted, resource="session", id=session_id),),
         targets=(session_id,),
         versions={"session": str(session.history.head)},
-        blast_radius="One session is added to the store; nothing that exists is changed.",
+        blast_radius="One session is added to the store; nothing that exists is changed."
+        if is_new
+        else "Notes are added to the session; nothing that exists is changed.",
         found=session,
     )
 
@@ -137,9 +177,10 @@ def _mismatch() -> ReplyWarning:
 OPERATION = Operation(
     name="session.start",
     effect="create",
-    summary="Begin a session without a run, to keep notes in; off until config.json sets startSession.",
+    summary="Keep notes: in a session by its id, or in a new one without a run, if startSession is set.",
     input=StartSession,
     output=SessionReply,
+    variants=(Reply,),
     perform=start_session,
     foresee=_require_feature,
     shape=Shape(
@@ -157,5 +198,5 @@ OPERATION = Operation(
         "sessionToken as session to start_workflow later."
     ),
     tool_fields=("goal", "requestId", "project"),
-    errors=("FEATURE_DISABLED", "SESSION_LOCKED", "SESSION_NOT_HEALTHY"),
+    errors=("FEATURE_DISABLED", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY"),
 )

@@ -214,6 +214,7 @@ def _expand(document: Json) -> Json:
 OPERATION = Operation(
     name="lafs.check",
     effect="read",
+    where="companion",
     summary="Check that documents, or a server, keep the response contract.",
     input=CheckLafs,
     output=Verdict,

@@ -38,6 +38,7 @@ def convert_workflow(rt: Runtime, request: ConvertWorkflow) -> DryRun | Success:
 OPERATION = Operation(
     name="workflow.convert",
     effect="gated",
+    where="companion",
     reads_without="out",
     summary="Write a workflow in another spelling: Markdown, YAML or JSON.",
     input=ConvertWorkflow,

@@ -17,7 +17,15 @@ from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.builtins.registry import all_contracts, all_templates
 from handrail.workflows.builtins.routines import routine_template_id
-from handrail.workflows.catalog import BrokenContract, Catalog, CatalogEntry, suggest_id, summarise, with_base
+from handrail.workflows.catalog import (
+    BrokenContract,
+    Catalog,
+    CatalogEntry,
+    claims_id,
+    suggest_id,
+    summarise,
+    with_base,
+)
 from handrail.workflows.checking.dangling import find_dangling_names
 from handrail.workflows.checking.linter import check
 from handrail.workflows.checking.whole_file import read_checked_contract
@@ -111,6 +119,7 @@ def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
     Raises Fault WORKFLOW_NOT_FOUND when there is none.
     """
     named = [entry for entry in catalog.entries if entry.id == workflow_id]
+    named = named or [entry for entry in catalog.entries if claims_id(entry, workflow_id)]
     if named:
         return [_examine(catalog, entry, workflow_id) for entry in named]
     contracts = [one for one in catalog.broken_contracts if one.id == workflow_id]

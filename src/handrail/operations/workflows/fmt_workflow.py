@@ -32,6 +32,7 @@ def fmt_workflow(rt: Runtime, request: FmtWorkflow) -> DryRun | Success:
 OPERATION = Operation(
     name="workflow.fmt",
     effect="gated",
+    where="companion",
     reads_without="out",
     summary="Lay out a workflow file in the canonical way of its spelling.",
     input=FmtWorkflow,

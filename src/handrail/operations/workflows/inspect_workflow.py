@@ -382,6 +382,7 @@ def _outline(part: CompiledPart) -> StepOutline:
 OPERATION = Operation(
     name="workflow.inspect",
     effect="read",
+    where="both",
     summary="Show one workflow: what it is for, its hash and its steps.",
     input=InspectWorkflow,
     output=WorkflowInspection,

@@ -15,7 +15,16 @@ from handrail.operations.workflows.workflow_inputs import InputOutline, outline_
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime, project_of
-from handrail.workflows.catalog import BrokenContract, Catalog, CatalogEntry, catalog_order, name_source
+from handrail.workflows.catalog import (
+    BrokenContract,
+    Catalog,
+    CatalogEntry,
+    catalog_order,
+    name_source,
+    source_of,
+)
+from handrail.workflows.places import add_places
+from handrail.workflows.problem import Problem
 
 
 class ListWorkflows(Input, frozen=True, kw_only=True):
@@ -51,6 +60,8 @@ class WorkflowRow(Payload, frozen=True, kw_only=True):
     suggested_id: str = ""
     inputs: list[InputOutline] = []
     """What a start takes, without the descriptions: those are in the inspection."""
+    source_ref: str = ""
+    """Of one with problems: its file."""
     problems: list[dict[str, Any]] = []
 
 
@@ -70,11 +81,11 @@ def list_workflows(rt: Runtime, request: ListWorkflows) -> Success:
         entry
         for entry in (*catalog.entries, *map(_contract_entry, catalog.broken_contracts))
         if (request.kind is UNSET or entry.kind == request.kind)
-        and (request.source is UNSET or _is_of(entry, request.source))
+        and (request.source is UNSET or _is_of(entry, request.source, project))
         and _matches(entry, words.split())
     ]
     page = page_of(rt, OPERATION, request, entries, catalog_order, partial(_row, catalog))
-    return Success(data={"project": project, "scope": _scope(request)}, page=page)
+    return Success(data={"project": project, "scope": _scope(request, catalog, project)}, page=page)
 
 
 def _contract_entry(broken: BrokenContract) -> CatalogEntry:
@@ -92,17 +103,26 @@ def _contract_entry(broken: BrokenContract) -> CatalogEntry:
     )
 
 
-def _is_of(entry: CatalogEntry, source: str) -> bool:
+def _is_of(entry: CatalogEntry, source: str, project: str) -> bool:
     """Whether a file is of a kind of source, of a repository, or below a folder."""
-    named = source.rstrip("/")
+    named = source.removeprefix("./").rstrip("/")
     beside = (entry.source_kind, entry.address.rstrip("/"), name_source(entry))
-    return named in beside or entry.source_ref.startswith(f"{named}/")
+    if named in beside or entry.source_ref.startswith(f"{named}/"):
+        return True
+    folder = "contracts" if entry.kind == "contract" else "workflows"
+    path = f".handrail/{folder}/{entry.source_ref}"
+    is_below = any(one.startswith(f"{named}/") for one in (path, f"{project}/{path}"))
+    return is_below and entry.source_kind == "project"
 
 
-def _scope(request: ListWorkflows) -> str:
+def _scope(request: ListWorkflows, catalog: Catalog, project: str) -> str:
     if request.source is UNSET:
         return "workflows of every source"
-    return f"workflows of the source {request.source}"
+    told = f"workflows of the source {request.source}"
+    entries = (*catalog.entries, *map(_contract_entry, catalog.broken_contracts))
+    if any(_is_of(entry, request.source, project) for entry in entries):
+        return told
+    return f"{told}, which is none of {', '.join(sorted({source_of(entry) for entry in entries}))}"
 
 
 def _matches(entry: CatalogEntry, words: list[str]) -> bool:
@@ -110,8 +130,19 @@ def _matches(entry: CatalogEntry, words: list[str]) -> bool:
     return all(word in text for word in words)
 
 
+def _place(entry: CatalogEntry, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """The problems with their lines: what is wrong with an id is known before its place is."""
+    unplaced = [one for one in problems if one.pointer and not one.line]
+    if not unplaced:
+        return problems
+    placed = add_places(entry.content, unplaced, entry.spelling)
+    return (*(one for one in problems if one not in unplaced), *placed)
+
+
 def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
-    problems = (*entry.problems, *(list_errors_in_use(catalog, entry) if entry.is_usable else ()))
+    problems = _place(
+        entry, (*entry.problems, *(list_errors_in_use(catalog, entry) if entry.is_usable else ()))
+    )
     return WorkflowRow(
         id=entry.id,
         name=entry.name,
@@ -122,6 +153,7 @@ def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
         source=name_source(entry),
         suggested_id=entry.suggested_id,
         inputs=[replace(held, description="") for held in outline_inputs(entry.inputs)],
+        source_ref=entry.source_ref if problems else "",
         problems=[problem_row(problem) for problem in problems[:20]],
     )
 
@@ -129,6 +161,7 @@ def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
 OPERATION = Operation(
     name="workflow.list",
     effect="read",
+    where="both",
     summary="List the workflows that can be started here.",
     input=ListWorkflows,
     output=WorkflowList,
@@ -138,7 +171,7 @@ OPERATION = Operation(
         levels={"minimal": ("id", "name"), "standard": None, "full": None},
         id_field="id",
         select="items",
-        untrusted=("id", "name", "description", "problems"),
+        untrusted=("id", "name", "description", "sourceRef", "problems"),
         trusted_where=("sourceKind", "bundled"),
     ),
     default_sort="namespace, kind (workflow first), name",

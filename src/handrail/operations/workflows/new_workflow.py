@@ -170,6 +170,7 @@ def _check_id(workflow_id: str) -> None:
 OPERATION = Operation(
     name="workflow.new",
     effect="gated",
+    where="companion",
     summary="Make a new workflow file to begin from.",
     input=NewWorkflow,
     output=CreatedWorkflow,

@@ -142,7 +142,7 @@ def _invalid(examined: Examined, errors: list[Problem]) -> Fault:
             "workflow_id": examined.workflow_id[:128],
             "problems": problem_rows(errors[:MOST_PROBLEMS]),
         },
-        hint="Correct what details.problems lists, each at its line and column, then save again.",
+        hint="Correct the problems, each at its line and column, then save again.",
     )
 
 
@@ -253,6 +253,7 @@ def _obstacle(
 OPERATION = Operation(
     name="workflow.save",
     effect="gated",
+    where="companion",
     summary="Save a workflow as a file of the project, if it has no errors.",
     input=SaveWorkflow,
     output=SavedWorkflow,

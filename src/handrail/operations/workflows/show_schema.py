@@ -30,6 +30,7 @@ def show_schema(_: Runtime, __: ShowSchema) -> WorkflowSchema:
 OPERATION = Operation(
     name="workflow.schema",
     effect="read",
+    where="companion",
     summary="Show the JSON Schema of workflow files, for completion and checks in an editor.",
     input=ShowSchema,
     output=WorkflowSchema,

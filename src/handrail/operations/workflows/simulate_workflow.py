@@ -160,7 +160,7 @@ def _judge(found: Simulation, request: SimulateWorkflow) -> Simulation:
         WORKFLOW_INVALID,
         f"{quote(found.workflow_id)} does not pass: {_reason(found)}"[:1024],
         details={"workflow_id": found.workflow_id[:128], "report": msgspec.to_builtins(found)},
-        hint="Look at details.report, correct the workflow, then simulate again.",
+        hint="Look at the report, correct the workflow, then simulate again.",
     )
 
 
@@ -174,7 +174,22 @@ def _walks(rt: Runtime, pinned: Pinned, request: SimulateWorkflow) -> Iterator[M
     for count, walked in enumerate(simulate_modes(pinned.workflow, limits, modes), 1):
         rt.progress.tell(min(count, len(modes)), len(modes), "modes walked")
         rt.interruptions.end_here()
-        yield walked
+        yield _add_children(pinned, walked, limits, modes) if isinstance(walked, Report) else walked
+
+
+def _add_children(pinned: Pinned, report: Report, limits: Limits, modes: tuple[Autonomy, ...]) -> Report:
+    """With what is wrong in steps that are written inside a step, under the name of their child."""
+    problems, dead = list(report.problems), list(report.dead_steps)
+    for child in pinned.children:
+        own, _, name = child.workflow.id.partition("--")
+        if own != pinned.workflow.id:
+            continue
+        *_, below = simulate_modes(child.workflow, limits, modes)
+        assert isinstance(below, Report), "the report comes last"
+        name = name.replace("--", "/")
+        problems += [msgspec.structs.replace(one, step_id=f"{name}/{one.step_id}") for one in below.problems]
+        dead += [msgspec.structs.replace(one, step_id=f"{name}/{one.step_id}") for one in below.dead_steps]
+    return msgspec.structs.replace(report, problems=tuple(problems), dead_steps=tuple(dead))
 
 
 def _mode_row(walked: ModeWalked) -> dict[str, Any]:
@@ -297,6 +312,7 @@ def _reason(found: Simulation) -> str:
 OPERATION = Operation(
     name="workflow.simulate",
     effect="read",
+    where="companion",
     summary="Walk every branch of a workflow without an agent, or replay a recorded run against it.",
     input=SimulateWorkflow,
     output=Simulation,

@@ -101,7 +101,7 @@ def _source(content: bytes, spelling: Spelling, named: str) -> Source:
             WORKFLOW_INVALID,
             f"{quote(named)} cannot be written anew, line {errors[0].line}: {errors[0].message}"[:1024],
             details={"workflow_id": "", "problems": problem_rows(errors[:MOST_PROBLEMS])},
-            hint="Correct what details.problems lists, each at its line and column.",
+            hint="Correct the problems, each at its line and column.",
         )
     comments = {} if spelling == "json" else decode_spelled(content, spelling).comments
     return Source(

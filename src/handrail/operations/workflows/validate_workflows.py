@@ -209,13 +209,14 @@ def _negative(report: ValidationReport, looked: list[_Target]) -> Fault:
         WORKFLOW_INVALID,
         message[:1024],
         details=details,
-        hint="Fix what details.report.items lists, each at its line and column, then validate again.",
+        hint="Fix what the report lists, each at its line and column, then validate again.",
     )
 
 
 OPERATION = Operation(
     name="workflow.validate",
     effect="read",
+    where="companion",
     summary="Check workflow files or ids, and list everything that is wrong with its place and its fix.",
     input=ValidateWorkflows,
     output=ValidationReport,

@@ -22,6 +22,7 @@ from handrail.engine.events import is_newer
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog
 from handrail.ports.program import ClientServer, PlaceFacts
 from handrail.ports.store import DatabaseFacts
+from handrail.ports.team import TeamState
 from handrail.program.doctor import program_checks
 from handrail.program.doctor.program_checks import (
     Check,
@@ -163,6 +164,10 @@ LEAST_FREE_BYTES = 1 << 20
 
 
 def check_store(given: CheckInput) -> Finding:
+    if given.rt.team is not None and not given.is_offline:
+        team = given.rt.team().state(given.project)
+        if team is not None:
+            return _check_team(team)
     if given.rt.database is not None:
         return _check_database(given, given.rt.database())
     place = given.rt.installation().place("data")
@@ -186,6 +191,14 @@ def check_store(given: CheckInput) -> Finding:
         return report_warning(told, f"chmod go-w {shlex.quote(home.path)}", **facts, home_mode=_mode(home))
     state = "can be read, written and locked" if place.exists else "does not exist yet and can be made"
     return report_pass(f"The store {state}; {counted} in it.", **facts)
+
+
+def _check_team(team: TeamState) -> Finding:
+    facts: dict[str, Json] = {"place": team.server, "machine": team.machine}
+    if team.trouble:
+        fix = "Wait for the server, or sign in again with handrail login; refused calls can be sent again."
+        return report_failure(f"This project belongs to a team, and its server: {team.trouble}", fix, **facts)
+    return report_pass(f"This project belongs to a team, and its server answers {team.account}.", **facts)
 
 
 def _check_database(given: CheckInput, found: DatabaseFacts) -> Finding:
@@ -236,7 +249,10 @@ def check_workflow_library(given: CheckInput) -> Finding:
     }
     if broken or contracts:
         total = len(broken) + len(contracts)
-        fix = "handrail workflow list --fields items.id,items.problems --compact"
+        fix = "handrail workflow list --compact"
+        if len(by_source) == 1:
+            only = shlex.quote(next(iter(by_source)).split(" ")[-1])
+            fix = f"handrail workflow list --source {only} --compact"
         where = ", ".join(f"{count} of {name}" for name, count in sorted(by_source.items()))
         return report_warning(f"{total} workflow files or sources cannot be used: {where}.", fix, **facts)
     return report_pass(f"All {len(catalog.entries)} workflows can be used.", **facts)
@@ -438,6 +454,7 @@ def examine_installation(rt: Runtime, request: ExamineInstallation) -> Examinati
 OPERATION = Operation(
     name="self.doctor",
     effect="read",
+    where="companion",
     summary="Check the installation, the store and the agent's side, each with what to do about it.",
     input=ExamineInstallation,
     output=Examination,

@@ -12,6 +12,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.ports.store import DatabaseFacts
+from handrail.ports.team import TeamState
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
@@ -37,7 +38,7 @@ class ConfigFacts(Answer, frozen=True, kw_only=True):
 
     home: str
     store: str
-    """A directory, or the address of a database without its user."""
+    """A directory, the address of a database without its user, or that of the team's server."""
     store_answers: bool
     """Always true of files."""
     format: str
@@ -82,14 +83,17 @@ def show_context(rt: Runtime, request: ShowContext) -> Context:
     if trouble is not None:
         steps.insert(0, "handrail doctor --checks workspace --compact")
     database = None if rt.database is None else _database(rt.database)
+    team = None if rt.team is None or trouble is not None else rt.team().state(project)
+    if team is not None:
+        database = DatabaseFacts(place=team.server, is_answering=not team.trouble, trouble=team.trouble)
+    credentials = _credentials(rt) if team is None else _team_credentials(team)
     if database is not None and not database.is_answering:
         steps.append("handrail doctor --checks store --compact")
-    credentials = _credentials(rt)
     if not credentials.usable:
         steps.append("handrail doctor --checks keyring --compact")
     return Context(
         version=__version__,
-        env="local",
+        env="local" if team is None else "team",
         account=rt.workspace.account(),
         workspace=WorkspaceFacts(
             root=project if trouble is None else None,
@@ -138,6 +142,11 @@ def _credentials(rt: Runtime) -> CredentialFacts:
     return CredentialFacts(configured=configured, backend=backend, usable=usable)
 
 
+def _team_credentials(team: TeamState) -> CredentialFacts:
+    """Tokens of a team are signed by its server; what counts here is the token of this machine."""
+    return CredentialFacts(configured=True, backend="team", usable=not team.is_reachable or not team.trouble)
+
+
 def _skill(rt: Runtime) -> SkillFacts:
     skills = rt.installation().skills()
     if not skills:
@@ -148,6 +157,7 @@ def _skill(rt: Runtime) -> SkillFacts:
 OPERATION = Operation(
     name="self.context",
     effect="read",
+    where="companion",
     summary="Show where a call would act, as whom, and with which settings.",
     input=ShowContext,
     output=Context,

@@ -131,13 +131,14 @@ def show_settings(rt: Runtime, request: ShowSettings) -> ShownSettings:
         project=project,
         user_file=desired.user_file,
         project_file=desired.project_file,
-        settings=[_row(one, desired, in_force, servers) for one in _packed(rt)],
+        settings=[_row(one, desired, in_force, servers) for one in list_packed(rt)],
         problems=[_problem(one) for one in rt.settings.problems(project)],
         servers=servers,
     )
 
 
-def _packed(rt: Runtime) -> list[PackedSetting]:
+def list_packed(rt: Runtime) -> list[PackedSetting]:
+    """Every setting as the reference page has it. Raises Fault E_IO when the program was packed without."""
     content = rt.installation().packed(PACKED_NAME)
     if content is None:
         raise Fault(
@@ -174,8 +175,8 @@ def _row(
     source: SettingSource = "environment" if is_lowered else asked_by
     return SettingRow(
         name=one.name,
-        desired=_safe(asked),
-        applied=_safe(applied),
+        desired=redact_value(asked),
+        applied=redact_value(applied),
         default=one.default,
         source=source,
         of=list(one.of),
@@ -209,15 +210,15 @@ def _find_applied(one: PackedSetting, asked: Json, in_force: Settings | None) ->
     return one.default if held in ("", None, ()) else msgspec.to_builtins(held)
 
 
-def _safe(value: Json) -> Json:
+def redact_value(value: Json) -> Json:
     """An address may hold a login."""
     match value:
         case str():
             return redact_credentials(value)
         case list():
-            return [_safe(one) for one in value]
+            return [redact_value(one) for one in value]
         case dict():
-            return {str(name): _safe(held) for name, held in value.items()}
+            return {str(name): redact_value(held) for name, held in value.items()}
         case _:
             return value
 
@@ -229,6 +230,7 @@ def _problem(one: SettingProblem) -> ProblemRow:
 OPERATION = Operation(
     name="self.settings",
     effect="read",
+    where="companion",
     summary="Show every setting: what is asked for, what is in force, and where that comes from.",
     input=ShowSettings,
     output=ShownSettings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -20,8 +21,10 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
+from handrail.operations.checks.approve_check import ApproveCheck, approve_check
 from handrail.operations.declared_checks import digest_check
 from handrail.ports.program import ClientFiles, ClientPlaces, HeldSkill, SkillCopy
+from handrail.ports.workspace import DeclaredCheck
 from handrail.program.setup.clients import (
     CLIENTS,
     ENTRIES,
@@ -51,6 +54,7 @@ from handrail.program.setup.edits import (
 )
 from handrail.program.setup.first_checks import LOOKED_AT, suggest_checks
 from handrail.program.setup.jsonc import NotEditable, set_member
+from handrail.program.setup.worker import WORKER, list_workers
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
@@ -232,12 +236,18 @@ def _offer_checks(rt: Runtime, files: ClientFiles, request: SetUpClients, projec
     except Fault:
         return listing
     if declared:
-        known = rt.known_checks()
-        is_due = not all(known.find(project, digest_check(check)).is_approved for check in declared)
-        return [*listing, *([_APPROVING] if is_due else [])]
+        return [*listing, *([] if _are_approved(rt, request, declared, project) else [_APPROVING])]
     found = list(_suggest_startable(rt, files, project)) if not listing else []
     offer = f"To declare {', '.join(found)}: handrail setup --checks --dry-run --compact"
     return [*listing, *([offer] if found else [])]
+
+
+def _are_approved(rt: Runtime, request: SetUpClients, checks: Sequence[DeclaredCheck], project: str) -> bool:
+    """Whether Handrail may run all of them itself; who sets up checks at a terminal is asked there."""
+    with suppress(Fault):  # nobody is there, or nobody agrees: the command is offered
+        if request.checks is True:
+            approve_check(rt, ApproveCheck(project=project))
+    return all(rt.known_checks().find(project, digest_check(one)).is_approved for one in checks)
 
 
 def _of_clients(files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
@@ -269,6 +279,10 @@ def _of_clients(files: ClientFiles, request: SetUpClients, project: str) -> list
     targets += [
         _of_hooks(files, name, hooks_file(name, scope, project, places), places, is_removal=is_removal)
         for name in apart
+    ]
+    targets += [
+        _of_file(files, one.target, one.path, WORKER, one.change, is_removal=is_removal)
+        for one in list_workers(chosen if "workflow" in sets else (), scope, project, places, is_removal)
     ]
     users = _users_of_skill(files, scope, targets, places, sets) if is_removal else ""
     return [*targets, _of_skill(files.held_skill(), places, users, is_removal=is_removal)]
@@ -400,8 +414,8 @@ def _of_client(
         commands = [build_add_command(name, scope, places, one) for one in wrong]
     if not all(commands):
         return target
-    version = _version_entries(name, text, sets)
-    return msgspec.structs.replace(target, commands=tuple(commands), version=version, sets=tuple(sets))
+    target = msgspec.structs.replace(target, version=_version_entries(name, text, sets), sets=tuple(sets))
+    return msgspec.structs.replace(target, commands=tuple(commands))
 
 
 def _version_entries(name: ClientName, text: str, sets: Sequence[ToolSet]) -> str:
@@ -536,9 +550,7 @@ def _apply(files: ClientFiles, target: _Target, request: SetUpClients, project: 
         if trouble:
             message = f"The client's own command failed: {trouble}. Its file is unchanged by Handrail."
             raise Fault(E_IO, message, details={"reason": "client_command", "command": list(command)})
-    if target.commands:
-        return
-    if not target.is_changed:
+    if target.commands or not target.is_changed:
         return
     if not files.replace(target.path, target.before, target.after):
         raise refusal("target_changed")
@@ -576,6 +588,7 @@ def _next_steps(request: SetUpClients, targets: Mapping[str, _Target]) -> list[s
 OPERATION = Operation(
     name="clients.setup",
     effect="gated",
+    where="companion",
     summary="Put Handrail into your agent clients, with its skill and hooks; or take it out again.",
     input=SetUpClients,
     output=SetUp,

@@ -483,6 +483,7 @@ def _find_download_trouble(
 OPERATION = Operation(
     name="program.update",
     effect="update",
+    where="companion",
     summary="Bring Handrail and its skill to the newest release, through the manager that installed it.",
     input=UpdateProgram,
     output=Updated,

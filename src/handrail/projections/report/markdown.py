@@ -20,6 +20,7 @@ from handrail.projections.report.phrases import (
     describe_moment,
     describe_omission,
     describe_outputs,
+    describe_place,
     describe_preferences,
     describe_receipt,
     describe_run,
@@ -44,6 +45,8 @@ MOST_DRAWN = 400
 def markdown_report(story: Story, *, exported_at: str, producer: str) -> str:
     """The whole report, ending in one line feed."""
     lines = [f"# {_inline(title_of(story))}", "", f"Status: **{STATUS_WORDS[status_of(story)]}**", ""]
+    place = describe_place(story)
+    lines += [_inline(place), ""] if place else []
     for _, text in banners(story):
         lines += [f"> **Note:** {_inline(text)}", ""]
     lines += _session_notes(story)

@@ -35,6 +35,7 @@ from handrail.projections.report.phrases import (
     describe_moment,
     describe_omission,
     describe_outputs,
+    describe_place,
     describe_preferences,
     describe_receipt,
     describe_run,
@@ -170,7 +171,9 @@ def _header(story: Story) -> Html:
     return element(
         "header",
         element(
-            "p", " · ".join(filter(None, ("Session report", story.session_id, story.branch))), class_="over"
+            "p",
+            " · ".join(filter(None, ("Session report", describe_place(story), story.session_id))),
+            class_="over",
         ),
         element("h1", title_of(story)),
         _pill(status, story.runs),

@@ -22,19 +22,13 @@ from handrail.engine.navigate import (
 )
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, describe_outcome
 from handrail.projections.evidence import describe_answer, describe_level
-from handrail.projections.plain_words import CLOSE_WORDS, STATUS_WORDS
+from handrail.projections.plain_words import CLOSE_WORDS, LOOP_ENDS, STATUS_WORDS
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
+from handrail.workflows.conditions import GENERATED_PREFIX
 
 QUICK = 10
 """Minutes."""
 _KINDS = {"step": "", "checkpoint": "Checkpoint", "blocked_attempt": "Blocked attempt"}
-_EXITS = {
-    "condition_false": "its condition no longer held",
-    "items_exhausted": "nothing was left to do in it",
-    "limit_reached": "it reached its limit",
-    "items_missing": "nobody sent the list that it goes through",
-    "decision_missing": "nobody decided about another round",
-}
 
 
 def title_of(story: Story) -> str:
@@ -57,7 +51,14 @@ def describe_empty_session(story: Story) -> str:
 
 
 def describe_run(run: RunStory) -> str:
-    """Where a run stands, in one sentence."""
+    """Where a run stands, in one sentence; and whose work it is, where it was handed out."""
+    handed = "" if run.run.parent is None else f" Handed out as {run.run.parent.child_id}."
+    others = [f"{path}, as {', '.join(names)}" for path, names in run.shared_files.items()]
+    shared = f" Listed at the same time: {'; '.join(others)}." if others else ""
+    return f"{_describe_end(run)}{handed}{shared}"
+
+
+def _describe_end(run: RunStory) -> str:
     told = _capitalised(describe_not_run(run.not_run))
     match run.status:
         case "in_progress":
@@ -207,12 +208,22 @@ def banners(story: Story) -> list[tuple[str, str]]:
 
 def describe_way(moment: Moment) -> list[str]:
     """Why the run came to a node, and how much of that the log only counts."""
-    told = [describe_trace(entry) for entry in moment.trace]
+    told = [describe_trace(entry) for entry in moment.trace if not _is_told_elsewhere(entry)]
     if moment.trace_omitted:
         what = "1 of them is a part" if moment.passed_omitted == 1 else f"{moment.passed_omitted} are parts"
         passed = f"; {what} that did not run" if moment.passed_omitted else ""
         told.append(f"{format_count(moment.trace_omitted, 'more decision')} left out{passed}.")
     return told
+
+
+def _name_condition(condition_id: str) -> str:
+    """By the name that its author gave; one that is written in place has only a digest."""
+    return "its condition" if condition_id.startswith(GENERATED_PREFIX) else f"the condition {condition_id}"
+
+
+def _is_told_elsewhere(entry: TraceEntry) -> bool:
+    """A condition without a name says nothing beside what came of it."""
+    return isinstance(entry, EvaluatedCondition) and entry.condition_id.startswith(GENERATED_PREFIX)
 
 
 def describe_trace(entry: TraceEntry) -> str:
@@ -221,11 +232,12 @@ def describe_trace(entry: TraceEntry) -> str:
             rounds = [f"round {one.iteration + 1} of {one.loop_id}" for one in entry.loops]
             return f"Went to {', '.join([entry.step_id, *rounds])}."
         case EvaluatedCondition():
-            return f"Condition {entry.condition_id} {'held' if entry.holds else 'did not hold'}."
+            told = _name_condition(entry.condition_id)
+            return f"{told[:1].upper()}{told[1:]} {'held' if entry.holds else 'did not hold'}."
         case SkippedStep(not_needed=True):
-            return f"Not needed: {entry.step_id}, because {entry.condition_id} did not hold."
+            return f"Not needed: {entry.step_id}, because {_name_condition(entry.condition_id)} did not hold."
         case SkippedStep():
-            return f"Skipped {entry.step_id}, because {entry.condition_id} did not hold."
+            return f"Skipped {entry.step_id}, because {_name_condition(entry.condition_id)} did not hold."
         case EnteredLoop():
             return f"Entered loop {entry.loop_id}, iteration {entry.iteration + 1}."
         case ExitedLoop(iterations=0, not_needed=True):
@@ -233,7 +245,7 @@ def describe_trace(entry: TraceEntry) -> str:
         case ExitedLoop(iterations=0):
             return f"Passed loop {entry.loop_id} by, because {NO_ROUND_WORDS[entry.reason]}."
         case ExitedLoop():
-            return f"Left loop {entry.loop_id} after {entry.iterations}, because {_EXITS[entry.reason]}."
+            return f"Left loop {entry.loop_id} after {entry.iterations}, because {LOOP_ENDS[entry.reason]}."
         case DetectedNonTipAdvance():
             return f"Node {entry.node_id} had gone on before, so this is a fork."
         case never:
@@ -242,6 +254,13 @@ def describe_trace(entry: TraceEntry) -> str:
 
 def describe_preferences(preferences: Preferences) -> str:
     return f"{preferences.autonomy}, {preferences.risk_policy}"
+
+
+def describe_place(story: Story) -> str:
+    """The project, its branch and the commit that the work began on, as far as they are known."""
+    facts = (("Project", story.project), ("branch", story.branch), ("commit", story.head_sha[:12]))
+    told = ", ".join(f"{label} {value}" for label, value in facts if value)
+    return told[:1].upper() + told[1:]
 
 
 def provenance(story: Story, run: RunStory | None) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from handrail.contract.ids import BlobRef, NodeId
+from handrail.engine.children.shared_files import find_shared_files
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import (
     Artifact,
@@ -46,7 +47,7 @@ from handrail.engine.history import (
 from handrail.engine.messages import Parts, explain_to_person
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
 from handrail.projections.evidence import EvidenceSum, describe_sum_at, sum_evidence, worst_of_each_place
-from handrail.projections.overview import SessionStatus, session_status, session_title
+from handrail.projections.overview import SessionStatus, session_project, session_status, session_title
 from handrail.projections.run_graph import (
     CurrentArtifact,
     RunGraph,
@@ -148,6 +149,8 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[NodeId, str]
     is_workflow_lost: bool = False
     """The store lost it, so ids replace names."""
+    shared_files: dict[str, tuple[str, ...]] = {}
+    """Files that other work lists, too, which was open at the same time; with the names of that work."""
 
 
 class SessionNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,6 +168,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     status: SessionStatus
     goal: str
+    project: str
     branch: str
     head_sha: str
     event_count: int
@@ -194,6 +198,7 @@ def story_of(
         session_id=history.session_id,
         status=session_status(history),
         goal=session_title(history),
+        project=session_project(history, graphs),
         branch=history.observations.get("git_branch", ""),
         head_sha=history.observations.get("git_head_sha", ""),
         event_count=history.head,
@@ -295,7 +300,21 @@ class _Telling:
             graph=self._graph,
             labels={node.node_id: self._label(node) for node in self._graph.nodes},
             is_workflow_lost=self._workflow is None,
+            shared_files=self._find_shared(),
         )
+
+    def _find_shared(self) -> dict[str, tuple[str, ...]]:
+        """What the run and others that were handed out with it list, and who those are."""
+        runs, parent = self._history.runs, self._run.parent
+        if parent is None:
+            return {}
+        beside = [one for one in runs.values() if one.parent and one.parent.run_id == parent.run_id]
+        names = {one.run_id: one.parent.child_id for one in beside if one.parent is not None}
+        return {
+            path: tuple(names[one] for one in found if one != self._run.run_id)
+            for path, found in find_shared_files(self._history, beside).items()
+            if self._run.run_id in found
+        }
 
     def moment(self, node: Node) -> Moment:
         return self._moment(node, with_branches=False)

@@ -12,6 +12,7 @@ from handrail.projections.workflow_graph.graph import (
     GraphEdge,
     GraphNode,
     GuardedItem,
+    HandedOutItem,
     Item,
     LoopItem,
     NodeKind,
@@ -20,46 +21,66 @@ from handrail.projections.workflow_graph.graph import (
 
 # The outline: the content of a condition or a loop is beside a rail
 
-_MARKS = {"step": "o", "choice": "<>", "action": "!"}
+_MARKS = {"step": "o", "choice": "<>", "action": "!", "delegate": "o", "child": "+"}
 _RAIL = "|  "
 
 
 def draw_text(graph: WorkflowGraph) -> str:
     """The outline, one newline at the end.
 
-    `o` marks a step, `<>` a choice with its options below, `!` an action, `?` a condition, `@` a loop.
+    `o` marks a step, `+` what it hands out, `<>` a choice with its options below, `!` an action, `?` a
+    condition, with the options that lead into it, `@` a loop.
     """
-    options = {edge.source: edge.label for edge in graph.edges if edge.kind == "option"}
+    words = {edge.source: edge.label for edge in graph.edges if edge.kind == "option"} | {
+        edge.target: edge.label for edge in graph.edges if edge.kind == "hands_out"
+    }
+    words |= {target: f"({told})" for target, told in steering_words(graph).items()}
     heading = _line(f"{graph.workflow_id}: {graph.name}")
-    return "\n".join([heading, *_lines(graph.outline, options, "")]) + "\n"
+    return "\n".join([heading, *_lines(graph.outline, words, "")]) + "\n"
 
 
-def _lines(items: Sequence[Item], options: Mapping[str, str], rail: str) -> Iterator[str]:
+def steering_words(graph: WorkflowGraph) -> dict[str, str]:
+    """By condition node: the choices whose options lead into it."""
+    told: dict[str, list[str]] = {}
+    for edge in graph.edges:
+        if edge.kind == "steers":
+            told.setdefault(edge.target, []).append(f"{edge.source}: {edge.label}")
+    return {target: "; ".join(words) for target, words in told.items()}
+
+
+def _lines(items: Sequence[Item], words: Mapping[str, str], rail: str) -> Iterator[str]:
     for item in items:
         match item:
             case GraphNode():
-                yield from (rail + line for line in _node(item, options))
-            case GuardedItem():
-                yield f"{rail}? if {_line(item.condition.title)}"
-                yield from _lines(item.items, options, rail + _RAIL)
+                yield from (rail + line for line in _node(item, words))
+            case GuardedItem(condition=condition):
+                steered = f" {_line(words[condition.id])}" if condition.id in words else ""
+                yield f"{rail}? if {_line(condition.title)}{steered}"
+                yield from _lines(item.items, words, rail + _RAIL)
             case LoopItem(box=box):
                 yield f"{rail}@ {_line(box.label)}{_notes(box.notes)}"
-                yield from _lines(item.items, options, rail + _RAIL)
+                yield from _lines(item.items, words, rail + _RAIL)
+            case HandedOutItem():
+                yield from _lines((item.step,), words, rail)
+                yield from _lines(item.children, words, rail + _RAIL)
             case never:
                 assert_never(never)
 
 
-def _node(node: GraphNode, options: Mapping[str, str]) -> Iterator[str]:
+def _node(node: GraphNode, words: Mapping[str, str]) -> Iterator[str]:
+    told = _line(words.get(node.id, ""))
     match node.kind:
         case "start" | "end":
             yield node.title
         case "repeat" | "condition":
             return  # the heading of the loop or of the condition says it
+        case "child":
+            yield f"{_MARKS[node.kind]} {_line(node.title)}{_notes(node.notes)}{f' {told}' if told else ''}"
         case "step" | "choice" | "action" | "delegate":
             name = f"{node.id}: {node.title}" if node.title else node.id
             yield f"{_MARKS[node.kind]} {_line(name)}{_notes(node.notes)}"
-            if node.id in options:
-                yield f"     {_line(options[node.id])}"
+            if told:
+                yield f"     {told}"
         case never:
             assert_never(never)
 
@@ -79,10 +100,12 @@ _SHAPES: dict[NodeKind, tuple[str, str]] = {
     "choice": ("{", "}"),
     "action": ("[[", "]]"),
     "delegate": ("[[", "]]"),
+    "child": ("[/", "/]"),
     "condition": ("((", "))"),
     "repeat": ("((", "))"),
 }
-_DASHED = frozenset({"skip", "again"})
+_DASHED = frozenset({"skip", "again", "hands_out"})
+_STEERING = "==>"
 _ENTITIES = str.maketrans(
     {
         "#": "#35;",
@@ -122,6 +145,8 @@ def _items(items: Sequence[Item], names: dict[str, str], indent: str) -> Iterato
                 yield f'{indent}subgraph {names[box.last]}box["{label}"]'
                 yield from _items(item.items, names, indent + "  ")
                 yield f"{indent}end"
+            case HandedOutItem():
+                yield from _items((item.step, *item.children), names, indent)
             case never:
                 assert_never(never)
 
@@ -136,11 +161,17 @@ def _label(node: GraphNode) -> str:
         return "?" if node.kind == "condition" else "again?"
     if node.kind in ("start", "end"):
         return node.title
-    return "\n".join((node.title or node.id, *((node.id,) if node.title else ()), *node.notes))
+    return "\n".join((node.title or node.id, *_small_print(node)))
+
+
+def _small_print(node: GraphNode) -> tuple[str, ...]:
+    """What stands below the title: the id, unless it is derived, and the notes."""
+    has_id = bool(node.title) and ":" not in node.id
+    return (*((node.id,) if has_id else ()), *node.notes)
 
 
 def _edge(edge: GraphEdge, names: dict[str, str]) -> str:
-    arrow = "-.->" if edge.kind in _DASHED else "-->"
+    arrow = "-.->" if edge.kind in _DASHED else _STEERING if edge.kind == "steers" else "-->"
     label = f'|"{_escaped(edge.label)}"|' if edge.label else ""
     return f"  {names[edge.source]} {arrow}{label} {names[edge.target]}"
 
@@ -235,6 +266,10 @@ _PADDING = 12
 _LANE = 24
 """What one more line beside the nodes needs."""
 _DOT = 5
+_STEER = 10
+"""What one more line from a choice to a condition needs."""
+_MOST_STEERING = 12
+"""Lines of this kind; the words on the way into each condition say the same for all of them."""
 _SLANT = 28
 """How much higher than its words a diamond is, above and below."""
 
@@ -244,12 +279,13 @@ _STYLE = (
     ".node{fill:#fff;stroke:#57606a}.choice{fill:#fff;stroke:#1b6b57}"
     ".action{fill:#f3f1ec;stroke:#57606a}.terminal{fill:#e2f0eb;stroke:#1b6b57}"
     ".loop{fill:#f3f1ec;stroke:#8c959f;stroke-dasharray:5 3}"
-    ".way{fill:none;stroke:#57606a}.side{fill:none;stroke:#8c959f;stroke-dasharray:4 3}"
+    ".way{fill:none;stroke:#57606a}.steer{fill:none;stroke:#1b6b57;stroke-dasharray:1 3}"
+    ".side{fill:none;stroke:#8c959f;stroke-dasharray:4 3}"
     ".dot{fill:#57606a}.paper{fill:#fff;fill-opacity:.9}.ground{fill:#fff}"
     "@media(prefers-color-scheme:dark){text{fill:#e6e8e9}.small{fill:#a4abb2}.heading{fill:#a4abb2}"
     ".node{fill:#1a1d20;stroke:#8d949b}.choice{fill:#1a1d20;stroke:#72c9af}.action{fill:#212529;stroke:#8d949b}"
     ".terminal{fill:#17302a;stroke:#72c9af}.loop{fill:#16181b;stroke:#6f767e}.way{stroke:#8d949b}"
-    ".side{stroke:#6f767e}.dot{fill:#8d949b}.paper,.ground{fill:#1a1d20}}"
+    ".side{stroke:#6f767e}.steer{stroke:#72c9af}.dot{fill:#8d949b}.paper,.ground{fill:#1a1d20}}"
 )
 _MARKER = (
     '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
@@ -260,8 +296,11 @@ _MARKER = (
 def draw_svg(graph: WorkflowGraph) -> str:
     """The whole document, one newline at the end."""
     left, right = _extents(graph.outline)
+    steering = [edge for edge in graph.edges if edge.kind == "steers"]
+    left += _STEER * min(len(steering), _MOST_STEERING)
     drawing = _Drawing(graph, left + _PADDING)
     drawing.items(graph.outline)
+    drawing.steer(steering)
     width, height = left + right + 2 * _PADDING, drawing.y + _PADDING
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -294,6 +333,8 @@ def _extent(item: Item) -> tuple[int, int]:
         case LoopItem():
             left, right = _extents(item.items)
             return left + _LANE + _PADDING, right + _PADDING
+        case HandedOutItem():
+            return _HALF + _LANE, _HALF
         case never:
             assert_never(never)
 
@@ -308,6 +349,10 @@ class _Drawing:
         self.ways: list[str] = []
         self.shapes: list[str] = []
         self._options = {edge.source: edge.label for edge in graph.edges if edge.kind == "option"}
+        self._steered = steering_words(graph)
+        self._handed = {edge.target: edge.label for edge in graph.edges if edge.kind == "hands_out"}
+        self._middles: dict[str, int] = {}
+        """The y of the middle of each node."""
         self._label = ""
         """What stands on the way into the next item."""
         self._arrivals: list[tuple[int, int]] = []
@@ -322,6 +367,8 @@ class _Drawing:
                     self._guarded(item)
                 case LoopItem():
                     self._boxed(item)
+                case HandedOutItem():
+                    self._handed_out(item)
                 case never:
                     assert_never(never)
 
@@ -339,7 +386,7 @@ class _Drawing:
                 self._enter()
                 self._diamond(node)
                 self._label = self._options.get(node.id, "")
-            case "step" | "action" | "delegate":
+            case "step" | "action" | "delegate" | "child":
                 self._enter()
                 self._rectangle(node)
             case never:
@@ -348,10 +395,33 @@ class _Drawing:
     def _guarded(self, item: GuardedItem) -> None:
         self._node(item.condition)
         from_y = self.y - _DOT
-        self._label = f"if {item.condition.title}"
+        steered = self._steered.get(item.condition.id, "")
+        self._label = f"if {item.condition.title}" + (f"\n({steered})" if steered else "")
         self.items(item.items)
         _, right = _extents(item.items)
         self._arrivals.append((self.middle + right + _LANE // 2, from_y))
+
+    def _handed_out(self, item: HandedOutItem) -> None:
+        """The children below their step, beside a line that leads to each of them."""
+        self._node(item.step)
+        from_y, lane = self._middles[item.step.id], self.middle - _HALF - _LANE // 2
+        for child in item.children:
+            self.y += _PADDING
+            self._rectangle(child, self._handed[child.id])
+            self.ways.append(
+                f'<path class="side" d="M{self.middle - _HALF} {from_y}H{lane}V{self._middles[child.id]}'
+                f'H{self.middle - _HALF}" marker-end="url(#arrow)"/>'
+            )
+
+    def steer(self, edges: Sequence[GraphEdge]) -> None:
+        """From each choice, left of everything, to the conditions that its options decide."""
+        for number, edge in enumerate(edges[:_MOST_STEERING]):
+            lane = _PADDING + _STEER * number
+            y, to_y = self._middles[edge.source], self._middles[edge.target]
+            self.ways.append(
+                f'<path class="steer" d="M{self.middle - _HALF} {y}H{lane}V{to_y}H{self.middle - _DOT}" '
+                f'marker-end="url(#arrow)"><title>{escape_xml(edge.label)}</title></path>'
+            )
 
     def _boxed(self, item: LoopItem) -> None:
         left, right = _extents(item.items)
@@ -408,10 +478,10 @@ class _Drawing:
         shape = f'<circle class="dot" cx="{self.middle}" cy="{self.y + _DOT}" r="{_DOT}"/>'
         self._shape(node, shape, Words(lines=()), 2 * _DOT)
 
-    def _rectangle(self, node: GraphNode) -> None:
-        words = _words(node, "node")
+    def _rectangle(self, node: GraphNode, told: str = "") -> None:
+        words = _words(node, "node", told)
         height = words.height + _PADDING
-        style = "action" if node.kind == "action" else "node"
+        style = "action" if node.kind in ("action", "child") else "node"
         shape = (
             f'<rect class="{style}" x="{self.middle - _HALF}" y="{self.y}" width="{2 * _HALF}" '
             f'height="{height}" rx="4"/>'
@@ -429,18 +499,15 @@ class _Drawing:
         self._shape(node, f'<polygon class="choice" points="{points}"/>', words, height)
 
     def _shape(self, node: GraphNode, shape: str, words: Words, height: int) -> None:
-        told = escape_xml("\n".join(filter(None, (node.title, node.id, *node.notes))))
+        told = escape_xml("\n".join(filter(None, (node.title, *_small_print(node)))))
         text = words.drawn(self.middle, self.y + (height - words.height) // 2)
         self.shapes.append(f"<g><title>{told}</title>{shape}{text}</g>")
+        self._middles[node.id] = self.y + height // 2
         self.y += height
 
 
-def _words(node: GraphNode, place: str) -> Words:
+def _words(node: GraphNode, place: str, told: str = "") -> Words:
     """The title, then the id and the notes in small print."""
     title = wrap_text(node.title or node.id, place)
-    below = [
-        line
-        for note in (*((node.id,) if node.title else ()), *node.notes)
-        for line in wrap_text(note, f"small {place}")
-    ]
+    below = [line for note in (*_small_print(node), told) for line in wrap_text(note, f"small {place}")]
     return Words(lines=title, small=tuple(below))

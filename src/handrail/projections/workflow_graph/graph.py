@@ -1,8 +1,10 @@
 """A compiled workflow as a graph: what may follow what, under which condition, inside which loop. Pure.
 
-The language is structured, so the graph is too: every part has one way in and one way out. A part with a
-condition has a `condition` node before it, which leads into the part or past it. A loop ends in a `repeat`
-node, which leads back or on.
+The language is structured, so the graph is too: every part has one way in and one way out. Parts with a
+condition have a `condition` node before them, which leads into them or past them; so has a loop that may run
+not even once. A loop ends in a `repeat` node, which leads back or on. What a step hands out are `child` nodes
+between it and what follows. An edge `steers` is no way on: it leads from a choice to a condition that its
+options decide.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.workflows.compiled import (
+    CONFIRMERS,
     Action,
     Choice,
     CompiledWorkflow,
@@ -26,10 +29,19 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.conditions import describe_condition
+from handrail.workflows.conditions import (
+    Condition,
+    Facts,
+    LoopControl,
+    comparisons,
+    describe_condition,
+    is_ruled_out,
+)
 
-NodeKind: TypeAlias = Literal["start", "end", "step", "choice", "action", "delegate", "condition", "repeat"]
-EdgeKind: TypeAlias = Literal["next", "option", "enter", "skip", "again", "leave"]
+NodeKind: TypeAlias = Literal[
+    "start", "end", "step", "choice", "action", "delegate", "child", "condition", "repeat"
+]
+EdgeKind: TypeAlias = Literal["next", "option", "enter", "skip", "again", "leave", "hands_out", "steers"]
 
 
 class GraphNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +93,14 @@ class LoopItem(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[Item, ...]
 
 
-Item: TypeAlias = GraphNode | GuardedItem | LoopItem
+class HandedOutItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A step that hands out work, and the work."""
+
+    step: GraphNode
+    children: tuple[GraphNode, ...]
+
+
+Item: TypeAlias = GraphNode | GuardedItem | LoopItem | HandedOutItem
 
 
 class WorkflowGraph(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,10 +132,11 @@ class _Drawn(msgspec.Struct, frozen=True, kw_only=True):
 
 def workflow_graph(workflow: CompiledWorkflow) -> WorkflowGraph:
     """The graph of a compiled workflow; the same workflow gives the same graph."""
-    builder = _Builder({name: describe_condition(held) for name, held in workflow.conditions.items()})
+    builder = _Builder(workflow.conditions)
     start = builder.leaf(GraphNode(id=":start", kind="start", title="Start"), ())
     body = builder.parts(workflow.steps, start.exits, "")
     end = builder.leaf(GraphNode(id=":end", kind="end", title="Complete"), body.exits)
+    builder.steer()
     return WorkflowGraph(
         workflow_id=workflow.id,
         name=workflow.name,
@@ -130,8 +150,13 @@ def workflow_graph(workflow: CompiledWorkflow) -> WorkflowGraph:
 class _Builder:
     """Collects nodes, edges and loops while the tree is walked once."""
 
-    def __init__(self, conditions: Mapping[str, str]) -> None:
-        self.conditions = conditions
+    def __init__(self, conditions: Mapping[str, Condition]) -> None:
+        self._held = conditions
+        self.conditions = {name: describe_condition(one) for name, one in conditions.items()}
+        self._guards: dict[str, str] = {}
+        """Condition nodes, each with the id of its condition, in their order."""
+        self._choices: list[tuple[int, Choice, str]] = []
+        """Choices with the number of guards before each, and the loop around it."""
         self.nodes: list[GraphNode] = []
         self.edges: list[GraphEdge] = []
         self.loops: list[GraphLoop] = []
@@ -144,27 +169,76 @@ class _Builder:
     def parts(self, parts: Sequence[Part], exits: Sequence[_Exit], loop: str) -> _Drawn:
         items: list[Item] = []
         ways = tuple(exits)
-        for part in parts:
-            drawn = self._guarded(part, ways, loop)
+        for group in self._grouped(parts):
+            drawn = self._guarded(group, ways, loop)
             items += drawn.items
             ways = drawn.exits
         return _Drawn(items=tuple(items), exits=ways)
+
+    def _grouped(self, parts: Sequence[Part]) -> list[list[Part]]:
+        """Neighbours with one condition stand behind it together, until one may change what it reads."""
+        groups: list[list[Part]] = []
+        for part in parts:
+            before = groups[-1][-1] if groups else None
+            if before is not None and part.when and before.when == part.when and not self._may_turn(before):
+                groups[-1].append(part)
+            else:
+                groups.append([part])
+        return groups
+
+    def _may_turn(self, part: Part) -> bool:
+        """Whether a part gives a value or an artifact that its own condition reads."""
+        if isinstance(part, Loop):
+            return True
+        compared = list(comparisons(self._held[part.when]))
+        read = {one.input.partition(".")[0] for one in compared} - {""}
+        match part:
+            case Choice():
+                return any(read & option.sets.keys() for option in part.options)
+            case Action():
+                return part.save_as in read
+            case Delegate():
+                return part.collect in read
+            case Step():
+                return bool(part.contract) and any(one.artifact for one in compared)
+            case never:
+                assert_never(never)
 
     def _join(self, exits: Sequence[_Exit], target: str) -> None:
         self.edges += [
             GraphEdge(source=way.source, target=target, kind=way.kind, label=way.label) for way in exits
         ]
 
-    def _guarded(self, part: Part, exits: Sequence[_Exit], loop: str) -> _Drawn:
-        """The part, and the way past it where it has a condition."""
-        if not part.when:
-            return self._part(part, exits, loop)
-        words = self.conditions[part.when]
-        guard = GraphNode(id=f":if:{part.id}", kind="condition", title=words, loop=loop)
+    def _guarded(self, group: Sequence[Part], exits: Sequence[_Exit], loop: str) -> _Drawn:
+        """The parts, and the way past them where they have a condition."""
+        when = group[0].when
+        if not when:
+            return self._part(group[0], exits, loop)
+        words = self.conditions[when]
+        guard = GraphNode(id=f":if:{group[0].id}", kind="condition", title=words, loop=loop)
+        self._guards[guard.id] = when
         self.leaf(guard, exits)
-        drawn = self._part(part, (_Exit(source=guard.id, kind="enter", label=f"if {words}"),), loop)
+        items: list[Item] = []
+        ways: tuple[_Exit, ...] = (_Exit(source=guard.id, kind="enter", label=f"if {words}"),)
+        for part in group:
+            drawn = self._part(part, ways, loop)
+            items += drawn.items
+            ways = drawn.exits
         past = _Exit(source=guard.id, kind="skip", label="otherwise")
-        return _Drawn(items=(GuardedItem(condition=guard, items=drawn.items),), exits=(*drawn.exits, past))
+        return _Drawn(items=(GuardedItem(condition=guard, items=tuple(items)),), exits=(*ways, past))
+
+    def steer(self) -> None:
+        """From each choice to the conditions behind it, or in its loop, that one of its options decides."""
+        loops = {node.id: node.loop for node in self.nodes}
+        for before, choice, loop in self._choices:
+            for number, (guard, when) in enumerate(self._guards.items()):
+                held = self._held[when]
+                read = {one.input.partition(".")[0] for one in comparisons(held)} - {""}
+                deciding = [option for option in choice.options if read & option.sets.keys()]
+                into = [one.id for one in deciding if not is_ruled_out(held, Facts(values=one.sets))]
+                if into and (number >= before or (loop and loops[guard] == loop)):
+                    steers = _Exit(source=choice.id, kind="steers", label=" | ".join(into))
+                    self._join((steers,), guard)
 
     def _part(self, part: Part, exits: Sequence[_Exit], loop: str) -> _Drawn:
         match part:
@@ -172,6 +246,7 @@ class _Builder:
                 notes = self._step_notes(part)
                 return self.leaf(_node(part.id, "step", part.title, notes, loop), exits)
             case Choice():
+                self._choices.append((len(self._guards), part, loop))
                 drawn = self.leaf(_node(part.id, "choice", part.title, _choice_notes(part), loop), exits)
                 options = " | ".join(option.id for option in part.options)
                 return msgspec.structs.replace(
@@ -181,12 +256,47 @@ class _Builder:
                 notes = (f"runs {part.operation}", *_origin(part.provenance))
                 return self.leaf(_node(part.id, "action", part.title, notes, loop), exits)
             case Delegate():
-                notes = (*_child_notes(part), *_origin(part.provenance))
-                return self.leaf(_node(part.id, "delegate", part.title, notes, loop), exits)
+                return self._delegate(part, exits, loop)
             case Loop():
+                return self._loop_or_none(part, exits, loop)
+            case never:
+                assert_never(never)
+
+    def _delegate(self, part: Delegate, exits: Sequence[_Exit], loop: str) -> _Drawn:
+        """The step, and each child between it and what follows."""
+        needed = f"needs at least {part.at_least}" if part.at_least else "needs all"
+        step = _node(part.id, "delegate", part.title, (needed, *_origin(part.provenance)), loop)
+        self.leaf(step, exits)
+        children = []
+        for child in part.children:
+            node = _node(
+                f":child:{part.id}:{child.id}", "child", child.id, (f"runs {child.workflow_id}",), loop
+            )
+            told = [f"for each {part.item} of {part.for_each}"] if part.for_each else []
+            told += [f"if {self.conditions[child.when]}"] if child.when else []
+            self.leaf(node, (_Exit(source=part.id, kind="hands_out", label=", ".join(told)),))
+            children.append(node)
+        return _Drawn(
+            items=(HandedOutItem(step=step, children=tuple(children)),),
+            exits=tuple(_Exit(source=child.id) for child in children),
+        )
+
+    def _loop_or_none(self, part: Loop, exits: Sequence[_Exit], loop: str) -> _Drawn:
+        """The loop, and the way past it where it may run not even once."""
+        match part.repeat:
+            case While(condition=condition) if not isinstance(self._held[condition], LoopControl):
+                words, otherwise = self.conditions[condition], "not even once"
+            case ForEach(input=name):
+                words, otherwise = f"{name} has items", "no item"
+            case While() | Until() | Count():
                 return self._loop(part, exits, loop)
             case never:
                 assert_never(never)
+        guard = GraphNode(id=f":any:{part.id}", kind="condition", title=words, loop=loop)
+        self.leaf(guard, exits)
+        drawn = self._loop(part, (_Exit(source=guard.id, kind="enter", label=f"if {words}"),), loop)
+        past = _Exit(source=guard.id, kind="skip", label=otherwise)
+        return _Drawn(items=(GuardedItem(condition=guard, items=drawn.items),), exits=(*drawn.exits, past))
 
     def _loop(self, part: Loop, exits: Sequence[_Exit], loop: str) -> _Drawn:
         place, first = len(self.loops), len(self.nodes)
@@ -225,7 +335,8 @@ class _Builder:
     def _step_notes(self, step: Step) -> tuple[str, ...]:
         notes = [f"delivers {step.contract}"] if step.contract else []
         if step.require_confirmation is True:
-            notes.append("waits for confirmation")
+            whom = f" by {CONFIRMERS[step.confirmed_by]}" if step.confirmed_by else ""
+            notes.append(f"waits for confirmation{whom}")
         elif step.require_confirmation:
             notes.append(f"waits for confirmation if {self.conditions[step.require_confirmation]}")
         if step.user_only is not None:
@@ -240,15 +351,6 @@ def _node(node_id: str, kind: NodeKind, title: str, notes: tuple[str, ...], loop
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _child_notes(step: Delegate) -> tuple[str, ...]:
-    needed = f"at least {step.at_least}" if step.at_least else "all"
-    each = f" for each of {step.for_each}" if step.for_each else ""
-    return (
-        *(f"hands out {child.id}: {child.workflow_id}{each}" for child in step.children),
-        f"needs {needed}",
-    )
 
 
 def _choice_notes(choice: Choice) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import hashlib
 import importlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
@@ -18,7 +18,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_CONFLICT
 from handrail.contract.disclosure.fields import Ask
-from handrail.contract.ids import Autonomy, BlobRef, RiskPolicy, SessionId
+from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success, failure_of, is_stand_in
 from handrail.contract.wording import quote
 from handrail.ports.log import (
@@ -255,11 +255,12 @@ class ShieldedSettings:
     def desired(self, project: str = "") -> DesiredSettings:
         return self._settings.desired(project)
 
-    def set_preferences(
-        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
-    ) -> bool:
+    def check(self, changes: Mapping[str, Json]) -> None:
+        self._settings.check(changes)
+
+    def keep(self, changes: Mapping[str, Json], held: Mapping[str, Json]) -> bool:
         with self._process.shielded():
-            is_set = self._settings.set_preferences(autonomy, risk_policy, shown)
+            is_set = self._settings.keep(changes, held)
             if is_set:
                 self._process.settle()
         return is_set

@@ -13,14 +13,17 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Fault, Json, failure_of
-from handrail.operations.checks.note_command import CommandNoted, NoteCommand, note_command
-from handrail.operations.sessions.resume_session import Candidate, find_work_in_progress
+from handrail.operations.checks.note_command import NOTE_COMMAND
+from handrail.operations.sessions.resume_session import (
+    WORK_HERE,
+    Candidate,
+    WorkHere,
+    find_work_in_progress,
+)
 from handrail.runtime.hub import perform, perform_operation
-from handrail.runtime.operation import Operation
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import list_repair_commands
@@ -39,16 +42,6 @@ AFTER_SHELL = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "afte
 EVENTS = tuple(sorted(BEFORE_COMPACTION | AT_SESSION_START | AFTER_SHELL))
 """As the clients spell them: Claude Code and Codex, Gemini CLI, Cursor."""
 
-_NOTE_COMMAND = Operation(
-    name="check.note",
-    effect="record",
-    summary="Record a command that a client's shell ran.",
-    input=NoteCommand,
-    output=CommandNoted,
-    perform=note_command,
-    shape=Shape(levels={"minimal": ("receiptId",)}, id_field="receiptId", select="top"),
-)
-"""Not in the registry: no caller asks for it, only a client's hook brings it."""
 _CALLER = Caller(tool="handrail hook", command="hook")
 _TRIGGERS = ("manual", "auto")
 _FACTS_BEGIN = "The chat was compacted here"
@@ -133,7 +126,7 @@ def _after_shell(build_runtime: Callable[[], Runtime], content: bytes) -> HookAn
     params = params_after_shell(content)
     if params is None:
         return HookAnswer()
-    outcome = perform_operation(build_runtime(), _NOTE_COMMAND, params, caller=_CALLER)
+    outcome = perform_operation(build_runtime(), NOTE_COMMAND, params, caller=_CALLER)
     return _trouble(outcome) if isinstance(outcome, Failure) else HookAnswer()
 
 
@@ -171,7 +164,7 @@ def _before_compaction(
     rt: Runtime, project: str, trigger: str, changed_files: Callable[[str], int | None]
 ) -> HookAnswer:
     """A checkpoint on the one run in progress; with equal facts there already, nothing."""
-    here = find_work_in_progress(rt, project)
+    here = _find_work(rt, project)
     work = here.candidates
     if len(work) != 1:
         several = f"{len(work)} runs in progress here, so no checkpoint was added" if work else ""
@@ -189,6 +182,16 @@ def _before_compaction(
     }
     outcome = perform(rt, "run.checkpoint", params, caller=_CALLER)
     return _trouble(outcome) if isinstance(outcome, Failure) else HookAnswer()
+
+
+def _find_work(rt: Runtime, project: str) -> WorkHere:
+    """What is under way here; the server of a team knows it for its projects. Raises Fault."""
+    if rt.team is None:
+        return find_work_in_progress(rt, project)
+    outcome = perform_operation(rt, WORK_HERE, {"project": project}, caller=_CALLER)
+    if isinstance(outcome, Failure):
+        raise Fault(outcome.kind, outcome.message, details=outcome.details, hint=outcome.hint)
+    return msgspec.convert(outcome.data, WorkHere)
 
 
 def _facts(rt: Runtime, project: str, trigger: str, changed: int | None) -> str:
@@ -214,7 +217,7 @@ def _is_there(reply: dict[str, Any], notes: str) -> bool:
 
 
 def _at_session_start(rt: Runtime, project: str) -> HookAnswer:
-    here = find_work_in_progress(rt, project)
+    here = _find_work(rt, project)
     work, damage = here.candidates, _damage(here.damaged)
     if not work:
         return HookAnswer(out=damage)

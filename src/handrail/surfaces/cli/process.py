@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # this file is loaded first, so it loads as little as possibl
     from typing import Literal
 
     from handrail.contract.outcome import Commits
-    from handrail.runtime.runtime import TreeDue
+    from handrail.runtime.runtime import Due
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 _CHUNK_BYTES = 65_536
@@ -51,7 +51,7 @@ class Process:
         """What the call has changed, as the operation records it."""
         self.passed_status: int | None = None
         """The exit status of a program that the call ran, where the caller asked for it."""
-        self.trees_due: list[TreeDue] = []
+        self.trees_due: list[Due] = []
         """Nodes whose files are looked at once the answer is written."""
         self.untold: Callable[[], bytes] = bytes
         """The line about a change for stderr, when stdout refuses the answer."""

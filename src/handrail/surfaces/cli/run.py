@@ -5,6 +5,8 @@ What only some commands need comes through `CommandParts`, so that a usage error
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -34,13 +36,15 @@ from handrail.contract.outcome import (
     spell_reading_call,
 )
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
-from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Problem, parse
+from handrail.surfaces.cli.reading.parse import MORE_WORD, SELF_DESCRIPTION, Parsed, Problem, parse
 from handrail.surfaces.cli.reading.spelling import (
     HELP,
+    PROGRAM,
     command_line,
     describe_stop,
     go_on_from,
     is_followed,
+    quote_for_shell,
     refusal,
 )
 from handrail.surfaces.cli.rendering.render import (
@@ -73,6 +77,8 @@ if TYPE_CHECKING:  # only annotations name it, and a usage error must not pay fo
 _T = TypeVar("_T")
 
 TOOL = "handrail"
+_OF_UV_RUN = "UV_RUN_RECURSION_DEPTH"
+"""What `uv run` tells the programs that it starts."""
 NEVER_FAILS = "hook"
 """Its host stops on a refusal, so the command itself reports what is wrong with its line."""
 
@@ -174,6 +180,8 @@ def _answer(
     parsed = parse(arguments)
     environment = _drop_wrong_variables(caller, parsed, environment)
     output, troubles = output_of(parsed, environment, usual=caller.usual)
+    program = _name_program(environment)
+    output = msgspec.structs.replace(output, program=program)
     caller.output = _set_page(output, arguments, environment, is_help="help" in parsed.options)
     _name_call(caller, parsed)
     if told := _answer_about_tool(caller, parsed, parts):
@@ -193,7 +201,7 @@ def _answer(
         return _refuse_closed_stdout()
     # Only now: a line that is refused does not say which project's settings apply.
     output, _ = output_of(parsed, environment, parts.settings(parsed), caller.usual)
-    caller.output = _set_page(output, arguments, environment)
+    caller.output = _set_page(msgspec.structs.replace(output, program=program), arguments, environment)
     seconds = timeout_of(parsed, environment)
     if seconds:
         process.start_deadline(seconds)
@@ -255,7 +263,7 @@ def _deliver(process: Process, caller: _Caller, answer: Rendered) -> int:
 def _describe_change(caller: _Caller) -> bytes:
     """The line for stderr when stdout refuses the answer."""
     following = caller.commits.reads_back
-    line = None if following is None else command_line(following)
+    line = None if following is None else command_line(following, caller.output.program)
     read = f" Read what is there with: {line}" if line else ""
     return f"handrail: the change is made and stored.{read}\n".encode()
 
@@ -278,7 +286,7 @@ def _add_read_command(caller: _Caller, outcome: Outcome) -> Outcome:
     following = caller.commits.reads_back
     if following is None or isinstance(outcome, Failure) or not is_stand_in(outcome):
         return outcome
-    line = command_line(following)
+    line = command_line(following, caller.output.program)
     return outcome if line is None else spell_reading_call(outcome, line)
 
 
@@ -297,7 +305,21 @@ def _set_page(
     """Set the width and the typed words, which only text needs."""
     if output.format != "text" and not is_help:
         return output
+    output = msgspec.structs.replace(output, now=timestamp())
     return fit_to_page(output, arguments, environment.get("COLUMNS", ""), terminal_width)
+
+
+def _name_program(environment: Mapping[str, str]) -> str:
+    """What is typed here to start the program: its name where the shell finds it, else as it was started."""
+    started = sys.argv[0]
+    if os.path.basename(started) != PROGRAM:  # a script beside it, a test or a program that calls it
+        return PROGRAM
+    place = os.path.dirname(os.path.abspath(started))
+    if environment.get(_OF_UV_RUN) and place == os.path.join(environment.get("VIRTUAL_ENV", "."), "bin"):
+        return f"uv run {PROGRAM}"
+    found = environment.get("PATH", os.defpath).split(os.pathsep)
+    is_found = any(os.access(os.path.join(one, PROGRAM), os.X_OK) for one in found if one)
+    return PROGRAM if is_found else quote_for_shell(os.path.join(place, PROGRAM))
 
 
 def _deliver_stream(
@@ -331,7 +353,7 @@ def _deliver_stream(
         outcome = msgspec.structs.replace(outcome, next_call=goes_on(last))
     if isinstance(outcome, Failure) and count == 0:
         return _render(caller, outcome)
-    return summary_line(outcome, _finish_call(caller), count)
+    return summary_line(outcome, _finish_call(caller), caller.output, count)
 
 
 def _end_raw(process: Process, caller: _Caller, ended: Outcome | OSError) -> Rendered | int:
@@ -377,7 +399,7 @@ def _answer_about_tool(caller: _Caller, parsed: Parsed, parts: CommandParts) -> 
             return render_plain(parts.help_text(parsed.words, caller.output.width))
         caller.call = msgspec.structs.replace(caller.call, operation=HELP)
         path = parsed.words if parsed.command is None else parsed.command["path"]
-        return _render(caller, parts.help_document(path))
+        return _render(caller, parts.help_document("" if path == MORE_WORD else path))
     return None
 
 

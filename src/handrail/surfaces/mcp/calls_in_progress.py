@@ -24,7 +24,7 @@ from msgspec import UNSET
 
 from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, SERVER_BUSY
 from handrail.contract.outcome import Failure, Fault
-from handrail.runtime.runtime import Runtime, TreeDue
+from handrail.runtime.runtime import Due, Runtime
 from handrail.surfaces.mcp.calls import refusal_of, run_guarded
 from handrail.surfaces.mcp.eras import Connection, Work
 from handrail.surfaces.mcp.messages import (
@@ -99,7 +99,7 @@ class ServerParts(msgspec.Struct, frozen=True, kw_only=True):
     offer: Callable[[], Adapter]
     give_back_memory: Callable[[], None]
     tool_set: ToolSet = WORKFLOW_SET
-    take_tree: Callable[[TreeDue], None] | None = None
+    take_tree: Callable[[Due], None] | None = None
     """Looks at the files of a node that a call made, when its answer is sent; None: nobody looks."""
 
 
@@ -236,7 +236,7 @@ class CallsInProgress:
         self._owed = self._owed_bytes = self._carried_bytes = 0
         self._workers = self._idle = self._queued = self._hanging = 0
         self._is_closing = False
-        self._due: SimpleQueue[TreeDue | None] = SimpleQueue()
+        self._due: SimpleQueue[Due | None] = SimpleQueue()
         self._trees = 0
         """Trees that are still to be taken."""
         self._is_looking = False
@@ -391,7 +391,7 @@ class CallsInProgress:
             return is_spare
 
     def _perform(self, call: Call) -> None:
-        due: list[TreeDue] = []
+        due: list[Due] = []
         runtime = msgspec.structs.replace(
             self._runtime,
             interruptions=call,
@@ -407,7 +407,7 @@ class CallsInProgress:
         for one in trees:  # only now: the answer goes first
             self._due.put(one)
 
-    def _expect_trees(self, due: list[TreeDue]) -> list[TreeDue]:
+    def _expect_trees(self, due: list[Due]) -> list[Due]:
         """Those that will be taken, by one thread of its own: no call waits for a look at files."""
         with self._lock:
             expected = due[: max(0, MOST_TREES_WAITING - self._trees)]

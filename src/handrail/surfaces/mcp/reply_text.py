@@ -140,7 +140,7 @@ def _warnings(reply: dict[str, Any], *, is_first: bool) -> Iterator[str]:
 def _calls(reply: dict[str, Any]) -> Iterator[str]:
     call = reply.get("nextCall")
     yield from _options(reply)
-    yield from _children(reply)
+    yield from children_lines(reply)
     if call is not None and "options" not in call:
         is_childs = "stateToken" in call["params"] and "children" in reply
         before = "To do the first yourself" if is_childs else _BEFORE_CALL[reply["kind"], reply["nextIntent"]]
@@ -156,13 +156,15 @@ def _calls(reply: dict[str, Any]) -> Iterator[str]:
         yield "    ".join(recovery)
 
 
-def _children(reply: dict[str, Any]) -> Iterator[str]:
-    """What was handed out, with what a helper needs."""
+def children_lines(reply: dict[str, Any]) -> Iterator[str]:
+    """What was handed out: what a helper needs, or what it delivered."""
     for child in reply.get("children", ()):
         place = f" at {child['stepId']}" if "stepId" in child else ""
         status = f" ({child['status']}{place})" if "status" in child else ""
-        yield f"- {child['childId']}{status}: workToken {child['workToken']}"
-        yield f"  {flatten_text(child.get('brief', ''))}"
+        token = f": workToken {child['workToken']}" if "workToken" in child else ""
+        yield f"- {child['childId']}{status}{token}"
+        yield from [f"  {flatten_text(child['brief'])}"] if "brief" in child else []
+        yield from [fence_text(child["result"], f"result of {child['childId']}")] if "result" in child else []
 
 
 def _options(reply: dict[str, Any]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from handrail.contract.outcome import Failure, Json, NextCall, Outcome, Success
 from handrail.contract.wording import MORE_WORK, count_work
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import MOST_WARNINGS
-from handrail.surfaces.mcp.reply_text import call_text, reply_text, session_text
+from handrail.surfaces.mcp.reply_text import call_text, children_lines, reply_text, session_text
 from handrail.surfaces.mcp.tools import Tool, spell_call
 
 # Lists and workflows as text
@@ -203,6 +203,7 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
         yield fence_text(candidate["snippet"], f"last notes of session {candidate['sessionId']}")
     for warning in candidate.get("warnings", ()):
         yield f"  Warning {warning['code']}: {flatten_text(warning['message'])}"
+    yield from (f"  {line}" for line in children_lines(candidate))
     call = candidate["nextCall"]
     yield f"  {_CALLS.get(candidate.get('status', ''), 'Go on')}: {call_text(call['tool'], call['params'])}"
 

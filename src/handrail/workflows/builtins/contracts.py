@@ -331,6 +331,56 @@ _BUG_FIX = _contract(
     evidence=(*_CHECK_FILE_LIST, RedThenGreen(at="/guard", demand="where_possible")),
 )
 
+_REPRODUCTION = _contract(
+    "reproduction",
+    title="Reproduction",
+    summary="The command that shows a bug: what was expected, what happened, and how often.",
+    guidance="Give the line that shows the bug as you ran it, and what it printed; later steps run it again.",
+    required={
+        "command": _text(_PLACE),
+        "exitCode": _STATUS,
+        "expected": _LINE,
+        "actual": _LINE,
+        "happens": _word("always", "sometimes", "not_yet"),
+    },
+    optional={"receiptId": _RECEIPT, "dependsOn": _LINE},
+    example={
+        "command": "python -m billing total 0.333 0.333 0.333",
+        "exitCode": 0,
+        "expected": "It prints 1.00.",
+        "actual": "It prints 0.99.",
+        "happens": "always",
+    },
+    evidence=(Ran(at="/command", status="exitCode", receipt="receiptId"),),
+)
+
+_CAUSE = _contract(
+    "cause",
+    title="Cause",
+    summary="Why a bug happens, where, and the experiments that could have shown otherwise.",
+    guidance="State a cause that could be false; each experiment says what you predicted and what you saw.",
+    required={
+        "cause": _text(_PARAGRAPH),
+        "place": _text(_PLACE),
+        "experiments": _some(_closed({"change": _LINE, "predicted": _LINE, "seen": _LINE}), least=2, most=10),
+        "rivals": _some(_closed({"cause": _LINE, "ruledOutBy": _LINE}), least=1, most=10),
+        "sameMistake": _some(_text(_PLACE), most=50),
+    },
+    example={
+        "cause": "Each row is rounded before the sum, so up to half a cent is lost per row.",
+        "place": "src/invoice.py:41",
+        "experiments": [
+            {"change": "Round after the sum", "predicted": "It prints 1.00.", "seen": "It printed 1.00."},
+            {"change": "Six rows of 0.333", "predicted": "It loses two cents.", "seen": "It printed 1.98."},
+        ],
+        "rivals": [
+            {"cause": "The tax table is wrong", "ruledOutBy": "The same with a rate of zero percent."}
+        ],
+        "sameMistake": [],
+    },
+    evidence=(PlaceExists(at="/place"), PlaceExists(at="/sameMistake/*", demand="shown")),
+)
+
 _DECISION = _contract(
     "decision",
     title="Decision",
@@ -482,12 +532,14 @@ CONTRACTS: tuple[ContractSpec, ...] = (
     _ASSESSMENT,
     _BUG_FIX,
     _CAPABILITY_OBSERVATION,
+    _CAUSE,
     _CHANGED_FILES,
     _DECISION,
     _GAP,
     _HANDOFF,
     _LOOP_CONTROL,
     _PLAN,
+    _REPRODUCTION,
     _REVIEW_FINDINGS,
     _USER_INPUT,
     _VERIFICATION_REPORT,

@@ -11,7 +11,8 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.json.places import join_pointer
-from handrail.workflows.checking.names import UNSURE, Slot, slots_in
+from handrail.workflows.builtins.placement import PLACEHOLDER
+from handrail.workflows.checking.slots import UNSURE, Slot, slots_in
 from handrail.workflows.checking.usage import find_impossible_rules, strings_in
 from handrail.workflows.checking.value_checks import (
     check_comparison,
@@ -49,6 +50,7 @@ from handrail.workflows.conditions import (
     Not,
     Or,
     holds,
+    split_artifact,
 )
 from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.model import SourceWorkflow
@@ -102,6 +104,7 @@ class _Flow:
             match part:
                 case Step():
                     self._step(part, pointer, before | around)
+                    self._shows(_texts(part, self._workflow.functions), pointer, before | around)
                 case Loop():
                     self._loop(part, pointer, before, around)
                 case Action():
@@ -111,7 +114,7 @@ class _Flow:
                         if child.when:
                             self._reads(child.when, f"{pointer}/delegate", before | around)
                 case Choice():
-                    pass
+                    self._shows([part.prompt], pointer, before | around)
                 case never:
                     assert_never(never)
             before |= frozenset(self._delivered(part))
@@ -141,6 +144,25 @@ class _Flow:
             message = f"Nothing passes the validation of {step.id}: {reason}"
             fix = "Change the rule so that notes can pass it."
             self.found.report("unsatisfiable_contract", join_pointer(pointer, "validation"), message, fix)
+
+    def _shows(self, texts: list[str], pointer: str, there: frozenset[str]) -> None:
+        """A text that names a part of an artifact stands behind the step that delivers it."""
+        paths = dict.fromkeys(match[1] for text in texts for match in PLACEHOLDER.finditer(text))
+        for path in paths:
+            kind, member = split_artifact(path)
+            schema = self._schemas.get(kind)
+            if schema is None or not member or path.partition(".")[0] in self._workflow.inputs:
+                continue
+            known = list(schema.get("properties", ()))
+            if kind not in there:
+                message = f"{{{{{path}}}}} is shown here, but only later steps deliver {kind}."
+                fix = "Show it in a step behind the one that delivers it."
+                self.found.report("read_too_early", pointer, message, fix)
+            elif known and member.partition(".")[0] not in known:
+                message = f"{kind} has no member {quote_name(member.partition('.')[0])}."
+                near = guess_name(member, known)
+                fix = f"Did you mean {{{{{kind}.{near}}}}}?" if near else f"Use one of {', '.join(known)}."
+                self.found.report("undeclared_name", pointer, message, fix)
 
     def _gate(self, gate: Gate, pointer: str) -> None:
         """Some assessment must pass it: a level of each dimension, in a form that its contract takes."""
@@ -395,12 +417,17 @@ def check_rendered(found: Findings, workflow: CompiledWorkflow, pointers: Mappin
     """Report every placeholder that nothing fills, once for each part that shows it."""
     declared = {name for name, spec in workflow.inputs.items() if not spec.implicit}
     given = frozenset(declared | set(names_set_inside(workflow.steps)))
+    kinds = {contract.artifact_kind for contract in workflow.contracts.values()}
     for leaf, known in _leaves(workflow.steps, given):
         told: set[str] = set()
         for text in _texts(leaf, workflow.functions):
             for slot in slots_in(text, known):
                 written = text[slot.start : slot.end]
-                is_filled = slot.kind in UNSURE or (slot.kind == "name" and slot.name in known)
+                kind, member = split_artifact(slot.path)
+                is_artifact = slot.name not in known and kind in kinds and bool(member)
+                is_filled = slot.kind in UNSURE or (
+                    slot.kind == "name" and (slot.name in known or is_artifact)
+                )
                 if not is_filled and written not in told:
                     told.add(written)
                     _report(found, workflow, leaf, slot, written, known, pointers.get(leaf.id, ""))

@@ -6,16 +6,16 @@ absent value, skips a part, or shows a placeholder as it is.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
-from handrail.workflows.builtins.placement import PLACEHOLDER
+from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.checking.set_names import SetName, check_edit_action, check_set_names
+from handrail.workflows.checking.slots import UNSURE, Slot, slots_in
 from handrail.workflows.checking.value_checks import (
     check_comparison,
     check_count,
@@ -25,110 +25,9 @@ from handrail.workflows.checking.value_checks import (
     check_schema_patterns,
     check_set_value,
 )
-from handrail.workflows.conditions import MISSING, named_value
+from handrail.workflows.conditions import MISSING, named_value, split_artifact
 from handrail.workflows.problem import NO_EDIT, Edit, add_value, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, label_pointer, quote_name
-
-# Placeholders: `{{name}}`, and what looks like one and is never filled
-
-SlotKind: TypeAlias = Literal["name", "filter", "block", "dollar", "loose", "tag"]
-UNSURE: tuple[SlotKind, ...] = ("loose", "tag")
-"""They may be placeholders and tags of another language, or text that means itself."""
-
-_SLOT = re.compile(r"(?P<dollar>\$)?\{\{(?P<inner>[^{}\n]{0,200})\}\}|\$\{(?P<shell>[^{}\n]{1,100})\}")
-_DOTTED = r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"
-_LOOSE = re.compile(
-    rf"(?<![{{$\w\\])\{{(?P<braced>{_DOTTED})\}}"
-    rf"|%\((?P<percent>{_DOTTED})\)[a-z]"
-    rf"|(?<!\{{)\{{\{{\s*(?P<unclosed>(?>{_DOTTED}))(?![^{{}}\n]*\}}\}})(?!\s*\}}\}})\}}?"
-    rf"|\$(?P<bare>[A-Za-z_]\w*)(?![\w({{])"
-    r"|\{%(?P<tag>[^%\n]{1,200})%\}|<%(?P<mark>[^%\n]{1,200})%>"
-)
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_NAME = re.compile(_DOTTED)
-_LEADING_NAME = re.compile(rf"\s*({_DOTTED})\s*[|:?(]")
-
-
-class Slot(msgspec.Struct, frozen=True, kw_only=True):
-    """One place of a text."""
-
-    kind: SlotKind
-    path: str
-    """The dotted name that it asks for, as far as one can be read."""
-    start: int
-    end: int
-
-    @property
-    def name(self) -> str:
-        return self.path.partition(".")[0]
-
-    def filled_with(self, text: str, path: str) -> str:
-        """The text with a proper placeholder for another name here."""
-        return f"{text[: self.start]}{{{{{path}}}}}{text[self.end :]}"
-
-
-def slots_in(text: str, known: Collection[str]) -> Iterator[Slot]:
-    """Every placeholder, and everything that was meant to be one.
-
-    Between backticks, a dollar or a word of another template language means itself unless it names a known
-    value. A loose form is reported only if it names such a value; a tag of a template language is always
-    reported outside code.
-    """
-    if not any(sign in text for sign in _SIGNS):
-        return
-    code = [match.span() for match in _CODE.finditer(text)]
-    for match in _SLOT.finditer(text):
-        slot = _slot(match)
-        if slot is None:
-            continue
-        is_code = any(start <= slot.start < end for start, end in code)
-        if slot.kind == "name" or slot.name in known or not (is_code or _is_environment(slot)):
-            yield slot
-    for match in _LOOSE.finditer(text):
-        slot = _loose_slot(match, known)
-        is_code = any(start <= slot.start < end for start, end in code)
-        is_tag, is_bare = slot.kind == "tag", match.lastgroup == "bare"
-        if (slot.name in known and not (is_bare and is_code)) or (is_tag and not is_code):
-            yield slot
-
-
-_SIGNS = ("{", "%(", "$", "<%")
-
-
-def _loose_slot(match: re.Match[str], known: Collection[str]) -> Slot:
-    """What is written in another way, with the first name in it that is known."""
-    kind = match.lastgroup or ""
-    names = [found[0] for found in _NAME.finditer(match[kind])]
-    path = next((one for one in names if one.partition(".")[0] in known), "")
-    is_tag = kind in ("tag", "mark")
-    return Slot(kind="tag" if is_tag else "loose", path=path, start=match.start(), end=match.end())
-
-
-def _slot(match: re.Match[str]) -> Slot | None:
-    if match["shell"] is not None:
-        found = _NAME.match(match["shell"].strip())
-        return None if found is None else _made(match, "dollar", found[0])
-    whole = PLACEHOLDER.fullmatch(f"{{{{{match['inner']}}}}}")
-    if whole is not None:
-        return _made(match, "dollar" if match["dollar"] else "name", whole[1])
-    leading = _LEADING_NAME.match(match["inner"])
-    if leading is not None:
-        return _made(match, "filter", leading[1])
-    inside = _NAME.search(match["inner"].lstrip(" #/^!&>").partition(" ")[2] or match["inner"])
-    return _made(match, "block", inside[0] if inside else "")
-
-
-def _made(match: re.Match[str], kind: SlotKind, path: str) -> Slot:
-    start = match.start() + (1 if match["dollar"] and kind != "dollar" else 0)
-    return Slot(kind=kind, path=path, start=start, end=match.end())
-
-
-def _is_environment(slot: Slot) -> bool:
-    """`${HOME}` is for a shell."""
-    return slot.kind == "dollar" and slot.path.isupper()
-
-
-# Names that something gives
 
 Object: TypeAlias = dict[str, Json]
 
@@ -184,7 +83,10 @@ class _Names:
         self._set: list[SetName] = []
         self._missing: Object = {}
         self._indexes = frozenset(_indexes(document["steps"]))
-        self._all_variables = frozenset(_all_variables(document["steps"]))
+        self._contracts = {part.get("output", {}).get("contractRef") for part in _leaves(document["steps"])}
+        self._all_variables = frozenset(
+            name for part in _leaves(document["steps"]) for name in _variables(part)
+        )
 
     def check(self) -> None:
         document, anywhere = self._document, self._all_variables
@@ -242,7 +144,7 @@ class _Names:
                     self._step(part, place, variables)
             self._plain_texts(part, place, ("title",))
             for key in ("when", "requireConfirmation"):
-                if isinstance(part.get(key), dict):
+                if isinstance(part.get(key), dict) and "by" not in part[key]:
                     self._condition(part[key], join_pointer(place, key), variables)
 
     def _step(self, part: Object, place: str, variables: frozenset[str]) -> None:
@@ -368,7 +270,7 @@ class _Names:
         path = condition.get("input")
         if not isinstance(path, str):
             return
-        self._name(path, f"{pointer}/input", variables, _spec_for(condition))
+        self._name(path, f"{pointer}/input", variables, _spec_for(condition), condition.get("value", MISSING))
         if path in variables:
             if path in self._indexes:
                 check_comparison(self._found, {"type": "integer"}, condition, pointer)
@@ -378,7 +280,14 @@ class _Names:
         elif values := self._given.only_set(path):
             check_comparison(self._found, {"enum": values}, condition, pointer)
 
-    def _name(self, path: str, pointer: str, variables: frozenset[str], spec: Object) -> None:
+    def _name(
+        self,
+        path: str,
+        pointer: str,
+        variables: frozenset[str],
+        spec: Object,
+        compared: Json | msgspec.UnsetType = msgspec.UNSET,
+    ) -> None:
         head, dot, rest = path.partition(".")
         self._read.add(head)
         if head in variables or head in self._given.names:
@@ -386,6 +295,8 @@ class _Names:
             return
         known = self._given.names | variables
         near, sure = guess_name(head, known), guess_surely(head, known)
+        if compared in self._given.inputs.get(near, {}).get("enum", ()):
+            sure = sure or near  # of a near name, it is one of the values
         edit = replace_value(pointer, f"{sure}{dot}{rest}") if sure else NO_EDIT
         self._undeclared(head, pointer, near, spec, edit)
 
@@ -417,19 +328,25 @@ class _Names:
             message = f"{reads}: a number is the name of a member, not an item."
             self._found.warn("undeclared_name", pointer, message, _NO_ITEM)
 
-    def _undeclared(self, name: str, pointer: str, near: str, spec: Object, edit: Edit) -> None:
+    def _undeclared(
+        self, name: str, pointer: str, near: str, spec: Object, edit: Edit, within: str = ""
+    ) -> None:
         if self._has_open_names:
             # A routine of another collection gets its names from whoever calls it.
             if name not in self._told and self._document.get("kind") != "routine":
                 message = f"{quote_name(name)} is read here, and nothing declares it."
                 fix = "Send its value as context, at the start or before the step that reads it."
-                self._found.report("undeclared_name", pointer, message, fix)
+                self._found.report("undeclared_name", pointer, message, fix, within=within)
             self._told.add(name)
             return
         message = f"{label_pointer(pointer)} reads {quote_name(name)}, and nothing declares it."
         if near:
             fix = f"Did you mean {near}?" if edit else f"Did you mean {near}? Else declare it under inputs."
-            self._found.report("undeclared_name", pointer, message, fix, edit)
+            self._found.report("undeclared_name", pointer, message, fix, edit, within)
+        elif name in self._all_variables:
+            message = f"{label_pointer(pointer)} reads {quote_name(name)}, which only its loop knows."
+            fix = f"Read {name} inside the loop, or say in words what is meant here."
+            self._found.report("undeclared_name", pointer, message, fix, within=within)
         elif name not in self._told:
             self._told.add(name)
             self._missing[name] = spec
@@ -438,13 +355,13 @@ class _Names:
             # Without inputs, each edit declares them all: the second would else take the place of the first.
             has_inputs = "inputs" in self._document
             edit = add_value(f"/inputs/{name}", spec) if has_inputs else add_value("/inputs", self._missing)
-            self._found.report("undeclared_name", pointer, message, fix, edit)
+            self._found.report("undeclared_name", pointer, message, fix, edit, within)
 
     def _texts(self, value: Json, pointer: str, variables: frozenset[str]) -> None:
         """Every text inside a value that a run fills in."""
         known = self._given.names | variables
         for place, text in _strings(value, pointer):
-            slots = list(slots_in(text, known))
+            slots = [one for one in slots_in(text, known) if one.name in known or not self._is_shown(one)]
             for slot in slots:
                 self._read.add(slot.name)
                 if slot.kind == "name":
@@ -460,17 +377,22 @@ class _Names:
                 self._slot(slot, text, place, known, replace_value(place, repaired))
             self._loose(next((slot for slot in slots if slot.kind in UNSURE), None), text, place)
 
+    def _is_shown(self, slot: Slot) -> bool:
+        """Whether it is a part of an artifact; `flow.py` checks that it is delivered by then."""
+        contract = split_artifact(slot.path)[0].replace(".", ".contracts.", 1)
+        return contract in self._contracts or find_contract(contract) is not None
+
     def _slot(self, slot: Slot, text: str, pointer: str, known: frozenset[str], edit: Edit) -> None:
         path, is_sure = _meant_path(slot, known, guess_name), bool(_sure_path(slot, known))
         if slot.kind in UNSURE:
             return
+        written, edit = text[slot.start : slot.end], edit if is_sure else NO_EDIT
         if slot.kind != "name":
-            written = text[slot.start : slot.end]
             message = f"Nothing fills {quote_name(written)}: a placeholder is a name in double braces."
             fix = f"Write {{{{{path}}}}}." if is_sure else _PLACEHOLDER_FIX[slot.kind]
-            self._found.report("bad_placeholder", pointer, message, fix, edit if is_sure else NO_EDIT)
+            self._found.report("bad_placeholder", pointer, message, fix, edit, written)
         elif slot.name not in known:
-            self._undeclared(slot.name, pointer, path, {"type": "string"}, edit if is_sure else NO_EDIT)
+            self._undeclared(slot.name, pointer, path, {"type": "string"}, edit, written)
 
     def _loose(self, slot: Slot | None, text: str, pointer: str) -> None:
         """Report what another language would fill, once per text; it may also mean itself."""
@@ -545,11 +467,6 @@ def _indexes(parts: list[Object]) -> set[str]:
     held = [one for one in repeats if isinstance(one, dict)]
     items = {one["as"] for one in held if "as" in one}
     return {one["indexAs"] for one in held if "indexAs" in one} - items
-
-
-def _all_variables(parts: list[Object]) -> Iterator[str]:
-    for part in _leaves(parts):
-        yield from _variables(part)
 
 
 def _any_has(values: list[Json], path: str) -> bool:

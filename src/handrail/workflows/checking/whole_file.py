@@ -5,10 +5,13 @@ The reader alone accepts more, so that what was pinned under an older rule can s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from handrail.contract.json.strict import decode_json
-from handrail.workflows.checking.names import UNSURE, check_names, slots_in
+from handrail.workflows.checking.names import check_names
+from handrail.workflows.checking.slots import UNSURE, slots_in
 from handrail.workflows.checking.value_checks import check_schema_patterns
 from handrail.workflows.compiling.shelf import (
     ReadContract,
@@ -21,7 +24,7 @@ from handrail.workflows.limits import Spelling
 from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, drop_edits
 from handrail.workflows.reading.findings import Findings, quote_name
-from handrail.workflows.reading.reader import BaseDocument, Reading, read_workflow
+from handrail.workflows.reading.reader import BaseDocument, Reading, carry_problem, read_workflow
 from handrail.workflows.sound_edits import keep_sound_edits
 from handrail.workflows.spellings.spelling import decode_document
 
@@ -66,8 +69,11 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument
     check_names(found, reading.document, has_open_names=is_open)
     if not found.problems:
         return reading
-    placed = [msgspec.structs.replace(one, pointer=reading.origin(one.pointer)) for one in found.problems]
-    told = drop_edits(placed) if is_open or reading.extends else placed
+    told: Iterable[Problem] = found.problems
+    if is_open or reading.extends:
+        document = decode_document(content, spelling, decoded)
+        told = [carry_problem(one, reading.document, reading.origin, document) for one in told]
+    told = drop_edits(told) if is_open else told
     problems = add_places(content, (*reading.problems, *told), spelling)
     kept = None if found.has_errors else reading.workflow
     return msgspec.structs.replace(reading, workflow=kept, problems=problems)

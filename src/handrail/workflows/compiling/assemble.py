@@ -258,6 +258,7 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
         ),
         when=assembly.table.id_of(*placed.whens),
         require_confirmation=_confirmation(assembly, step.require_confirmation),
+        confirmed_by=step.confirmed_by,
         contract=contract_id,
         hints=step.hints,
         rules=step.rules,

@@ -15,7 +15,7 @@ import msgspec
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.json.places import join_pointer
 from handrail.contract.wording import shorten
-from handrail.workflows.compiled import Child, Delegate, InputSpec, Loop, Part, Pinned
+from handrail.workflows.compiled import Child, Delegate, InputSpec, Loop, Part, Pinned, Step
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.limits import (
     MAX_BRIEF_TOKENS,
@@ -187,6 +187,15 @@ def hands_out(parts: tuple[Part, ...]) -> bool:
     """Whether a step opens other runs."""
     return any(
         isinstance(part, Delegate) or (isinstance(part, Loop) and hands_out(part.body)) for part in parts
+    )
+
+
+def names_confirmers(parts: tuple[Part, ...]) -> bool:
+    """Whether a step says who has to confirm it."""
+    return any(
+        (isinstance(part, Step) and bool(part.confirmed_by))
+        or (isinstance(part, Loop) and names_confirmers(part.body))
+        for part in parts
     )
 
 

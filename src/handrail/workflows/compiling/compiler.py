@@ -20,7 +20,7 @@ from handrail.workflows.compiled import (
     names_checks,
 )
 from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
-from handrail.workflows.compiling.children import ChildCompiler, check_count, hands_out
+from handrail.workflows.compiling.children import ChildCompiler, check_count, hands_out, names_confirmers
 from handrail.workflows.compiling.compilation import (
     Compilation,
     Placed,
@@ -99,10 +99,11 @@ def _compiled(
     )
     steps = assemble(assembly, parts)
     conditions = table.sorted()
-    implicit = find_implicit_inputs(steps, conditions, source.functions, source.inputs)
+    contracts = shelf.used_contracts()
+    kinds = frozenset(contract.artifact_kind for contract in contracts.values())
+    implicit = find_implicit_inputs(steps, conditions, source.functions, source.inputs, kinds)
     for name in implicit:
         trail.decide("input", name, "", "a condition, a loop or a prompt uses it and nothing declares it")
-    contracts = shelf.used_contracts()
     shelf.report_untightened()
     base = None
     if source.overlay is not None and around.base is not None:
@@ -110,7 +111,7 @@ def _compiled(
     looks = any(contract.evidence for contract in contracts.values()) or names_checks(steps)
     plain = WITH_EVIDENCE if looks else COMPILED_VERSION
     return CompiledWorkflow(
-        v=WITH_CHILDREN if hands_out(steps) else plain,
+        v=WITH_CHILDREN if hands_out(steps) or names_confirmers(steps) else plain,
         id=WorkflowId(source.id),
         kind=source.kind,
         name=source.name,

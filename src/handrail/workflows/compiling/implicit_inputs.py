@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import assert_never
 
 from handrail.workflows.builtins.placement import PLACEHOLDER
@@ -24,7 +24,7 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop
 from handrail.workflows.compiling.condition_table import ConditionTable, parts_of
-from handrail.workflows.conditions import Compare, Condition, ConditionId, LoopControl
+from handrail.workflows.conditions import Compare, Condition, ConditionId, LoopControl, split_artifact
 from handrail.workflows.model import (
     RepeatCount,
     RepeatForEach,
@@ -37,10 +37,14 @@ from handrail.workflows.model import (
 # Names in texts
 
 
-def placeholder_names(text: str) -> Iterator[str]:
-    """The values a text asks for, without their members, in order and with repeats."""
+def placeholder_names(text: str, kinds: Collection[str] = ()) -> Iterator[str]:
+    """The values a text asks for, without their members, in order and with repeats.
+
+    A member of an artifact of one of these kinds is no value.
+    """
     for match in PLACEHOLDER.finditer(text):
-        yield match[1].partition(".")[0]
+        if split_artifact(match[1])[0] not in kinds:
+            yield match[1].partition(".")[0]
 
 
 def child_texts(step: Delegate) -> list[str]:
@@ -65,10 +69,11 @@ def find_implicit_inputs(
     conditions: Mapping[ConditionId, Condition],
     functions: Mapping[str, str],
     declared: Mapping[str, InputSpec],
+    kinds: frozenset[str],
 ) -> dict[str, InputSpec]:
-    """Undeclared names in use that nothing inside the workflow sets, sorted."""
+    """Undeclared names in use that nothing inside the workflow sets, sorted; `kinds` are of its artifacts."""
     known = set(declared) | set(names_set_inside(parts))
-    used = {name for name in _used(parts, conditions, functions, frozenset()) if name not in known}
+    used = {name for name in _used(parts, conditions, functions, frozenset(), kinds) if name not in known}
     return dict.fromkeys(sorted(used), IMPLICIT)
 
 
@@ -84,19 +89,22 @@ def _used(
     conditions: Mapping[ConditionId, Condition],
     functions: Mapping[str, str],
     counted: frozenset[str],
+    kinds: frozenset[str],
 ) -> Iterator[str]:
     """Names in use; `counted` are the variables of the loops around, which are not inputs there."""
     for part in parts:
         if isinstance(part, Loop):
             yield from _named_by_loop(part, conditions, counted)
-            yield from _used(part.body, conditions, functions, counted | loop_variables(part))
+            yield from _used(part.body, conditions, functions, counted | loop_variables(part), kinds)
         else:
             texts = _texts(part, functions)
             ids = _condition_ids(part)
             if isinstance(part, Delegate):
                 counted = counted | {part.item}
                 yield from (name for name in (part.for_each.partition(".")[0],) if name not in {*counted, ""})
-            yield from (name for text in texts for name in placeholder_names(text) if name not in counted)
+            yield from (
+                name for text in texts for name in placeholder_names(text, kinds) if name not in counted
+            )
             yield from (
                 name for one in ids for name in condition_names(conditions[one]) if name not in counted
             )

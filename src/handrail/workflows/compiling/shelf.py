@@ -65,8 +65,21 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
     contract_id = named if isinstance(named, str) else stem
     problems = tuple(_problems(document, contract_id))
     if problems:
-        return ReadContract(id=contract_id, problems=add_places(content, problems))
+        beside = tuple(_schema_problems(document))
+        return ReadContract(id=contract_id, problems=add_places(content, (*problems, *beside)))
     return ReadContract(id=contract_id, contract=_contract(document, contract_id))
+
+
+def _schema_problems(document: dict[str, Json]) -> Iterator[Problem]:
+    """What is wrong with schema and example, whatever else is: reported now, not after the next fix."""
+    schema, example = document.get("schema"), document.get("example")
+    if not isinstance(schema, dict):
+        return
+    troubles = check_contract_schema(schema)
+    yield from map(_schema_problem, troubles)
+    if isinstance(example, dict) and not troubles:
+        wrong = find_violations(schema, example)
+        yield from (_example_problem(one) for one in wrong if one.pointer != "/kind")
 
 
 def is_contract(document: Json) -> bool:

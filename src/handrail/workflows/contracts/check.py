@@ -6,6 +6,7 @@ change with its releases, and they repeat whole documents.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
@@ -36,6 +37,7 @@ from handrail.workflows.limits import (
     MAX_PATTERN_SIZE,
     MAX_SCHEMA_PLACES,
 )
+from handrail.workflows.problem import replace_value
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
@@ -497,7 +499,11 @@ def _misused(error: ValueError) -> Trouble:
         pointer = join_pointer(pointer, step)
     sentence = _sentence(kind.name, kind.as_dict(), getattr(error, "instance", None))
     message = f"The keyword {quote(str(path[-1]))} cannot have this value. {sentence}"
-    return Trouble(pointer=pointer, message=message, fix="Correct the value of that keyword.")
+    written = getattr(error, "instance", None)
+    if kind.name != "type" or not isinstance(written, str) or not re.fullmatch("[0-9]{1,9}", written):
+        return Trouble(pointer=pointer, message=message, fix="Correct the value of that keyword.")
+    edit = replace_value(pointer, int(written))
+    return Trouble(pointer=pointer, message=message, fix=f"Write {int(written)}.", edit=edit)
 
 
 def _whole(message: str, fix: str) -> Trouble:

@@ -239,7 +239,9 @@ def _circles(schema: Schema) -> Iterator[Trouble]:
     body = {keyword: inner for keyword, inner in schema.items() if keyword != "$defs"}
     everywhere = [*_names_in(body, "", MAX_DEPTH), *(one for found in named.values() for one in found)]
     for place, name in sorted(one for one in everywhere if one[1] not in definitions):
-        near, sure = find_only_near(name, definitions), find_same_word(name, definitions)
+        unused = [one for one in definitions if not any(used == one for _, used in everywhere)]
+        sure = find_same_word(name, definitions) or _find_scrambled(name, unused)
+        near = sure or find_only_near(name, definitions)
         yield Trouble(
             pointer=place,
             message=f"There is no definition {quote(name)}.",
@@ -259,6 +261,11 @@ def _circles(schema: Schema) -> Iterator[Trouble]:
                 message=f"The definition {quote(name)} contains itself.",
                 fix="Write the levels out; an artifact has a fixed depth.",
             )
+
+
+def _find_scrambled(name: str, unused: list[str]) -> str:
+    """The only definition that nothing names, if it has the same letters."""
+    return unused[0] if len(unused) == 1 and sorted(unused[0]) == sorted(name) else ""
 
 
 def _names_in(schema: Json, pointer: str, depth: int) -> Iterator[tuple[str, str]]:

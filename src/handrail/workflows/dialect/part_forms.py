@@ -7,77 +7,12 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
 from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.dialect.assessment_forms import Scope
-from handrail.workflows.dialect.condition_forms import NATIVE_KINDS, describe_native_condition, to_condition
-from handrail.workflows.dialect.crossing import NOWHERE, Crossing, Object, as_text, as_texts
+from handrail.workflows.dialect.condition_forms import NATIVE_KINDS, to_condition
+from handrail.workflows.dialect.crossing import NOWHERE, Object, as_text, as_texts, native_id
+from handrail.workflows.dialect.delegation_forms import add_results, collected_name, list_children
 from handrail.workflows.dialect.loop_forms import PartContext, Source, add_repeat, body_sources, is_loop
 from handrail.workflows.dialect.rule_forms import to_fragments, to_prompt, to_rules
 from handrail.workflows.prompt_sections import ASK_FOR_FILES
-
-# `parallelDelegations` as the prompt of one step
-
-_INTRODUCTION = """\
-Have the following {number} delegations carried out.
-Give each to a subagent of its own and start them together.
-Where no subagent can be started, do them yourself, one after another in this order, and finish each \
-before you begin the next.
-Leave out a delegation whose condition does not hold, and write down which ones you left out.
-Keep the results apart, then bring them together in your notes: what each found, and where they disagree."""
-
-_NAMES = ("title", "name", "id", "workflowId", "routineId")
-_KNOWN = (*_NAMES, "runCondition", "contextMapping", "args", "modelTier", "prompt", "mission", "description")
-
-
-def delegations_prompt(crossing: Crossing, value: Json, pointer: str) -> str:
-    """The prompt that lists every delegation."""
-    listed = value if isinstance(value, list) else [value]
-    sections = [_INTRODUCTION.format(number=len(listed))]
-    for index, one in enumerate(listed):
-        place = join_pointer(pointer, index)
-        lines = _lines(crossing, one, place) if isinstance(one, dict) else as_texts(one)
-        sections.append("\n".join([f"## Delegation {index + 1}: {_name(one)}", *lines]))
-    return "\n\n".join(sections)
-
-
-def _name(value: Json) -> str:
-    if not isinstance(value, dict):
-        return "task"
-    return next((str(value[name]) for name in _NAMES if isinstance(value.get(name), str)), "task")
-
-
-def _lines(crossing: Crossing, value: Object, pointer: str) -> list[str]:
-    lines = [
-        f"Workflow to follow: {value[name]}"
-        for name in ("workflowId", "routineId")
-        if isinstance(value.get(name), str)
-    ]
-    lines += [text for name in ("mission", "prompt", "description") for text in as_texts(value.get(name))]
-    place = join_pointer(pointer, "runCondition")
-    condition = to_condition(crossing, value.get("runCondition"), place, NOWHERE)
-    if condition is not None:
-        lines.append(f"Only when: {describe_native_condition(condition)}.")
-    lines += _pairs("Arguments", value.get("args"))
-    lines += _mapping(value.get("contextMapping"))
-    if isinstance(value.get("modelTier"), str):
-        lines.append(f"Model tier: {value['modelTier']}")
-    lines += [f"{name}: {as_text(value[name])}" for name in sorted(value) if name not in _KNOWN]
-    return lines
-
-
-def _pairs(heading: str, value: Json) -> list[str]:
-    if not isinstance(value, dict):
-        return [f"{heading}: {text}" for text in as_texts(value)]
-    # Sorted, because the order of keys carries no meaning in JSON and must not reach the hash.
-    return [f"{heading}:", *(f"- {name}: {as_text(value[name])}" for name in sorted(value))] if value else []
-
-
-def _mapping(value: Json) -> list[str]:
-    """Which context values the delegate gets, and what they are called there."""
-    if not isinstance(value, dict):
-        return [f"Context to hand over: {text}" for text in as_texts(value)]
-    sources = {name: as_text(value[name]) for name in sorted(value)}
-    handed = [name if name == source else f"{source} as {name}" for name, source in sources.items()]
-    return [f"Context to hand over: {', '.join(handed)}"] if handed else []
-
 
 _NATIVE_TYPES = ("template_call", "choice", "action")
 _NATIVE_KEYS = ("when", "output", "validation", "gates", "functionRefs", "userOnly")
@@ -95,7 +30,7 @@ _READ_AS = {
     "assessmentConsequences": "it is read as the followups of gates",
     "askForFiles": "it is read as guidance to ask for the files",
     "hasValidation": "it is left out, because rules speak for themselves",
-    "parallelDelegations": "the step lists the delegations, to be done together or one after another",
+    "parallelDelegations": "it is read as a step that hands out work, before the step that uses it",
     "templateCall": "it is read as a part of the type template_call",
     "loop": "it is read as the native keys of a loop",
 }
@@ -118,6 +53,8 @@ def to_parts(
             parts.append(_loop(context, source, place, scope))
         elif source.value.get("templateCall") is not None:
             parts += _template_call(context, source, native, start + len(parts), scope)
+        elif source.value.get("parallelDelegations"):
+            parts += _delegations(context, source, native, start + len(parts), scope)
         elif source.value.get("type") in _NATIVE_TYPES:
             parts.append(_native_part(context, source, place))
         else:
@@ -143,13 +80,16 @@ _STEP_KEYS = (
 ) - {"templateCall", "loop"}
 
 
-def _step(context: PartContext, source: Source, native: str, scope: Scope) -> Object:
+def _step(
+    context: PartContext, source: Source, native: str, scope: Scope, *, is_silent: bool = False
+) -> Object:
+    """`is_silent`: it need not say anything of its own."""
     value, pointer, crossing = source.value, source.pointer, context.crossing
     crossing.came_from(native, pointer)
     _tell_spellings(context, source, _STEP_KEYS)
     part = _head(context, source, native)
     part |= {name: value[name] for name in _NATIVE_KEYS if name in value and name not in part}
-    part |= _add_words(context, source, native)
+    part |= _add_words(context, source, native, is_silent=is_silent)
     guidance = as_texts(value.get("guidance"))
     inner = context.functions.define(
         crossing, value.get("functionDefinitions"), join_pointer(pointer, "functionDefinitions"), scope
@@ -169,6 +109,29 @@ def _step(context: PartContext, source: Source, native: str, scope: Scope) -> Ob
     if isinstance(value.get("notesOptional"), bool):
         part["notesOptional"] = value["notesOptional"]
     return part
+
+
+def _delegations(context: PartContext, source: Source, holder: str, index: int, scope: Scope) -> list[Json]:
+    """Steps that hand out the delegations, and the step itself with what they found."""
+    value, crossing = source.value, context.crossing
+    place = join_pointer(source.pointer, "parallelDelegations")
+    crossing.read_as("parallelDelegations", place, _READ_AS["parallelDelegations"])
+    own = {name: member for name, member in value.items() if name != "parallelDelegations"}
+    handing: list[Json] = []
+    names: list[str] = []
+    for children in list_children(crossing, value["parallelDelegations"], place):
+        native = join_pointer(holder, index + len(handing))
+        crossing.came_from(native, place)
+        written = value.get("id") if isinstance(value.get("id"), str) else "step"
+        step_id = context.ids.claim(f"{native_id(f'{written}')[:40]}-delegations", place, crossing)
+        title = "\n".join(as_texts(value.get("title"))) or step_id
+        names.append(collected_name(step_id))
+        when = _when(context, source, native)
+        handed = {"children": children, "collect": names[-1]}
+        handing.append({"id": step_id, "title": title, **when, "delegate": handed})
+    native = join_pointer(holder, index + len(handing))
+    part = _step(context, Source(own, source.pointer), native, scope, is_silent=True)
+    return [*handing, add_results(part, names)]
 
 
 def _head(context: PartContext, source: Source, native: str) -> Object:
@@ -215,31 +178,18 @@ def _confirmation(context: PartContext, source: Source, native: str) -> Object:
     return {"requireConfirmation": True if condition is None else condition}
 
 
-def _add_words(context: PartContext, source: Source, native: str) -> Object:
+def _add_words(context: PartContext, source: Source, native: str, *, is_silent: bool) -> Object:
     """Prompt and fragments. A step without text has its title as prompt."""
     value, pointer, crossing = source.value, source.pointer, context.crossing
     found = to_prompt(crossing, value, pointer)
-    if value.get("parallelDelegations"):
-        place = join_pointer(pointer, "parallelDelegations")
-        listed = delegations_prompt(crossing, value["parallelDelegations"], place)
-        crossing.came_from(join_pointer(native, "prompt"), place)
-        if "promptBlocks" in found:
-            found["promptBlocks"].setdefault("procedure", [])
-            procedure = found["promptBlocks"]["procedure"]
-            found["promptBlocks"]["procedure"] = [
-                *(procedure if isinstance(procedure, list) else [procedure]),
-                listed,
-            ]
-        else:
-            found["prompt"] = "\n\n".join([*as_texts(found.get("prompt")), listed])
-    elif value.get("type") not in (None, "step", "parallel"):
+    if value.get("type") not in (None, "step", "parallel"):
         message = f"A step of the type {quote(as_text(value['type']))} is not known; it is read as a step."
         crossing.changed(
             join_pointer(pointer, "type"), message, "Use loop or parallel, or leave the type out."
         )
     fragments = to_fragments(crossing, value, pointer, native)
     if not found:
-        if not fragments:
+        if not fragments and not is_silent:
             crossing.changed(pointer, "The step has no prompt; its title stands in.", 'Add "prompt".')
         found = {"prompt": "\n".join(as_texts(value.get("title"))) or "Do this step."}
     return found | ({"promptFragments": fragments} if fragments else {})
@@ -445,7 +395,7 @@ def _steps_of(body: list[Json]) -> list[Object]:
 
 def _first_step(body: list[Json]) -> Object | None:
     for part in body:
-        if not isinstance(part, dict):
+        if not isinstance(part, dict) or "delegate" in part:  # nobody does such a step itself
             continue
         inner = _first_step(part["body"]) if part.get("type") == "loop" else None
         if inner is not None or part.get("type", "step") == "step":

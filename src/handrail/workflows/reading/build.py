@@ -82,9 +82,14 @@ def optional_when(holder: Object, pointer: str, origin: Origin) -> When | None:
 
 def build_confirmation(holder: Object, pointer: str, origin: Origin) -> bool | When:
     value = holder.get("requireConfirmation", False)
-    if isinstance(value, bool):
-        return value
+    if isinstance(value, bool) or _names_who(value):
+        return value is not False
     return build_when(value, f"{pointer}/requireConfirmation", origin)
+
+
+def _names_who(value: Json) -> bool:
+    """Whether a confirmation says who has to give it, and not when."""
+    return isinstance(value, dict) and "by" in value
 
 
 # Rules for notes; a rule without a message gets a plain one
@@ -151,6 +156,7 @@ def _part(value: Object, pointer: str, origin: Origin) -> SourcePart:
 
 def _step(value: Object, pointer: str, origin: Origin) -> SourceStep:
     output = value.get("output", {})
+    asked: Any = value.get("requireConfirmation")
     return SourceStep(
         id=value["id"],
         title=value["title"],
@@ -160,6 +166,7 @@ def _step(value: Object, pointer: str, origin: Origin) -> SourceStep:
         guidance=tuple(value.get("guidance", ())),
         agent_role=value.get("agentRole", ""),
         require_confirmation=build_confirmation(value, pointer, origin),
+        confirmed_by=asked["by"] if _names_who(asked) else "",
         when=optional_when(value, pointer, origin),
         contract_ref=output.get("contractRef", ""),
         hints=tuple(output.get("hints", ())),

@@ -14,9 +14,11 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.model import Displaced, SourceOverlay, TightenedContract
-from handrail.workflows.problem import NO_EDIT, rename_key, replace_value
+from handrail.workflows.problem import NO_EDIT, Edit, rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
+from handrail.workflows.reading.meaning import named_ids
 from handrail.workflows.reading.overlay_grammar import BLOCK_KEYS
+from handrail.workflows.reading.repairs import find_free_id
 
 Object: TypeAlias = dict[str, Json]
 
@@ -41,6 +43,7 @@ def compose(found: Findings, overlay: Object, base: Object) -> Composed | None:
     composing.fill_slots()
     composing.add_parts()
     document = composing.join_document()
+    composing.check_added_ids(document)
     return (
         None
         if found.problems
@@ -127,7 +130,8 @@ class _Composing:
                 message = f"prompt is the whole prompt, so {key} beside it says nothing."
                 self._found.report("bad_value", place, message, "Keep one of them.")
             elif not _takes(node, key):
-                self._refuse_part(node, key, place)
+                is_whole = key == "goal" and isinstance(value, str) and node.kind == "step"
+                self._refuse_part(node, key, place, rename_key(place, "prompt") if is_whole else NO_EDIT)
             elif key in _BLOCKS:
                 node.value["promptBlocks"] = {**node.value["promptBlocks"], key: value}
                 node.marks[f"/promptBlocks/{key}"] = place
@@ -153,7 +157,7 @@ class _Composing:
             node.value["promptBlocks"] = {**node.value["promptBlocks"], block: joined}
             node.marks[f"/promptBlocks/{block}"] = pointer
 
-    def _refuse_part(self, node: _Node, key: str, pointer: str) -> None:
+    def _refuse_part(self, node: _Node, key: str, pointer: str, edit: Edit = NO_EDIT) -> None:
         what = f"{quote_name(node.id)} has no {key}"
         if node.kind == "step" and key in _BLOCKS:
             fix = "Its prompt is one text: append a text, or replace its prompt."
@@ -161,7 +165,7 @@ class _Composing:
             fix = "Leave it out."
         else:
             fix = f"It is a {node.kind}: only the parts that it has can be changed."
-        self._found.report("bad_value", pointer, f"{what} to change.", fix)
+        self._found.report("bad_value", pointer, f"{what} to change.", fix, edit)
 
     def _add_output(self, node: _Node, output: Object, pointer: str) -> None:
         """Hints on top, and a contract only where there is none: what is asked for already stays."""
@@ -213,6 +217,26 @@ class _Composing:
         return True
 
     # Names
+
+    def check_added_ids(self, document: Object) -> None:
+        """Report an added part with the id of a later part of the base, which its author cannot change."""
+        ids, first = named_ids(document), dict[str, str]()
+        for name, place in ids:
+            added = self._find_added(first.setdefault(name, place))
+            if place != first[name] and added and not self._find_added(place):
+                own = find_free_id(name, {one for one, _ in ids})
+                message = f"The id {quote_name(name)} is already used in {self._overlay['extends']}."
+                fix = f"Give it its own id, such as {own}."
+                self._found.report("duplicate_id", added, message, fix, replace_value(added, own))
+
+    def _find_added(self, place: str) -> str:
+        """Where the overlay adds what stands at a place of the whole; empty: it does not."""
+        known, rest = place, ""
+        while known not in self.pointers:
+            known, _, last = known.rpartition("/")
+            rest = f"/{last}{rest}"
+        source = self.pointers[known]
+        return source + rest if source.startswith(("/add/", "/fill/")) else ""
 
     def _find(self, name: str, pointer: str, *, is_key: bool = False) -> _Node | None:
         node = self._named.get(name)

@@ -33,19 +33,34 @@ class Findings:
     def has_errors(self) -> bool:
         return any(problem.severity == "error" for problem in self.problems)
 
-    def report(self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
-        self._add(code, pointer, message, fix, self._severity, edit)
+    def report(
+        self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT, within: str = ""
+    ) -> None:
+        self._add(code, pointer, message, fix, self._severity, edit, within)
 
     def warn(self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
         """Report something that may go wrong."""
         self._add(code, pointer, message, fix, "warning", edit)
 
     def _add(
-        self, code: ProblemCode, pointer: str, message: str, fix: str, severity: Severity, edit: Edit
+        self,
+        code: ProblemCode,
+        pointer: str,
+        message: str,
+        fix: str,
+        severity: Severity,
+        edit: Edit,
+        within: str = "",
     ) -> None:
         if len(self.problems) < MAX_PROBLEMS:
             problem = Problem(
-                code=code, message=message, pointer=pointer, fix=fix, severity=severity, edit=edit
+                code=code,
+                message=message,
+                pointer=pointer,
+                fix=fix,
+                severity=severity,
+                edit=edit,
+                within=within,
             )
             self.problems.append(problem)
         elif not self.is_full:

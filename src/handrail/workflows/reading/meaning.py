@@ -5,7 +5,7 @@ Every check looks only at members that have the right shape; the others have bee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from itertools import islice
 from typing import TypeAlias
 
@@ -31,7 +31,7 @@ from handrail.workflows.reading.findings import (
     quote_name,
 )
 from handrail.workflows.reading.grammar import SHAPES
-from handrail.workflows.reading.repairs import find_free_id
+from handrail.workflows.reading.repairs import find_free_id, make_id
 from handrail.workflows.reading.shapes import Record
 from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, convert_value, is_same_value
 
@@ -106,12 +106,12 @@ Meaning: TypeAlias = Callable[[Findings, Object, str], None]
 
 
 def _workflow(found: Findings, value: Object, pointer: str) -> None:
-    _unique(found, named_ids(value), pointer)
+    _unique(found, value, named_ids(value), pointer)
     slots = [(one.value["slot"], f"{one.pointer}/slot") for one in _parts(value) if _is_slot(one.value)]
-    _unique(found, slots, pointer)
+    _unique(found, value, slots, pointer)
     _has_step(found, value.get("steps"), f"{pointer}/steps")
     for name in ("references", "assessments"):
-        _unique(found, _ids_in(value, name), pointer)
+        _unique(found, value, _ids_in(value, name), pointer)
 
 
 def _loop(found: Findings, value: Object, pointer: str) -> None:
@@ -246,14 +246,14 @@ def _user_only(found: Findings, value: Object, pointer: str) -> None:
 
 
 def _choice(found: Findings, value: Object, pointer: str) -> None:
-    _unique(found, _ids_in(value, "options"), pointer)
+    _unique(found, value, _ids_in(value, "options"), pointer)
 
 
 _BESIDE_DELEGATE = frozenset({"type", "id", "title", "when", "delegate"})
 
 
 def _step(found: Findings, value: Object, pointer: str) -> None:
-    _unique(found, _ids_in(value, "promptFragments"), pointer)
+    _unique(found, value, _ids_in(value, "promptFragments"), pointer)
     if "delegate" not in value:
         return
     for name in value:
@@ -265,7 +265,7 @@ def _step(found: Findings, value: Object, pointer: str) -> None:
 
 def _delegate(found: Findings, value: Object, pointer: str) -> None:
     """Which keys go together, and how many children a need can ask for."""
-    _unique(found, _ids_in(value, "children"), pointer)
+    _unique(found, value, _ids_in(value, "children"), pointer)
     for name in ("as", "child"):
         if "forEach" in value and _lacks(value, name, "delegate"):
             found.report("missing_key", pointer, f"{name} is missing.", f'Add "{name}" beside forEach.')
@@ -283,7 +283,7 @@ def _delegate(found: Findings, value: Object, pointer: str) -> None:
 
 
 def _child(found: Findings, value: Object, pointer: str) -> None:
-    _unique(found, named_ids(value), pointer)
+    _unique(found, value, named_ids(value), pointer)
 
 
 def _lacks(value: Object, key: str, record: str) -> bool:
@@ -296,18 +296,28 @@ def _lacks(value: Object, key: str, record: str) -> bool:
     )
 
 
-def _unique(found: Findings, ids: list[tuple[str, str]], pointer: str) -> None:
-    """Report every id that an earlier one has; `ids` are ids and their pointers below `pointer`."""
+def _unique(found: Findings, value: Object, ids: list[tuple[str, str]], pointer: str) -> None:
+    """Report every id in a value that an earlier one has; `ids` are ids and their pointers in the value."""
     first: dict[str, str] = {}
+    taken = {name for name, _ in ids}
     for name, place in ids:
         if name in first:
             message = f"The id {quote_name(name)} is already used at {pointer}{first[name]}."
             # Which of two conditions was meant by their id, only the author knows.
-            own = "" if place.startswith("/conditions/") else find_free_id(name, [one for one, _ in ids])
+            own = "" if place.startswith("/conditions/") else _own_id(value, place, name, taken)
             fix = f"Give each its own id, such as {own} here." if own else "Give each its own id."
             edit = replace_value(pointer + place, own) if own else NO_EDIT
             found.report("duplicate_id", pointer + place, message, fix, edit)
         first.setdefault(name, place)
+
+
+def _own_id(value: Object, place: str, name: str, taken: Set[str]) -> str:
+    """A free id for a part: what its title says, as a part without an id gets it, or the id with a number."""
+    holder: Json = value
+    for step in place.split("/")[1:-1]:
+        holder = holder[int(step)] if isinstance(holder, list) else holder[step]
+    said = make_id(str(holder.get("title", "")))
+    return said if said and said not in taken else find_free_id(name, taken)
 
 
 def _ids_in(value: Object, key: str) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from handrail.workflows.compiled import ChoiceKind, UserOnlyReason
+from handrail.workflows.compiled import CONFIRMERS, ChoiceKind, UserOnlyReason
 from handrail.workflows.conditions import Operator
 from handrail.workflows.limits import (
     MAX_CHILDREN,
@@ -55,6 +55,7 @@ OPERATORS: tuple[str, ...] = get_args(Operator)
 
 WHEN = Named(name="when")
 CONFIRMATION = ByType(shapes=(Flag(), CONDITION_ID, Named(name="condition_place")))
+STEP_CONFIRMATION = ByType(shapes=(Flag(), CONDITION_ID, Named(name="confirmation_place")))
 
 _CONDITION = Named(name="condition")
 _SEVERAL = Items(of=_CONDITION, least=1, most=MAX_LIST_ITEMS)
@@ -131,6 +132,21 @@ CONDITION_SHAPES: dict[str, Shape] = {
         tag="kind",
         records={"condition_ref": "condition_ref", **{kind: kind for kind in CONDITION_KINDS}},
     ),
+    "confirmation_place": Tagged(
+        says="Who has to confirm; or a condition under which somebody has to.",
+        tag="kind",
+        records={"condition_ref": "condition_ref", **{kind: kind for kind in CONDITION_KINDS}},
+        own_keys={"by": "who_confirms"},
+    ),
+    "who_confirms": Record(
+        says="Who has to confirm; a server with accounts checks it.",
+        keys={
+            "by": required_key(
+                Word(values=tuple(CONFIRMERS)),
+                "A role, or other: a person none of whose agents did the work.",
+            )
+        },
+    ),
     "when": ByType(shapes=(CONDITION_ID, Named(name="condition_place"))),
     **{kind: _condition(kind, {}) for kind in CONDITION_KINDS},
     **{
@@ -191,7 +207,10 @@ _PART_SHAPES: dict[str, Shape] = {
             ),
             "guidance": optional_key(PROSE_LIST, "Advice for this step, shown after the prompt."),
             "agentRole": optional_key(REMARK, "The stance for this step, instead of the workflow's."),
-            "requireConfirmation": _CONFIRM,
+            "requireConfirmation": optional_key(
+                STEP_CONFIRMATION,
+                "Whether the user must confirm before the step is done: a boolean, a condition, or who.",
+            ),
             "when": _WHEN,
             "output": optional_key(Named(name="output"), "What the step must deliver."),
             "validation": optional_key(

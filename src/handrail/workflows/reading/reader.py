@@ -14,7 +14,7 @@ from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, Spelling
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import add_places, locate_depth, suggest_repair
-from handrail.workflows.problem import NO_EDIT, Problem, drop_edits
+from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem
 from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.compose_overlay import compose
 from handrail.workflows.reading.findings import Findings
@@ -73,6 +73,33 @@ def _member(value: Json, part: str) -> Json:
     return None
 
 
+def carry_problem(problem: Problem, made: Json, origin: Origin, document: Json) -> Problem:
+    """A problem of a made document at its place in the author's own.
+
+    Its edit comes along if each place that it touches holds the same in both: else the edit would say
+    something about a text that the author has not written.
+    """
+    edit = [_carry_operation(one, made, origin, document) for one in problem.edit]
+    carried = tuple(one for one in edit if one is not None)
+    return msgspec.structs.replace(
+        problem, pointer=origin(problem.pointer), edit=carried if len(carried) == len(edit) else NO_EDIT
+    )
+
+
+def _carry_operation(
+    operation: EditOperation, made: Json, origin: Origin, document: Json
+) -> EditOperation | None:
+    if operation.op == "replace":
+        place, held = origin(operation.path), _value_at(made, operation.path)
+        is_same = held is not None and held == _value_at(document, place)
+        return msgspec.structs.replace(operation, path=place) if is_same else None
+    holder, _, key = operation.path.rpartition("/")
+    there = _value_at(document, origin(holder))
+    if operation.op != "add" or not isinstance(there, dict) or unescape_key(key) in there:
+        return None
+    return msgspec.structs.replace(operation, path=f"{origin(holder)}/{key}")
+
+
 # Reading a file
 
 EXTENDS = "extends"
@@ -107,6 +134,7 @@ class BaseDocument(msgspec.Struct, frozen=True, kw_only=True):
     has_open_names: bool = False
     trouble: str = ""
     fix: str = ""
+    edit: Edit = NO_EDIT
 
 
 def read_workflow(
@@ -165,8 +193,8 @@ def _read_foreign(document: dict[str, Json]) -> Reading:
     translated = to_native(document)
     origin = origin_in(document, translated.pointers)
     reading = _read_native(translated.document, origin)
-    wrong = [msgspec.structs.replace(one, pointer=origin(one.pointer)) for one in reading.problems]
-    problems = (*translated.problems, *drop_edits(wrong))
+    wrong = [carry_problem(one, translated.document, origin, document) for one in reading.problems]
+    problems = (*translated.problems, *wrong)
     if reading.workflow is None:
         return Reading(workflow=None, problems=problems)
     workflow = msgspec.structs.replace(reading.workflow, has_open_names=True)
@@ -182,7 +210,7 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
     else:
         check_shape(found, Named(name=OVERLAY), document, "")
     if base is not None and base.trouble and not found.problems:
-        found.report("unknown_id", f"/{EXTENDS}", base.trouble, base.fix)
+        found.report("unknown_id", f"/{EXTENDS}", base.trouble, base.fix, base.edit)
     if found.problems or base is None:
         extends = "" if found.problems else str(document[EXTENDS])
         return Reading(workflow=None, problems=tuple(found.problems), document=document, extends=extends)
@@ -191,9 +219,7 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
         return Reading(workflow=None, problems=tuple(found.problems), document=document)
     origin = origin_in(document, composed.pointers)
     reading = _read_native(composed.document, origin)
-    problems = tuple(
-        msgspec.structs.replace(one, pointer=origin(one.pointer)) for one in drop_edits(reading.problems)
-    )
+    problems = tuple(carry_problem(one, composed.document, origin, document) for one in reading.problems)
     if reading.workflow is None:
         return msgspec.structs.replace(reading, problems=problems, document=document)
     workflow = msgspec.structs.replace(

@@ -7,7 +7,7 @@ changes a value only into the one value of the wanted type that says the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Set
 from json import loads
 
 import msgspec
@@ -176,7 +176,9 @@ def advise_on_key(
         return "", f"{there} is already there with the same value; remove this one.", remove_value(place)
     if there:
         return "", f"{there} is already there: keep the value that you mean under {there}.", NO_EDIT
-    return "", f"Remove it, or move it under extra; known keys: {', '.join(known)}.", NO_EDIT
+    # An overlay has nothing that is kept without meaning.
+    kept = "" if "extends" in known else ", or move it under extra of the workflow"
+    return "", f"Remove it{kept}; known keys: {', '.join(known)}.", NO_EDIT
 
 
 _NOT = ' with {"kind": "not", "of": …}: the part is skipped where the condition does not hold.'
@@ -251,10 +253,9 @@ def make_workflow_id(text: str) -> str:
     return ".".join(parts) if all(part and part[0].isalpha() for part in parts) else ""
 
 
-def find_free_id(wanted: str, taken: Iterable[str]) -> str:
+def find_free_id(wanted: str, taken: Set[str]) -> str:
     """The id with the first number after it that makes it free."""
-    names = set(taken)
     number = 2
-    while f"{wanted}_{number}" in names:
+    while f"{wanted}_{number}" in taken:
         number += 1
     return f"{wanted}_{number}"

@@ -19,7 +19,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import explain_unseen
 from handrail.workflows.dialect.crossing import as_json
 from handrail.workflows.dialect.translation import native_condition
-from handrail.workflows.problem import NO_EDIT, ProblemCode, add_value, replace_value
+from handrail.workflows.problem import NO_EDIT, ProblemCode, add_value, rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, label_pointer, quote_name
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.json_words import describe_shape, json_type, name_type, shape_types
@@ -37,6 +37,7 @@ from handrail.workflows.reading.shapes import (
     ID,
     NAME,
     PATH,
+    TITLE,
     WORKFLOW_ID,
     Anything,
     ByType,
@@ -94,6 +95,8 @@ def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
     fix = f"Write {describe_shape(shape)} here."
     if isinstance(shape, Text) and shape.wanted and not shape.pattern:
         fix = shape.wanted
+    if isinstance(shape, Members) and isinstance(value, list):
+        fix = "Write each of them under its name, in an object instead of a list."
     made = guess_value(value, shape)
     if made is msgspec.UNSET or not _fits(shape, made):
         edit = NO_EDIT
@@ -218,8 +221,9 @@ def _missing(found: Findings, name: str, key: Key, value: dict[str, Json], point
     made: Json = None
     if name == "id" and isinstance(value.get("title"), str) and "prompt" in value:
         made = make_id(value["title"]) or None
-    elif name == "title" and isinstance(value.get("id"), str):
-        made = value["id"].replace("_", " ").replace("-", " ").strip().capitalize() or None
+    elif name in ("title", "name") and isinstance(value.get("id"), str):
+        said = value["id"].rpartition(".")[2]
+        made = said.replace("_", " ").replace("-", " ").strip().capitalize() or None
     elif name == "maxIterations" and type(value.get("count")) is int:
         made = value["count"]
     usable = made is not None and _fits(key.shape, made)
@@ -255,10 +259,17 @@ def _members(found: Findings, shape: Members, value: dict[str, Json], pointer: s
         if not trouble.problems:
             check_shape(found, shape.of, member, join_pointer(pointer, name))
             continue
-        fix = trouble.problems[0].fix
-        found.report(
-            "bad_name", join_pointer(pointer, name), f"The name {quote_name(name)} cannot be used here.", fix
-        )
+        place, meant = join_pointer(pointer, name), "/".join(map(make_id, name.split("/")))
+        # What is declared under a name of the author's choice is read by that name elsewhere.
+        is_sure = shape.name not in (NAME, TITLE) and meant not in value and _suits(shape.name, meant)
+        fix = f"Write {meant}." if is_sure else trouble.problems[0].fix
+        edit = rename_key(place, meant) if is_sure else NO_EDIT
+        message = f"The name {quote_name(name)} cannot be used here."
+        found.report("bad_name", place, message, fix, edit)
+
+
+def _suits(shape: Text, value: str) -> bool:
+    return bool(shape.pattern) and re.fullmatch(shape.pattern, value, re.ASCII) is not None
 
 
 def _items(found: Findings, shape: Items, value: list[Json], pointer: str) -> None:

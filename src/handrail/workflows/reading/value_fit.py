@@ -91,6 +91,9 @@ OPERATOR_FITS: dict[str, Fit] = {
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,14})", re.ASCII)
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,14})\.[0-9]{1,14}", re.ASCII)
 
+_TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+"""How people and older YAML write a boolean."""
+
 
 def convert_value(declared: str, value: Json) -> Json:
     """The same value in another JSON type, if the types alone determine it; None otherwise."""
@@ -99,8 +102,8 @@ def convert_value(declared: str, value: Json) -> Json:
             return str(value).lower() if _is_boolean(value) else str(value)
         return [value] if declared == "array" and _is_simple(value) else None
     match declared:
-        case "boolean" if value.lower() in ("true", "false"):
-            return value.lower() == "true"
+        case "boolean" if value.lower() in _TRUTHS:
+            return _TRUTHS[value.lower()]
         case "integer" | "number" if _WHOLE.fullmatch(value):
             return int(value)
         case "number" if _DECIMAL.fullmatch(value):

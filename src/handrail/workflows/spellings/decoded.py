@@ -12,7 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.workflows.problem import Problem
+from handrail.workflows.problem import NO_EDIT, Edit, Problem
 
 Place: TypeAlias = tuple[int, int]
 """Line and column, both from 1, the column in characters."""
@@ -53,10 +53,12 @@ class Lines:
         return line, offset - self._starts[line - 1] + 1
 
 
-def report(place: Place, message: str, fix: str) -> Problem:
+def report(place: Place, message: str, fix: str, edit: Edit = NO_EDIT) -> Problem:
     """Something that this spelling does not have."""
     line, column = place
-    return Problem(code="unreadable", message=message, pointer="", fix=fix, line=line, column=column)
+    return Problem(
+        code="unreadable", message=message, pointer="", fix=fix, line=line, column=column, edit=edit
+    )
 
 
 RULE = "---"

@@ -12,6 +12,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_clearly_nearest, find_same_word
 from handrail.contract.wording import quote
 from handrail.workflows.limits import MAX_PROBLEMS, MAX_YAML_BYTES
+from handrail.workflows.problem import NO_EDIT, Edit, rewrite_text
 from handrail.workflows.spellings.decoded import RULE, Decoded, Place, report
 from handrail.workflows.spellings.markdown_text import (
     BLOCKS,
@@ -121,8 +122,13 @@ class _Reading:
         holder = self._open[-1] if self._open else None
         wanted = _STEP_LEVEL if holder is None else holder.level + 1
         if level != wanted:
+            is_step = part_id is not None and holder is not None and not holder.is_loop
+            wanted = holder.level if is_step and holder is not None else wanted
             message = f"A heading of level {level} cannot stand here."
-            self._report(place, message, f"Write {'#' * wanted}. {_TEXT_FIX}")
+            # A step inside a loop may end there, and the next one may stand behind the loop.
+            is_sure = is_step and wanted == _STEP_LEVEL
+            edit = rewrite_text(number, 1, level, "#" * wanted) if is_sure else NO_EDIT
+            self._report(place, message, f"Write {'#' * wanted}. {_TEXT_FIX}", edit)
             return
         if holder is None or holder.is_loop:
             self._part(holder, place, words, column)
@@ -131,10 +137,12 @@ class _Reading:
             fix = f"Write {'#' * holder.level} for a step, or `type: loop` in the fence `step` above it."
             self._report(place, message, fix)
         elif title not in BLOCKS:
-            near = find_same_word(title, BLOCKS) or find_clearly_nearest(title, BLOCKS)
+            sure = find_same_word(title, BLOCKS)
+            near = sure or find_clearly_nearest(title, BLOCKS)
             known = ", ".join(BLOCKS)
             fix = f"Did you mean {near}?" if near else f"Block headings are {known}. {_TEXT_FIX}"
-            self._report(place, f"{quote(title)} is no block of a prompt.", fix)
+            edit = rewrite_text(number, column + 1, len(words), sure) if sure else NO_EDIT
+            self._report(place, f"{quote(title)} is no block of a prompt.", fix, edit)
             holder.current = _UNKNOWN
         elif BLOCKS[title] in holder.texts:
             self._report(place, f"{title} is there twice in this step.", "Put both together.")
@@ -179,7 +187,11 @@ class _Reading:
         elif fence[3] not in ("step", "prompt") or fence[1]:
             meant = "step" if fence[3].lower().startswith("step") else "prompt"
             fix = f"Write {fence[2]}{meant} at the beginning of the line, and nothing after it."
-            self._report((start.number, 1), f"{quote(start.text.strip())} is no fence of a workflow.", fix)
+            is_word = " " not in fence[3]  # words after it may have been meant as something
+            edit = rewrite_text(start.number, 1, len(start.text), fence[2] + meant) if is_word else NO_EDIT
+            self._report(
+                (start.number, 1), f"{quote(start.text.strip())} is no fence of a workflow.", fix, edit
+            )
         elif not self._open:
             self._report(
                 (start.number, 1), "This fence belongs to no step.", "Put it below a step's heading."
@@ -252,7 +264,9 @@ class _Reading:
     def _finish_part(self, part: _Part) -> Json:
         is_call = part.document.get("type") == "template_call"
         if not is_call and not part.document.keys() & {"id", "loopId", "slot"}:
-            fix = f"Write `{'#' * part.level} Title {{#step_id}}`. {_TEXT_FIX}"
+            title = str(part.document.get("title") or "Title")
+            own = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "step_id"
+            fix = f"Write `{'#' * part.level} {title} {{#{own}}}`. {_TEXT_FIX}"
             self._report(part.place, "This heading has no id.", fix)
         if part.body:
             if "body" in part.document:
@@ -318,8 +332,8 @@ class _Reading:
             self._report((plain[0].number, 1), message, "Put all of it into the fence, or none of it.")
         return held.fence, held.fence_line + 1
 
-    def _report(self, place: Place, message: str, fix: str) -> None:
-        self.problems.append(report(place, message, fix))
+    def _report(self, place: Place, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
+        self.problems.append(report(place, message, fix, edit))
 
 
 def _level_below(holder: _Part | None) -> int:

@@ -1,11 +1,15 @@
-"""The editor of a workflow: its text with the problems at their places, a simulation, and saving. Pure."""
+"""The editor of a workflow: its text in any spelling, and below it what it means while it is written. Pure.
+
+Problems stand with the line that they are about; the steps and the drawing are of the compiled text. Nothing
+of the text is executed: it is shown as text, and the drawing as a picture.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from handrail.projections.html.elements import Html, element
+from handrail.projections.html.elements import Child, Html, element
 from handrail_serve.pages.parts import (
     Payload,
     badge,
@@ -13,6 +17,7 @@ from handrail_serve.pages.parts import (
     json_text,
     notice,
     panel,
+    picture_address,
     workflow_path,
 )
 
@@ -32,11 +37,13 @@ def problems(report: Payload) -> Html:
     )
 
 
+_SHOWN_LINE = 120
 _SEVERITIES = {"error": ("bad", "blocked"), "warning": ("warn", "gap"), "hint": ("", "step")}
 
 
-def problem_list(found: Sequence[Payload]) -> Html:
-    """Problems with their lines, messages and fixes."""
+def problem_list(found: Sequence[Payload], text: str = "") -> Html:
+    """Problems with their messages, fixes and places; with a text, the line itself and the way to it."""
+    lines = text.split("\n")
     rows = [
         element(
             "li",
@@ -45,8 +52,9 @@ def problem_list(found: Sequence[Payload]) -> Html:
                 "div",
                 element("span", one["message"], dir="auto"),
                 element("span", one["fix"], class_="under", dir="auto") if one["fix"] else None,
+                _line_of(one, lines),
             ),
-            element("span", _where(one), class_="aside"),
+            element("span", _place(one, has_text=bool(text)), class_="aside"),
         )
         for one in found
     ]
@@ -57,11 +65,33 @@ def _where(one: Payload) -> str:
     return f"line {one['line']}, column {one['column']}" if one.get("line") else one["pointer"]
 
 
+def _place(one: Payload, *, has_text: bool) -> Child:
+    if not has_text or not one.get("line"):
+        return _where(one)
+    return element(
+        "button",
+        _where(one),
+        type="button",
+        class_="button plain",
+        data_line=str(one["line"]),
+        data_column=str(one["column"]),
+    )
+
+
+def _line_of(one: Payload, lines: Sequence[str]) -> Child:
+    if not 0 < one.get("line", 0) <= len(lines) or not lines[one["line"] - 1].strip():
+        return None
+    return element("code", lines[one["line"] - 1].strip()[:_SHOWN_LINE], class_="line", dir="auto")
+
+
 # The editor
 
 
-def editor(workflow: Payload, report: Payload) -> Html:
-    """`workflow` is of part source, `report` of workflow.validate."""
+def editor(workflow: Payload, report: Payload, drawn: Sequence[Payload]) -> Html:
+    """`workflow` is of part source, `report` of workflow.validate, `drawn` of workflow.graph: svg and text.
+
+    Without `drawn` the text cannot be compiled yet.
+    """
     is_own = workflow["sourceKind"] == "project" and "/" not in workflow["sourceRef"]
     file = workflow["sourceRef"] if is_own else ""
     saved = {"file": file, "base": workflow["sourceDigest"]} if is_own else {"base": "absent"}
@@ -88,6 +118,10 @@ def editor(workflow: Payload, report: Payload) -> Html:
                 data_check_input=json_text(checked),
                 data_check_field="documents.0.text",
                 data_check_into="#checked",
+                data_preview="workflow.graph",
+                data_preview_input=json_text({"document": {"source": name}}),
+                data_preview_field="document.text",
+                data_preview_into="#preview",
             ),
             class_="field",
         ),
@@ -101,8 +135,11 @@ def editor(workflow: Payload, report: Payload) -> Html:
             class_="cluster",
         ),
         panel(
-            "Problems", element("div", problem_list(found), id="checked", aria_live="polite"), id_="problems"
+            "Problems",
+            element("div", problem_list(found, workflow["source"]), id="checked", aria_live="polite"),
+            id_="problems",
         ),
+        _preview_panel(drawn),
         panel(
             "Simulation",
             element(
@@ -116,6 +153,34 @@ def editor(workflow: Payload, report: Payload) -> Html:
         data_input=json_text({"document": {"source": name}}),
         data_done="Saved.",
     )
+
+
+def _preview_panel(drawn: Sequence[Payload]) -> Html:
+    return panel(
+        "Preview",
+        element("p", "The steps that a run would go through, as the text is now.", class_="soft"),
+        element("div", *_preview(drawn), id="preview", class_="stack tight"),
+        class_="stack tight",
+    )
+
+
+def _preview(drawn: Sequence[Payload]) -> list[Html]:
+    if not drawn:
+        return [element("p", "It is drawn once the text has no errors.", class_="soft")]
+    picture, outline = (str(one["drawing"]) for one in drawn)
+    return [
+        element("pre", outline, class_="code wide", tabindex=0, aria_label="Steps"),
+        element(
+            "div",
+            element(
+                "img", src=picture_address(picture), alt="The steps from top to bottom, as listed above."
+            ),
+            class_="map",
+            tabindex=0,
+            role="region",
+            aria_label="Drawing",
+        ),
+    ]
 
 
 def _button(

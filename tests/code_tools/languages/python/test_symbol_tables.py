@@ -22,6 +22,7 @@ COMPREHENSIONS = frozenset({"listcomp", "setcomp", "dictcomp", "genexpr"})
 
 
 @pytest.mark.parametrize("name", MODULES)
+@pytest.mark.thorough
 def test_every_name_is_where_the_compiler_has_it(name: str) -> None:
     found = importlib.util.find_spec(name)
     assert found is not None

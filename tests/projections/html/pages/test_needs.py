@@ -189,10 +189,11 @@ def test_rounds_that_are_over_are_folded_and_the_one_of_now_is_open(runtime: Run
 def test_what_happened_reads_as_a_story_with_durations(runtime: Runtime) -> None:
     reply = advance(runtime, start(runtime))
     found = answer(runtime, "session.timeline", sessionId=reply["session"]["sessionId"])
-    assert [one["seconds"] for one in found["moments"]] == [None, 0]
-    found["moments"][1]["seconds"] = 3_700
+    assert [one["seconds"] for one in found["items"]] == [0, None]
+    found["items"][0]["seconds"] = 3_700
 
-    words = words_in(timeline_page(found))
+    shown = answer(runtime, "session.show", sessionId=reply["session"]["sessionId"])
+    words = words_in(timeline_page(shown, found))
 
     assert "The run started" in words
     assert "The agent finished First after 1 h 1 min" in words

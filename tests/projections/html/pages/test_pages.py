@@ -39,8 +39,8 @@ def pages_of(runtime: Runtime, session_id: str) -> dict[str, Html]:
             for node in graph["nodes"]
         },
         "compare": compare_page(answer(runtime, "run.compare", sessionId=session_id, one=first, other=last)),
-        "timeline": timeline_page(answer(runtime, "session.timeline", sessionId=session_id)),
-        "hours": timeline_page(answer(runtime, "session.timeline", sessionId=session_id), "hour"),
+        "timeline": timeline_page(shown, answer(runtime, "session.timeline", sessionId=session_id)),
+        "hours": timeline_page(shown, answer(runtime, "session.timeline", sessionId=session_id), "hour"),
     }
 
 
@@ -140,18 +140,18 @@ def test_what_needs_a_person_comes_first_with_the_words_to_paste(runtime: Runtim
     first = begin(runtime, step("decide", **WITH_DECISION), fields={})
     advance(runtime, first)
     needs = answer(runtime, "session.needs")
-    needs["needs"][0]["count"] = 2
+    needs["items"][0]["count"] = 2
 
     page = sessions_page(answer(runtime, "session.list"), needs, None, {}).markup
 
-    assert needs["needs"][0]["kind"] == "blocked"
+    assert needs["items"][0]["kind"] == "blocked"
     assert page.index('class="need blocked"') < page.index('id="sessions"')
-    assert f'data-copy="{escape(needs["needs"][0]["reply"])}"' in page
+    assert f'data-copy="{escape(needs["items"][0]["reply"])}"' in page
     assert "And 1 more reason." in page
 
 
 def test_a_store_without_sessions_says_how_to_begin() -> None:
-    nothing = {"needs": [], "needs_omitted": 0, "session_count": 0}
+    nothing = {"items": [], "total": 0, "session_count": 0}
 
     page = words_in(sessions_page({"items": []}, nothing, None, {}))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.surfaces.cli.commands.row import Row, Spelling
+from handrail.surfaces.cli.commands.row import STATE, Row, Spelling
 
 _SESSION = Spelling(
     field="session", kind="id", value="ID", text="A session id; default the only run in progress here."
@@ -21,6 +21,7 @@ CODE_ROWS = (
                 text="A node id or tree id; default the tree of the open step.",
             ),
             _SESSION,
+            STATE,
         ),
         examples=("handrail code status NODE_ID --compact",),
     ),

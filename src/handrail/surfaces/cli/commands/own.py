@@ -36,11 +36,23 @@ SETTINGS_ROWS = (
     ),
     Row(
         path="settings set",
+        operation="settings.set",
+        spellings=(
+            Spelling(field="key", position=1, kind="text", value="KEY"),
+            Spelling(field="value", position=2, kind="text", value="VALUE"),
+        ),
+        examples=(
+            "handrail settings set retentionDays 30 --dry-run --compact",
+            "handrail settings set auditMonths 6 --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
+    Row(
+        path="settings set --preferences",
         operation="preferences.set",
         spellings=(_SESSION,),
         examples=(
-            "handrail settings set --preset full_auto_with_stops --dry-run --compact",
-            "handrail settings set --autonomy guided --confirm CONFIRM_TOKEN --compact",
+            "handrail settings set --preferences --preset full_auto_with_stops --dry-run --compact",
+            "handrail settings set --preferences --autonomy guided --confirm CONFIRM_TOKEN --compact",
         ),
     ),
     Row(

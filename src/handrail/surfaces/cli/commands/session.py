@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from handrail.engine.events import EVENT_KINDS
-from handrail.surfaces.cli.commands.row import CURSOR, LIMIT, Row, Spelling
+from handrail.surfaces.cli.commands.row import CURSOR, LIMIT, NOTES_FILE, Row, Spelling
 
 SESSION = Spelling(field="sessionId", position=1, kind="id", value="ID", text="The id of the session.")
 
@@ -52,7 +52,8 @@ SESSION_ROWS = (
     Row(
         path="session show --timeline",
         operation="session.timeline",
-        spellings=(SESSION, Spelling(field="before", value="INDEX"), Spelling(field="limit", value="N")),
+        spellings=(SESSION, Spelling(field="before", value="INDEX"), LIMIT, CURSOR),
+        columns=("at", "what", "title", "workflow_name"),
         examples=("handrail session show SESSION_ID --timeline --limit 50 --compact",),
     ),
     Row(
@@ -91,7 +92,8 @@ SESSION_ROWS = (
     Row(
         path="session needs",
         operation="session.needs",
-        spellings=(Spelling(field="limit", value="N"),),
+        spellings=(LIMIT, CURSOR),
+        columns=("kind", "title", "why", "session_id"),
         examples=("handrail session needs --compact",),
     ),
     Row(
@@ -123,6 +125,9 @@ SESSION_ROWS = (
         path="session note",
         operation="session.start",
         spellings=(
+            Spelling(field="session", value="ID", kind="id"),
+            Spelling(field="notes", kind="text", value="TEXT"),
+            msgspec.structs.replace(NOTES_FILE, field="notes"),
             Spelling(field="goal", value="TEXT"),
             Spelling(
                 field="requestId",
@@ -131,7 +136,10 @@ SESSION_ROWS = (
                 text="Your key for this call: letters, digits, `._:-`. A repeat returns the same session.",
             ),
         ),
-        examples=("handrail session note --goal 'Look around first' --request-id chat-7 --compact",),
+        examples=(
+            "handrail session note --session SESSION_ID --notes 'Half of it.' --request-id k-1 --compact",
+            "handrail session note --notes 'Look around first' --request-id chat-7 --compact",
+        ),
     ),
     Row(
         path="session resume",

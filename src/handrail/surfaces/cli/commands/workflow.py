@@ -19,7 +19,7 @@ WORKFLOW_ROWS = (
             CURSOR,
         ),
         columns=("id", "description"),
-        shown=("id", "description", "suggestedId", "problems"),
+        shown=("id", "description", "suggestedId", "sourceRef", "problems"),
         examples=(
             "handrail workflow list --compact",
             "handrail workflow list --query review --fields items.id,items.name --compact",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 OTHER_WORDS = {
     "edit": "js-edit",
-    "preferences set": "settings set",
+    "preferences set": "settings set --preferences",
     "preferences show": "settings show --preferences",
     "run compare": "session show --compare",
     "run graph": "session show --graph",

@@ -216,6 +216,8 @@ def _json_kind(value: Json) -> str:
 # Command lines
 
 HELP_WORD = "help"
+MORE_WORD = "more"
+"""After `help`: the commands that the first page only names."""
 """Before the words of a command it asks for their help."""
 SHORT_FLAGS = {"-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
 SELF_DESCRIPTION = "self."
@@ -384,7 +386,7 @@ def _take_word(reading: _Reading, word: str) -> None:
         reading.command = command
         for view in reversed(views_of(path)):
             reading.known |= {param["flag"]: param for param in view["params"] if param["flag"]}
-    elif not commands_under(path):
+    elif not commands_under(path) and not (path == MORE_WORD and "--help" in reading.given):
         reading.lost_at.append(word)
         return
     reading.words = (*reading.words, word)
@@ -489,7 +491,7 @@ def _is_near(typed: str, path: str) -> bool:
 def _report_missing_command(reading: _Reading) -> None:
     words = " ".join(reading.words)
     after = [path.removeprefix(words).strip() for path in commands_under(words)]
-    few = f"one of {', '.join(after)}" if len(after) <= _FEW else "one of details.commands"
+    few = f"one of {', '.join(after)}" if len(after) <= _FEW else "one of its commands"
     reading.problems.append(Problem(param="command", problem="is missing", expected=few))
 
 
@@ -525,8 +527,7 @@ def _choose_view(reading: _Reading) -> None:
         return
     given = set(reading.given) - {param["flag"] for param in _table.GLOBALS}
     takes = {view["path"]: {label_of(param) for param in view["params"]} for view in views}
-    asked = [view for view in views if mark_of(view["path"]) in ("", *given)]
-    reading.command = max(asked, key=lambda view: len(given & takes[view["path"]]))
+    reading.command = max(views, key=lambda view: len(given & takes[view["path"]]))
     chosen = takes[reading.command["path"]]
     beside = " or ".join(sorted(label for label in given & chosen if label.startswith("-"))) or "the others"
     for label in sorted(given - chosen):

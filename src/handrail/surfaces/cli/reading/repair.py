@@ -73,6 +73,8 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
     known = {param["flag"]: param for param in (*_table.GLOBALS, *command["params"]) if param["flag"]}
     here = [flag for flag, param in known.items() if param in command["params"] or flag in command["globals"]]
     by_name = {_plain(name): param for param in reversed(command["params"]) for name in _names(param)}
+    # Nothing is guessed that could change what is done: a word is taken for a flag by its letters alone only
+    # if one flag is near, and whatever fits nothing stays where it was for the parser to refuse by name.
     flags: list[str] = []
     positions: list[str] = []
     at = 0

@@ -34,25 +34,27 @@ _WHEN = {
 _PLAIN = r"[A-Za-z0-9_@%+=:,./-]+"
 
 
-def command_line(call: NextCall) -> str | None:
-    """The call as a shell command; None when no command offers the operation."""
+PROGRAM = "handrail"
+
+
+def command_line(call: NextCall, program: str = PROGRAM) -> str | None:
+    """The call as a shell command; None when no command offers the operation.
+
+    `program` is how the command is typed here: `handrail`, or as it was started where that is not on PATH.
+    """
     if call.operation == HELP:
-        return _help_line(call.params.get("command", ""))
+        return " ".join(filter(None, (program, "help", call.params.get("command", ""))))
     if call.operation == LINE:
-        return " ".join(["handrail", *map(quote_for_shell, call.params["arguments"])])
+        return " ".join([program, *map(quote_for_shell, call.params["arguments"])])
     offering = [row for row in _table.COMMANDS.values() if row["operation"] == call.operation]
     for command in offering:
         words = _flags(command, call.params)
         if words is not None:
-            return " ".join(["handrail", words_of(command["path"]), *words, "--compact"])
+            return " ".join([program, words_of(command["path"]), *words, "--compact"])
     if not offering:
         return None
     whole = ["--input", quote_for_shell(_json(call.params))]
-    return " ".join(["handrail", offering[0]["path"], *whole, "--compact"])
-
-
-def _help_line(words: str) -> str:
-    return " ".join(filter(None, ("handrail help", words)))
+    return " ".join([program, offering[0]["path"], *whole, "--compact"])
 
 
 def is_followed(parsed: Parsed) -> bool:
@@ -73,7 +75,7 @@ def go_on_from(arguments: Sequence[str], last: Json) -> NextCall:
     return NextCall(operation=LINE, params={"arguments": [*kept, "--after", str(index)]})
 
 
-def next_commands(success: Success) -> list[tuple[str, str]]:
+def next_commands(success: Success, program: str = PROGRAM) -> list[tuple[str, str]]:
     """The payload's next call as a command line, and when to run it.
 
     A choice has one for each option; a list has that of its first item.
@@ -90,7 +92,8 @@ def next_commands(success: Success) -> list[tuple[str, str]]:
     calls = [(f"To choose {one['id']}", one["params"]) for one in call.get("options", [])]
     if not calls:
         calls = [(_WHEN.get(str(held.get("nextIntent")), "To go on"), call["params"])]
-    lines = [(when, command_line(NextCall(operation=operation, params=params))) for when, params in calls]
+    called = [(when, NextCall(operation=operation, params=params)) for when, params in calls]
+    lines = [(when, command_line(call, program)) for when, call in called]
     return [(when, line) for when, line in lines if line]
 
 
@@ -190,7 +193,7 @@ def refusal(problems: Sequence[Problem], words: str, meant: Sequence[str] | None
         E_USAGE if is_usage else E_VALIDATION,
         _message(problems),
         details=details,
-        hint=_hint(near, words) if meant is None else "Run the command in next_command.",
+        hint=_hint(near, words) if meant is None else "Run the next command.",
         next_call=NextCall(operation=HELP, params={"command": words})
         if meant is None
         else NextCall(operation=LINE, params={"arguments": list(meant)}),
@@ -212,14 +215,15 @@ def _message(problems: Sequence[Problem]) -> str:
     subject = "The command" if first.param == "command" else first.param
     got = f' ("{first.got}")' if first.got else ""
     expected = f"; expected {first.expected}" if first.expected else ""
-    more = f" ({len(problems) - 1} more in details.problems)" if len(problems) > 1 else ""
+    more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
     sentence = f"{subject} {first.problem.removesuffix('.')}{got}{expected}{more}"
     return sentence[: MESSAGE_LIMIT - 1] + "."
 
 
 def _hint(near: Sequence[str], words: str) -> str:
     meant = f"Did you mean {near[0]}? " if near else ""
-    return f"{meant}Correct what details.problems names; `{_help_line(words)}` shows the words and flags."
+    asked = f"{PROGRAM} help {words}".rstrip()
+    return f"{meant}Correct what is named; `{asked}` shows the words and flags."
 
 
 # A call that ended before anything was committed

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from handrail.contract.outcome import Failure, Json
 from handrail.surfaces.cli.reading.spelling import command_line
 from handrail.surfaces.cli.rendering import gate
@@ -17,19 +15,6 @@ from handrail.surfaces.cli.rendering.text import (
     wrap,
 )
 
-_MORE = r" \(\d+ more in details\.problems\)"
-_NEAR = r"(, or use a name from|; the nearest names are in) details\.did_you_mean"
-_SPOKEN = (
-    (r"what details\.(report\.items lists|reports lists as failed|problems names)", "what is named above"),
-    (r"(every problem|the problems) in details\.problems", r"\1 named above"),
-    (r"details\.report\b", "the report above"),
-    (r"details\.snippet", "the lines below"),
-    (r"(the command in )?next_command", "the command below"),
-    (r"names are in details\.\w+", "names are below"),
-    (r"( listed| named)? (in|from) details\.\w+", " listed below"),
-    (r"details\.(\w+)", r"the \1 below"),
-)
-"""A hint speaks of fields of the document; a person sees lines."""
 _SHOWN = {
     "did_you_mean": "Near",
     "valid": "Names",
@@ -45,21 +30,17 @@ _SHOWN = {
 def failure_lines(failure: Failure, operation: str, page: Page) -> list[str]:
     """Everything a person needs to go on; the code comes last."""
     details = failure.details
-    hint = given = failure.hint or failure.kind.hint
-    message = re.sub(_MORE, "", failure.message).removesuffix(hint).rstrip()
+    hint = failure.hint or failure.kind.hint
+    message = failure.message.removesuffix(hint).rstrip()
     lines = _labelled("Error", message, page)
     told = [_told(one) for one in details.get("problems") or []]
-    lines += [part for one in told if one != message for part in _item(one, page)]
+    lines += [part for one in told if not message.startswith(one[:-1]) for part in _item(one, page)]
     lines += _report(details, operation, page)
-    if not details.get("did_you_mean"):
-        hint = re.sub(_NEAR, "", hint)
-    for pattern, spoken in _SPOKEN:
-        hint = re.sub(pattern, spoken, hint)
     lines += _labelled("Fix", hint, page)
     for name, label in _SHOWN.items():
-        if details.get(name) and (f"details.{name}" in given or name == "incident"):
+        if details.get(name):
             lines += _labelled(label, _value(details[name]), page)
-    following = failure.next_call and command_line(failure.next_call)
+    following = failure.next_call and command_line(failure.next_call, page.program)
     lines += [f"Next:  {spell_for_people(one_line(following))}"] if following else []
     return [*lines, f"Code:  {failure.kind.code}"]
 

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
 from handrail.contract.wording import escape_hidden, format_count
@@ -54,7 +56,7 @@ def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
         *format_aligned(rows, page.width),
         "",
         "To do it:",
-        INDENT + repeat_line([*_plain_words(page.typed)], without="--dry-run", confirm=confirm),
+        INDENT + repeat_line(_plain(page), without="--dry-run", confirm=confirm),
     ]
 
 
@@ -74,8 +76,12 @@ def _texts(changes: list[dict[str, Json]], page: Page) -> list[str]:
             lines += ["", *lines_of(fence_text(told.strip(), f"{named}: {text.get('title', '')}"))]
         lines += ["", f"{len(after['steps'])} of {format_count(after['steps_total'], 'text')} shown."]
         if "next_offset" in after:
-            lines.append(f"More: {repeat_line(page.typed, offset=str(after['next_offset']))}")
+            lines.append(f"More: {repeat_line(page, offset=str(after['next_offset']))}")
     return lines
+
+
+def _plain(page: Page) -> Page:
+    return msgspec.structs.replace(page, typed=tuple(_plain_words(page.typed)))
 
 
 def _plain_words(typed: Sequence[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import msgspec
@@ -22,7 +23,7 @@ from handrail.contract.envelopes.format import (
 )
 from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, show_briefly
-from handrail.surfaces.cli.reading.spelling import command_line, is_followed, next_commands
+from handrail.surfaces.cli.reading.spelling import PROGRAM, command_line, is_followed, next_commands
 
 if TYPE_CHECKING:
     from handrail.ports.workspace import Settings
@@ -62,6 +63,10 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """Of text; 0 means the default."""
     typed: tuple[str, ...] = ()
     """The words of the command line, for text that shows what to run next."""
+    program: str = PROGRAM
+    """What is typed here in place of `handrail`."""
+    now: str = ""
+    """For text that says how long ago something was."""
 
 
 def output_of(
@@ -351,9 +356,10 @@ def prepare(output: Output) -> None:
         import handrail.surfaces.cli.rendering.text  # noqa: F401 - loaded for later
 
 
-def summary_line(outcome: Outcome, call: Call, count: int) -> Rendered:
+def summary_line(outcome: Outcome, call: Call, output: Output, count: int) -> Rendered:
     """The last line of a stream, and the exit status that its error decides."""
-    document = stream_summary(outcome, call, count=count, command_line=command_line)
+    spell = partial(command_line, program=output.program)
+    document = stream_summary(_as_started(outcome, output), call, count=count, command_line=spell)
     status = outcome.kind.exit_status if isinstance(outcome, Failure) else 0
     return Rendered(out=encode_line(document), status=status)
 
@@ -394,7 +400,9 @@ def _failure(failure: Failure, call: Call, output: Output) -> Rendered:
 
 def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool) -> bytes:
     if isinstance(outcome, Success) and output.tells_next:
-        outcome = _with_next_command(outcome, output.envelope)
+        outcome = _with_next_command(outcome, output)
+    outcome = _as_started(outcome, output)
+    spell = partial(command_line, program=output.program)
     if output.envelope == "lafs":
         from handrail.contract.envelopes.lafs import to_lafs
 
@@ -402,16 +410,24 @@ def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool)
     if output.envelope == "cont":
         from handrail.contract.envelopes.cont import to_cont
 
-        return encode_document(to_cont(outcome, call, command_line=command_line), compact=is_compact)
-    return encode_document(to_cli(outcome, call, command_line=command_line), compact=is_compact)
+        return encode_document(to_cont(outcome, call, command_line=spell), compact=is_compact)
+    return encode_document(to_cli(outcome, call, command_line=spell), compact=is_compact)
 
 
-def _with_next_command(success: Success, envelope: str) -> Success:
+def _as_started(outcome: Outcome, output: Output) -> Outcome:
+    """A refusal whose advice names commands as they are typed here."""
+    if output.program == PROGRAM or isinstance(outcome, Success):
+        return outcome
+    hint = (outcome.hint or outcome.kind.hint).replace(f"`{PROGRAM} ", f"`{output.program} ")
+    return msgspec.structs.replace(outcome, hint=hint)
+
+
+def _with_next_command(success: Success, output: Output) -> Success:
     """Add the next call as a command line, outside the payload, which is the same on every surface."""
-    commands = next_commands(success)
+    commands = next_commands(success, output.program)
     if not commands:
         return success
-    if envelope == "lafs":
+    if output.envelope == "lafs":
         lines: list[Json] = [line for _, line in commands]
         told = {"x-next-command": lines if len(lines) > 1 else lines[0]}
         return msgspec.structs.replace(success, extensions=success.extensions | told)
@@ -427,14 +443,16 @@ def _prose(failure: Failure, call: Call, output: Output) -> str:
     from handrail.surfaces.cli.rendering.failures import failure_lines
     from handrail.surfaces.cli.rendering.text import join_lines
 
-    return join_lines(failure_lines(failure, call.operation, _page(output, ())))
+    told = _as_started(failure, output)
+    assert isinstance(told, Failure), "it was one"
+    return join_lines(failure_lines(told, call.operation, _page(output, ())))
 
 
 def _page(output: Output, columns: Sequence[str]) -> Page:
     """The page that text is written on."""
     from handrail.surfaces.cli.rendering.text import Page
 
-    page = Page(columns=columns, typed=output.typed)
+    page = Page(columns=columns, typed=output.typed, program=output.program, now=output.now)
     return msgspec.structs.replace(page, width=output.width) if output.width else page
 
 

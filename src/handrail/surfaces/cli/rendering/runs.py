@@ -38,21 +38,23 @@ def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
         lines += [*lines_of(pending["prompt"]), ""] if pending.get("prompt") else []
     else:
         lines += ["The workflow is complete.", *wrap(one_line(reply.get("closing", "")), page.width), ""]
-    told = (_blocked(reply, page), _warnings(reply, page, is_first=False), _children(reply, page))
+    told = (_blocked(reply, page), _warnings(reply, page, is_first=False), children_lines(reply, page))
     for part in (*told, _recap(reply, page)):
         lines += [*part, ""] if part else []
-    lines += format_aligned([*_progress(reply, pending), *_calls(reply, pending)])
+    lines += format_aligned([*_progress(reply, pending), *_calls(reply, pending, page)])
     session = reply.get("session")
     return lines + (["", *format_aligned(_session(session))] if isinstance(session, dict) else [])
 
 
-def _children(reply: dict[str, Json], page: Page) -> list[str]:
-    """What was handed out: each with its brief, and the command that begins it."""
+def children_lines(reply: dict[str, Json], page: Page) -> list[str]:
+    """What was handed out: each with its brief and the command that begins it, or with what it delivered."""
     lines: list[str] = []
     for child in reply.get("children", []):
         status = f" ({one_line(child['status'])})" if child.get("status") else ""
-        lines += wrap(f"{one_line(child['childId'])}{status}: {one_line(child.get('brief', ''))}", page.width)
-        lines.append(f"{INDENT}{spell_command({'params': {'stateToken': child['workToken']}})}")
+        told = one_line(child.get("brief") or child.get("result", ""))
+        lines += wrap(f"{one_line(child['childId'])}{status}{f': {told}' if told else ''}", page.width)
+        if child.get("workToken"):
+            lines.append(f"{INDENT}{spell_command({'params': {'stateToken': child['workToken']}}, page)}")
     return lines
 
 
@@ -118,7 +120,7 @@ def check_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return [*lines, f"Receipt {one_line(payload['receiptId'])} of step {one_line(payload['stepId'])}."]
 
 
-def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
+def _calls(reply: dict[str, Json], pending: Json, page: Page) -> list[tuple[str, str]]:
     recap = reply.get("recap", {})
     current, left = recap.get("current"), recap.get("stoodAt")
     calls = [
@@ -127,7 +129,7 @@ def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
         *_following(reply, pending),
         ("Lost context", reply.get("stateToken") and {"stateToken": reply["stateToken"]}),
     ]
-    return [(label, spell_command({"params": params})) for label, params in calls if params]
+    return [(label, spell_command({"params": params}, page)) for label, params in calls if params]
 
 
 def _following(reply: dict[str, Json], pending: Json) -> list[tuple[str, Json]]:
@@ -152,7 +154,7 @@ def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str
             continue
         aim = spell_purpose(warning)
         lines += wrap(f"Warning: {one_line(warning['message'])}{f' {aim}:' if aim else ''}", page.width)
-        lines += [f"{INDENT}{spell_command(warning['nextCall'])}"] if warning.get("nextCall") else []
+        lines += [f"{INDENT}{spell_command(warning['nextCall'], page)}"] if warning.get("nextCall") else []
     for action in () if is_first else reply.get("ran", []):
         said = f"Handrail ran {one_line(action['stepId'])}: {one_line(action['result'])}"
         lines += wrap(said, page.width, INDENT)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 
-from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
-from handrail.engine.events import is_newer
+from handrail.surfaces.cli.rendering.runs import children_lines
+from handrail.surfaces.cli.rendering.supervision import session_blocks
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
+    ago,
     cut,
     describe_list,
     format_aligned,
@@ -22,25 +23,26 @@ from handrail.surfaces.cli.rendering.text import (
     repeat_line,
     size_text,
     spell_command,
+    spell_step,
     wrap,
 )
 
 _LEGEND = "o step   # checkpoint   x blocked attempt   * where the run stands"
 _MOST_FACTS = 10
 _FINISHED = ("complete", "complete_with_gaps", "closed")
-_SOUND = ("", "healthy")
 _START = "Start one: handrail run start WORKFLOW_ID --request-id KEY --human"
 _WORKFLOWS = "See what can be started: handrail workflow list --human"
 
 
 def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """One row per session, the latest first."""
+    """Each session, the latest first; a selection of fields as a table."""
     items = payload["items"]
     if not items:
         return ["No session was found.", _searched(payload), _WORKFLOWS, _START]
     more = describe_list(payload, page)[1:]
+    is_whole = all("id" in item and "status" in item for item in items)
     return [
-        *item_table([_listed(item) for item in items], page),
+        *(session_blocks(items, page) if is_whole else item_table(items, page)),
         "",
         f"{format_count(len(items), 'session')} shown.",
         *more,
@@ -50,17 +52,6 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 def _searched(payload: dict[str, Json]) -> str:
     return f"Searched: {one_line(payload['scope'])}." if isinstance(payload.get("scope"), str) else ""
-
-
-def _listed(item: dict[str, Json]) -> dict[str, Json]:
-    """A session as a row; its status includes what a reader must know."""
-    if "status" not in item:
-        return item
-    about = [item["status"]]
-    health = item.get("health", "")
-    about += [] if health in _SOUND else ["written by a newer version" if is_newer(health) else health]
-    about += ["imported"] if item.get("imported_from") else []
-    return item | {"status": ", ".join(about)}
 
 
 def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -85,8 +76,9 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
         ]
         shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
         label = "Read it" if status in _FINISHED else "Go on" if item.get("isHere", True) else "Go on there"
-        shown += [(label, spell_command(item["nextCall"]))] if item.get("nextCall") else []
+        shown += [(label, spell_command(item["nextCall"], page))] if item.get("nextCall") else []
         lines += [INDENT + line for line in format_aligned(shown)]
+        lines += [INDENT + line for line in children_lines(item, page)]
         for warning in item.get("warnings", []):
             lines += wrap(f"Warning: {one_line(warning['message'])}", page.width, INDENT)
         lines.append("")
@@ -106,13 +98,13 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
         ("Branch", one_line(session.get("branch", ""))),
         ("Imported", _imported(session.get("imported") or {})),
         ("Events", format_cell(session.get("event_count", ""))),
-        ("Last", moment_text(one_line(session.get("last_activity", "")))),
+        ("Last", ago(session.get("last_activity", ""), page)),
     ]
     name = one_line(session["session_id"])
     banner = one_line(health.get("banner", ""))
     lines = [f"Session {name}", *(wrap(banner, page.width) if banner else [])]
     lines += format_aligned([row for row in facts if row[1]], page.width)
-    notes = _notes(session, "notes of the session")
+    notes = _notes(session, "Notes of the session:")
     lines += ["", *notes] if notes else []
     if session.get("runs_omitted"):
         earlier = format_count(session["runs_omitted"], "earlier run")
@@ -140,8 +132,9 @@ def _notes(held: dict[str, Json], told_by: str) -> list[str]:
     if held.get("notes_omitted"):
         lines.append(f"{format_count(held['notes_omitted'], 'older note')} left out.")
     for note in held.get("notes", []):
-        step = f"notes of step {note['step_id']}" if note.get("step_id") else told_by
-        lines += lines_of(fence_text(note["text"] + (" …" if note.get("is_cut") else ""), step))
+        step = f"Notes of {spell_step(one_line(note['step_id']))}:" if note.get("step_id") else told_by
+        text = note["text"] + (" …" if note.get("is_cut") else "")
+        lines += [step, *(f"> {line}" for line in lines_of(text))]
     return lines
 
 
@@ -160,7 +153,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
     forks = run.get("fork_count", 0)
     rows = [
         ("Closed", _closed(run.get("closed") or {})),
-        ("Pending", one_line(run.get("pending_step") or "")),
+        ("Pending", spell_step(one_line(run.get("pending_step") or ""))),
         ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
         ("Forks", str(forks) if forks else ""),
         ("Skipped", one_line(run.get("not_run_told") or "")),
@@ -173,24 +166,25 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
             f"Gap ({one_line(gap['severity'])}, {state}): {one_line(gap['summary'])}", page.width, INDENT
         )
     for told in run.get("divergences", [])[:_MOST_FACTS]:
-        where = f" at {one_line(told['step_id'])}" if told.get("step_id") else ""
+        where = f" at {spell_step(one_line(told['step_id']))}" if told.get("step_id") else ""
         said = f"Left the instructions{where} ({one_line(told['reason'])}): {one_line(told['summary'])}"
         lines += wrap(said, page.width, INDENT)
     for artifact in run.get("artifacts", [])[:_MOST_FACTS]:
         checked = "well-formed" if artifact.get("is_validated") else "no contract asks for it"
-        where = f" of {one_line(artifact['step_id'])}" if artifact.get("step_id") else " from after the end"
+        step = spell_step(one_line(artifact.get("step_id") or ""))
+        where = f" of {step}" if step else " from after the end"
         lines.append(f"{INDENT}Artifact {one_line(artifact['kind'])}{where}, {checked}")
     for said in run.get("confirmations", [])[-_MOST_FACTS:]:
         what = f"chose {one_line(said['option_id'])}" if said.get("option_id") else one_line(said["answer"])
         note = f": {one_line(said['note'])}" if said.get("note") else ""
-        told = f"A person {what} at {one_line(said['step_id'])} ({one_line(said['door'])}){note}"
+        told = f"A person {what} at {spell_step(one_line(said['step_id']))} ({one_line(said['door'])}){note}"
         lines += wrap(told, page.width, INDENT)
     doubted = [claim for claim in run.get("claims", []) if claim["verdict"] in ("contradicted", "stale")]
     for claim in doubted[-_MOST_FACTS:]:
-        place = f"{one_line(claim['step_id'])} {one_line(claim['pointer'])}"
+        place = spell_step(one_line(claim["step_id"]))
         said = f"{one_line(claim['verdict']).capitalize()} at {place}: {one_line(claim['fact'])}"
         lines += wrap(said, page.width, INDENT)
-    return lines + [INDENT + line for line in _notes(run, "notes")]
+    return lines + [INDENT + line for line in _notes(run, "Notes:")]
 
 
 def _evidence(counts: dict[str, Json]) -> str:
@@ -223,7 +217,7 @@ def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
     size = format_count(payload["event_count"], "event")
     return [
         f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
-        f"Into a file: {repeat_line(page.typed, out='FILE')}",
+        f"Into a file: {repeat_line(page, out='FILE')}",
     ]
 
 
@@ -237,4 +231,4 @@ def receipt_lines(payload: dict[str, Json], page: Page) -> list[str]:
         place = one_line(payload["path"])
         commit = one_line(payload["commit"])
         return [told, f"To check it: handrail receipt verify {place} --commit {commit} --key PUB"]
-    return [told, f"Into a file: {repeat_line(page.typed, out='FILE')}"]
+    return [told, f"Into a file: {repeat_line(page, out='FILE')}"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 import msgspec
 
 from handrail.contract.outcome import Json, NextCall
 from handrail.contract.wording import format_count
-from handrail.surfaces.cli.reading.spelling import command_line, quote_for_shell
+from handrail.surfaces.cli.reading.spelling import PROGRAM, command_line, quote_for_shell
 
 # Width, tables, sizes and times
 
@@ -118,6 +119,31 @@ def moment_text(text: str) -> str:
     return f"{found[1]} {found[2]} UTC" if found else text
 
 
+def ago(text: Json, page: Page) -> str:
+    """`5 min ago` for a time of the last days; any other as it is."""
+    told = one_line(str(text))
+    try:
+        passed = datetime.fromisoformat(page.now) - datetime.fromisoformat(told)
+    except ValueError:
+        return moment_text(told)
+    minutes = int(passed.total_seconds()) // 60
+    if not 0 <= minutes < _MOST_DAYS * 1440:
+        return moment_text(told)
+    if minutes < 1:
+        return "just now"
+    amounts = ((minutes, "min"), (minutes // 60, "h"), (minutes // 1440, "d"))
+    number, unit = next((one for one in reversed(amounts) if one[0]), amounts[0])
+    return f"{number} {unit} ago"
+
+
+def spell_step(step_id: str) -> str:
+    """`fix@1::try` as `try, round 2 of fix`."""
+    *loops, own = step_id.split("::")
+    rounds = [one.partition("@") for one in loops]
+    told = [f"round {int(number) + 1} of {name}" for name, _, number in rounds if number.isdigit()]
+    return ", ".join([own, *told])
+
+
 # Payloads
 
 INDENT = "  "
@@ -129,6 +155,8 @@ _PROSE = frozenset({"goal", "project", "name", "title", "pendingTitle", "descrip
 """Columns that may be cut; the others hold what people copy."""
 
 
+_MOST_DAYS = 14
+"""How far back a time is told by its distance."""
 _LEAST_ROWS = 2
 _LEAST_COLUMNS = 2
 """What a table keeps on the narrowest page; the most important columns come first."""
@@ -142,6 +170,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     width: int = USUAL_WIDTH
     typed: Sequence[str] = ()
     """The words of the command line that asked."""
+    program: str = PROGRAM
+    now: str = ""
+    """When the text is written; empty: times are shown as they are."""
 
 
 def text_of(payload: Json, page: Page) -> list[str]:
@@ -194,15 +225,16 @@ def describe_list(payload: dict[str, Json], page: Page) -> list[str]:
     if not items and isinstance(payload.get("scope"), str):
         lines.append(f"Searched: {one_line(payload['scope'])}.")
     if payload.get("next_cursor"):
-        lines.append(f"More: {repeat_line(page.typed, cursor=one_line(payload['next_cursor']))}")
+        lines.append(f"More: {repeat_line(page, cursor=one_line(payload['next_cursor']))}")
     return lines
 
 
-def repeat_line(typed: Sequence[str], *, without: str = "", **flags: str) -> str:
+def repeat_line(page: Page, *, without: str = "", **flags: str) -> str:
     """The typed line with these flags instead of its own; only the flags if the line is not repeated.
 
     A line that may hold a secret is not repeated: JSON, or an address with a password.
     """
+    typed = page.typed
     added = " ".join(f"--{name} {value}" for name, value in flags.items())
     if not typed or any(re.search(r"\{|://[^/]*@", word) for word in typed):
         return f"the same line with {added}" + (f" instead of {without}" if without else "")
@@ -216,7 +248,7 @@ def repeat_line(typed: Sequence[str], *, without: str = "", **flags: str) -> str
             skipping = "=" not in word
         elif word != without:
             kept.append(quote_for_shell(one_line(word)))
-    return " ".join(["handrail", *kept, added])
+    return " ".join([page.program, *kept, added])
 
 
 def heading(name: str) -> str:
@@ -224,9 +256,10 @@ def heading(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).upper()
 
 
-def spell_command(call: Json, operation: str = "run.continue") -> str:
+def spell_command(call: Json, page: Page, operation: str = "run.continue") -> str:
     """The command for a call, as a person types it."""
-    return spell_for_people(command_line(NextCall(operation=operation, params=call["params"])) or "")
+    called = NextCall(operation=operation, params=call["params"])
+    return spell_for_people(command_line(called, page.program) or "")
 
 
 def spell_for_people(line: str) -> str:
@@ -250,6 +283,8 @@ def _object(value: dict[str, Json], page_width: int) -> list[str]:
     room = page_width - width - 2
     lines = []
     for key, inner in value.items():
+        if inner in ("", None, [], {}, ()):
+            continue  # a row without a value says nothing
         name = one_line(key) + ":"
         if _is_short(inner):
             told = _short_text(key, inner)
@@ -257,7 +292,8 @@ def _object(value: dict[str, Json], page_width: int) -> list[str]:
             lines += [f"{pad(name, width + 1)} {first}", *(" " * (width + 2) + line for line in rest)]
         else:
             inside = page_width - len(INDENT) if page_width else 0
-            lines += [name, *(INDENT + line for line in value_lines(inner, inside))]
+            held = value_lines(inner, inside)
+            lines += [name, *(INDENT + line for line in held)] if held else []
     return lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import format_count
+from handrail.projections.plain_words import LOOP_ENDS
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -29,12 +30,23 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
             *describe_list(payload, page),
             "Make one: handrail workflow new project.NAME --dry-run --human",
         ]
-    broken = [one_line(item["id"]) for item in items if isinstance(item, dict) and _has_error(item)]
+    broken = [item for item in items if isinstance(item, dict) and _has_error(item)]
     lines = [*item_table(items, page), "", f"{format_count(len(items), 'workflow')} shown."]
     lines += describe_list(payload, page)[1:]
     if broken:
-        lines += wrap(f"Cannot be used as they are: {', '.join(broken)}.", page.width)
+        lines += ["Cannot be used as they are:", *(line for item in broken for line in _broken(item, page))]
     return [*lines, "One of them: handrail workflow inspect ID --human"]
+
+
+def _broken(item: dict[str, Json], page: Page) -> list[str]:
+    """The first error of a file with its place; `workflow validate` has them all."""
+    first = next(one for one in item["problems"] if one.get("severity") == "error")
+    name = one_line(item.get("sourceRef") or item.get("id", ""))
+    place = f"{name}:{first['line']}:{first['column']}" if first.get("line") else name
+    told = wrap(
+        f"{place} {one_line(first['message'])} {one_line(first.get('fix', ''))}".rstrip(), page.width - 2
+    )
+    return [f"- {told[0]}", *(f"  {line}" for line in told[1:])]
 
 
 def _has_error(item: dict[str, Json]) -> bool:
@@ -166,7 +178,8 @@ def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
     for loop in payload["loops"]:
         rounds = ", ".join(map(str, loop["iterations"]))
         told = (
-            f"The loop {one_line(loop['loop_id'])} ended after {rounds} rounds: {', '.join(loop['reasons'])}."
+            f"The loop {one_line(loop['loop_id'])} ended after {rounds} rounds: "
+            f"{', '.join(LOOP_ENDS[reason] for reason in loop['reasons'])}."
         )
         lines += wrap(told, page.width)
     lines += [f"- {one_line(one['step_id'])}: {one_line(one['message'])}" for one in payload["problems"]]

@@ -52,6 +52,7 @@ def show_changelog(rt: Runtime, request: ShowChangelog) -> Changelog:
 OPERATION = Operation(
     name="self.changelog",
     effect="read",
+    where="companion",
     summary="Show what changed in each release, newest first; all of it at once, without paging.",
     input=ShowChangelog,
     output=Changelog,

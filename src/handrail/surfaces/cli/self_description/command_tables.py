@@ -109,6 +109,7 @@ FIELD_ERRORS = {
     "stateToken": _RUN_TOKEN_ERRORS,
 }
 """What an input field brings, by its wire name: each is a token of ours, and can be wrong in these ways."""
+WRITING_TOKEN_ERRORS = frozenset({TOKEN_SESSION_LOCKED.code, SESSION_NOT_HEALTHY.code})
 AUTHORISES = {
     "create": "--request-id or --confirm",
     "ack": "a token",
@@ -232,6 +233,8 @@ def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
     """What follows from its effect, its fields and its flags, so that no operation lists it."""
     effect, flags = command["effect"], command["globals"]
     brought = [code for field in _fields(called) for code in FIELD_ERRORS.get(field, ())]
+    if called.effect == "read":  # who only reads takes no lock, and reads what is damaged, too
+        brought = [code for code in brought if code not in WRITING_TOKEN_ERRORS]
     permission = () if effect == "read" else (E_FORBIDDEN.code, E_CONFIG.code)
     gated = (*EFFECT_ERRORS.get(effect, ()), *permission)
     shared = [code for code in SHARED_ERRORS if code not in FLAG_ERRORS or FLAG_ERRORS[code] in flags]

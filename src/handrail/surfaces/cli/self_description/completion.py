@@ -57,6 +57,7 @@ def show_completion(_: Runtime, request: ShowCompletion) -> Completion:
 OPERATION = Operation(
     name="self.completion",
     effect="read",
+    where="companion",
     summary="Print a script that completes commands, flags and their choices in your shell.",
     input=ShowCompletion,
     output=Completion,

@@ -36,8 +36,7 @@ def front_page(width: int = 0) -> str:
     """What it is, the loop, and the nouns: what a stranger reads first."""
     width = width or USUAL_WIDTH
     room = max(map(len, (*_NOUNS, "more")))
-    others = dict.fromkeys(path.split()[0] for path in commands_under(""))
-    more = ", ".join(noun for noun in others if noun not in _NOUNS)
+    more = ", ".join(dict.fromkeys(path.split()[0] for path in other_commands()))
     lines = [
         f"Usage: {TOOL} NOUN VERB [flags]",
         "",
@@ -52,6 +51,11 @@ def front_page(width: int = 0) -> str:
         lines += lay_beside(noun, what, room, width)
     lines += ["", f"`{TOOL} help NOUN` lists its commands, `{TOOL} help NOUN VERB` shows one.", ""]
     return "\n".join(lines)
+
+
+def other_commands() -> list[str]:
+    """The commands that the page names under `more`."""
+    return [path for path in commands_under("") if path.split()[0] not in _NOUNS]
 
 
 def lay_beside(label: str, text: str, room: int, width: int) -> list[str]:

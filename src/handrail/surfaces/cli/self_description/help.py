@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from handrail.runtime.operation import Registry
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.reading.parse import commands_under, views_of, words_of
+from handrail.surfaces.cli.reading.parse import MORE_WORD, commands_under, views_of, words_of
 from handrail.surfaces.cli.reading.rows import Command, CommandHelp, ParamHelp
 from handrail.surfaces.cli.rendering.text import USUAL_WIDTH, wrap
 from handrail.surfaces.cli.self_description.command_tables import global_help, help_of, rows_of
-from handrail.surfaces.cli.self_description.front_page import TOOL, front_page, lay_beside
+from handrail.surfaces.cli.self_description.front_page import TOOL, front_page, lay_beside, other_commands
 
 _MOST_ROOM = 34
 """What a long list of choices takes from the text beside it, at most."""
@@ -57,11 +57,12 @@ def _missing_text(registry: Registry, command: Command, width: int) -> str:
 
 
 def _group_text(words: str, width: int) -> str:
-    paths = commands_under(words)
+    paths = other_commands() if words == MORE_WORD else commands_under(words)
+    named = "COMMAND" if words == MORE_WORD else f"{words} COMMAND"
     room = max(len(path) for path in paths)
     return "\n".join(
         [
-            f"Usage: {TOOL} {words} COMMAND [flags]",
+            f"Usage: {TOOL} {named} [flags]",
             "",
             *(
                 line

@@ -102,6 +102,8 @@ class ReferenceCommand(Answer, frozen=True, kw_only=True):
     path: str
     type: str
     effect: str
+    where: str | None
+    """Who performs it in a team: `server`, `companion` or `both`; None: it has no operation."""
     operation: str | None
     tool: str | None
     description: str
@@ -226,7 +228,7 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
             E_NOT_FOUND,
             f"The reference has no {kind} {quote(wanted)}.",
             details={"resource": kind, "id": wanted[:128], "did_you_mean": near},
-            hint=f"Choose a {kind} from `handrail reference`; the nearest names are in details.did_you_mean.",
+            hint=f"Choose a {kind} from `handrail reference`.",
             next_call=NextCall(operation=OPERATION.name, params={kind: near[0]})
             if near
             else NextCall(operation=HELP, params={}),  # the whole reference costs many tokens
@@ -375,6 +377,7 @@ def _error_codes(natives: set[str], declared: set[str]) -> dict[str, Json]:
 OPERATION = Operation(
     name="self.reference",
     effect="read",
+    where="companion",
     summary="Describe every command, flag, output type, error code and exit status as data.",
     input=ShowReference,
     output=Reference,

@@ -166,6 +166,7 @@ def _command(registry: Registry, row: Row, schemas: _Schemas) -> dict[str, Any]:
         "path": row.path,
         "type": {"read": "read", "server": "server"}.get(effect, "write" if called is not None else "read"),
         "effect": effect,
+        "where": None if called is None else called.where,
         "operation": row.operation or None,
         "tool": command["tool"] or None,
         "description": helped["summary"],

@@ -30,6 +30,7 @@ def show_version(_: Runtime, __: ShowVersion) -> Version:
 OPERATION = Operation(
     name="self.version",
     effect="read",
+    where="companion",
     summary="Show the version of the program and of its documents.",
     input=ShowVersion,
     output=Version,

@@ -1,0 +1,66 @@
+"""An Outcome as one program of ours hands it to another: whole, for every surface to spell. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail.contract.catalogue import E_SERVER, KINDS
+from handrail.contract.outcome import HINT_LIMIT, MESSAGE_LIMIT, Failure, Json, NextCall, Outcome, Success
+
+
+class _Trouble(msgspec.Struct, frozen=True, kw_only=True):
+    """A Failure by the code of its row."""
+
+    code: str
+    message: str
+    details: dict[str, Json] = {}
+    hint: str = ""
+    next_call: NextCall | None = None
+    retry_after_ms: int | None = None
+
+
+class _Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    success: Success | None = None
+    failure: _Trouble | None = None
+
+
+def describe_outcome(outcome: Outcome) -> dict[str, Json]:
+    """The outcome as plain values."""
+    if isinstance(outcome, Success):
+        return _plain(_Told(success=outcome))
+    told = _Trouble(
+        code=outcome.kind.code,
+        message=outcome.message,
+        details=outcome.details,
+        hint=outcome.hint,
+        next_call=outcome.next_call,
+        retry_after_ms=outcome.retry_after_ms,
+    )
+    return _plain(_Told(failure=told))
+
+
+def _plain(told: _Told) -> dict[str, Json]:
+    plain: dict[str, Json] = msgspec.to_builtins(told)
+    return plain
+
+
+def read_outcome(told: Json) -> Outcome:
+    """The outcome again. A code that this version does not know is trouble of the server.
+
+    Raises msgspec.ValidationError for anything else.
+    """
+    held = msgspec.convert(told, _Told)
+    if held.success is not None:
+        return held.success
+    if held.failure is None:
+        raise msgspec.ValidationError("neither a success nor a failure")
+    given = held.failure
+    kind = KINDS.get(given.code, E_SERVER)
+    return Failure(
+        kind=kind,
+        message=given.message[:MESSAGE_LIMIT] or kind.code,
+        details={name: value for name, value in given.details.items() if name in kind.details},
+        hint=given.hint[:HINT_LIMIT],
+        next_call=given.next_call,
+        retry_after_ms=given.retry_after_ms,
+    )

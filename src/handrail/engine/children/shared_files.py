@@ -1,0 +1,94 @@
+"""Runs of one session and their directory: when they were open there, and which files several list. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+
+from handrail.contract.ids import RunId
+from handrail.engine.children.tips import find_tips, is_closed, nodes_of
+from handrail.engine.events import ObservationRecorded, PlannedEvent, Project, Scope
+from handrail.engine.history import History, Node, Run, attached_to, path_to
+from handrail.engine.navigate import Complete
+from handrail.engine.plans import plan_event
+
+_LISTS = "wr.changed_files"
+
+
+def list_open_spans(history: History, node: Node) -> list[tuple[float, float]]:
+    """When other runs that were handed out were open in the directory of this node's run, by event index.
+
+    The runs above it wait, so they change nothing; and a session without children has no such runs.
+    """
+    run = history.runs[node.run_id]
+    above = {held.run_id for held in _list_above(history, run)}
+    return [
+        span_of(history, other)
+        for other in history.runs.values()
+        if other.parent is not None
+        and other.run_id != run.run_id
+        and other.run_id not in above
+        and _directory_of(other) == _directory_of(run)
+    ]
+
+
+def _list_above(history: History, run: Run) -> Iterable[Run]:
+    while run.parent is not None:
+        run = history.runs[run.parent.run_id]
+        yield run
+
+
+def span_of(history: History, run: Run) -> tuple[float, float]:
+    """From its first event to its end; infinite while it is open."""
+    nodes = nodes_of(history, run.run_id)
+    tip = history.nodes[find_tips(history, nodes).preferred]
+    is_over = isinstance(tip.state, Complete) or is_closed(history, run.run_id, nodes)
+    return run.index, history.last_index[tip.node_id] if is_over else inf
+
+
+def find_shared_files(history: History, runs: Iterable[Run]) -> dict[str, tuple[RunId, ...]]:
+    """Files that several runs of one directory list as changed, while they were open at the same time."""
+    listed: dict[str, list[Run]] = {}
+    for run in runs:
+        for path in _list_files(history, run):
+            listed.setdefault(path, []).append(run)
+    return {
+        path: tuple(run.run_id for run in held)
+        for path, held in sorted(listed.items())
+        if any(_overlap(history, one, other) for one in held for other in held if one is not other)
+    }
+
+
+def _overlap(history: History, one: Run, other: Run) -> bool:
+    (first, last), (begun, ended) = span_of(history, one), span_of(history, other)
+    return _directory_of(one) == _directory_of(other) and first < ended and begun < last
+
+
+def _list_files(history: History, run: Run) -> list[str]:
+    """What the valid lists of changed files on the way to the preferred tip of a run name, each once."""
+    tip = find_tips(history, nodes_of(history, run.run_id)).preferred
+    found: dict[str, None] = {}
+    for node in path_to(history, tip):
+        for held in attached_to(history, node.node_id).artifacts:
+            artifact = held.artifact
+            if not artifact.contract_ref or artifact.kind != _LISTS:
+                continue
+            files = artifact.body.get("files", [])
+            rows = [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
+            found |= dict.fromkeys(str(one["path"]) for one in rows if "path" in one)
+    return list(found)
+
+
+def _directory_of(run: Run) -> str:
+    """The place alone: a child's says nothing about clones."""
+    return "" if run.project is None else run.project.directory
+
+
+def plan_own_project(history: History, node: Node, project: Project | None) -> list[PlannedEvent]:
+    """Where a run that was handed out works: once, whichever of its calls is first."""
+    run = history.runs[node.run_id]
+    if project is None or run.has_own_project:
+        return []
+    seen = ObservationRecorded(key="own_project", value=project.directory, project=project)
+    key = f"observation_recorded:{run.run_id}:own_project"
+    return [plan_event(key, Scope(run_id=run.run_id), seen)]

@@ -1,0 +1,50 @@
+"""What a step that handed out work says while it waits, and where nobody waits any more. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from handrail.engine.children.joins import Join, drop_done_takes, find_join, name_closed
+from handrail.engine.history import History
+from handrail.engine.progress import HANDED_OUT, JOIN_OPTIONS, STOPPED
+from handrail.workflows.compiled import CompiledWorkflow
+
+if TYPE_CHECKING:
+    from handrail.engine.standing import Occasion, Standing
+
+
+def add_join(
+    standing: Standing, history: History, workflow: CompiledWorkflow, occasion: Occasion
+) -> Standing:
+    """How the children stand. A recorded reply was made when they were opened, so it waits for them."""
+    join = find_join(history, workflow, standing.node)
+    assert join is not None, "only a step that hands out work is joined"
+    if occasion == "reply" and standing.node.kind != "blocked_attempt":
+        return replace(standing, join=join, is_waiting=bool(join.children))
+    join = drop_done_takes(join)
+    is_waiting = not (join.is_met or join.offered)
+    return replace(standing, join=join, is_waiting=is_waiting, prompt=_render_wait(join))
+
+
+def stop(standing: Standing) -> Standing:
+    """What stands at a node whose answer closed the run: nothing is handed out there."""
+    return replace(standing, join=None, is_waiting=False, is_stopped=True, prompt=STOPPED, frame={})
+
+
+def _render_wait(join: Join) -> str:
+    """What a step with children says to who reads it now."""
+    needed = f"at least {join.step.at_least} of them are" if join.step.at_least else "all of them are"
+    handed = HANDED_OUT.format(needed)
+    closed = name_closed(join)
+    if not closed:
+        return handed
+    if join.offered:
+        options = "; ".join(f"{one}: {JOIN_OPTIONS[one]}" for one in join.offered)
+        return f"This step waits for {closed}. What it needs cannot be met any more. Choose: {options}."
+    told = f"It also waits for {closed}."
+    possible = sum(one.status != "closed" for one in join.children)
+    if possible >= join.needed:
+        return f"{handed} {told} The others are enough."
+    return f"{handed} {told} Once nobody is at work, one chooses: {', '.join(JOIN_OPTIONS)}."

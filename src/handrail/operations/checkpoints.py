@@ -1,0 +1,161 @@
+"""A checkpoint: notes at a node that leave the run where it is, or notes of a session without one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import INVARIANT_VIOLATION, VALIDATION_ERROR
+from handrail.contract.ids import session_output_id
+from handrail.contract.outcome import Fault, Success
+from handrail.contract.tokens.workflow import CheckpointClaims
+from handrail.contract.wording import explain_unseen
+from handrail.engine.decide import decide_checkpoint
+from handrail.engine.events import PlannedEvent
+from handrail.engine.facts import WorkDone
+from handrail.engine.history import Node, SessionNotes, is_session_point
+from handrail.engine.plans import plan_session_notes
+from handrail.engine.reply import ReplyWarning
+from handrail.operations.handles import (
+    Prepared,
+    TokenCall,
+    answer_attempt,
+    predict_outcome,
+    read_checkpoint,
+    session_of,
+)
+from handrail.operations.position import warn_of_other_notes
+from handrail.operations.replies import reply_to_answer
+from handrail.operations.session_replies import reply_to_notes
+from handrail.operations.work import (
+    Output,
+    blobs_of,
+    gather,
+    read_report,
+    require_one_reply,
+    warn_of_other_project,
+)
+from handrail.runtime.operation import AckVerdict, Input, Verdict
+from handrail.runtime.runtime import Runtime, leave_tree
+from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+
+# Notes of a session without a run: kept once per token, like every checkpoint
+
+
+def keep_session_notes(
+    rt: Runtime,
+    session: Session,
+    sent: TokenCall,
+    claims: CheckpointClaims,
+    work: WorkDone,
+    warnings: tuple[ReplyWarning, ...],
+) -> Success:
+    """Add the notes once; the same token again gets the recorded reply.
+
+    Raises Fault VALIDATION_ERROR when there are no notes, or artifacts with them.
+    """
+    output_id = session_output_id(claims.session_id, claims.node_tag, claims.attempt_id)
+    noted = session.history.session_notes.get(output_id)
+    if noted is None:
+        _check(work)
+        session, noted = _keep(rt, session, output_id, work)
+    if noted.input_digest != work.input_digest:
+        warnings = (warn_of_other_notes(rt.keys, sent, work), *warnings)
+    return reply_to_notes(rt.keys, session, noted, warnings)
+
+
+def predict_session_notes(session: Session, claims: CheckpointClaims, work: WorkDone) -> AckVerdict:
+    """What the same call without a dry run would do."""
+    output_id = session_output_id(claims.session_id, claims.node_tag, claims.attempt_id)
+    is_known = output_id in session.history.session_notes
+    if not is_known:
+        _check(work)
+    verdict: Verdict = "already_answered" if is_known else "would_save"
+    return AckVerdict(verdict=verdict, step_id="", blockers=[], issues=[], gaps=[], example=None)
+
+
+def _keep(rt: Runtime, session: Session, output_id: str, work: WorkDone) -> tuple[Session, SessionNotes]:
+    def plan(_: int) -> Sequence[PlannedEvent]:
+        return plan_session_notes(output_id, work)
+
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=True) as (current, witness):
+            session = current
+            noted = session.history.session_notes.get(output_id)
+            if noted is not None:
+                return session, noted
+            committed = commit(rt, witness, current, plan, blobs_of(work))
+        if committed is not None:
+            return committed, committed.history.session_notes[output_id]
+    raise Fault(
+        INVARIANT_VIOLATION,
+        "The log kept changing during this call.",
+        details={"session_id": session.history.session_id},
+    )
+
+
+def _check(work: WorkDone) -> None:
+    problems = []
+    if explain_unseen(work.notes):
+        problems.append({"param": "output.notesMarkdown", "problem": "missing", "expected": "notes to keep"})
+    if work.artifacts:
+        problem = "a session without a run keeps notes only"
+        expected = "artifacts with a step of a workflow, or their content in the notes"
+        problems.append({"param": "output.artifacts", "problem": problem, "expected": expected})
+    if problems:
+        first = problems[0]
+        message = f"{first['param']}: {first['problem']}; nothing was stored."
+        raise Fault(VALIDATION_ERROR, message, details={"problems": problems})
+
+
+# A checkpoint of a run
+
+
+class CheckpointRun(Input, frozen=True, kw_only=True):
+    """Progress worth keeping before the step is done."""
+
+    checkpoint_token: Annotated[str, Meta(description="Of the newest reply.")]
+    state_token: Annotated[str, Meta(description="Of the same reply.")] | UnsetType = UNSET
+    output: Output
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    dry_run: (
+        Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")] | UnsetType
+    ) = UNSET
+
+
+def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
+    """Add a checkpoint once; the same token again gets the recorded reply."""
+    handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
+    require_one_reply(rt.log, rt.keys, handle, "run.checkpoint", request)
+    work = read_report(request.output, UNSET, rt.secrets)
+    sent = TokenCall(claims=handle.claims, request=request, tool="checkpoint_workflow")
+    session = session_of(rt.log, handle.claims)
+    if is_session_point(session.history, handle.claims.node_tag):
+        if request.dry_run is True:
+            return predict_session_notes(session, handle.claims, work)
+        return keep_session_notes(rt, session, sent, handle.claims, work, handle.warnings)
+
+    def gather_notes(session: Session, node: Node) -> Prepared:
+        return gather(rt, session, node, work, request.project)
+
+    if request.dry_run is True:
+        return predict_outcome(rt, handle.claims, "checkpoint", gather_notes, decide_checkpoint)
+    answer = answer_attempt(rt, handle.claims, "checkpoint", gather_notes, decide_checkpoint)
+    session, recorded, prepared = answer.session, answer.recorded, answer.prepared
+    if prepared is not None and prepared.project is not None:
+        leave_tree(
+            rt, handle.claims.session_id, recorded.to_node_id, prepared.project, "checkpoint", prepared.tree
+        )
+    run = session.history.runs[session.history.nodes[recorded.to_node_id].run_id]
+    return reply_to_answer(
+        rt.log,
+        rt.keys,
+        session,
+        recorded,
+        work.input_digest,
+        warnings=(*handle.warnings, *warn_of_other_project(rt.workspace, run, request.project)),
+        sent=sent,
+        workflow=None if prepared is None else prepared.gathered.workflow,
+    )

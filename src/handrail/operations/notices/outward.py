@@ -1,0 +1,84 @@
+"""What a commit has to tell people who do not look at a screen: which of its events, in which words. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from handrail.contract.ids import OutwardKind, SessionId
+from handrail.engine.events import (
+    AdvanceRecorded,
+    Blocked,
+    Event,
+    GapRecorded,
+    NodeCreated,
+    decode_event,
+)
+from handrail.engine.navigate import Complete
+from handrail.engine.reasons import waits_for_person
+from handrail.ports.log import Record
+
+LONGEST_TEXT = 300
+
+
+class OutwardNotice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing to tell. Its id is that of the event, so a repeat is known as one."""
+
+    id: str
+    kind: OutwardKind
+    session_id: str
+    run_id: str
+    at: str
+    text: str = ""
+    """What the run says about it; only where the settings let texts leave."""
+
+
+def list_outward(
+    session_id: SessionId, records: Sequence[Record], kinds: Sequence[OutwardKind], *, with_text: bool
+) -> tuple[OutwardNotice, ...]:
+    """What these events have to tell, of these kinds; all of them where none is named."""
+    found = []
+    for record in records:
+        body = decode_event(record.body)
+        told = _tell(body.data)
+        if told is None or (kinds and told[0] not in kinds):
+            continue
+        found.append(
+            OutwardNotice(
+                id=f"{session_id}:{record.index}",
+                kind=told[0],
+                session_id=session_id,
+                run_id=body.scope.run_id or "",
+                at=body.at,
+                text=told[1][:LONGEST_TEXT] if with_text else "",
+            )
+        )
+    return tuple(found)
+
+
+def _tell(event: Event) -> tuple[OutwardKind, str] | None:
+    match event:
+        case AdvanceRecorded(outcome=Blocked(blockers=blockers)):
+            is_persons = any(map(waits_for_person, blockers))
+            return ("needs_person" if is_persons else "blocked", blockers[0].message if blockers else "")
+        case NodeCreated(node_kind="step", state=Complete()):
+            return "done", ""
+        case GapRecorded(severity="critical", resolves_gap_id="", summary=summary):
+            return "critical_gap", summary
+        case _:
+            return None
+
+
+def encode_notice(notice: OutwardNotice) -> bytes:
+    """The body that is sent, and that is signed."""
+    plain: dict[str, Any] = msgspec.to_builtins(notice)
+    return msgspec.json.encode({"v": 1, **plain})
+
+
+def sign_notice(key: str, body: bytes) -> str:
+    """What proves to the receiver that the body is ours: `sha256=` and an HMAC in hex."""
+    return "sha256=" + hmac.new(key.encode(), body, hashlib.sha256).hexdigest()

@@ -1,0 +1,65 @@
+"""A call of a project that belongs to a team goes to the server, within what the user allows here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from handrail.contract.catalogue import FEATURE_DISABLED
+from handrail.contract.disclosure.fields import Ask
+from handrail.contract.outcome import Failure, Json, Outcome, Success
+from handrail.ports.team import TeamCall
+from handrail.runtime.operation import Operation, StreamItem, effect_of
+from handrail.runtime.permission import Caller, require_permission
+from handrail.runtime.runtime import Runtime
+
+
+def ask_team(
+    runtime: Runtime, called: Operation, params: dict[str, Json], ask: Ask, caller: Caller
+) -> Outcome | None:
+    """What the server answers; None: the call is not its own. Raises Fault."""
+    assert runtime.team is not None, "only a machine with a team asks it"
+    team, call = runtime.team(), _describe(runtime, called, params, ask, caller)
+    if not team.takes(call):
+        return None
+    if call.effect != "read":
+        require_permission(runtime.settings.of(), effect_of(called, params))
+    return team.perform(call)
+
+
+def refuse_parts(
+    runtime: Runtime, called: Operation, params: dict[str, Json], caller: Caller
+) -> Failure | None:
+    """Why an answer does not come in parts: the server sends it as a whole; None: it is made here."""
+    assert runtime.team is not None, "only a machine with a team asks it"
+    if not runtime.team().takes(_describe(runtime, called, params, Ask(), caller)):
+        return None
+    return Failure(
+        kind=FEATURE_DISABLED,
+        message="The server of the team sends this answer as a whole, so it goes into no file.",
+        hint="Leave out --out and --raw; the answer has the same field.",
+    )
+
+
+def list_lines(outcome: Outcome) -> Iterator[StreamItem | Outcome]:
+    """An answer that came as a whole, as the lines of a stream."""
+    if isinstance(outcome, Success) and outcome.page is not None:
+        yield from (StreamItem(data=item) for item in outcome.page.items)
+        outcome = msgspec.structs.replace(outcome, page=None)
+    yield outcome
+
+
+def _describe(
+    runtime: Runtime, called: Operation, params: dict[str, Json], ask: Ask, caller: Caller
+) -> TeamCall:
+    return TeamCall(
+        operation=called.name,
+        where=called.where,
+        effect=effect_of(called, params),
+        params=params,
+        ask=ask,
+        needs_key=caller.needs_key,
+        client=runtime.client,
+        can_ask=runtime.can_ask,
+    )

@@ -1,0 +1,238 @@
+"""The page of a team: who belongs to it, which tokens there are, and what was changed by whom. Pure.
+
+What the one who looks may not do is not on the page; the server refuses it as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handrail.projections.html.elements import Child, Html, element
+from handrail_serve.pages.parts import (
+    Payload,
+    ago,
+    badge,
+    empty,
+    head,
+    json_text,
+    meta,
+    mono,
+    page,
+    panel,
+    table,
+)
+
+_ROLES = ("viewer", "member", "admin", "owner")
+_WHAT = {
+    "viewer": "sees everything in the workspace",
+    "member": "works, and confirms steps",
+    "admin": "also invites, removes and deletes",
+    "owner": "also rotates keys and makes owners",
+}
+_STATES = {"good": "good", "revoked": "bad", "expired": "warn"}
+
+
+def no_team_page() -> Html:
+    """Where there are no accounts."""
+    return page(
+        head("Team"),
+        empty(
+            "This server has no accounts",
+            element("p", "It belongs to whoever started it. A team has a server of its own:"),
+            element("pre", "handrail serve --team --store URI --origin URL"),
+        ),
+    )
+
+
+def team_page(members: Payload, tokens: Payload, audit: Payload | None, workspaces: Payload) -> Html:
+    """Each is the payload of its operation; `audit` is None for who may not see it."""
+    role = members["my_role"]
+    return page(
+        head(
+            members["workspace"],
+            meta(f"you are {role} here", _WHAT.get(role, "")),
+            beside=element("button", "Sign out", type="button", class_="button", data_leave=True),
+        ),
+        _elsewhere(workspaces),
+        _members(members, role),
+        _tokens(tokens, can_make=_rank(role) >= _rank("member")),
+        None if audit is None else _audit(audit),
+    )
+
+
+def _rank(role: str) -> int:
+    return _ROLES.index(role) if role in _ROLES else -1
+
+
+def _elsewhere(workspaces: Payload) -> Child:
+    others = [one for one in workspaces["items"] if not one["is_here"]]
+    if not others:
+        return None
+    return panel(
+        "Your other workspaces",
+        element(
+            "div",
+            *(
+                element("button", one["name"], type="button", class_="button", data_enter=one["id"])
+                for one in others
+            ),
+            class_="cluster",
+        ),
+    )
+
+
+def _members(members: Payload, role: str) -> Html:
+    can_change = _rank(role) >= _rank("admin")
+    given = [one for one in _ROLES if _rank(one) <= _rank(role)]
+    rows = [
+        element(
+            "tr",
+            element("td", one["name"], " (you)" if one["is_me"] else None),
+            element("td", one["role"]),
+            element("td", badge(one["state"], "good" if one["state"] == "member" else "")),
+            element("td", ago(one["since"]) if one["since"] else None),
+            element("td", _change_member(one, given) if can_change else None),
+        )
+        for one in members["items"]
+    ]
+    return panel(
+        "Members",
+        table(("Name", "Role", "State", "Since", ""), rows, "Members of this workspace"),
+        _invite(given) if can_change else None,
+        class_="stack",
+        id_="members",
+    )
+
+
+def _change_member(one: Payload, given: list[str]) -> Html:
+    if one["state"] == "invited":
+        return _gated("team.revoke_token", {"token": one["id"]}, "Withdraw", "Withdraw the invitation?")
+    about = {"member": one["id"]}
+    roles = [
+        _gated("team.set_member", {**about, "role": role}, f"Make {role}", f"Make {one['name']} {role}?")
+        for role in given
+        if role != one["role"]
+    ]
+    gone = _gated("team.set_member", {**about, "remove": True}, "Remove", f"Remove {one['name']}?")
+    return element(
+        "details",
+        element("summary", "Change", class_="small"),
+        element("div", *roles, gone, class_="cluster"),
+    )
+
+
+def _invite(given: list[str]) -> Html:
+    options = [
+        element("option", f"{role}: {_WHAT[role]}", value=role, selected=role == "member" or None)
+        for role in given
+    ]
+    return _form(
+        "team.invite",
+        {},
+        "Invite",
+        "link",
+        "Whoever opens the link joins, once, within seven days. It is shown here and never again.",
+        _field("Who", "name"),
+        element("label", "As", element("select", *options, name="role"), class_="field"),
+    )
+
+
+def _tokens(tokens: Payload, *, can_make: bool) -> Html:
+    rows = [
+        element(
+            "tr",
+            element("td", one["name"] or "a page"),
+            element("td", one["owner"]),
+            element("td", one["machine"]),
+            element("td", one["scopes"] if one["kind"] == "agent" else "signed in"),
+            element("td", badge(one["state"], _STATES.get(one["state"], ""))),
+            element("td", ago(one["used_at"]) if one["used_at"] else "never used"),
+            element(
+                "td",
+                _gated("team.revoke_token", {"token": one["id"]}, "Revoke", "Revoke it?")
+                if one["state"] == "good" and (can_make or one["is_mine"])
+                else None,
+            ),
+        )
+        for one in tokens["items"]
+    ]
+    make = _form(
+        "team.new_token",
+        {},
+        "Make a token",
+        "bearer",
+        "An agent of yours works with it: HANDRAIL_TOKEN, or `Authorization: Bearer` at /mcp. It never "
+        "confirms, invites or deletes. It is shown here and never again.",
+        _field("What the agent is called", "name"),
+        _field("On which machine", "machine", required=False),
+    )
+    return panel(
+        "Agents and pages",
+        table(("Name", "Of", "Machine", "May", "State", "Last used", ""), rows, "Tokens of this workspace"),
+        make if can_make else None,
+        class_="stack",
+        id_="tokens",
+    )
+
+
+def _audit(audit: Payload) -> Html:
+    rows = [
+        element(
+            "tr",
+            element("td", ago(one["at"])),
+            element("td", one["who"]),
+            element("td", mono(one["command"])),
+            element("td", one["code"] or "done"),
+        )
+        for one in audit["items"]
+    ]
+    return panel(
+        "What was changed",
+        table(("When", "Who", "What", "Result"), rows, "The newest changes and refusals")
+        if rows
+        else element("p", "Nothing yet.", class_="soft"),
+        id_="audit",
+    )
+
+
+def _gated(operation: str, given: dict[str, Any], word: str, title: str) -> Html:
+    return element(
+        "button",
+        word,
+        type="button",
+        class_="button plain",
+        data_operation=operation,
+        data_gated=True,
+        data_input=json_text(given),
+        data_title=title,
+        data_word=word,
+        data_done="Done.",
+    )
+
+
+def _form(operation: str, given: dict[str, Any], word: str, told: str, text: str, *fields: Child) -> Html:
+    spot = f"told-{operation.replace('.', '-')}"
+    return element(
+        "form",
+        element("p", text, class_="small soft"),
+        *fields,
+        element("div", element("button", word, type="submit", class_="button main"), class_="cluster"),
+        element("pre", id=spot, class_="tall", tabindex="0"),
+        class_="stack tight",
+        data_operation=operation,
+        data_gated=True,
+        data_input=json_text(given),
+        data_title=f"{word}?",
+        data_word=word,
+        data_answer=f"#{spot}",
+        data_answer_field=told,
+    )
+
+
+def _field(label: str, name: str, *, required: bool = True) -> Html:
+    return element(
+        "label",
+        label,
+        element("input", type="text", name=name, maxlength=128, autocomplete="off", required=required),
+        class_="field",
+    )

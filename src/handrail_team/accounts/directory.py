@@ -1,0 +1,559 @@
+"""Workspaces, the accounts in them, and the credentials that stand for them, in the database of the team.
+
+What a caller may see is not decided here: row security shows a transaction its own workspace, and
+`roles.py` says who may call what. Each method is one transaction; an invitation is used once because its row
+is locked, and a request id makes one thing because it is unique in its workspace.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from psycopg import errors
+
+from handrail.contract.accounts import Principal, Role
+from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NOT_FOUND
+from handrail.contract.outcome import Fault
+from handrail.contract.redaction import Secrets
+from handrail.contract.tokens.confirm import refusal
+from handrail.contract.wording import quote
+from handrail.ports.process import Clock, Randomness
+from handrail_team.accounts.credentials import (
+    NOBODY,
+    SALT_BYTES,
+    SECRET_BYTES,
+    CredentialKind,
+    digest_secret,
+    fits,
+    keep_passphrase,
+    kind_of,
+    spell_secret,
+)
+from handrail_team.accounts.roles import SCOPES
+from handrail_team.store.database import Database, Link, find_secrets
+from handrail_team.store.migrations import EVERY_WORKSPACE
+
+INVITATION_SECONDS: Final = 7 * 86_400
+PAGE_SECONDS: Final = 12 * 3_600
+OVERLAP_SECONDS: Final = 60
+"""How long a page token still works after the next one was made from it."""
+_NEVER: Final = 0
+_CREDENTIAL = (
+    "SELECT c.id, c.workspace, c.account, c.kind, c.name, c.machine, c.scopes, c.expires_at, c.ended_at,"
+    " c.used_at, c.role, m.role, a.name"
+    " FROM handrail.credentials c"
+    " LEFT JOIN handrail.memberships m ON m.account = c.account AND m.workspace = c.workspace"
+    " LEFT JOIN handrail.accounts a ON a.account = c.account"
+)
+_ADD = (
+    "INSERT INTO handrail.credentials"
+    " (hash, id, workspace, account, kind, name, role, machine, scopes, made_at, made_by, expires_at,"
+    "  used_at, ended_at, request_id)"
+    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 0, 0, %s)"
+)
+
+
+class Credential(msgspec.Struct, frozen=True, kw_only=True):
+    """One credential as it may be shown."""
+
+    id: str
+    workspace: str
+    account: str
+    kind: CredentialKind
+    name: str
+    machine: str
+    scopes: tuple[str, ...]
+    expires_at: int
+    ended_at: int
+    """When it ended or will end early; 0: neither."""
+    used_at: int
+    """To the minute; 0: never."""
+    offered: str
+    """Of an invitation: the role that it gives."""
+    role: Role | None
+    """Of its account; None: it is no member any more."""
+    owner: str
+
+    def is_good(self, now: int) -> bool:
+        return now < self.expires_at and (self.ended_at == _NEVER or now < self.ended_at)
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """A credential that was made: its secret is told once, and empty where the request id made it before."""
+
+    id: str
+    secret: str
+    expires_at: int
+
+
+class Workspace(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    made_at: str
+    role: Role | None = None
+    """Of who asks."""
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    account: str
+    name: str
+    sign_in: str
+    role: Role
+    since: str
+
+
+class Directory:
+    """Everything that is known of people and agents. `by` names who asks, for `made_by`."""
+
+    def __init__(self, database: Database, clock: Clock, randomness: Randomness) -> None:
+        self.database = database
+        self._anywhere = database.within(EVERY_WORKSPACE)
+        self.clock = self._clock = clock
+        self._randomness = randomness
+
+    # Workspaces
+
+    def make_workspace(self, name: str, request_id: str, owner: str = "") -> Workspace:
+        """A new workspace, with this account as its owner; the one of the same request id if there is one.
+
+        Raises Fault E_CONFLICT when another has the name.
+        """
+        made = Workspace(id=self._id("ws"), name=name, made_at=self._clock.now())
+
+        def add(link: Link) -> Workspace:
+            known = link.execute(
+                "SELECT workspace, name, made_at, request_id FROM handrail.workspaces"
+                " WHERE request_id = %s OR name = %s",
+                (request_id or None, name),
+            ).fetchone()
+            if known is not None:
+                if known[1] != name or known[3] != request_id:
+                    raise _taken("workspace", known[1])
+                return Workspace(id=known[0], name=known[1], made_at=known[2])
+            link.execute(
+                "INSERT INTO handrail.workspaces VALUES (%s, %s, %s, %s)",
+                (made.id, made.name, made.made_at, request_id or None),
+            )
+            if owner:
+                self._join(link, owner, made.id, "owner")
+            return made
+
+        return self._anywhere.write(add)
+
+    def workspaces(self, account: str = "") -> list[Workspace]:
+        """All of them, or those of one account with its role."""
+        rows = self._anywhere.fetch(
+            "SELECT w.workspace, w.name, w.made_at, m.role FROM handrail.workspaces w"
+            " LEFT JOIN handrail.memberships m ON m.workspace = w.workspace AND m.account = %s"
+            " WHERE %s = '' OR m.role IS NOT NULL ORDER BY w.name",
+            (account, account),
+        )
+        return [
+            Workspace(id=row[0], name=row[1], made_at=row[2], role=row[3] if account else None)
+            for row in rows
+        ]
+
+    def find_workspace(self, named: str) -> Workspace:
+        """By its id or name; the only one where none is named. Raises Fault E_NOT_FOUND."""
+        known = self.workspaces()
+        found = [one for one in known if named in (one.id, one.name)] if named else known
+        if len(found) == 1:
+            return found[0]
+        raise Fault(
+            E_NOT_FOUND,
+            f"There is no workspace {quote(named)}." if named else "Say which workspace: there are several.",
+            hint="`handrail team workspace list` names them; give one with --workspace.",
+        )
+
+    # Members
+
+    def members(self, workspace: str) -> list[Member]:
+        rows = self.database.within(workspace).fetch(
+            "SELECT a.account, a.name, coalesce(a.sign_in, ''), m.role, m.since FROM handrail.memberships m"
+            " JOIN handrail.accounts a ON a.account = m.account ORDER BY a.name, a.account"
+        )
+        return [
+            Member(account=row[0], name=row[1], sign_in=row[2], role=row[3], since=row[4]) for row in rows
+        ]
+
+    def find_member(self, workspace: str, named: str) -> Member:
+        """By its id or name. Raises Fault E_NOT_FOUND, alike for a member of elsewhere and for none."""
+        found = [one for one in self.members(workspace) if named in (one.account, one.sign_in, one.name)]
+        if len(found) == 1:
+            return found[0]
+        raise Fault(
+            E_NOT_FOUND,
+            f"There is no member {quote(named)} in this workspace.",
+            hint="`handrail team members` names them.",
+        )
+
+    def set_member(self, workspace: str, member: Member, role: Role | None) -> None:
+        """Give a member this role, or end its membership.
+
+        Raises Fault E_CONFLICT for the last owner, and for a member that is no longer as it was found.
+        """
+        account = member.account
+
+        def change(link: Link) -> None:
+            rows = link.execute("SELECT account, role FROM handrail.memberships FOR UPDATE").fetchall()
+            if (account, member.role) not in rows:
+                raise refusal("target_changed")
+            owners = {one for one, held in rows if held == "owner"}
+            if role != "owner" and owners == {account}:
+                raise Fault(
+                    E_CONFLICT,
+                    "The last owner cannot leave. Nothing was changed.",
+                    details={"reason": "last_owner"},
+                    hint="Make somebody else an owner first.",
+                )
+            if role is not None:
+                link.execute("UPDATE handrail.memberships SET role = %s WHERE account = %s", (role, account))
+                return
+            link.execute("DELETE FROM handrail.memberships WHERE account = %s", (account,))
+            now = self._clock.unix_seconds()
+            link.execute(
+                "UPDATE handrail.credentials SET ended_at = %s WHERE account = %s AND ended_at = 0",
+                (now, account),
+            )
+
+        self.database.within(workspace).write(change)
+
+    # Credentials
+
+    def invite(
+        self, workspace: str, role: Role, name: str, by: str, request_id: str = "", account: str = ""
+    ) -> Made:
+        """An invitation, for somebody new or, where an account is named, to choose a passphrase anew."""
+        return self._make(
+            "invitation",
+            workspace=workspace,
+            account=account,
+            name=name,
+            role=role,
+            by=by,
+            seconds=INVITATION_SECONDS,
+            request_id=request_id,
+        )
+
+    def make_token(
+        self,
+        workspace: str,
+        account: str,
+        name: str,
+        machine: str,
+        scopes: tuple[str, ...],
+        days: int,
+        request_id: str = "",
+    ) -> Made:
+        """A token for an agent of this account."""
+        return self._make(
+            "agent",
+            workspace=workspace,
+            account=account,
+            name=name,
+            machine=machine,
+            scopes=scopes,
+            by=account,
+            seconds=days * 86_400,
+            request_id=request_id,
+        )
+
+    def credentials(
+        self, workspace: str, kinds: tuple[CredentialKind, ...], account: str = ""
+    ) -> list[Credential]:
+        """Those that were made in a workspace, or there for one account, newest first."""
+        rows = self.database.within(workspace).fetch(
+            _CREDENTIAL + " WHERE c.kind = ANY(%s::text[]) AND (%s = '' OR c.account = %s)"
+            " ORDER BY c.made_at DESC, c.id",
+            (list(kinds), account, account),
+        )
+        return [_credential(row) for row in rows]
+
+    def end(self, workspace: str, ids: list[str]) -> int:
+        """End credentials now: how many were ended. One that is used on another server ends there too."""
+        now = self._clock.unix_seconds()
+        (count,) = self.database.within(workspace).send(
+            (
+                "UPDATE handrail.credentials SET ended_at = %s"
+                " WHERE id = ANY(%s::text[]) AND (ended_at = 0 OR ended_at > %s)",
+                (now, ids, now),
+            )
+        )
+        return count
+
+    def find(self, secret: str) -> Credential | None:
+        """What a secret stands for, whether or not it is still good."""
+        if kind_of(secret) is None:
+            return None
+        rows = self._anywhere.fetch(_CREDENTIAL + " WHERE c.hash = %s", (digest_secret(secret),))
+        return _credential(rows[0]) if rows else None
+
+    def note_use(self, credential: Credential) -> None:
+        """Keep that it was used, to the minute."""
+        now = self._clock.unix_seconds()
+        if now - credential.used_at >= 60:
+            self.database.within(credential.workspace).send(
+                ("UPDATE handrail.credentials SET used_at = %s WHERE id = %s", (now, credential.id))
+            )
+
+    def audit(self, workspace: str, limit: int) -> list[tuple[str, bytes]]:
+        """The newest lines of the audit, with their ids."""
+        rows = self.database.within(workspace).fetch(
+            "SELECT id, line FROM handrail.audit ORDER BY at DESC, id LIMIT %s", (limit,)
+        )
+        return [(row[0], bytes(row[1])) for row in rows]
+
+    # Signing in
+
+    def accept(self, invitation: str, name: str, passphrase: str) -> Made:
+        """Use an invitation: an account with this passphrase, and a token for its page.
+
+        Raises Fault E_AUTH when the invitation is not good, and E_CONFLICT when the name is taken.
+        """
+        kept = keep_passphrase(passphrase, self._randomness.bytes(SALT_BYTES))
+
+        def use(link: Link) -> Made:
+            held = self._use_invitation(link, digest_secret(invitation))
+            account = held.account
+            if account:
+                link.execute(
+                    "UPDATE handrail.accounts SET passphrase = %s WHERE account = %s", (kept, account)
+                )
+                link.execute(
+                    "UPDATE handrail.credentials SET ended_at = %s"
+                    " WHERE account = %s AND kind = 'page' AND ended_at = 0",
+                    (self._clock.unix_seconds(), account),
+                )
+            else:
+                account = self._add_account(link, name, passphrase=kept)
+                self._join(link, account, held.workspace, _role(held.offered))
+            return self._page_token(link, held.workspace, account)
+
+        return self._anywhere.write(use)
+
+    def sign_in(self, name: str, passphrase: str, workspace: str = "") -> Made:
+        """A token for the page of a person. Raises Fault E_AUTH, alike whatever is wrong."""
+        rows = self._anywhere.fetch(
+            "SELECT a.account, a.passphrase FROM handrail.accounts a WHERE a.sign_in = %s", (_fold(name),)
+        )
+        account, kept = rows[0] if rows else ("", None)
+        if not fits(passphrase, kept or NOBODY):
+            raise refuse_sign_in()
+        return self.enter(account, workspace)
+
+    def enter(self, account: str, workspace: str = "") -> Made:
+        """A token for the page of somebody who was recognised, in one of their workspaces.
+
+        Raises Fault E_AUTH when they are a member of none.
+        """
+        mine = [one for one in self.workspaces(account) if workspace in ("", one.id, one.name)]
+        if not mine:
+            raise refuse_sign_in()
+        return self._anywhere.write(lambda link: self._page_token(link, mine[0].id, account))
+
+    def renew(self, secret: str) -> Made:
+        """The next token of a page; the one before it ends within a minute. Raises Fault E_AUTH."""
+        held = self.find(secret)
+        now = self._clock.unix_seconds()
+        if held is None or held.kind != "page" or held.role is None or not held.is_good(now):
+            raise refuse_credential()
+
+        def exchange(link: Link) -> Made:
+            link.execute(
+                "UPDATE handrail.credentials SET ended_at = %s WHERE id = %s AND ended_at = 0",
+                (now + OVERLAP_SECONDS, held.id),
+            )
+            return self._page_token(link, held.workspace, held.account)
+
+        return self._anywhere.write(exchange)
+
+    def find_subject(self, issuer: str, subject: str) -> str:
+        """The account of somebody whom an identity provider knows; empty: nobody here."""
+        rows = self._anywhere.fetch(
+            "SELECT account FROM handrail.accounts WHERE issuer = %s AND subject = %s", (issuer, subject)
+        )
+        return str(rows[0][0]) if rows else ""
+
+    def accept_subject(self, invitation: str, name: str, issuer: str, subject: str) -> Made:
+        """Use an invitation, by its digest, for somebody whom an identity provider knows.
+
+        Raises Fault E_AUTH.
+        """
+
+        def use(link: Link) -> Made:
+            held = self._use_invitation(link, invitation)
+            known = link.execute(
+                "SELECT account FROM handrail.accounts WHERE issuer = %s AND subject = %s", (issuer, subject)
+            ).fetchone()
+            account = known[0] if known else self._add_account(link, name, issuer=issuer, subject=subject)
+            self._join(link, account, held.workspace, _role(held.offered))
+            return self._page_token(link, held.workspace, account)
+
+        return self._anywhere.write(use)
+
+    # Parts of a transaction
+
+    def _use_invitation(self, link: Link, digest: str) -> Credential:
+        row = link.execute(_CREDENTIAL + " WHERE c.hash = %s FOR UPDATE OF c", (digest,)).fetchone()
+        held = None if row is None else _credential(row)
+        now = self._clock.unix_seconds()
+        if held is None or held.kind != "invitation" or not held.is_good(now):
+            raise refuse_invitation()
+        link.execute("UPDATE handrail.credentials SET ended_at = %s WHERE id = %s", (now, held.id))
+        return held
+
+    def _add_account(
+        self,
+        link: Link,
+        name: str,
+        passphrase: str | None = None,
+        issuer: str | None = None,
+        subject: str | None = None,
+    ) -> str:
+        account = self._id("acc")
+        sign_in = _fold(name) if passphrase else None
+        try:
+            link.execute(
+                "INSERT INTO handrail.accounts VALUES (%s, %s, %s, %s, %s, %s, %s)",
+                (account, name.strip(), sign_in, passphrase, issuer, subject, self._clock.now()),
+            )
+        except errors.UniqueViolation as error:
+            raise _taken("name", name) from error
+        return account
+
+    def _join(self, link: Link, account: str, workspace: str, role: Role) -> None:
+        link.execute(
+            "INSERT INTO handrail.memberships VALUES (%s, %s, %s, %s)"
+            " ON CONFLICT (account, workspace) DO NOTHING",
+            (account, workspace, role, self._clock.now()),
+        )
+
+    def _page_token(self, link: Link, workspace: str, account: str) -> Made:
+        return self._add(link, "page", workspace=workspace, account=account, by=account, seconds=PAGE_SECONDS)
+
+    def _make(self, kind: CredentialKind, *, workspace: str, request_id: str, **told: Any) -> Made:
+        def add(link: Link) -> Made:
+            known = link.execute(
+                "SELECT id, expires_at FROM handrail.credentials WHERE request_id = %s", (request_id or None,)
+            ).fetchone()
+            if known is not None:
+                return Made(id=known[0], secret="", expires_at=known[1])
+            return self._add(link, kind, workspace=workspace, request_id=request_id, **told)
+
+        return self.database.within(workspace).write(add)
+
+    def _add(
+        self,
+        link: Link,
+        kind: CredentialKind,
+        *,
+        workspace: str,
+        account: str,
+        by: str,
+        seconds: int,
+        name: str = "",
+        role: str = "",
+        machine: str = "",
+        scopes: tuple[str, ...] = SCOPES,
+        request_id: str = "",
+    ) -> Made:
+        secret = spell_secret(kind, self._randomness.bytes(SECRET_BYTES))
+        made = Made(id=self._id("cred"), secret=secret, expires_at=self._clock.unix_seconds() + seconds)
+        link.execute(
+            _ADD,
+            (
+                *(digest_secret(secret), made.id, workspace, account, kind, name, role, machine),
+                *(" ".join(scopes), self._clock.now(), by, made.expires_at, request_id or None),
+            ),
+        )
+        return made
+
+    def _id(self, kind: str) -> str:
+        return f"{kind}_{self._randomness.bytes(8).hex()}"
+
+
+def open_directory(address: str, clock: Clock, randomness: Randomness, secrets: Secrets) -> Directory:
+    """The directory of a team, for who has the address of its database."""
+    for secret in find_secrets(address):
+        secrets.register(secret.encode())
+    return Directory(Database(address, is_team=True), clock, randomness)
+
+
+def principal_of(held: Credential, *, is_person: bool) -> Principal | None:
+    """Who acts with a credential; None: its account is no member any more, or it opens nothing."""
+    if held.role is None or held.kind == "invitation":
+        return None
+    return Principal(
+        account=held.account,
+        name=held.owner,
+        kind="person" if is_person else "agent",
+        workspace=held.workspace,
+        role=held.role,
+        credential=held.id,
+        agent=held.name,
+        machine=held.machine,
+        scopes=held.scopes,
+    )
+
+
+def refuse_credential() -> Fault:
+    return Fault(
+        E_AUTH,
+        "This address needs a credential of the team, as `Authorization: Bearer …`; this one is missing, "
+        "expired or revoked.",
+        hint="Sign in to the Console; an agent asks its person for a new token.",
+    )
+
+
+def refuse_sign_in() -> Fault:
+    return Fault(
+        E_AUTH,
+        "Nobody can sign in with this name and passphrase.",
+        hint="Try again, or ask an admin of the workspace to reset your account.",
+    )
+
+
+def refuse_invitation() -> Fault:
+    return Fault(
+        E_AUTH,
+        "This invitation is not good: it was used, it has expired, or it was never made.",
+        hint="Ask who sent it for another one.",
+    )
+
+
+def _taken(what: str, name: str) -> Fault:
+    return Fault(
+        E_CONFLICT,
+        f"There is a {what} {quote(name)} already.",
+        details={"reason": "exists"},
+        hint="Choose another one.",
+    )
+
+
+def _fold(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def _role(offered: str) -> Role:
+    role: Role = msgspec.convert(offered, Role)
+    return role
+
+
+def _credential(row: tuple[Any, ...]) -> Credential:
+    *told, offered, role, owner = row
+    names = (
+        "id",
+        "workspace",
+        "account",
+        "kind",
+        "name",
+        "machine",
+        "scopes",
+        "expires_at",
+        "ended_at",
+        "used_at",
+    )
+    held = dict(zip(names, told, strict=True))
+    held["scopes"] = tuple(held["scopes"].split())
+    return Credential(**held, offered=offered, role=role, owner=owner or "")

@@ -1,0 +1,246 @@
+"""The company's identity provider: people sign in there (OpenID Connect), and its JWTs open `/mcp`.
+
+A server keeps nothing between the two halves of a sign-in, because another one may answer the second. What
+the second half needs is in `state`, signed; the PKCE verifier and the nonce are made from it with a key that
+only the servers have, so whoever sees the address of the callback cannot redeem its code.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.error import URLError
+from urllib.parse import urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+import jwt
+import msgspec
+
+from handrail.contract.catalogue import E_AUTH, E_CONFIG, E_SERVER
+from handrail.contract.outcome import Fault
+
+PATIENCE_S: Final = 5.0
+MOST_BYTES: Final = 1024 * 1024
+FRESH_SECONDS: Final = 3_600.0
+STATE_SECONDS: Final = 600
+LEEWAY_S: Final = 30
+ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
+"""None that a public key could be misused for as a secret, and never `none`."""
+
+
+class ProviderOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Which provider, and who we are to it."""
+
+    issuer: str
+    origin: str
+    client_id: str = ""
+    """Empty: it checks JWTs, and nobody signs in through it."""
+    client_secret: str = ""
+
+    @property
+    def resource(self) -> str:
+        """What a JWT for `/mcp` has to be made for."""
+        return f"{self.origin}/mcp"
+
+    @property
+    def callback(self) -> str:
+        return f"{self.origin}/sign-in/callback"
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """What the second half of a sign-in needs of the first."""
+
+    chance: str
+    expires_at: int
+    binding: str
+    """A digest of what only the page that began it has."""
+    invitation: str = ""
+    """The digest of one: what the provider sees opens nothing."""
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom the provider recognised."""
+
+    subject: str
+    name: str
+    state: State
+
+
+class Provider:
+    """One provider. Its configuration is asked for at the first use, and again every hour."""
+
+    def __init__(self, options: ProviderOptions) -> None:
+        require_safe(options.issuer)
+        self.options = options
+        self._lock = threading.Lock()
+        self._read_at = 0.0
+        self._configuration: dict[str, Any] = {}
+        self._keys: jwt.PyJWKClient | None = None
+
+    def check_token(self, token: str) -> Mapping[str, Any]:
+        """The claims of an access token that was made for this server. Raises Fault E_AUTH, E_SERVER."""
+        return self._verify(token, self.options.resource)
+
+    def begin(self, key: bytes, state: State) -> str:
+        """The address at which somebody signs in."""
+        spelled = _sign(key, state)
+        asked = {
+            "response_type": "code",
+            "client_id": self.options.client_id,
+            "redirect_uri": self.options.callback,
+            "scope": "openid profile",
+            "state": spelled,
+            "nonce": _derive(key, "nonce", spelled),
+            "code_challenge": _b64(hashlib.sha256(_derive(key, "pkce", spelled).encode()).digest()),
+            "code_challenge_method": "S256",
+        }
+        address = self._configured("authorization_endpoint")
+        return f"{address}{'&' if urlsplit(address).query else '?'}{urlencode(asked)}"
+
+    def finish(self, key: bytes, spelled: str, code: str, now: int) -> Person:
+        """Whom the code of a callback stands for. Raises Fault E_AUTH, E_SERVER."""
+        state = _read_state(key, spelled, now)
+        sent = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self.options.callback,
+            "client_id": self.options.client_id,
+            "code_verifier": _derive(key, "pkce", spelled),
+        }
+        if self.options.client_secret:
+            sent["client_secret"] = self.options.client_secret
+        told = _fetch(self._configured("token_endpoint"), urlencode(sent).encode())
+        claims = self._verify(str(told.get("id_token", "")), self.options.client_id)
+        if not hmac.compare_digest(str(claims.get("nonce", "")), _derive(key, "nonce", spelled)):
+            raise refuse_provider()
+        name = str(claims.get("name") or claims.get("preferred_username") or claims["sub"])
+        return Person(subject=str(claims["sub"]), name=name[:128], state=state)
+
+    def _verify(self, token: str, audience: str) -> Mapping[str, Any]:
+        try:
+            signed_by = _find_key(self._key_client(), token)
+            return dict(
+                jwt.decode(
+                    token,
+                    signed_by.key,
+                    algorithms=list(ALGORITHMS),
+                    audience=audience,
+                    issuer=self.options.issuer,
+                    leeway=LEEWAY_S,
+                    options={"require": ["exp", "iss", "aud", "sub"]},
+                )
+            )
+        except jwt.PyJWKClientConnectionError as trouble:
+            raise _away() from trouble
+        except jwt.PyJWTError as refused:
+            raise refuse_provider() from refused
+
+    def _key_client(self) -> jwt.PyJWKClient:
+        address = self._configured("jwks_uri")
+        with self._lock:
+            if self._keys is None or self._keys.uri != address:
+                self._keys = jwt.PyJWKClient(address, lifespan=300, timeout=PATIENCE_S)
+            return self._keys
+
+    def _configured(self, name: str) -> str:
+        with self._lock:
+            is_fresh = self._configuration and time.monotonic() - self._read_at < FRESH_SECONDS
+        if not is_fresh:
+            told = _fetch(f"{self.options.issuer.rstrip('/')}/.well-known/openid-configuration")
+            if told.get("issuer") != self.options.issuer:
+                raise Fault(
+                    E_CONFIG,
+                    "The provider calls itself something else than --issuer says.",
+                    details={"setting": "--issuer"},
+                )
+            with self._lock:
+                self._configuration, self._read_at = told, time.monotonic()
+        address = str(self._configuration.get(name, ""))
+        require_safe(address)
+        return address
+
+
+def _find_key(known: jwt.PyJWKClient, token: str) -> jwt.PyJWK:
+    """The published key that a token names; where it names none, the only one."""
+    if "kid" in jwt.get_unverified_header(token):
+        return known.get_signing_key_from_jwt(token)
+    keys = known.get_signing_keys()
+    if len(keys) != 1:
+        raise jwt.PyJWKClientError("the token names no key")
+    return keys[0]
+
+
+def require_safe(address: str) -> None:
+    """Raises Fault E_CONFIG for an address that others on the way could answer for."""
+    parts = urlsplit(address)
+    if parts.scheme == "https" or (
+        parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
+    ):
+        return
+    raise Fault(
+        E_CONFIG,
+        "The address of an identity provider begins with https.",
+        details={"setting": "--issuer"},
+    )
+
+
+def refuse_provider() -> Fault:
+    return Fault(
+        E_AUTH,
+        "The identity provider does not vouch for this.",
+        hint="Sign in again; a token has to be made for this server, and by its provider.",
+    )
+
+
+def _away() -> Fault:
+    return Fault(E_SERVER, "The identity provider does not answer.", hint="Wait, then try again.")
+
+
+def _fetch(address: str, sent: bytes | None = None) -> dict[str, Any]:
+    """The JSON object at an address. Raises Fault E_SERVER."""
+    headers = {"Accept": "application/json"}
+    request = Request(address, data=sent, headers=headers)  # noqa: S310 - see `require_safe`
+    try:
+        with urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - require_safe allows https and loopback
+            told = msgspec.json.decode(answer.read(MOST_BYTES))
+    except (URLError, TimeoutError, OSError, msgspec.DecodeError, ValueError) as trouble:
+        if isinstance(trouble, URLError) and getattr(trouble, "code", 0) in (400, 401, 403):
+            raise refuse_provider() from trouble
+        raise _away() from trouble
+    if not isinstance(told, dict):
+        raise _away()
+    return told
+
+
+def _sign(key: bytes, state: State) -> str:
+    body = _b64(msgspec.json.encode(state))
+    return f"{body}.{_derive(key, 'state', body)}"
+
+
+def _read_state(key: bytes, spelled: str, now: int) -> State:
+    """Raises Fault E_AUTH for one that no server of ours made, or that took too long."""
+    body, _, mac = spelled.partition(".")
+    if not hmac.compare_digest(mac.encode(), _derive(key, "state", body).encode()):
+        raise refuse_provider()
+    try:
+        padded = body + "=" * (-len(body) % 4)
+        state = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=State)
+    except (binascii.Error, msgspec.DecodeError) as error:
+        raise refuse_provider() from error
+    if now >= state.expires_at:
+        raise refuse_provider()
+    return state
+
+
+def _derive(key: bytes, what: str, about: str) -> str:
+    return _b64(hmac.digest(key, f"{what}:{about}".encode(), "sha256"))
+
+
+def _b64(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

@@ -1,0 +1,154 @@
+"""The server's side of a companion's call: performed with what it saw, or answered with what to look at.
+
+A look that is asked for is recorded nowhere: the operation is left before it changes anything, and the state
+that comes with the order says which call it was for.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from handrail import __version__
+from handrail.contract.catalogue import E_VALIDATION, FEATURE_DISABLED
+from handrail.contract.disclosure.fields import Ask
+from handrail.contract.envelopes.outcome import describe_outcome
+from handrail.contract.json.canonical import canonical_bytes
+from handrail.contract.outcome import Fault, Json, Outcome, failure_of
+from handrail.contract.tokens import sealed
+from handrail.contract.wording import make_readable_json
+from handrail.operations.checks.note_command import NOTE_COMMAND
+from handrail.operations.kept_trees import take_due_tree
+from handrail.operations.sessions.resume_session import WORK_HERE
+from handrail.ports.team import LookDue
+from handrail.runtime.hub import perform_operation, try_afterwards
+from handrail.runtime.operation import Effect, Operation
+from handrail.runtime.permission import Caller
+from handrail.runtime.runtime import Runtime, TreeDue
+from handrail_team.companion.sent import enter_companion
+from handrail_team.companion.versions import require_same_major
+from handrail_team.companion.wire import (
+    PROTOCOL,
+    CompanionAnswer,
+    CompanionCall,
+    LookOrder,
+    from_wire,
+    to_wire,
+)
+
+DOMAIN: Final = "handrail.companion"
+LIFETIME_SECONDS: Final = 900
+"""How long a look may take: as long as the programs that it starts."""
+_MAC_BYTES: Final = 16
+_OF_HOOKS: Final = {one.name: one for one in (NOTE_COMMAND, WORK_HERE)}
+"""What no caller asks for, only the hook of a client."""
+_RECORDED: Final[tuple[Effect, ...]] = ("process", "record")
+
+
+def answer_companion(runtime: Runtime, content: bytes) -> bytes:
+    """The answer to one message. Raises Fault E_VALIDATION for what is none."""
+    try:
+        call = from_wire(content, CompanionCall)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as trouble:
+        raise Fault(
+            E_VALIDATION,
+            "This is no call of a companion.",
+            details={"param": ""},
+            hint="Call the operations of /api directly, or update the companion.",
+        ) from trouble
+    return to_wire(_answer(runtime, call))
+
+
+def _answer(runtime: Runtime, call: CompanionCall) -> CompanionAnswer:
+    try:
+        require_same_major(call.here.version, "the companion")
+        _require_own_look(runtime, call)
+        called = _find_operation(runtime, call)
+        ask = _read_ask(call.ask)
+    except Fault as fault:
+        return _told(failure_of(fault))
+    entered = enter_companion(runtime, call)
+    caller = Caller(
+        tool="handrail companion",
+        command=f"{call.operation} on {call.here.machine}",
+        needs_key=call.needs_key,
+    )
+    try:
+        outcome = perform_operation(entered, called, call.params, ask, None, caller)
+    except LookDue as due:
+        order: LookOrder = due.order
+        state = _mint_state(runtime, call)
+        return CompanionAnswer(
+            version=__version__, look_first=msgspec.structs.replace(order, request_state=state)
+        )
+    for due_tree in entered.trees_due or ():
+        if isinstance(due_tree, TreeDue):
+            try_afterwards(entered, partial(take_due_tree, entered, due_tree, 0))
+    return _told(outcome)
+
+
+def _told(outcome: Outcome) -> CompanionAnswer:
+    return CompanionAnswer(version=__version__, outcome=describe_outcome(outcome))
+
+
+def _find_operation(runtime: Runtime, call: CompanionCall) -> Operation:
+    """The operation, if the server performs it; receipts of programs that ran elsewhere are recorded here."""
+    called = _OF_HOOKS.get(call.operation) or runtime.registry.operation(call.operation)
+    if called.where != "companion":
+        return called
+    if called.effect in _RECORDED:
+        own: Operation = msgspec.structs.replace(called, where="server", effect="record")
+        return own
+    raise Fault(
+        FEATURE_DISABLED,
+        "This operation is performed by the companion itself.",
+        hint="Update the companion: this version does not send it.",
+    )
+
+
+def _read_ask(given: dict[str, Json]) -> Ask:
+    try:
+        return msgspec.convert(given, Ask)
+    except msgspec.ValidationError as trouble:
+        raise Fault(E_VALIDATION, "The call asks for its answer in an unknown way.") from trouble
+
+
+# The state of a look: which call it is for
+
+
+def _mint_state(runtime: Runtime, call: CompanionCall) -> str:
+    ends_at = runtime.clock.unix_seconds() + LIFETIME_SECONDS
+    return f"{ends_at}.{sealed.encode(_sign(runtime, call, ends_at))}"
+
+
+def _require_own_look(runtime: Runtime, call: CompanionCall) -> None:
+    """Raises Fault E_VALIDATION where a sighting was made for another call, or too long ago."""
+    if not call.request_state:
+        return
+    ends_at, _, mac = call.request_state.partition(".")
+    given = sealed.decode(mac)
+    is_fresh = ends_at.isdecimal() and runtime.clock.unix_seconds() < int(ends_at[:15])
+    if given is not None and is_fresh and given == _sign(runtime, call, int(ends_at[:15])):
+        return
+    raise Fault(
+        E_VALIDATION,
+        "What was seen belongs to another call, or was seen too long ago. Nothing was done.",
+        details={"param": "requestState"},
+        hint="Make the call again.",
+    )
+
+
+def _sign(runtime: Runtime, call: CompanionCall, ends_at: int) -> bytes:
+    principal = runtime.principal
+    bound: Any = {
+        "v": PROTOCOL,
+        "call": call.call_id,
+        "operation": call.operation,
+        "params": make_readable_json(call.params),
+        "credential": "" if principal is None else principal.credential,
+        "machine": call.here.machine,
+        "ends": ends_at,
+    }
+    return sealed.sign(runtime.keys.request_key(), DOMAIN, canonical_bytes(bound), _MAC_BYTES)

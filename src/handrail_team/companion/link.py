@@ -1,0 +1,290 @@
+"""The companion: a machine that belongs to a team sends its calls to the server, and looks for it.
+
+Nothing is kept for later and nothing falls back to the store of this machine: a call that the server did not
+answer was not made.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import msgspec
+
+from handrail import __version__
+from handrail.contract.catalogue import (
+    E_AUTH,
+    E_HUMAN_REQUIRED,
+    E_NETWORK,
+    E_TIMEOUT,
+    STORE_UNAVAILABLE,
+    TOKEN_BAD_SIGNATURE,
+)
+from handrail.contract.envelopes.outcome import read_outcome
+from handrail.contract.ids import SessionId, is_session_id
+from handrail.contract.outcome import Failure, Fault, Json, Outcome
+from handrail.contract.tokens.reading import ANY_KIND, read_token
+from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.ports.server import HttpClient
+from handrail.ports.team import TeamCall, TeamState
+from handrail.runtime.runtime import Runtime
+from handrail_team.companion.look import Looking, describe_surroundings, look_beforehand
+from handrail_team.companion.team_file import Link, TeamFile, read_team_file
+from handrail_team.companion.versions import require_same_major
+from handrail_team.companion.wire import (
+    CompanionAnswer,
+    CompanionCall,
+    LookOrder,
+    Sighting,
+    from_wire,
+    to_wire,
+)
+
+SERVER_VARIABLE: Final = "HANDRAIL_SERVER"
+TOKEN_VARIABLE: Final = "HANDRAIL_TOKEN"  # noqa: S105 - the name of a variable
+ADDRESS: Final = "/api/companion"
+WHOAMI: Final = "team.whoami"
+WHO: Final = "/api/" + WHOAMI
+_PERSONS: Final = ("run.confirm", "session.settle_gap")
+STATE_SECONDS: Final = 5.0
+MOST_LOOKS: Final = 12
+"""Rounds of one call; an honest one needs two or three."""
+MOST_ANSWER_BYTES: Final = 32 * 1024 * 1024
+ANSWER_SECONDS: Final = 60.0
+_TOKENS: Final = ("ackToken", "stateToken", "checkpointToken", "session", "sessionId", "runId", "ids")
+_STORED_BY_COMPANION: Final = ("process", "record")
+"""Effects of a companion's operations that leave something with a session: the server records it."""
+_NOT_IN_A_TEAM: Final = ("keys.", "store.")
+"""What only the operator does, who has the database."""
+
+
+class CompanionLink:
+    """`ports.Team` over HTTP."""
+
+    def __init__(self, home: str, environment: Mapping[str, str], local: Runtime) -> None:
+        self._home = home
+        self._environment = environment
+        self._local = local
+
+    # Which calls are the team's
+
+    def takes(self, call: TeamCall) -> bool:
+        if call.where == "companion" and not (
+            call.operation.startswith("check.") and call.effect in _STORED_BY_COMPANION
+        ):
+            return False
+        if call.operation.startswith("team.") and "store" in call.params:
+            return False  # the operator's word, who has the database
+        if call.operation.startswith("preferences.") and "session" not in call.params:
+            return False  # the user's own file
+        if call.operation.startswith(_NOT_IN_A_TEAM):
+            return False
+        is_local = self._is_of_this_store(call.params)
+        if is_local is not None:
+            return not is_local
+        return self._find_link(self._find_project(call.params)) is not None
+
+    def _is_of_this_store(self, params: Mapping[str, Json]) -> bool | None:
+        """Whether what a call names was begun in the store of this machine; None: it names nothing.
+
+        A session stays where it began.
+        """
+        named = [value for name in _TOKENS for value in _texts(params.get(name))]
+        if not named:
+            return None
+        return any(map(self._is_local, named))
+
+    def _is_local(self, text: str) -> bool:
+        if is_session_id(text):
+            return self._local.log.load(SessionId(text)) is not None
+        try:
+            claims = read_token(self._local.keys.verifying_keys(WORKFLOW), text, ANY_KIND).claims
+        except Fault as fault:
+            return fault.kind is not TOKEN_BAD_SIGNATURE  # what is no token at all is refused here
+        return self._local.log.load(claims.session_id) is not None
+
+    @cached_property
+    def _file(self) -> TeamFile:
+        return read_team_file(self._home)
+
+    def _find_link(self, project: str) -> Link | None:
+        """The team of a project: what the environment says, else the user's setting for it."""
+        if server := self._environment.get(SERVER_VARIABLE, ""):
+            return Link(server=server.rstrip("/"))
+        return self._file.projects.get(project)
+
+    def _find_project(self, params: Mapping[str, Json]) -> str:
+        asked = params.get("project")
+        try:
+            return self._local.workspace.project(asked if isinstance(asked, str) else "")
+        except Fault:
+            return ""
+
+    def _require_link(self, project: str) -> Link:
+        """The team of a project, or the only one there is: a token of elsewhere is of there."""
+        link = self._find_link(project)
+        if link is not None:
+            return link
+        known = [server for server, held in self._file.servers.items() if held.token]
+        if len(known) == 1:
+            return Link(server=known[0])
+        raise Fault(
+            TOKEN_BAD_SIGNATURE,
+            "This token is of another store, and this project belongs to no team.",
+            hint="Make the call in the project of its run, or link this one with handrail team link.",
+        )
+
+    # Calling
+
+    def perform(self, call: TeamCall) -> Outcome:
+        project = self._local.workspace.project(str(call.params.get("project") or ""))
+        link = self._require_link(project)
+        if call.operation in _PERSONS or (call.operation.startswith("team.") and call.operation != WHOAMI):
+            raise _needs_console(link.server, call)
+        machine = self.machine
+        params = {name: value for name, value in call.params.items() if name != "project"}
+        sent = CompanionCall(
+            call_id=self._local.randomness.bytes(16).hex(),
+            operation=call.operation,
+            params=params,
+            ask=_describe_ask(call),
+            needs_key=call.needs_key,
+            here=describe_surroundings(self._local, project, machine, call, __version__),
+            sighting=look_beforehand(self._local, project, call),
+        )
+        looking = Looking(self._local, project, machine, call)
+        for _ in range(MOST_LOOKS):
+            answered = self._send(link, sent)
+            if answered.outcome is not None:
+                return read_outcome(answered.outcome)
+            order = answered.look_first or LookOrder()
+            seen: Sighting = looking.look(order, sent.sighting)
+            sent = msgspec.structs.replace(sent, sighting=seen, request_state=order.request_state)
+        raise _unavailable("The server kept asking for another look.")
+
+    def _send(self, link: Link, sent: CompanionCall) -> CompanionAnswer:
+        headers = self._headers(link)
+        try:
+            told = self._client.ask(
+                "POST", link.server + ADDRESS, headers, to_wire(sent), ANSWER_SECONDS, MOST_ANSWER_BYTES
+            )
+        except Fault as fault:
+            if fault.kind in (E_NETWORK, E_TIMEOUT):
+                raise _unavailable(fault.message) from fault
+            raise
+        if told.status == 200:
+            try:
+                answered = from_wire(told.body, CompanionAnswer)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as trouble:
+                raise _unavailable("The server answered with something else.") from trouble
+            require_same_major(answered.version, "this program")
+            return answered
+        raise _refusal_of(told.status, told.body)
+
+    def _headers(self, link: Link) -> dict[str, str]:
+        token = self._environment.get(TOKEN_VARIABLE, "") or self._token_of(link.server)
+        if not token:
+            raise Fault(
+                E_AUTH,
+                f"This machine is not signed in to {link.server}.",
+                details={"setting": TOKEN_VARIABLE},
+                hint=f"Run handrail login {link.server}, or set {TOKEN_VARIABLE}.",
+            )
+        self._local.secrets.register(token.encode())
+        return {"authorization": f"Bearer {token}", "content-type": "application/json"}
+
+    def _token_of(self, server: str) -> str:
+        held = self._file.servers.get(server)
+        return "" if held is None else held.token
+
+    @cached_property
+    def _client(self) -> HttpClient:
+        return self._local.http_client()
+
+    @cached_property
+    def machine(self) -> str:
+        """What the team calls this machine."""
+        return os.uname().nodename or "unknown"
+
+    # Telling
+
+    def state(self, project: str) -> TeamState | None:
+        try:
+            link = self._find_link(project)
+        except Fault as fault:
+            return TeamState(server="", workspace="", machine=self.machine, trouble=fault.message)
+        if link is None:
+            return None
+        state = TeamState(server=link.server, workspace=link.workspace, machine=self.machine)
+        try:
+            headers = self._headers(link)
+            told = self._client.ask("GET", link.server + WHO, headers, b"", STATE_SECONDS, 65_536)
+        except Fault as fault:
+            away = fault.kind in (E_NETWORK, E_TIMEOUT)
+            return msgspec.structs.replace(state, is_reachable=not away, trouble=fault.message)
+        if told.status != 200:
+            return msgspec.structs.replace(state, trouble=_refusal_of(told.status, told.body).message)
+        return msgspec.structs.replace(state, account=_read_name(told.body))
+
+
+def _needs_console(server: str, call: TeamCall) -> Fault:
+    """In a team a person answers in the Console alone, signed in."""
+    named = call.params.get("session")
+    page = f"/sessions/{named}" if isinstance(named, str) and is_session_id(named) else "/"
+    return Fault(
+        E_HUMAN_REQUIRED,
+        f"In a team a person does this in the Console, signed in: {server}{page}",
+        details={"action": call.operation, "url": server + page, "resume": "handrail session resume"},
+        hint="Ask the user to open the address in details.url.",
+    )
+
+
+def _texts(value: Json) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _describe_ask(call: TeamCall) -> dict[str, Json]:
+    plain: dict[str, Json] = msgspec.to_builtins(call.ask)
+    return {name: value for name, value in plain.items() if value not in (None, [], ())}
+
+
+def _unavailable(message: str) -> Fault:
+    return Fault(
+        STORE_UNAVAILABLE,
+        f"{message} Nothing was done, and nothing is kept for later.",
+        details={"reason": "server_away"},
+        hint="Wait, then send the same call again.",
+    )
+
+
+def _refusal_of(status: int, body: bytes) -> Fault:
+    """What a server says that did not take the call at all: a problem document of HTTP."""
+    told = _read_problem(body)
+    message = told.get("detail") or told.get("title") or f"The server answered with the status {status}."
+    if status in (502, 503, 504, 429):
+        return _unavailable(str(message))
+    if status == 401:
+        return Fault(E_AUTH, str(message)[:1000], hint="Run handrail login again, or ask for a new token.")
+    failure = told.get("outcome")
+    if isinstance(failure, dict):
+        found = read_outcome(failure)
+        if isinstance(found, Failure):
+            return Fault(found.kind, found.message, details=found.details, hint=found.hint)
+    return _unavailable(str(message)[:900])
+
+
+def _read_problem(body: bytes) -> dict[str, Any]:
+    try:
+        told = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _read_name(body: bytes) -> str:
+    data = _read_problem(body).get("data")
+    return str(data.get("name", "")) if isinstance(data, dict) else ""

@@ -1,0 +1,245 @@
+"""The looks that a server asks a companion for, by the very code that looks for a local run.
+
+A server decides what it wants to know, and this machine what it starts: a program only where the call itself
+names it, or the user approved just that declaration; an action only where a part of this program brings it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from handrail.contract.catalogue import INTERNAL_ERROR
+from handrail.contract.outcome import Fault, Json
+from handrail.operations.declared_checks import digest_check
+from handrail.ports.actions import OwnAction
+from handrail.ports.checks import ProgramEnd, ReportFile
+from handrail.ports.team import TeamCall
+from handrail.ports.worktree import Changes, Tree, Unseen
+from handrail.runtime.runtime import Runtime, looks_at_code
+from handrail_team.companion.sent import name_tree
+from handrail_team.companion.wire import (
+    ActionOrder,
+    ActionRow,
+    ChangesRow,
+    ContentRow,
+    DirectoryRow,
+    FileRow,
+    KnownRow,
+    LookOrder,
+    PlaceRow,
+    ProgramOrder,
+    ProgramRow,
+    Sighting,
+    Surroundings,
+    TreePair,
+    UnlistedRow,
+)
+
+MOST_PRINTED_BYTES = 1_000_000
+"""Of what a program prints, sent to the server: its last part."""
+_WITH_TREE = frozenset({"run.start", "run.continue", "run.checkpoint"})
+"""Where the files at the time of the call are kept with its node, so they come with it."""
+_REFUSED = "this machine starts no program that its own call did not name"
+
+
+def describe_surroundings(
+    rt: Runtime, project: str, machine: str, call: TeamCall, version: str
+) -> Surroundings:
+    """Where a call comes from. Settings that cannot be read are a Fault, as in a local call."""
+    settings = rt.settings.of(project)
+    known = rt.known_checks() if settings.checks else None
+    return Surroundings(
+        machine=machine,
+        version=version,
+        client=call.client,
+        can_ask=call.can_ask,
+        project=project,
+        identity=rt.workspace.identity(project),
+        observations=rt.workspace.observations(project),
+        checks=settings.checks,
+        known_checks=()
+        if known is None
+        else tuple(_describe_known(rt, project, digest_check(check)) for check in settings.checks),
+        confirmations=settings.confirmations,
+        looking=settings.looking,
+        autonomy=settings.autonomy,
+        risk_policy=settings.risk_policy,
+        start_session=settings.start_session,
+    )
+
+
+def _describe_known(rt: Runtime, project: str, digest: str) -> KnownRow:
+    known = rt.known_checks().find(project, digest)
+    return KnownRow(
+        digest=digest,
+        is_approved=known.is_approved,
+        was_run=known.was_run,
+        duration_ms=known.duration_ms,
+    )
+
+
+def look_beforehand(rt: Runtime, project: str, call: TeamCall) -> Sighting:
+    """What a call is known to need, so that it is made once."""
+    seen = Sighting()
+    if call.where == "both":
+        seen = msgspec.structs.replace(seen, sources=_find_sources(rt, project))
+    if call.operation in _WITH_TREE and call.effect != "read" and looks_at_code(rt, project):
+        seen = _with_tree(rt, project, seen)
+    return seen
+
+
+class Looking:
+    """The looks of one call."""
+
+    def __init__(self, rt: Runtime, project: str, machine: str, call: TeamCall) -> None:
+        self._rt = rt
+        self._project = project
+        self._prefix = f"{machine}:"
+        self._call = call
+
+    def look(self, order: LookOrder, seen: Sighting) -> Sighting:
+        """What was seen before, and what this order asks for beside it."""
+        rt, project = self._rt, self._project
+        worktree = rt.worktree()
+        if order.tree and seen.tree is None and not seen.tree_trouble:
+            seen = _with_tree(rt, project, seen)
+        if order.sources:
+            seen = msgspec.structs.replace(seen, sources=_find_sources(rt, project))
+        places = worktree.see_places(project, order.paths) if order.paths else ()
+        files = worktree.locate_files(project, order.files) if order.files else ()
+        unlisted = worktree.explain_unlisted(project, order.unlisted) if order.unlisted else {}
+        return msgspec.structs.replace(
+            seen,
+            places=(
+                *seen.places,
+                *(PlaceRow(asked=a, seen=b) for a, b in zip(order.paths, places, strict=True)),
+            ),
+            files=(*seen.files, *(FileRow(text=a, file=b) for a, b in zip(order.files, files, strict=True))),
+            unlisted=(
+                *seen.unlisted,
+                *(UnlistedRow(path=path, why=unlisted.get(path, "")) for path in order.unlisted),
+            ),
+            changes=(*seen.changes, *map(self._compare, order.compare)),
+            contents=(
+                *seen.contents,
+                *(
+                    ContentRow(
+                        source_kind=one.source_kind,
+                        source_ref=one.source_ref,
+                        content=rt.library.content_now(project, one.source_kind, one.source_ref),
+                    )
+                    for one in order.contents
+                ),
+            ),
+            directories=(*seen.directories, *map(self._find_directory, order.directories)),
+            programs=(*seen.programs, *map(self._run, order.checks)),
+            actions=(*seen.actions, *map(self._act, order.actions)),
+        )
+
+    def _compare(self, pair: TreePair) -> ChangesRow:
+        found = self._rt.worktree().compare(self._project, pair.before, pair.after)
+        return ChangesRow(
+            before=name_tree(pair.before),
+            after=name_tree(pair.after),
+            changes=found if isinstance(found, Changes) else None,
+            trouble=found.reason if isinstance(found, Unseen) else "",
+        )
+
+    def _find_directory(self, asked: str) -> DirectoryRow:
+        try:
+            return DirectoryRow(
+                asked=asked, path=self._rt.check_programs().directory_in(self._project, asked)
+            )
+        except Fault as fault:
+            return DirectoryRow(asked=asked, trouble=fault.message)
+
+    def _run(self, order: ProgramOrder) -> ProgramRow:
+        """Start a program that the call names, or that the user approved; any other is refused."""
+        if not self._may_start(order):
+            return ProgramRow(call=order.call, end=ProgramEnd(trouble=_REFUSED))
+        rt, programs = self._rt, self._rt.check_programs()
+        programs.register_secrets()
+        call = msgspec.structs.replace(
+            order.call, project=self._project, directory=order.call.directory.removeprefix(self._prefix)
+        )
+        before = programs.look_at_report(self._project, order.report) if order.report else ""
+        kept = bytearray()
+
+        def take(chunk: bytes) -> None:
+            rt.progress.say(rt.secrets.redact_text(chunk.decode(errors="replace")))
+            kept.extend(chunk)
+            del kept[:-MOST_PRINTED_BYTES]
+
+        with rt.interruptions.defer():
+            ended = programs.run(call, rt.interruptions.stop_reason, take)
+        self._keep_duration(order, ended)
+        report = programs.read_report(self._project, order.report, before) if order.report else ReportFile()
+        tree = rt.worktree().take_tree(self._project)
+        return ProgramRow(
+            call=order.call,
+            end=msgspec.structs.replace(ended, steering=_redact(rt, ended.steering)),
+            printed=rt.secrets.redact_text(bytes(kept).decode(errors="replace")).encode(),
+            report=report,
+            tree=tree if isinstance(tree, Tree) else None,
+        )
+
+    def _may_start(self, order: ProgramOrder) -> bool:
+        params, argv = self._call.params, order.call.argv
+        if self._call.operation == "check.run":
+            if params.get("argv") is not None:
+                return list(argv) == list(params["argv"])
+            named = [
+                one for one in self._rt.settings.of(self._project).checks if one.name == params.get("name")
+            ]
+            return any(one.command == argv for one in named)
+        if self._call.operation != "run.continue":
+            return False
+        checks = [one for one in self._rt.settings.of(self._project).checks if one.command == argv]
+        known = self._rt.known_checks()
+        return any(known.find(self._project, digest_check(one)).is_approved for one in checks)
+
+    def _keep_duration(self, order: ProgramOrder, ended: ProgramEnd) -> None:
+        for one in self._rt.settings.of(self._project).checks:
+            if one.command == order.call.argv:
+                duration = None if ended.status is None else ended.duration_ms
+                self._rt.known_checks().keep_run(self._project, digest_check(one), duration)
+
+    def _act(self, order: ActionOrder) -> ActionRow:
+        told = ActionRow(operation=order.operation, params=order.params, preview=order.preview)
+        try:
+            opened: OwnAction = self._rt.registry.adapter("actions")(
+                self._rt, self._project, order.operation, order.params
+            )
+            result = opened.call() if order.preview is None else opened.apply(order.preview)
+        except Fault as fault:
+            return msgspec.structs.replace(told, code=fault.kind.code, message=fault.message, hint=fault.hint)
+        except AssertionError:  # an operation that is none of ours
+            return msgspec.structs.replace(told, code=INTERNAL_ERROR.code, message="There is no such action.")
+        return msgspec.structs.replace(told, result=_plain(result))
+
+
+def _with_tree(rt: Runtime, project: str, seen: Sighting) -> Sighting:
+    tree = rt.worktree().take_tree(project)
+    if isinstance(tree, Unseen):
+        return msgspec.structs.replace(seen, tree_trouble=tree.reason)
+    return msgspec.structs.replace(seen, tree=tree)
+
+
+def _find_sources(rt: Runtime, project: str) -> tuple[Any, ...]:
+    """Workflow files of the user and the project; what the program brings, the server has itself."""
+    return tuple(
+        msgspec.structs.replace(file, summary=b"", decoded=b"")
+        for file in rt.library.files(project)
+        if file.source_kind != "bundled"
+    )
+
+
+def _redact(rt: Runtime, values: dict[str, str]) -> dict[str, str]:
+    return {name: rt.secrets.redact_text(value) for name, value in values.items()}
+
+
+def _plain(result: dict[str, Json]) -> dict[str, Json]:
+    plain: dict[str, Json] = msgspec.to_builtins(result)
+    return plain

@@ -1,0 +1,368 @@
+"""The ports of a call that a companion makes: each answers from what the companion sent.
+
+The server opens no file of a project and starts no program. What was not sent is asked for: the operation is
+left by `LookDue`, without a lock or a record, and the companion repeats the call with what it saw. A call is
+the same in every repeat, so what chance gives it is drawn from its id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, NoReturn, cast
+
+import msgspec
+
+from handrail.contract.catalogue import E_VALIDATION, KINDS, RESULTS_STALE, VALIDATION_ERROR
+from handrail.contract.ids import Autonomy, ObservationKey, RiskPolicy, SourceKind
+from handrail.contract.json.canonical import digest
+from handrail.contract.outcome import Fault, Json
+from handrail.ports.actions import Preview
+from handrail.ports.checks import KnownCheck, NoChecksKnown, ProgramCall, ProgramEnd, ReportFile
+from handrail.ports.process import Randomness
+from handrail.ports.team import LookDue
+from handrail.ports.workspace import (
+    DesiredSettings,
+    SettingProblem,
+    Settings,
+    SettingsFiles,
+    WorkflowFile,
+    WorkflowLibrary,
+)
+from handrail.ports.worktree import (
+    Changes,
+    LocatedFile,
+    PlaceAsked,
+    PlaceSeen,
+    Tree,
+    Unseen,
+    UnseenWorktree,
+)
+from handrail.runtime.runtime import NO_PLACES, Runtime
+from handrail_team.companion.wire import (
+    ActionOrder,
+    ActionRow,
+    CompanionCall,
+    LookOrder,
+    ProgramOrder,
+    SourceName,
+    Surroundings,
+    TreePair,
+)
+
+DECLARED_ON: Final = " (declared on {})"
+"""Follows the name of a workflow file that the server did not bring."""
+_LOOKING: Final = ("git", "always", "off")
+
+
+def enter_companion(runtime: Runtime, call: CompanionCall) -> Runtime:
+    """The runtime for a call of this companion: store and keys are the server's, the looks are sent."""
+    here, account = call.here, runtime.workspace.account()
+    worktree = SentWorktree(call)
+    programs = SentPrograms(call, worktree)
+    known = SentKnownChecks(here)
+    return msgspec.structs.replace(
+        runtime,
+        workspace=SentWorkspace(here, account),
+        settings=SentSettings(runtime.settings, here),
+        library=SentLibrary(runtime.library, call),
+        worktree=lambda: worktree,
+        places=NO_PLACES,
+        check_programs=lambda: programs,
+        known_checks=lambda: known,
+        actions=lambda operation, params: SentAction(call, operation, params),
+        randomness=CallRandomness(runtime.randomness, runtime.keys.request_key(), call.call_id),
+        client=here.client,
+        can_ask=here.can_ask,
+        companion=here.machine,
+        is_served=False,
+        trees_due=[],
+    )
+
+
+def _ask(**wanted: Any) -> NoReturn:
+    raise LookDue(LookOrder(**wanted))
+
+
+class CallRandomness:
+    """Chance that is the same in every repeat of a call, and that nobody outside can foretell."""
+
+    def __init__(self, chance: Randomness, key: bytes, call_id: str) -> None:
+        self._chance = chance
+        self._seed = hmac.digest(key, b"handrail.companion\0" + call_id.encode(), "sha256")
+        self._drawn = 0
+
+    def bytes(self, count: int) -> bytes:
+        self._drawn += 1
+        return hashlib.shake_256(self._seed + self._drawn.to_bytes(8)).digest(count)
+
+
+class SentWorkspace:
+    """`ports.Workspace` of a machine elsewhere."""
+
+    def __init__(self, here: Surroundings, account: str) -> None:
+        self._here = here
+        self._account = account
+
+    def project(self, asked: str) -> str:
+        del asked  # the companion has found out which directory a call means
+        return f"{self._here.machine}:{self._here.project}"
+
+    def observations(self, project: str) -> dict[ObservationKey, str]:
+        del project
+        return dict(self._here.observations)
+
+    def identity(self, project: str) -> str:
+        del project
+        return self._here.identity
+
+    def repository(self, project: str) -> str:
+        del project
+        return ""
+
+    def main_checkout(self, project: str) -> str:
+        del project
+        return ""
+
+    def work_token(self) -> str:
+        return ""
+
+    def account(self) -> str:
+        return self._account
+
+
+class SentSettings:
+    """`ports.SettingsFiles`: what the project and the user decided there; ceilings are the server's."""
+
+    def __init__(self, own: SettingsFiles, here: Surroundings) -> None:
+        self._own = own
+        self._here = here
+
+    def of(self, project: str = "") -> Settings:
+        del project
+        here, own = self._here, self._own.of()
+        insists = here.confirmations == "person"
+        looking = here.looking if here.looking in _LOOKING else "off"
+        return msgspec.structs.replace(
+            own,
+            checks=here.checks,
+            confirmations="person" if insists else own.confirmations,
+            confirmations_from="user" if insists else own.confirmations_from,
+            looking=cast(Literal["git", "always", "off"], looking),
+            snapshots="off",  # contents of files stay where they are
+            autonomy=here.autonomy,
+            risk_policy=here.risk_policy,
+            start_session=here.start_session,
+        )
+
+    def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
+        del project
+        return ()
+
+    def desired(self, project: str = "") -> DesiredSettings:
+        return self._own.desired(project)
+
+    def set_preferences(
+        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
+    ) -> bool:
+        del autonomy, risk_policy, shown
+        message = "The preferences of a user are kept on their machine, and set there."
+        raise Fault(E_VALIDATION, message, details={"param": "session"}, hint="Name a session of the team.")
+
+
+class SentLibrary:
+    """`ports.WorkflowLibrary`: what comes with the server, and what the companion found."""
+
+    def __init__(self, own: WorkflowLibrary, call: CompanionCall) -> None:
+        self._own = own
+        self._call = call
+        self._mark = DECLARED_ON.format(call.here.machine)
+
+    def files(self, project: str) -> Sequence[WorkflowFile]:
+        sent = self._call.sighting.sources
+        if sent is None:
+            _ask(sources=True)
+        own = [file for file in self._own.files(project) if file.source_kind == "bundled"]
+        # What they say of themselves is the word of the companion: only their content counts.
+        declared = [
+            msgspec.structs.replace(file, source_ref=file.source_ref + self._mark, summary=b"", decoded=b"")
+            for file in sent
+            if file.source_kind != "bundled"
+        ]
+        return [*own, *declared]
+
+    def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
+        if source_kind == "bundled":
+            return self._own.content_now(project, source_kind, source_ref)
+        if not source_ref.endswith(self._mark):
+            return None
+        name = source_ref.removesuffix(self._mark)
+        for row in self._call.sighting.contents:
+            if (row.source_kind, row.source_ref) == (source_kind, name):
+                return row.content
+        _ask(contents=(SourceName(source_kind=source_kind, source_ref=name),))
+
+    def named_files(self, directory: str, project: str) -> Sequence[WorkflowFile]:
+        del directory, project
+        return ()
+
+    def refused_file(self, path: str, project: str) -> WorkflowFile | None:
+        del path, project
+        return None
+
+
+class SentWorktree(UnseenWorktree):
+    """`ports.Worktree` by what the companion saw. Contents of files are not sent."""
+
+    def __init__(self, call: CompanionCall) -> None:
+        seen = call.sighting
+        self._places = {row.asked: row.seen for row in seen.places}
+        self._files = {row.text: row.file for row in seen.files}
+        self._unlisted = {row.path: row.why for row in seen.unlisted}
+        self._changes = {(row.before, row.after): row for row in seen.changes}
+        self._trouble = seen.tree_trouble
+        self.tree = seen.tree
+        """The files now; those that a program left, once it ran."""
+
+    def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
+        del project
+        if missing := tuple(place for place in asked if place not in self._places):
+            _ask(paths=missing, files=tuple(dict.fromkeys(place.path for place in missing)))
+        return tuple(self._places[place] for place in asked)
+
+    def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
+        del project
+        if missing := tuple(text for text in dict.fromkeys(named) if text not in self._files):
+            _ask(files=missing)
+        return tuple(self._files[text] for text in named)
+
+    def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
+        del project
+        if missing := tuple(path for path in dict.fromkeys(paths) if path not in self._unlisted):
+            _ask(unlisted=missing)
+        return {path: self._unlisted[path] for path in paths if self._unlisted[path]}
+
+    def take_tree(self, project: str, seconds: float = 10.0) -> Tree | Unseen:
+        del project, seconds
+        if self.tree is not None:
+            return self.tree
+        if self._trouble:
+            return Unseen(reason=self._trouble)
+        _ask(tree=True)
+
+    def compare(self, project: str, before: Tree, after: Tree, seconds: float = 10.0) -> Changes | Unseen:
+        del project, seconds
+        row = self._changes.get((name_tree(before), name_tree(after)))
+        if row is None:
+            _ask(compare=(TreePair(before=before, after=after),))
+        return Unseen(reason=row.trouble) if row.changes is None else row.changes
+
+
+def name_tree(tree: Tree) -> str:
+    """What tells a tree from another in a message: also the commit that it stands on."""
+    return f"{tree.head}:{tree.tree_id}"
+
+
+class SentPrograms:
+    """`ports.CheckPrograms` by programs that the companion started. It decides itself which it starts."""
+
+    def __init__(self, call: CompanionCall, worktree: SentWorktree) -> None:
+        self._machine = call.here.machine
+        self._directories = {row.asked: row for row in call.sighting.directories}
+        self._ran = list(call.sighting.programs)
+        self._worktree = worktree
+        self._report_path = ""
+        self._report = ReportFile()
+
+    def directory_in(self, project: str, asked: str) -> str:
+        del project
+        row = self._directories.get(asked)
+        if row is None:
+            _ask(directories=(asked,), tree=self._worktree.tree is None)
+        if row.path:
+            return f"{self._machine}:{row.path}"
+        problem = {"param": "directory", "problem": row.trouble}
+        raise Fault(VALIDATION_ERROR, row.trouble, details={"problems": [problem]})
+
+    def run(
+        self,
+        call: ProgramCall,
+        stop_reason: Callable[[], Literal["", "signal", "deadline"]],
+        take: Callable[[bytes], None],
+    ) -> ProgramEnd:
+        del stop_reason
+        row = next((one for one in self._ran if is_same_call(one.call, call)), None)
+        if row is None:
+            _ask(checks=(ProgramOrder(call=call, report=self._report_path),))
+        self._ran.remove(row)
+        take(row.printed)
+        self._report, self._worktree.tree = row.report, row.tree
+        return row.end
+
+    def find_trouble(self, project: str, argv: Sequence[str]) -> str:
+        del project, argv
+        return ""
+
+    def end_now(self) -> None:
+        return
+
+    def register_secrets(self) -> None:
+        return
+
+    def look_at_report(self, project: str, path: str) -> str:
+        del project
+        self._report_path = path
+        return ""
+
+    def read_report(self, project: str, path: str, before: str) -> ReportFile:
+        del project, path, before
+        return self._report
+
+
+def is_same_call(one: ProgramCall, other: ProgramCall) -> bool:
+    """Whether both start the same program; how long it may take depends on what is left of a call."""
+    return (one.argv, one.directory, one.without) == (other.argv, other.directory, other.without)
+
+
+class SentKnownChecks(NoChecksKnown):
+    """`ports.KnownChecks` as the machine keeps them; nothing is approved from here."""
+
+    def __init__(self, here: Surroundings) -> None:
+        self._known = {row.digest: row for row in here.known_checks}
+
+    def find(self, project: str, digest: str) -> KnownCheck:
+        del project
+        row = self._known.get(digest)
+        if row is None:
+            return KnownCheck()
+        return KnownCheck(is_approved=row.is_approved, was_run=row.was_run, duration_ms=row.duration_ms)
+
+
+class SentAction:
+    """`ports.OwnAction` by the companion, one call each."""
+
+    def __init__(self, call: CompanionCall, operation: str, params: dict[str, Any]) -> None:
+        self._done = call.sighting.actions
+        self._operation = operation
+        self._params = params
+
+    def call(self) -> dict[str, Json]:
+        return self._find(None)
+
+    def apply(self, preview: Preview) -> dict[str, Json]:
+        return self._find(preview)
+
+    def _find(self, preview: Preview | None) -> dict[str, Json]:
+        wanted = digest([self._operation, self._params, msgspec.to_builtins(preview)])
+        for row in self._done:
+            if digest([row.operation, row.params, msgspec.to_builtins(row.preview)]) == wanted:
+                return _result_of(row)
+        _ask(actions=(ActionOrder(operation=self._operation, params=self._params, preview=preview),))
+
+
+def _result_of(row: ActionRow) -> dict[str, Json]:
+    if row.result is not None:
+        return row.result
+    kind = KINDS.get(row.code, RESULTS_STALE)
+    raise Fault(kind, row.message[:1000] or kind.code, hint=row.hint[:500])

@@ -1,0 +1,253 @@
+"""What a companion and its server say to each other: who calls from where, what to look at, what was seen.
+
+Everything is rows, because a file may be asked about in many ways. A path of the system may be no text; such
+a string travels as its bytes, and arrives as it was.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, TypeVar
+
+import msgspec
+
+from handrail.contract.ids import Autonomy, Confirmations, ObservationKey, RiskPolicy, SourceKind
+from handrail.contract.outcome import Json
+from handrail.ports.actions import Preview
+from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile
+from handrail.ports.workspace import DeclaredCheck, WorkflowFile
+from handrail.ports.worktree import Changes, LocatedFile, PlaceAsked, PlaceSeen, Tree
+
+PROTOCOL = 1
+_BYTES = "bytes!"
+_T = TypeVar("_T")
+
+
+class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Shared options of rows; what a newer version adds is left alone."""
+
+
+# What was seen
+
+
+class PlaceRow(_Row, frozen=True, kw_only=True):
+    asked: PlaceAsked
+    seen: PlaceSeen
+
+
+class FileRow(_Row, frozen=True, kw_only=True):
+    text: str
+    file: LocatedFile
+
+
+class UnlistedRow(_Row, frozen=True, kw_only=True):
+    """Why no tree tells about a path; empty: trees do."""
+
+    path: str
+    why: str = ""
+
+
+class ChangesRow(_Row, frozen=True, kw_only=True):
+    """What differs between two trees, by their ids; without changes, why nobody knows."""
+
+    before: str
+    after: str
+    changes: Changes | None = None
+    trouble: str = ""
+
+
+class ContentRow(_Row, frozen=True, kw_only=True):
+    """What a workflow file holds now; None: that cannot be told."""
+
+    source_kind: SourceKind
+    source_ref: str
+    content: bytes | None = None
+
+
+class DirectoryRow(_Row, frozen=True, kw_only=True):
+    """Where a program would start; without a path, why not."""
+
+    asked: str
+    path: str = ""
+    trouble: str = ""
+
+
+class ProgramRow(_Row, frozen=True, kw_only=True):
+    """A program that ran here, what it printed, the report that it wrote, and the files afterwards."""
+
+    call: ProgramCall
+    end: ProgramEnd
+    printed: bytes = b""
+    report: ReportFile = ReportFile()
+    tree: Tree | None = None
+
+
+class ActionRow(_Row, frozen=True, kw_only=True):
+    """What an action of ours answered, or why it did not."""
+
+    operation: str
+    params: dict[str, Json]
+    preview: Preview | None = None
+    result: dict[str, Json] | None = None
+    code: str = ""
+    message: str = ""
+    hint: str = ""
+
+
+class Sighting(_Row, frozen=True, kw_only=True):
+    """Everything that a companion saw for one call."""
+
+    places: tuple[PlaceRow, ...] = ()
+    files: tuple[FileRow, ...] = ()
+    unlisted: tuple[UnlistedRow, ...] = ()
+    tree: Tree | None = None
+    tree_trouble: str = ""
+    """Why there is no tree; both empty: nobody looked."""
+    changes: tuple[ChangesRow, ...] = ()
+    sources: tuple[WorkflowFile, ...] | None = None
+    """The workflow files that do not come with the program; None: not sent."""
+    contents: tuple[ContentRow, ...] = ()
+    directories: tuple[DirectoryRow, ...] = ()
+    programs: tuple[ProgramRow, ...] = ()
+    actions: tuple[ActionRow, ...] = ()
+
+
+# What is to be looked at
+
+
+class TreePair(_Row, frozen=True, kw_only=True):
+    before: Tree
+    after: Tree
+
+
+class SourceName(_Row, frozen=True, kw_only=True):
+    source_kind: SourceKind
+    source_ref: str
+
+
+class ProgramOrder(_Row, frozen=True, kw_only=True):
+    call: ProgramCall
+    report: str = ""
+    """The file in which it counts its tests."""
+
+
+class ActionOrder(_Row, frozen=True, kw_only=True):
+    operation: str
+    params: dict[str, Json]
+    preview: Preview | None = None
+    """The plan that it writes; None: it only asks."""
+
+
+class LookOrder(_Row, frozen=True, kw_only=True):
+    """What a call needs to have seen before it can be decided. It is recorded nowhere and holds no lock."""
+
+    request_state: str = ""
+    """To be sent back with the sighting; of this call alone."""
+    paths: tuple[PlaceAsked, ...] = ()
+    files: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
+    tree: bool = False
+    compare: tuple[TreePair, ...] = ()
+    sources: bool = False
+    contents: tuple[SourceName, ...] = ()
+    directories: tuple[str, ...] = ()
+    checks: tuple[ProgramOrder, ...] = ()
+    actions: tuple[ActionOrder, ...] = ()
+
+
+# The call
+
+
+class KnownRow(_Row, frozen=True, kw_only=True):
+    """What the machine knows of one declaration of a check."""
+
+    digest: str
+    is_approved: bool = False
+    was_run: bool = False
+    duration_ms: int | None = None
+
+
+class Surroundings(_Row, frozen=True, kw_only=True):
+    """Where a call comes from: the project, what it declares, and the program that asks."""
+
+    machine: str
+    version: str
+    client: str = ""
+    can_ask: bool = False
+    project: str
+    """The directory, as the machine names it; the server never opens it."""
+    identity: str = ""
+    observations: dict[ObservationKey, str] = {}
+    checks: tuple[DeclaredCheck, ...] = ()
+    known_checks: tuple[KnownRow, ...] = ()
+    confirmations: Confirmations = "claimed"
+    looking: str = "git"
+    autonomy: Autonomy | None = None
+    risk_policy: RiskPolicy | None = None
+    start_session: bool = False
+
+
+class CompanionCall(_Row, frozen=True, kw_only=True):
+    """One call of a companion; its repeats have the same `call_id`."""
+
+    protocol: int = PROTOCOL
+    call_id: str
+    operation: str
+    params: dict[str, Json]
+    ask: dict[str, Json] = {}
+    needs_key: bool = False
+    here: Surroundings
+    request_state: str = ""
+    sighting: Sighting = Sighting()
+
+
+class CompanionAnswer(_Row, frozen=True, kw_only=True):
+    """The outcome, or what to look at first."""
+
+    version: str
+    outcome: dict[str, Json] | None = None
+    look_first: LookOrder | None = None
+
+
+# Strings that are no text
+
+
+def to_wire(value: object) -> bytes:
+    """The message as JSON."""
+    return msgspec.json.encode(_wrap(msgspec.to_builtins(value)))
+
+
+def from_wire(content: bytes, kind: type[_T]) -> _T:
+    """The message again. Raises msgspec.MsgspecError for what is none."""
+    return msgspec.convert(_unwrap(msgspec.json.decode(content)), kind)
+
+
+def _wrap(value: Any) -> Any:
+    match value:
+        case str():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                return {_BYTES: base64.b64encode(value.encode("utf-8", "surrogateescape")).decode()}
+            return value
+        case dict():
+            return {name: _wrap(held) for name, held in value.items()}
+        case list() | tuple():
+            return [_wrap(held) for held in value]
+        case _:
+            return value
+
+
+def _unwrap(value: Any) -> Any:
+    match value:
+        case {"bytes!": str() as held, **rest} if not rest:
+            try:
+                return base64.b64decode(held, validate=True).decode("utf-8", "surrogateescape")
+            except ValueError as trouble:
+                raise msgspec.ValidationError("bytes that are no base64") from trouble
+        case dict():
+            return {name: _unwrap(held) for name, held in value.items()}
+        case list():
+            return [_unwrap(held) for held in value]
+        case _:
+            return value

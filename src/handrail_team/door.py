@@ -1,0 +1,427 @@
+"""The accounts of a team as a server asks for them: who calls, and the runtime of their workspace.
+
+A credential that was good is asked for again after three seconds, so one that is revoked anywhere works
+nowhere five seconds later. A runtime has the adapters of one workspace; what they keep in memory is theirs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from handrail.contract.accounts import Principal
+from handrail.contract.catalogue import (
+    E_CONFIG,
+    E_NOT_FOUND,
+    E_RATE_LIMITED,
+    E_VALIDATION,
+    FEATURE_DISABLED,
+    STORE_UNAVAILABLE,
+)
+from handrail.contract.ids import ObservationKey, SessionId
+from handrail.contract.outcome import Fault, Json
+from handrail.operations.notices.outward import encode_notice, list_outward
+from handrail.ports.log import Record
+from handrail.ports.store import DatabaseFacts
+from handrail.runtime.runtime import (
+    NO_PLACES,
+    Runtime,
+    no_check_programs,
+    no_clients,
+    no_committed_files,
+    no_known_checks,
+    no_updates,
+    no_worktree,
+)
+from handrail.runtime.sessions import HotLog
+from handrail_team.accounts.credentials import digest_secret
+from handrail_team.accounts.directory import (
+    Credential,
+    Directory,
+    Made,
+    principal_of,
+    refuse_credential,
+)
+from handrail_team.accounts.machines import CHANCE_BYTES, ask_to_enter, fetch_token
+from handrail_team.accounts.provider import STATE_SECONDS, Provider, ProviderOptions, State
+from handrail_team.accounts.roles import SCOPES, require_right
+from handrail_team.companion.answer import answer_companion
+from handrail_team.sender import Sender
+from handrail_team.store.audit import TeamAudit
+from handrail_team.store.confirmed_tokens import TeamConfirmedTokens
+from handrail_team.store.database import Database, facts_of, find_secrets
+from handrail_team.store.keeper import TeamKeeper
+from handrail_team.store.keys import TeamKeys
+from handrail_team.store.log import TeamLog
+from handrail_team.store.session_index import TeamSessionIndex
+
+FRESH_SECONDS: Final = 3.0
+MOST_KEPT: Final = 10_000
+FREE_TRIES: Final = 5
+"""So often somebody may mistype in a row before they have to wait."""
+CALLS_A_MINUTE: Final = 600
+"""Of one account, with a minute's worth saved up at most."""
+LONGEST_WAIT_S: Final = 60
+SERVERS: Final = "-"
+"""No workspace: where the servers keep a key of their own."""
+SIGN_IN: Final = "sign_in"
+NOWHERE: Final = "/nonexistent/handrail"
+"""No directory of the server: what a caller calls its project names it, and is never opened."""
+
+
+class TeamDoor:
+    """`handrail_serve.accounts.door.Door` over one database."""
+
+    def __init__(self, address: str, runtime: Runtime, provider: Mapping[str, str] | None = None) -> None:
+        """`provider` has the fields of `ProviderOptions`, where people come from an identity provider."""
+        for secret in find_secrets(address):
+            runtime.secrets.register(secret.encode())
+        self.database = Database(address, is_team=True)
+        self.directory = Directory(self.database, runtime.clock, runtime.randomness)
+        self._provider = None if provider is None else Provider(ProviderOptions(**provider))
+        self._keys = TeamKeys(self.database.within(SERVERS), runtime.randomness, None, runtime.secrets)
+        self._base = runtime
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[float, Credential]] = {}
+        self._rooms: dict[str, dict[str, Any]] = {}
+        self._tries = Tries()
+        self._paces = Paces()
+
+    def check(self) -> None:
+        """Raises Fault when there is no team, the tables are too new, or a superuser would pass the walls."""
+        try:
+            known = self.directory.workspaces()
+        except Fault as fault:
+            if fault.kind is STORE_UNAVAILABLE:  # it may come back, and until then every call says so
+                return
+            raise
+        if not known:
+            raise Fault(
+                E_CONFIG,
+                "This database holds no team yet.",
+                details={"setting": "--store"},
+                hint="Make one first: handrail team init --store URI --request-id first.",
+            )
+
+    def facts(self) -> DatabaseFacts:
+        return facts_of(self.database)
+
+    def identify(self, token: str, *, is_person: bool, is_for_programs: bool = False) -> Principal:
+        if self._provider is not None and is_for_programs and token.count(".") == 2:
+            return self._identify_subject(self._provider, token)
+        held = self._look_up(token)
+        is_good = held is not None and held.is_good(self._base.clock.unix_seconds())
+        found = (
+            None
+            if held is None or not is_good
+            else principal_of(held, is_person=is_person and held.kind == "page")
+        )
+        if found is None:
+            raise refuse_credential()
+        return found
+
+    def _identify_subject(self, provider: Provider, token: str) -> Principal:
+        """The agent of somebody whom the provider vouches for. Raises Fault E_AUTH."""
+        claims = provider.check_token(token)
+        account = self.directory.find_subject(provider.options.issuer, str(claims["sub"]))
+        mine = self.directory.workspaces(account) if account else []
+        if not mine or mine[0].role is None:
+            raise refuse_credential()
+        asked = str(claims.get("scope", "")).split()
+        return Principal(
+            account=account,
+            name="",
+            kind="agent",
+            workspace=mine[0].id,
+            role=mine[0].role,
+            credential="jwt",
+            scopes=tuple(one for one in SCOPES if one in asked),
+        )
+
+    def _look_up(self, token: str) -> Credential | None:
+        name = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+        with self._lock:
+            kept = self._known.get(name)
+        if kept is not None and time.monotonic() - kept[0] < FRESH_SECONDS:
+            return kept[1]
+        held = self.directory.find(token)
+        with self._lock:
+            self._known.pop(name, None)
+            if held is not None:
+                self._known[name] = (time.monotonic(), held)
+                while len(self._known) > MOST_KEPT:
+                    del self._known[next(iter(self._known))]
+        if held is not None and held.is_good(self._base.clock.unix_seconds()):
+            self.directory.note_use(held)
+        return held
+
+    def forget(self) -> None:
+        """Ask for every credential again."""
+        with self._lock:
+            self._known.clear()
+
+    def enter(self, runtime: Runtime, principal: Principal) -> Runtime:
+        self._paces.require(principal.account)
+        return msgspec.structs.replace(
+            runtime,
+            **self.rooms(principal.workspace),
+            workspace=AccountWorkspace(principal),
+            principal=principal,
+            may=partial(require_right, principal),
+            accounts=self.directory,
+            is_at_console=principal.kind == "person",
+        )
+
+    def answer_companion(self, runtime: Runtime, content: bytes) -> bytes:
+        return answer_companion(runtime, content)
+
+    def start_sending(self) -> None:
+        Sender(self.directory, self._base.settings, self._base.http_client(), self._base.clock).start()
+
+    def marks(self, workspace: str) -> Callable[[], Mapping[str, str]]:
+        log: HotLog = self.rooms(workspace)["log"]
+        return lambda: {stamp.session_id: str(stamp.order) for stamp in log.list_sessions()}
+
+    def describe_sign_in(self) -> dict[str, Json]:
+        has_provider = self._provider is not None and bool(self._provider.options.client_id)
+        return {"ways": ["passphrase", *(["provider"] if has_provider else [])]}
+
+    def describe_resource(self) -> dict[str, Json]:
+        origin = self._base.origin
+        issuers = [] if self._provider is None else [self._provider.options.issuer]
+        return {
+            "resource": f"{origin}/mcp",
+            **({"authorization_servers": issuers} if issuers else {}),
+            "scopes_supported": list(SCOPES),
+            "bearer_methods_supported": ["header"],
+        }
+
+    def leave_for_provider(self, invitation: str, binding: str) -> str:
+        state = State(
+            chance=self._base.randomness.bytes(16).hex(),
+            expires_at=self._base.clock.unix_seconds() + STATE_SECONDS,
+            binding=binding,
+            invitation=digest_secret(invitation) if invitation else "",
+        )
+        return self._require_provider().begin(self._keys.signing_key(SIGN_IN), state)
+
+    def return_from_provider(self, state: str, code: str) -> tuple[str, str]:
+        provider = self._require_provider()
+        now = self._base.clock.unix_seconds()
+        person = provider.finish(self._keys.signing_key(SIGN_IN), state, code, now)
+        issuer, invitation = provider.options.issuer, person.state.invitation
+        if invitation:
+            made = self.directory.accept_subject(invitation, person.name, issuer, person.subject)
+        else:
+            account = self.directory.find_subject(issuer, person.subject)
+            if not account:
+                raise refuse_credential()
+            made = self.directory.enter(account)
+        return made.secret, person.state.binding
+
+    def _require_provider(self) -> Provider:
+        if self._provider is None or not self._provider.options.client_id:
+            raise Fault(E_NOT_FOUND, "Nobody signs in through a provider here.")
+        return self._provider
+
+    def sign_in(self, way: str, given: Mapping[str, Json], token: str) -> dict[str, Json]:
+        match way:
+            case "invitation":
+                invitation = _text(given, "invitation")
+                name, passphrase = _text(given, "name"), _text(given, "passphrase")
+                return self._tried(invitation, lambda: self.directory.accept(invitation, name, passphrase))
+            case "passphrase":
+                name, passphrase = _text(given, "name"), _text(given, "passphrase")
+                workspace = _text(given, "workspace") if "workspace" in given else ""
+                return self._tried(name, lambda: self.directory.sign_in(name, passphrase, workspace))
+            case "machine":
+                asking = ask_to_enter(
+                    self.directory, _text(given, "machine")[:128], self._base.randomness.bytes(CHANCE_BYTES)
+                )
+                return {"code": asking.code, "secret": asking.secret, "seconds": asking.seconds}
+            case "machine_token":
+                return _page(fetch_token(self.directory, _text(given, "secret")))
+            case "renew":
+                return _page(self.directory.renew(token))
+            case "enter":
+                person = self.identify(token, is_person=True)
+                if person.kind != "person":
+                    raise refuse_credential()
+                return _page(self.directory.enter(person.account, _text(given, "workspace")))
+            case "leave":
+                held = self.directory.find(token)
+                ended = 0 if held is None else self.directory.end(held.workspace, [held.id])
+                return {"ended": ended}
+            case _:
+                raise Fault(E_NOT_FOUND, "There is no such way to sign in.")
+
+    def _tried(self, name: str, work: Callable[[], Made]) -> dict[str, Json]:
+        self._tries.require(name)
+        try:
+            made = work()
+        except Fault:
+            self._tries.note(name)
+            raise
+        self._tries.forget(name)
+        return _page(made)
+
+    def rooms(self, workspace: str) -> dict[str, Any]:
+        """The adapters of a workspace; what they remember is of that workspace alone."""
+        with self._lock:
+            if workspace not in self._rooms:
+                self._rooms[workspace] = _build_room(self._base, self.database.within(workspace))
+            return self._rooms[workspace]
+
+
+def _build_room(base: Runtime, database: Database) -> dict[str, Any]:
+    log = TeamLog(database, partial(_list_outward, base))
+    keeper, index = TeamKeeper(log, ""), TeamSessionIndex(log)
+    return {
+        "log": HotLog(log),
+        "keys": TeamKeys(database, base.randomness, None, base.secrets),
+        "confirmed": TeamConfirmedTokens(database),
+        "audit": TeamAudit(database, base.secrets, base.audit),
+        "keeper": lambda: keeper,
+        "index": lambda: index,
+        "worktree": no_worktree,
+        "check_programs": no_check_programs,
+        "known_checks": no_known_checks,
+        "committed": no_committed_files,
+        "clients": no_clients,
+        "updates": no_updates,
+        "places": NO_PLACES,
+        "trees_due": None,
+        "authored": NoAuthoredFiles(),
+    }
+
+
+def _list_outward(
+    base: Runtime, session_id: SessionId, records: Sequence[Record]
+) -> Sequence[tuple[str, bytes]]:
+    """What the settings of the server want told about these events."""
+    notify = base.settings.of().notify
+    if notify is None or not notify.url:
+        return ()
+    notices = list_outward(session_id, records, notify.kinds, with_text=notify.with_text)
+    return [(one.id, encode_notice(one)) for one in notices]
+
+
+class AccountWorkspace:
+    """`ports.Workspace` of a call of an account: the project is a name, and nothing is seen around it."""
+
+    def __init__(self, principal: Principal) -> None:
+        self._principal = principal
+
+    def project(self, asked: str) -> str:
+        if asked.startswith(f"{NOWHERE}/"):  # as an earlier reply named it
+            return asked
+        digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return f"{NOWHERE}/{digest}/{os.path.basename(asked.rstrip('/')) or 'project'}"
+
+    def observations(self, project: str) -> dict[ObservationKey, str]:
+        del project
+        return {}
+
+    def identity(self, project: str) -> str:
+        del project
+        return ""
+
+    def repository(self, project: str) -> str:
+        del project
+        return ""
+
+    def main_checkout(self, project: str) -> str:
+        del project
+        return ""
+
+    def work_token(self) -> str:
+        return ""
+
+    def account(self) -> str:
+        return self._principal.account
+
+
+class NoAuthoredFiles:
+    """`ports.AuthoredFiles` of a server that writes no file for anybody."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Fault(
+            FEATURE_DISABLED,
+            "The server of a team reads and writes no files of a project.",
+            hint="Run it on the machine where the work is done.",
+        )
+
+
+class Paces:
+    """How many calls an account may make: so many a minute, counted in this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def require(self, account: str) -> None:
+        """Raises Fault E_RATE_LIMITED, with when to come back."""
+        now = time.monotonic()
+        with self._lock:
+            left, at = self._left.pop(account, (float(CALLS_A_MINUTE), now))
+            left = min(CALLS_A_MINUTE, left + (now - at) * CALLS_A_MINUTE / 60)
+            is_over = left < 1
+            self._left[account] = (left if is_over else left - 1, now)
+            while len(self._left) > MOST_KEPT:
+                del self._left[next(iter(self._left))]
+        if is_over:
+            raise Fault(
+                E_RATE_LIMITED,
+                f"This account makes more than {CALLS_A_MINUTE} calls a minute.",
+                retry_after_ms=int((1 - left) * 60_000 / CALLS_A_MINUTE) + 1,
+            )
+
+
+class Tries:
+    """Slows down whoever guesses: each wrong try beyond the first few doubles the wait for the next one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wrong: dict[str, tuple[int, float]] = {}
+
+    def require(self, name: str) -> None:
+        """Raises Fault E_RATE_LIMITED while the next try has to wait."""
+        with self._lock:
+            count, until = self._wrong.get(name, (0, 0.0))
+        left = until - time.monotonic()
+        if count >= FREE_TRIES and left > 0:
+            raise Fault(
+                E_RATE_LIMITED,
+                "There were too many wrong tries; wait before the next one.",
+                retry_after_ms=int(left * 1000) + 1,
+            )
+
+    def note(self, name: str) -> None:
+        with self._lock:
+            count = self._wrong.pop(name, (0, 0.0))[0] + 1
+            wait = min(LONGEST_WAIT_S, 2 ** max(0, count - FREE_TRIES))
+            self._wrong[name] = (count, time.monotonic() + wait)
+            while len(self._wrong) > MOST_KEPT:
+                del self._wrong[next(iter(self._wrong))]
+
+    def forget(self, name: str) -> None:
+        with self._lock:
+            self._wrong.pop(name, None)
+
+
+def _page(made: Made) -> dict[str, Json]:
+    return {"token": made.secret, "expires_at": made.expires_at}
+
+
+def _text(given: Mapping[str, Json], name: str) -> str:
+    value = given.get(name)
+    if isinstance(value, str) and value.strip() and len(value) <= 2_048:
+        return value
+    raise Fault(E_VALIDATION, f"The field {name} is missing.", details={"param": name})

@@ -1,0 +1,165 @@
+"""What the operations about accounts share: whose directory is asked, which workspace, and by whom.
+
+The operator has the address of the database and may ask for everything. Whoever is signed in to a server asks
+for their own workspace alone; another one is not there for them.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, FEATURE_DISABLED
+from handrail.contract.outcome import Answer, Fault, NextCall, Page, Success
+from handrail.contract.wording import quote
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
+
+if TYPE_CHECKING:
+    from handrail_team.accounts.directory import Directory, Workspace
+
+OPERATOR = "operator"
+"""Who has the database, as `made_by` names them."""
+REQUEST_ID = r"^[A-Za-z0-9._:-]{1,128}$"
+DEFAULT_ORIGIN = "http://127.0.0.1:7245"
+
+_T = TypeVar("_T")
+
+Store = Annotated[
+    str, Meta(description="The database of the team; HANDRAIL_STORE by default.", max_length=2_048)
+]
+InWorkspace = Annotated[
+    str, Meta(description="The workspace, by id or name; the only one by default.", max_length=128)
+]
+Origin = Annotated[
+    str,
+    Meta(description="Where the server of the team is reached, for the link.", pattern=r"^https?://[^\s/]+$"),
+]
+RequestId = Annotated[str, Meta(description="Your key; a repeat makes nothing new.", pattern=REQUEST_ID)]
+Name = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^\S(.*\S)?$")]
+
+
+class TeamQuestion(Input, frozen=True, kw_only=True):
+    """Of which team."""
+
+    store: Store | UnsetType = UNSET
+    workspace: InWorkspace | UnsetType = UNSET
+
+
+class TeamChange(GatedInput, frozen=True, kw_only=True):
+    """In which team."""
+
+    store: Store | UnsetType = UNSET
+    workspace: InWorkspace | UnsetType = UNSET
+
+
+class Team(msgspec.Struct, frozen=True, kw_only=True):
+    """The directory that is asked, in one workspace of it."""
+
+    directory: Directory
+    workspace: Workspace
+    by: str
+    """The account that asks, or the operator."""
+
+
+def open_directory(rt: Runtime, store: str | UnsetType) -> Directory:
+    """The directory of the server that is asked, or of the database that the operator names.
+
+    Raises Fault FEATURE_DISABLED at a server without accounts, and E_USAGE where nothing is named.
+    """
+    from_server = cast("Directory | None", rt.accounts)
+    if rt.is_served or from_server is not None:
+        if from_server is None or store is not UNSET:
+            raise Fault(
+                FEATURE_DISABLED,
+                "This server has no accounts."
+                if from_server is None
+                else "A server has one database, its own.",
+                hint="Start one with: handrail serve --team --store URI.",
+            )
+        return from_server
+    address = os.environ.get("HANDRAIL_STORE", "") if store is UNSET else store
+    if not address.startswith(("postgresql://", "postgres://")):
+        raise Fault(
+            E_USAGE,
+            "Name the database of the team: --store postgresql://HOST/DATABASE, or HANDRAIL_STORE.",
+            details={"usage": "--store postgresql://HOST/DATABASE"},
+        )
+    opened: Directory = rt.registry.adapter("team_directory")(address, rt.clock, rt.randomness, rt.secrets)
+    return opened
+
+
+def find_team(rt: Runtime, request: TeamQuestion | TeamChange) -> Team:
+    """The workspace that a call is about. Raises Fault E_NOT_FOUND, alike for another's and for none."""
+    directory = open_directory(rt, request.store)
+    named = "" if request.workspace is UNSET else request.workspace
+    if rt.principal is None:
+        return Team(directory=directory, workspace=directory.find_workspace(named), by=OPERATOR)
+    own = [one for one in directory.workspaces(rt.principal.account) if one.id == rt.principal.workspace]
+    if not own or (named and named not in (own[0].id, own[0].name)):
+        raise refuse_workspace(named)
+    return Team(directory=directory, workspace=own[0], by=rt.principal.account)
+
+
+def refuse_workspace(named: str) -> Fault:
+    return Fault(
+        E_NOT_FOUND,
+        f"There is no workspace {quote(named)}.",
+        hint="`handrail team workspace list` names them.",
+    )
+
+
+def make(
+    rt: Runtime,
+    called: Operation,
+    request: GatedInput,
+    change: Change,
+    blast_radius: str,
+    work: Callable[[], Answer],
+) -> DryRun | Success | Answer:
+    """Make something at once, because a request id makes it once; or show it, and make it when confirmed."""
+
+    def done() -> Answer:
+        made = work()
+        rt.commits.note(NextCall(operation="team.members", params={}))
+        return made
+
+    if request.dry_run is not True and request.confirm is UNSET:
+        return done()
+    plan = Plan[None](
+        action=change.action,
+        changes=(change,),
+        targets=(change.id,),
+        versions={},
+        blast_radius=blast_radius,
+        found=None,
+    )
+    return preview_or_write(rt, called, request, workspace="", resolve=lambda: plan, write=lambda _: done())
+
+
+def list_all(rows: Sequence[Answer], data: dict[str, Any]) -> Success:
+    """All rows as one page."""
+    items = tuple(map(msgspec.to_builtins, rows))
+    return Success(data=data, page=Page(items=items, style="none", limit=max(1, len(items))))
+
+
+def spell_link(rt: Runtime, origin: str | UnsetType, secret: str) -> str:
+    """Where an invitation is accepted; the secret is behind the `#`, which no browser sends to a server."""
+    if not secret:
+        return ""
+    return f"{(rt.origin or DEFAULT_ORIGIN) if origin is UNSET else origin}/join#invitation={secret}"
+
+
+def spell_time(unix_seconds: int) -> str:
+    """Empty: never."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds)) if unix_seconds else ""
+
+
+def given(value: _T | UnsetType, otherwise: _T) -> _T:
+    return otherwise if value is UNSET else value

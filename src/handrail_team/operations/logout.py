@@ -1,0 +1,75 @@
+"""`team.logout`: forget the token of a server on this machine, and end it there."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.catalogue import E_CONFIG
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail_team.companion.team_file import change_team_file, read_team_file
+from handrail_team.operations.login import Address
+
+
+class Logout(Input, frozen=True, kw_only=True):
+    """Of which server; the only one by default."""
+
+    url: Address | UnsetType = UNSET
+
+
+class SignedOut(Answer, frozen=True, kw_only=True):
+    """What is forgotten, and whether the server ended the token too."""
+
+    server: str
+    projects: list[str]
+    """They belong to no team any more."""
+    is_ended: bool
+    """False: the server did not answer; a person ends the token in the Console."""
+
+
+def logout(rt: Runtime, request: Logout) -> SignedOut:
+    """Raises Fault E_CONFIG where it is not clear which server is meant."""
+    home = rt.installation().home()
+    file = read_team_file(home)
+    server = request.url.rstrip("/") if request.url is not UNSET else ""
+    known = [name for name in file.servers if server in ("", name)]
+    if not known:
+        return SignedOut(server=server, projects=[], is_ended=False)
+    if len(known) > 1:
+        raise Fault(
+            E_CONFIG,
+            "This machine is signed in to several servers.",
+            details={"setting": "team.json"},
+            hint=f"Name one of {', '.join(known)}."[:500],
+        )
+    is_ended = _end(rt, known[0], file.servers[known[0]].token)
+    change_team_file(home, known[0], None)
+    rt.commits.note(NextCall(operation="self.context", params={}))
+    projects = [root for root, link in file.projects.items() if link.server == known[0]]
+    return SignedOut(server=known[0], projects=projects, is_ended=is_ended)
+
+
+def _end(rt: Runtime, server: str, token: str) -> bool:
+    if not token:
+        return False
+    rt.secrets.register(token.encode())
+    headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+    try:
+        told = rt.http_client().ask("POST", f"{server}/sign-in/leave", headers, b"{}", 10, 65_536)
+    except Fault:  # it is forgotten here all the same
+        return False
+    return told.status == 200
+
+
+OPERATION = Operation(
+    name="team.logout",
+    effect="record",
+    where="companion",
+    summary="Sign this machine out of the server of a team.",
+    input=Logout,
+    output=SignedOut,
+    perform=logout,
+    shape=Shape(levels={"minimal": ("server", "is_ended")}, select="top"),
+)

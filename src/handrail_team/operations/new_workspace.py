@@ -1,0 +1,56 @@
+"""`team.new_workspace`: a workspace, with whoever makes it as its owner."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import STORE_UNAVAILABLE
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Success
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_permission import Change, DryRun, GatedInput
+from handrail_team.operations.asked import Name, RequestId, Store, given, make, open_directory
+
+
+class NewWorkspace(GatedInput, frozen=True, kw_only=True):
+    """Its name."""
+
+    name: Annotated[Name, Meta(description="What it is called.")]
+    store: Store | UnsetType = UNSET
+    request_id: RequestId | UnsetType = UNSET
+
+
+class MadeWorkspace(Answer, frozen=True, kw_only=True):
+    """The workspace."""
+
+    id: str
+    name: str
+    made_at: str
+
+
+def new_workspace(rt: Runtime, request: NewWorkspace) -> DryRun | Success | Answer:
+    """Make it. Raises Fault E_CONFLICT when the name is taken."""
+    owner = "" if rt.principal is None else rt.principal.account
+    directory = open_directory(rt, request.store)
+
+    def work() -> MadeWorkspace:
+        made = directory.make_workspace(request.name, given(request.request_id, ""), owner)
+        return MadeWorkspace(id=made.id, name=made.name, made_at=made.made_at)
+
+    change = Change(action="create", resource="workspace", id=request.name)
+    return make(rt, OPERATION, request, change, "A workspace is added; nobody else is in it.", work)
+
+
+OPERATION = Operation(
+    name="team.new_workspace",
+    effect="create",
+    summary="Make a workspace of a team; nothing in one is seen from another.",
+    input=NewWorkspace,
+    output=MadeWorkspace,
+    perform=new_workspace,
+    shape=Shape(levels={"minimal": ("id", "name"), "standard": None, "full": None}, select="top"),
+    errors=(STORE_UNAVAILABLE.code,),
+)

@@ -1,0 +1,83 @@
+"""`team.reset`: a new invitation for somebody who cannot sign in any more."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_FORBIDDEN, STORE_UNAVAILABLE
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault, Success
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_permission import Change, DryRun
+from handrail_team.operations.asked import (
+    Origin,
+    RequestId,
+    TeamChange,
+    find_team,
+    given,
+    make,
+    spell_link,
+    spell_time,
+)
+from handrail_team.operations.invite_member import Invitation, require_not_above
+
+
+class ResetAccount(TeamChange, frozen=True, kw_only=True):
+    """Whose."""
+
+    member: Annotated[str, Meta(description="The account, by id or name.", min_length=1, max_length=128)]
+    origin: Origin | UnsetType = UNSET
+    request_id: RequestId | UnsetType = UNSET
+
+
+def reset_account(rt: Runtime, request: ResetAccount) -> DryRun | Success | Answer:
+    """Make the invitation; with it they choose a passphrase, and their pages are signed out.
+
+    Raises Fault E_FORBIDDEN for somebody above oneself, or who is in other workspaces too: whoever has the
+    link is that person there as well.
+    """
+    team = find_team(rt, request)
+    held = team.directory.find_member(team.workspace.id, request.member)
+    require_not_above(rt, held.role)
+
+    def work() -> Invitation:
+        if rt.principal is not None and len(team.directory.workspaces(held.account)) > 1:
+            raise Fault(
+                E_FORBIDDEN,
+                "This account is reset by the operator, who has the database. Nothing was done.",
+                details={"needed": "the operator", "given": "an account"},
+                hint="Ask them for: handrail team reset NAME --store URI.",
+            )
+        made = team.directory.invite(
+            team.workspace.id,
+            held.role,
+            held.name,
+            team.by,
+            request_id=given(request.request_id, ""),
+            account=held.account,
+        )
+        return Invitation(
+            id=made.id,
+            link=spell_link(rt, request.origin, made.secret),
+            role=held.role,
+            expires_at=spell_time(made.expires_at),
+            is_new=bool(made.secret),
+        )
+
+    change = Change(action="create", resource="invitation", id=request.member)
+    return make(rt, OPERATION, request, change, "Whoever has the link becomes this person, once.", work)
+
+
+OPERATION = Operation(
+    name="team.reset",
+    effect="create",
+    summary="Make a link with which a member chooses a new passphrase.",
+    input=ResetAccount,
+    output=Invitation,
+    perform=reset_account,
+    shape=Shape(levels={"minimal": ("id", "link"), "standard": None, "full": None}, select="top"),
+    errors=(STORE_UNAVAILABLE.code,),
+)

@@ -1,0 +1,90 @@
+"""`team.set_member`: another role for a member, or none any more. Gated; the last owner stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.accounts import Role
+from handrail.contract.catalogue import E_USAGE, STORE_UNAVAILABLE
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault, NextCall, Success
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_permission import Change, DryRun, Plan, preview_or_write
+from handrail_team.operations.asked import TeamChange, find_team
+from handrail_team.operations.invite_member import require_not_above
+
+if TYPE_CHECKING:
+    from handrail_team.accounts.directory import Member
+
+
+class SetMember(TeamChange, frozen=True, kw_only=True):
+    """Whose, and which."""
+
+    member: Annotated[str, Meta(description="The account, by id or name.", min_length=1, max_length=128)]
+    role: Annotated[Role, Meta(description="The new role.")] | UnsetType = UNSET
+    remove: (
+        Annotated[bool, Meta(description="Or end the membership, and every token of theirs here.")]
+        | UnsetType
+    ) = UNSET
+
+
+class ChangedMember(Answer, frozen=True, kw_only=True):
+    """As it is now."""
+
+    account: str
+    role: str
+    """Empty: no member any more."""
+
+
+def set_member(rt: Runtime, request: SetMember) -> DryRun | Success:
+    """Show or change. Raises Fault E_NOT_FOUND, E_CONFLICT for the last owner, E_FORBIDDEN."""
+    is_removal = request.remove is True
+    if is_removal == (request.role is not UNSET):
+        raise Fault(E_USAGE, "Give --role ROLE, or --remove.", details={"usage": "--role ROLE, or --remove"})
+    team = find_team(rt, request)
+    role: Role | None = None if request.role is UNSET else request.role
+
+    def resolve() -> Plan[Member]:
+        held = team.directory.find_member(team.workspace.id, request.member)
+        require_not_above(rt, held.role)
+        if role is not None:
+            require_not_above(rt, role)
+        change = Change(
+            action="delete" if is_removal else "update",
+            resource="member",
+            id=held.account,
+            before={"name": held.name, "role": held.role},
+            after=None if is_removal else {"name": held.name, "role": role},
+        )
+        return Plan(
+            action="remove" if is_removal else "update",
+            changes=(change,),
+            targets=(held.account,),
+            versions={held.account: held.role},
+            blast_radius="Every token of theirs in this workspace ends."
+            if is_removal
+            else "Their agents follow.",
+            found=held,
+        )
+
+    def write(held: Member) -> ChangedMember:
+        team.directory.set_member(team.workspace.id, held, role)
+        rt.commits.note(NextCall(operation="team.members", params={}))
+        return ChangedMember(account=held.account, role=role or "")
+
+    return preview_or_write(rt, OPERATION, request, workspace=team.workspace.id, resolve=resolve, write=write)
+
+
+OPERATION = Operation(
+    name="team.set_member",
+    effect="gated",
+    summary="Give a member another role, or remove them; the last owner stays.",
+    input=SetMember,
+    output=ChangedMember,
+    perform=set_member,
+    shape=Shape(levels={"minimal": ("account", "role"), "standard": None, "full": None}, select="top"),
+    errors=(STORE_UNAVAILABLE.code,),
+)

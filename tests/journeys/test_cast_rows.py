@@ -1,0 +1,29 @@
+"""No lie counts as more than it is, and no honest worker is refused: every row of the cast, by both doors."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.cast_players import DOORS, Door, Player
+from tests.journeys.cast_rows import HONEST_ROWS, LIE_ROWS, ROWS, Row
+from tests.quick_set import all_but_thorough
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+    pytest.mark.promise("evidence.cast"),
+]
+EACH = all_but_thorough([(row, door) for row in ROWS for door in DOORS], step=23)
+
+
+@pytest.mark.parametrize(("row", "door"), EACH, ids=lambda one: one.name if isinstance(one, Row) else one)
+def test_each_row_is_counted_as_what_it_is(tmp_path: Path, row: Row, door: Door) -> None:
+    assert Player(tmp_path, door).play(row) == row.must
+
+
+def test_the_cast_is_large_and_no_row_is_there_twice() -> None:
+    assert len(LIE_ROWS) >= 150
+    assert len(HONEST_ROWS) >= 80
+    assert len({row.name for row in ROWS}) == len(ROWS)

@@ -1,0 +1,169 @@
+"""Children and the files of a real repository: their directories, their changes, their receipts."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
+from handrail.operations.checks.note_command import NoteCommand, note_command
+from tests.hostile.repository.checkout import run_git
+from tests.journeys.conversation import answer, refusal
+from tests.journeys.doors import command, events_of, of_kind
+from tests.journeys.given_workflows import step
+from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, Reply, Site, changed, site
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+__all__ = ["site"]
+
+
+def hand_out(site: Site, *names: str) -> Reply:
+    """A run that waits for these children, each of which changes files; then it tells."""
+    children = [{"id": name, "steps": [step("change", **CHANGE)]} for name in names]
+    waiting = site.begin({"id": "parts", "title": "Parts", "delegate": {"children": children}}, step("tell"))
+    return dict(waiting)
+
+
+def take_up(site: Site, waiting: Reply, place: int) -> None:
+    """Go on with a child."""
+    site.reply = answer(site.runtime, "run.continue", stateToken=waiting["children"][place]["workToken"])
+
+
+def own_projects(site: Site, reply: Reply) -> list[dict[str, Any]]:
+    seen = of_kind(events_of(site.runtime, reply), "observation_recorded")
+    return [one["data"]["project"] for one in seen if one["data"]["key"] == "own_project"]
+
+
+@pytest.mark.promise("delegation.files")
+def test_what_another_child_changed_is_shown_and_neither_demanded_nor_makes_a_check_stale(site: Site) -> None:
+    waiting = hand_out(site, "a", "b")
+    site.write("src/other.py", "made by a\n")
+    site.write("src/bill.py", RIGHT)
+    take_up(site, waiting, 1)
+    site.run(*TESTS.split())
+    site.write("src/third.py", "made by a, after the check of b\n")
+
+    done = site.send(changed("src/bill.py"))
+
+    assert done["kind"] == "ok", done["blockers"]
+    told = " ".join(fact for _, _, fact in site.claims())
+    assert "of another run of the session perhaps and not listed: src/other.py, src/third.py" in told
+    assert "stale" not in {verdict for _, verdict, _ in site.claims()}
+
+
+@pytest.mark.promise("delegation.files")
+def test_a_run_without_children_is_asked_for_every_file_as_before(site: Site) -> None:
+    site.begin(step("change", **CHANGE))
+    site.write("src/other.py", "made by nobody\n")
+    site.write("src/bill.py", RIGHT)
+    site.run(*TESTS.split())
+
+    assert "src/other.py" in str(site.send(changed("src/bill.py"))["blockers"])
+
+
+@pytest.mark.promise("delegation.files")
+def test_two_children_that_list_one_file_are_told_as_such(site: Site) -> None:
+    waiting = hand_out(site, "a", "b")
+    for place in (0, 1):
+        take_up(site, waiting, place)
+        site.write("src/bill.py", RIGHT + f"# by {place}\n")
+        site.run(*TESTS.split())
+        site.send(changed("src/bill.py"))
+    met = answer(site.runtime, "run.continue", stateToken=waiting["stateToken"])
+
+    joined = answer(site.runtime, "run.continue", ackToken=met["ackToken"])
+
+    exported = answer(
+        site.runtime, "session.export", **{"sessionId": waiting["session"]["sessionId"], "as": "markdown"}
+    )
+    assert "Handed out as a. Listed at the same time: src/bill.py, as b." in str(exported)
+    assert "Handed out as b. Listed at the same time: src/bill.py, as a." in str(exported)
+    gaps = [one["data"] for one in of_kind(events_of(site.runtime, joined), "gap_recorded")]
+    assert ("info", "src/bill.py is listed by a, b, which were open at the same time.") in [
+        (one["severity"], one["summary"]) for one in gaps
+    ]
+
+
+def in_worktree(site: Site, place: Path) -> Site:
+    """The hands of a helper who works in another worktree of the repository."""
+    run_git(site.root, "worktree", "add", "-q", str(place))
+    return elsewhere(site, place)
+
+
+def elsewhere(site: Site, place: Path, work: str = "") -> Site:
+    helper = Site.__new__(Site)
+    helper.__dict__ |= site.__dict__ | {"root": place}
+    environment = {"HANDRAIL_PROJECT": str(place)} | ({"HANDRAIL_WORK": work} if work else {})
+    helper.runtime = msgspec.structs.replace(site.runtime, workspace=LocalWorkspace(environment))
+    return helper
+
+
+@pytest.mark.promise("delegation.own-directory")
+def test_a_child_may_work_in_another_worktree_and_stays_there(site: Site, tmp_path: Path) -> None:
+    site.runtime = msgspec.structs.replace(site.runtime, places=ProjectPlaceFiles(str(tmp_path / "home")))
+    waiting = hand_out(site, "a", "b")
+    helper = in_worktree(site, tmp_path / "tree")
+    take_up(helper, waiting, 0)
+    helper.write("src/bill.py", RIGHT)
+    site.write("unrelated.py", "in the other directory\n")
+    checked = helper.run(*TESTS.split())
+
+    done = helper.send(changed("src/bill.py"))
+    late = answer(site.runtime, "run.continue", stateToken=waiting["children"][0]["workToken"])
+
+    assert done["isComplete"], done
+    assert {verdict for _, verdict, _ in helper.claims()} == {"holds"}
+    assert not any("unrelated" in fact for _, _, fact in helper.claims())
+    assert (checked["directory"], checked["exitStatus"]) == (".", 0)
+    assert [one["name"] for one in own_projects(site, late)] == ["tree"]
+
+
+@pytest.mark.promise("delegation.own-directory")
+def test_a_directory_of_another_repository_is_no_place_for_a_child(site: Site, tmp_path: Path) -> None:
+    waiting = hand_out(site, "a")
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    run_git(stranger, "init", "-q", ".")
+    # It claims to be a worktree of the project, which knows nothing of it.
+    claimed = tmp_path / "claimed"
+    claimed.mkdir()
+    run_git(site.root, "worktree", "add", "-q", str(tmp_path / "real"))
+    (claimed / ".git").write_bytes((tmp_path / "real" / ".git").read_bytes())
+    for place in (stranger, claimed):
+        helper = elsewhere(site, place)
+        take_up(helper, waiting, 0)
+        saving = {"checkpointToken": helper.reply["checkpointToken"], "output": {"notesMarkdown": place.name}}
+        answer(helper.runtime, "run.checkpoint", **saving)
+
+    assert own_projects(site, waiting) == []
+
+
+@pytest.mark.promise("delegation.own-directory")
+def test_a_call_from_outside_means_the_child_that_is_named_or_alone_here(site: Site, tmp_path: Path) -> None:
+    site.runtime = msgspec.structs.replace(site.runtime, places=ProjectPlaceFiles(str(tmp_path / "home")))
+    waiting = hand_out(site, "a", "b")
+    a, b = (str(one["workToken"]) for one in waiting["children"])
+    read = [answer(site.runtime, "run.continue", stateToken=one) for one in (a, b)]
+    run_a, run_b = (one["session"]["runId"] for one in read)
+    helper = in_worktree(site, tmp_path / "tree")
+
+    unclear = refusal(site.runtime, "check.run", argv=["true"])
+    noted = note_command(site.runtime, NoteCommand(argv=["make"], call_id="1"))
+    by_state = answer(helper.runtime, "check.run", argv=["true"], stateToken=b)
+    named = elsewhere(site, site.root, work=a)
+    by_work = answer(named.runtime, "check.run", argv=["true"])
+    alone = answer(site.runtime, "check.run", argv=["true"])
+    there = answer(helper.runtime, "check.run", argv=["true"])
+    status, shown = command(site.runtime, "code", "status", "--state", a)
+
+    assert unclear.kind.code == "CONTEXT_MISSING"
+    assert (by_state["runId"], by_work["runId"]) == (run_b, run_a)
+    assert (alone["runId"], there["runId"]) == (run_a, run_b)
+    receipts = of_kind(events_of(site.runtime, waiting), "receipt_recorded")
+    whose = {one["data"]["receiptId"]: one["scope"]["runId"] for one in receipts}
+    assert whose[noted.receipt_id] == waiting["session"]["runId"]
+    assert status == 0, shown

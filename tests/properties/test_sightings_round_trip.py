@@ -1,0 +1,86 @@
+"""What a companion saw arrives as it was: every row, and every path, text or not."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile
+from handrail.ports.worktree import Changes, LocatedFile, PlaceAsked, PlaceSeen, Tree, TreeEntry
+from handrail_team.companion.wire import (
+    ChangesRow,
+    CompanionCall,
+    FileRow,
+    LookOrder,
+    PlaceRow,
+    ProgramRow,
+    Sighting,
+    Surroundings,
+    TreePair,
+    UnlistedRow,
+    from_wire,
+    to_wire,
+)
+
+PATHS = st.binary(max_size=12).map(os.fsdecode) | st.text(max_size=12)
+MANY: Any = st.lists(PATHS, max_size=3).map(tuple)
+ASKED = st.builds(PlaceAsked, path=PATHS, line=st.integers(0, 9), quote=PATHS, written=PATHS)
+SEEN = st.builds(PlaceSeen, path=PATHS, state=st.sampled_from(("here", "missing", "outside")), own=PATHS)
+ENTRIES = st.builds(
+    TreeEntry, path=PATHS, mode=st.just("file"), digest=st.just("sha1:0"), size=st.integers(0, 99)
+)
+TREES = st.builds(
+    Tree, head=st.just("c" * 40), entries=st.lists(ENTRIES, max_size=3).map(tuple), tree_id=st.just("t1")
+)
+CHANGES = st.builds(Changes, changed=MANY, arrived=MANY, added=MANY, deleted=MANY)
+PROGRAMS = st.builds(
+    ProgramRow,
+    call=st.builds(ProgramCall, argv=MANY, directory=PATHS, project=PATHS, seconds=st.integers(1, 9)),
+    end=st.builds(ProgramEnd, status=st.integers(0, 255), steering=st.just({"PYTHONPATH": "x"})),
+    printed=st.binary(max_size=20),
+    report=st.builds(ReportFile, content=st.binary(max_size=20)),
+    tree=st.none() | TREES,
+)
+SIGHTINGS = st.builds(
+    Sighting,
+    places=st.lists(st.builds(PlaceRow, asked=ASKED, seen=SEEN), max_size=3).map(tuple),
+    files=st.lists(st.builds(FileRow, text=PATHS, file=st.builds(LocatedFile, paths=MANY)), max_size=3).map(
+        tuple
+    ),
+    unlisted=st.lists(st.builds(UnlistedRow, path=PATHS, why=st.text(max_size=5)), max_size=3).map(tuple),
+    tree=st.none() | TREES,
+    changes=st.lists(
+        st.builds(ChangesRow, before=st.just("a"), after=st.just("b"), changes=st.none() | CHANGES),
+        max_size=2,
+    ).map(tuple),
+    programs=st.lists(PROGRAMS, max_size=2).map(tuple),
+)
+
+
+@given(seen=SIGHTINGS, project=PATHS)
+def test_a_call_with_its_sighting_arrives_as_it_was_sent(seen: Sighting, project: str) -> None:
+    here = Surroundings(machine="m", version="1", project=project)
+    sent = CompanionCall(call_id="0", operation="run.continue", params={}, here=here, sighting=seen)
+
+    assert from_wire(to_wire(sent), CompanionCall) == sent
+
+
+@given(paths=st.lists(ASKED, max_size=3).map(tuple), files=MANY, before=TREES, after=TREES)
+def test_an_order_arrives_as_it_was_given(
+    paths: tuple[PlaceAsked, ...], files: tuple[str, ...], before: Tree, after: Tree
+) -> None:
+    pair = TreePair(before=before, after=after)
+    order = LookOrder(request_state="s", paths=paths, files=files, tree=True, compare=(pair,))
+
+    assert from_wire(to_wire(order), LookOrder) == order
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"machine": {"bytes!": "*"}}', b'{"call": 1}', b"\xff"])
+def test_what_is_no_message_is_refused_as_such(content: bytes) -> None:
+    with pytest.raises((msgspec.MsgspecError, UnicodeDecodeError)):
+        from_wire(content, Surroundings)

@@ -1,0 +1,134 @@
+"""The law of work tokens: changed, moved, mixed or sent elsewhere, none reaches beyond its own child.
+
+`python -m tests.properties.test_work_tokens COUNT` tries as many as one asks for.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.contract import base32
+from handrail.contract.outcome import Success
+from handrail.operations.handles import read_state
+from handrail.runtime.hub import perform
+from handrail.runtime.operation import WORKED_THROUGH
+from handrail.runtime.runtime import Runtime
+from handrail.wiring import registry
+from tests.conftest import memory_runtime
+from tests.journeys.conversation import answer
+from tests.properties.test_handed_out_work import hand_out
+
+pytestmark = pytest.mark.thorough
+
+MISUSES = 4_000
+"""In every run of the thorough set: each changed token is also searched for the typo that it may be."""
+_REPLY_TOKENS = ("stateToken", "ackToken", "checkpointToken")
+_SAID = {"notesMarkdown": "by somebody else"}
+
+
+class _Misuser:
+    """Knows every token of two sessions, and uses those of one child wherever they do not belong."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.runtime: Runtime = memory_runtime()
+        self.parents = [hand_out(self.runtime) for _ in range(2)]
+        handed = [one for parent in self.parents for one in parent["children"]]
+        self.tokens = [str(one["workToken"]) for one in handed]
+        self.replies = [answer(self.runtime, "run.continue", stateToken=token) for token in self.tokens]
+        self.fields = [
+            (name, field.encode_name)
+            for name in registry().names
+            if name not in WORKED_THROUGH
+            for field in msgspec.structs.fields(registry().operation(name).input)
+        ]
+        self.heads = self._heads()
+
+    def misuse(self) -> str | None:
+        """One call; a sentence where it was accepted, or changed anything."""
+        operation, params, child = self.chance.choice((self._change, self._move, self._mix, self._ask_more))()
+        outcome = perform(self.runtime, operation, params)
+        if isinstance(outcome, Success):
+            told: Any = msgspec.to_builtins(outcome.data)
+            run_id = self.replies[child]["session"]["runId"]
+            if operation != "run.continue" or told["session"]["runId"] != run_id:
+                return f"{operation} {params} was accepted"
+        elif outcome.kind.code.startswith("E_UNKNOWN"):
+            return f"{operation} {params}: {outcome.message}"
+        return f"{operation} {params} stored something" if self._heads() != self.heads else None
+
+    def _change(self) -> tuple[str, dict[str, Any], int]:
+        """A few characters differ: it reads its own child or nothing."""
+        child = self.chance.randrange(len(self.tokens))
+        token = self.tokens[child]
+        for _ in range(self.chance.randrange(1, 5)):
+            at = self.chance.randrange(len(token))
+            token = token[:at] + self.chance.choice(base32.ALPHABET) + token[at + 1 :]
+        return "run.continue", {"stateToken": token}, child
+
+    def _move(self) -> tuple[str, dict[str, Any], int]:
+        """To any argument of any operation, as it is or in a list."""
+        child = self.chance.randrange(len(self.tokens))
+        operation, field = self.chance.choice(self.fields)
+        token: Any = self.tokens[child]
+        return operation, {field: [token] if self.chance.random() < 0.2 else token}, child
+
+    def _mix(self) -> tuple[str, dict[str, Any], int]:
+        """Beside a token of another child, or of the run that handed it out."""
+        child, other = self.chance.sample(range(len(self.tokens)), 2)
+        if self.chance.random() < 0.7:
+            params = {"ackToken": self.replies[other]["ackToken"], "output": _SAID}
+            return "run.continue", params | {"stateToken": self.tokens[child]}, child
+        beside = {"stateToken": self.tokens[child], "output": _SAID}
+        saving = self.chance.choice([self.replies[other], *self.parents])["checkpointToken"]
+        return "run.checkpoint", beside | {"checkpointToken": saving}, child
+
+    def _ask_more(self) -> tuple[str, dict[str, Any], int]:
+        """Any token of a child, for what only the parent may do."""
+        child = self.chance.randrange(len(self.tokens))
+        names = {name: self.replies[child][name] for name in _REPLY_TOKENS} | {"work": self.tokens[child]}
+        token = self.chance.choice(sorted(names.values()))
+        deeds: list[tuple[str, dict[str, Any]]] = [
+            ("run.start", {"workflowId": "project.three_steps", "session": token}),
+            ("run.close", {"run": token, "reason": "abandoned"}),
+            ("run.confirm", {"stateToken": token, "show": True}),
+            ("run.confirm", {"stateToken": token, "yes": True}),
+        ]
+        operation, params = self.chance.choice(deeds)
+        return operation, params, child
+
+    def _heads(self) -> dict[str, int]:
+        found = {}
+        for parent in self.parents:
+            session_id = read_state(self.runtime.keys, parent["stateToken"]).claims.session_id
+            loaded = self.runtime.log.load(session_id)
+            assert loaded is not None
+            found[str(session_id)] = loaded.head
+        return found
+
+
+def misuse(count: int, seed: int) -> list[str]:
+    misuser = _Misuser(seed)
+    found = []
+    for _ in range(count):
+        problem = misuser.misuse()
+        if problem is not None:
+            found.append(problem)
+    assert len(list(misuser.runtime.log.list_sessions())) == len(misuser.parents), "a session was started"
+    return found
+
+
+@pytest.mark.promise("delegation.attenuated")
+def test_no_changed_or_misused_work_token_reaches_beyond_its_child() -> None:
+    seed = random.SystemRandom().getrandbits(32)
+
+    assert misuse(MISUSES, seed)[:5] == [], f"seed {seed}"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{misuse(int(sys.argv[1]), 20261117)[:5]}\n")
