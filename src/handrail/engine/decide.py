@@ -492,7 +492,7 @@ def witness(
         told_receipts=frozenset(
             ref for claim in told if claim.verdict in ("stale", "missing") for ref in claim.refs
         ),
-        told_facts=frozenset(claim.fact for claim in told if claim.verdict == "contradicted"),
+        told_facts=frozenset(claim.fact for claim in told if claim.verdict in ("contradicted", "missing")),
         sighting=sighting,
         receipts=tuple(hide_status(receipt.fact, checks) for receipt in receipts),
         imported=frozenset(

@@ -136,7 +136,7 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     left_out: frozenset[str] = frozenset()
     """Files that the report at hand leaves out: they make no receipt stale."""
     told_facts: frozenset[str] = frozenset()
-    """Facts that contradicted an attempt before."""
+    """Facts that contradicted an attempt before, or that it missed."""
     session_id: str = ""
     """For commands that are told."""
     imported: frozenset[str] = frozenset()
