@@ -90,6 +90,7 @@ def test_nobody_else_approves(site: Site) -> None:
     assert answer(at_console(site.runtime), "check.approve", name="tests", digest=row["digest"])["is_new"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("check.approved-by-a-person")
 @pytest.mark.parametrize(
     "change",
@@ -170,6 +171,7 @@ def test_it_runs_once_on_the_same_files_and_its_failure_counts(site: Site) -> No
     assert len(receipts(site)) == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("check.approved-runs-itself")
 @pytest.mark.parametrize("why", ["not approved", "changed", "long", "never run", "served", "no time"])
 def test_otherwise_the_check_is_asked_for_by_its_line(site: Site, why: str) -> None:

@@ -50,6 +50,7 @@ def take(reply: dict[str, Any], option_id: str) -> dict[str, Any]:
     return params
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
@@ -84,6 +85,7 @@ def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
     assert "chose thorough" in json.dumps(page)
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(

@@ -183,6 +183,7 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("receipt.own-time")
 def test_a_program_ends_when_what_started_it_is_killed(tmp_path: Path) -> None:
     tool = patient_tool(str(tmp_path))

@@ -168,6 +168,7 @@ class Oracle:
             said[key] = (max(rank, said[key][0]) if is_same else rank, spell(value))
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("values.owners")
 @given(MOVES)
 @settings(max_examples=100)
@@ -198,6 +199,7 @@ SENT = st.dictionaries(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("values.one-name")
 @given(st.lists(st.tuples(SENT, st.booleans()), min_size=3, max_size=3), st.sampled_from(["yes", "no"]))
 @settings(max_examples=8)

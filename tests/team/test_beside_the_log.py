@@ -67,6 +67,7 @@ def test_two_machines_sign_runs_with_one_key_and_confirmations_with_their_own(
     assert one.signing_key(CONFIRM) != other.signing_key(CONFIRM)
 
 
+@pytest.mark.thorough
 def test_a_rotation_is_followed_elsewhere_and_happens_once(held: Database, tmp_path: Path) -> None:
     one, other = machine(held, tmp_path / "one"), machine(held, tmp_path / "other")
     before, version = one.signing_key(WORKFLOW), one.facts().version
@@ -292,6 +293,7 @@ def test_a_young_blob_stays_and_one_that_is_brought_again_is_young(
     assert code_of(lambda: log.get_blob(blob(b"only of A").ref)) == "STORE_CORRUPT"
 
 
+@pytest.mark.thorough
 def test_a_session_that_grew_or_is_held_is_not_removed(keeper: TeamKeeper, held: Database) -> None:
     log = TeamLog(held)
     (planned,) = keeper.sessions_to_remove([A, C])

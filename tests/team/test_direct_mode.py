@@ -45,6 +45,7 @@ def begin(runtime: Runtime) -> dict[str, Any]:
     return start(runtime, goal="try the database")
 
 
+@pytest.mark.thorough
 def test_a_run_that_began_on_one_machine_goes_on_on_another(
     here: Runtime, tmp_path: Path, database: str
 ) -> None:
@@ -62,6 +63,7 @@ def test_a_run_that_began_on_one_machine_goes_on_on_another(
     assert not (tmp_path / "here" / "data" / "sessions").exists()
 
 
+@pytest.mark.thorough
 def test_an_advance_waits_twice_for_the_database_and_once_for_its_audit_line(
     tmp_path: Path, database: str
 ) -> None:
@@ -92,6 +94,7 @@ def test_the_database_is_named_without_its_secrets_and_said_to_be_away(tmp_path:
     assert "pa55word" not in json.dumps([context, check, failure.message, failure.details])
 
 
+@pytest.mark.thorough
 def test_the_database_that_answers_is_said_to_answer(here: Runtime) -> None:
     begin(here)
 
@@ -133,6 +136,7 @@ def copy(runtime: Runtime, **way: str) -> dict[str, Any]:
     return answer(runtime, "store.copy", **way, confirm=shown["confirm_token"])
 
 
+@pytest.mark.thorough
 def test_sessions_move_between_files_and_the_database_by_command(
     here: Runtime, tmp_path: Path, database: str
 ) -> None:
@@ -147,6 +151,7 @@ def test_sessions_move_between_files_and_the_database_by_command(
     assert returned.log.load(made) == files.log.load(made) == here.log.load(made)
 
 
+@pytest.mark.thorough
 def test_a_commit_changes_the_mark_of_its_session(here: Runtime, tmp_path: Path, database: str) -> None:
     marks = session_marks({"HANDRAIL_STORE": as_url(database), "HANDRAIL_HOME": str(tmp_path / "other")})
     first = begin(here)

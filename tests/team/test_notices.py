@@ -52,6 +52,7 @@ class Moving:
         return self.now_s
 
 
+@pytest.mark.thorough
 def test_a_blocked_run_is_told_until_somebody_takes_it_and_then_no_more(
     team_database: str, tmp_path: Path
 ) -> None:

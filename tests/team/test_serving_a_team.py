@@ -21,6 +21,7 @@ def server(team_database: str, tmp_path: Path) -> Server:
     return Server(team_database, tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_commit_on_one_server_is_live_on_another_within_a_second(
     server: Server, team_database: str, tmp_path: Path
 ) -> None:
@@ -63,6 +64,7 @@ def test_while_the_database_is_away_every_call_says_so_within_ten_seconds(tmp_pa
     assert server.ask("GET", "/health/live", "").status == 200
 
 
+@pytest.mark.thorough
 def test_readiness_asks_the_database(server: Server, tmp_path: Path) -> None:
     import msgspec
 
@@ -85,6 +87,7 @@ def test_readiness_asks_the_database(server: Server, tmp_path: Path) -> None:
     assert statuses == [200, 503]
 
 
+@pytest.mark.thorough
 def test_one_noisy_account_is_told_to_wait_and_others_are_not(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +107,7 @@ def test_one_noisy_account_is_told_to_wait_and_others_are_not(
     assert ana.call("session.list").status == 200
 
 
+@pytest.mark.thorough
 def test_an_account_has_so_many_calls_at_once_and_others_still_get_in(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
@@ -113,6 +117,7 @@ def test_an_account_has_so_many_calls_at_once_and_others_still_get_in(server: Se
     assert (ana.call("session.list").status, ben.call("session.list").status) == (429, 200)
 
 
+@pytest.mark.thorough
 def test_who_guesses_passphrases_has_to_wait_longer_each_time(server: Server) -> None:
     server.join(server.workspace("main"), "Ana")
     told = [
@@ -134,6 +139,7 @@ def test_the_rate_is_of_one_account() -> None:
         paces.require("a")
 
 
+@pytest.mark.thorough
 def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) -> None:
     ana = server.join(server.workspace("main"), "Ana", "owner")
 
@@ -146,6 +152,7 @@ def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) ->
     assert server.sign_in("renew", "hra_" + "x" * 43).status == 401
 
 
+@pytest.mark.thorough
 def test_no_path_of_a_caller_is_opened_by_the_server(server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "secret"
     (folder / ".handrail").mkdir(parents=True)

@@ -21,6 +21,7 @@ def server(team_database: str, tmp_path: Path) -> Server:
     return Server(team_database, tmp_path)
 
 
+@pytest.mark.thorough
 def test_somebody_joins_by_invitation_signs_in_again_and_leaves(server: Server) -> None:
     link = server.invite(server.workspace("main"), "owner")
 
@@ -61,6 +62,7 @@ def test_an_agent_works_and_its_person_confirms_with_their_account(server: Serve
     assert agent.tool("list_workflows").status == 200
 
 
+@pytest.mark.thorough
 def test_the_page_of_a_team_offers_what_its_reader_may(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana", "owner"), server.join(workspace, "Ben", "viewer")
@@ -77,6 +79,7 @@ def test_the_page_of_a_team_offers_what_its_reader_may(server: Server) -> None:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("target", ["/api/session.list", "/mcp", "/api/feed", "/api/view/sessions", "/api"])
 @pytest.mark.parametrize("token", ["", "hra_unknown", "hrp_unknown", "x"])
 def test_without_a_credential_nothing_answers(server: Server, target: str, token: str) -> None:
@@ -86,6 +89,7 @@ def test_without_a_credential_nothing_answers(server: Server, target: str, token
     assert (told.header("www-authenticate") or "").startswith("Bearer")
 
 
+@pytest.mark.thorough
 def test_a_member_that_changed_after_the_check_is_left_as_it_is(server: Server) -> None:
     workspace = server.workspace("main")
     ana = server.join(workspace, "Ana", "owner")
@@ -101,6 +105,7 @@ def test_a_member_that_changed_after_the_check_is_left_as_it_is(server: Server) 
     assert directory.find_member(workspace, "Ben").role == "admin"
 
 
+@pytest.mark.thorough
 def test_a_change_whose_answer_cannot_be_made_is_told_as_made(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

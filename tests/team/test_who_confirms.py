@@ -53,6 +53,7 @@ def confirm(person: Caller, session: str) -> Answered:
     return person.call("run.confirm", session=session, given=given)
 
 
+@pytest.mark.thorough
 def test_another_person_confirms_what_an_agent_of_mine_did(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
@@ -70,6 +71,7 @@ def test_another_person_confirms_what_an_agent_of_mine_did(server: Server) -> No
     assert "not checked" not in bens.document["data"]["next"]
 
 
+@pytest.mark.thorough
 def test_a_role_confirms_and_a_lower_one_does_not(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana", "admin"), server.join(workspace, "Ben")
