@@ -50,6 +50,7 @@ from handrail_team.accounts.directory import (
     refuse_credential,
 )
 from handrail_team.accounts.machines import CHANCE_BYTES, ask_to_enter, fetch_token
+from handrail_team.accounts.names import fold_name
 from handrail_team.accounts.provider import STATE_SECONDS, Provider, ProviderOptions, State
 from handrail_team.accounts.roles import SCOPES, require_right
 from handrail_team.companion.answer import answer_companion
@@ -240,7 +241,9 @@ class TeamDoor:
             case "passphrase":
                 name, passphrase = _text(given, "name"), _text(given, "passphrase")
                 workspace = _text(given, "workspace") if "workspace" in given else ""
-                return self._tried(name, lambda: self.directory.sign_in(name, passphrase, workspace))
+                return self._tried(
+                    fold_name(name), lambda: self.directory.sign_in(name, passphrase, workspace)
+                )
             case "machine":
                 asking = ask_to_enter(
                     self.directory, _text(given, "machine")[:128], self._base.randomness.bytes(CHANCE_BYTES)

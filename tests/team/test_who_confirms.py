@@ -120,3 +120,19 @@ def test_only_a_workflow_that_names_who_has_the_new_version(
     pinned = json.loads(runtime.log.get_blob(started["data"]["workflowHash"]))
     assert pinned["v"] == version
     assert ("confirmedBy" in pinned["steps"][0]) is (version == WITH_CHILDREN)
+
+
+@pytest.mark.thorough
+def test_who_does_the_work_without_an_agent_does_not_confirm_it_either(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
+    session, blocked = report(ana, "ours.other")
+
+    told = [confirm(one, session).status for one in (ana, ben)]
+
+    assert told == [403, 200]
+    (blocker,) = blocked["blockers"]
+    assert blocker["message"].startswith("A person none of whose agents did the work must confirm")
+    assert blocker["suggestedFix"].startswith(
+        "Ask a person none of whose agents did the work to confirm this"
+    )

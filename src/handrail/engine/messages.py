@@ -157,6 +157,9 @@ _PERSONS_FIXES: Final[Mapping[tuple[str, str], str]] = {
 }
 """Where only the answer of a person counts: with the line that they run."""
 
+_NAMED_FIX: Final = "Ask {who} to confirm this in the Console, then {again} again."
+"""Where the author says who confirms: accounts are checked there, and nowhere else."""
+
 _EVIDENCE_FIXES: Final[Mapping[tuple[str, str], str]] = {
     **_FIXES,
     ("output", "missing"): "Add it to {artifacts}; Handrail compares it with the evidence.",
@@ -177,6 +180,8 @@ _HEADS: Final[Mapping[tuple[str, str], str]] = {
 def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
     """What a caller does about a reason; empty where only the recorded words know."""
     form = _FIXES_BY.get(waits.values.get("by", ""), _FIXES).get((waits.kind, waits.state), "")
+    if "who" in waits.values and waits.state == "missing":
+        form = _NAMED_FIX
     line = waits.values.get("line", RUN_CONFIRM)
     words = msgspec.structs.asdict(VERBS[reader]) | {"confirm": line} | waits.values
     try:

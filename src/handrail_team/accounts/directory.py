@@ -13,7 +13,7 @@ import msgspec
 from psycopg import errors
 
 from handrail.contract.accounts import Principal, Role
-from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NOT_FOUND
+from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
 from handrail.contract.tokens.confirm import refusal
@@ -30,6 +30,7 @@ from handrail_team.accounts.credentials import (
     kind_of,
     spell_secret,
 )
+from handrail_team.accounts.names import NAME_EXPECTED, clean_name, fold_name, keep_name
 from handrail_team.accounts.roles import SCOPES
 from handrail_team.store.database import Database, Link, find_secrets
 from handrail_team.store.migrations import EVERY_WORKSPACE
@@ -157,7 +158,8 @@ class Directory:
     def find_workspace(self, named: str) -> Workspace:
         """By its id or name; the only one where none is named. Raises Fault E_NOT_FOUND."""
         known = self.workspaces()
-        found = [one for one in known if named in (one.id, one.name)] if named else known
+        found = [one for one in known if one.id == named] or [one for one in known if one.name == named]
+        found = found if named else known
         if len(found) == 1:
             return found[0]
         raise Fault(
@@ -179,7 +181,9 @@ class Directory:
 
     def find_member(self, workspace: str, named: str) -> Member:
         """By its id or name. Raises Fault E_NOT_FOUND, alike for a member of elsewhere and for none."""
-        found = [one for one in self.members(workspace) if named in (one.account, one.sign_in, one.name)]
+        known = self.members(workspace)
+        found = [one for one in known if one.account == named]  # an id is nobody's name
+        found = found or [one for one in known if named in (one.sign_in, one.name)]
         if len(found) == 1:
             return found[0]
         raise Fault(
@@ -309,7 +313,8 @@ class Directory:
     def accept(self, invitation: str, name: str, passphrase: str) -> Made:
         """Use an invitation: an account with this passphrase, and a token for its page.
 
-        Raises Fault E_AUTH when the invitation is not good, and E_CONFLICT when the name is taken.
+        Raises Fault E_AUTH when the invitation is not good, E_CONFLICT when the name is taken, and
+        E_VALIDATION when it is none.
         """
         kept = keep_passphrase(passphrase, self._randomness.bytes(SALT_BYTES))
 
@@ -335,7 +340,7 @@ class Directory:
     def sign_in(self, name: str, passphrase: str, workspace: str = "") -> Made:
         """A token for the page of a person. Raises Fault E_AUTH, alike whatever is wrong."""
         rows = self._anywhere.fetch(
-            "SELECT a.account, a.passphrase FROM handrail.accounts a WHERE a.sign_in = %s", (_fold(name),)
+            "SELECT a.account, a.passphrase FROM handrail.accounts a WHERE a.sign_in = %s", (fold_name(name),)
         )
         account, kept = rows[0] if rows else ("", None)
         if not fits(passphrase, kept or NOBODY):
@@ -412,11 +417,14 @@ class Directory:
         subject: str | None = None,
     ) -> str:
         account = self._id("acc")
-        sign_in = _fold(name) if passphrase else None
+        kept = keep_name(name) if passphrase else clean_name(name) or account
+        if not kept:
+            raise _refuse_name()
+        sign_in = fold_name(kept) if passphrase else None
         try:
             link.execute(
                 "INSERT INTO handrail.accounts VALUES (%s, %s, %s, %s, %s, %s, %s)",
-                (account, name.strip(), sign_in, passphrase, issuer, subject, self._clock.now()),
+                (account, kept, sign_in, passphrase, issuer, subject, self._clock.now()),
             )
         except errors.UniqueViolation as error:
             raise _taken("name", name) from error
@@ -531,8 +539,9 @@ def _taken(what: str, name: str) -> Fault:
     )
 
 
-def _fold(name: str) -> str:
-    return " ".join(name.split()).casefold()
+def _refuse_name() -> Fault:
+    problem = {"param": "name", "problem": "it is no name", "expected": NAME_EXPECTED}
+    return Fault(E_VALIDATION, f"A name has {NAME_EXPECTED}.", details={"problems": [problem]})
 
 
 def _role(offered: str) -> Role:

@@ -17,9 +17,10 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, FEATURE_DISABLED
 from handrail.contract.outcome import Answer, Fault, NextCall, Page, Success
 from handrail.contract.wording import quote
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
+from handrail_team.accounts.names import NAME_EXPECTED, is_name
 
 if TYPE_CHECKING:
     from handrail_team.accounts.directory import Directory, Workspace
@@ -42,7 +43,8 @@ Origin = Annotated[
     Meta(description="Where the server of the team is reached, for the link.", pattern=r"^https?://[^\s/]+$"),
 ]
 RequestId = Annotated[str, Meta(description="Your key; a repeat makes nothing new.", pattern=REQUEST_ID)]
-Name = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^\S(.*\S)?$")]
+Name = Annotated[str, Meta(min_length=1, max_length=128)]
+NAME_RULE = {"name": ValueRule(fits=is_name, problem="it is no name", expected=NAME_EXPECTED)}
 
 
 class TeamQuestion(Input, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun
 from handrail_team.operations.asked import (
+    NAME_RULE,
     Name,
     Origin,
     RequestId,
@@ -87,5 +88,6 @@ OPERATION = Operation(
     output=Invitation,
     perform=invite_member,
     shape=Shape(levels={"minimal": ("id", "link"), "standard": None, "full": None}, select="top"),
+    value_rules=NAME_RULE,
     errors=(STORE_UNAVAILABLE.code,),
 )

@@ -14,6 +14,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun
 from handrail_team.accounts.roles import READ, SCOPES
 from handrail_team.operations.asked import (
+    NAME_RULE,
     Name,
     RequestId,
     TeamChange,
@@ -97,5 +98,6 @@ OPERATION = Operation(
     output=MadeToken,
     perform=new_token,
     shape=Shape(levels={"minimal": ("id", "bearer"), "standard": None, "full": None}, select="top"),
+    value_rules=NAME_RULE,
     errors=(STORE_UNAVAILABLE.code,),
 )

@@ -12,7 +12,7 @@ from handrail.contract.outcome import Answer, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, GatedInput
-from handrail_team.operations.asked import Name, RequestId, Store, given, make, open_directory
+from handrail_team.operations.asked import NAME_RULE, Name, RequestId, Store, given, make, open_directory
 
 
 class NewWorkspace(GatedInput, frozen=True, kw_only=True):
@@ -52,5 +52,6 @@ OPERATION = Operation(
     output=MadeWorkspace,
     perform=new_workspace,
     shape=Shape(levels={"minimal": ("id", "name"), "standard": None, "full": None}, select="top"),
+    value_rules=NAME_RULE,
     errors=(STORE_UNAVAILABLE.code,),
 )
