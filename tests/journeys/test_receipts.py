@@ -254,9 +254,12 @@ def test_nothing_is_started_without_exactly_one_run(place: Place) -> None:
     assert "No run is in progress" in nothing["error"]["message"]
     for reply in (one, other):
         assert reply["session"]["sessionId"] in several["error"]["message"]
-    assert "--session" in several["error"]["details"]["hint"]
+    newest = other["session"]["sessionId"]
+    assert f"--session {newest}" in several["error"]["details"]["hint"]
+    following = several["error"]["details"]["next_command"]
+    assert following.startswith("handrail check run ") and newest in following
     assert not mark.exists()
-    told = place.run("--session", other["session"]["sessionId"], *words[2:])
+    told = place.run("--session", newest, *words[2:])
     assert told["sessionId"] == other["session"]["sessionId"]
     assert mark.exists()
 

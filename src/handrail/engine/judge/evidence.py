@@ -402,6 +402,8 @@ class _Weighing:
         if rule.demand != "shown" and (hidden := explain_hidden_tests(self._known, text)):
             self._tell_hidden_tests(check, pointer, hidden, result.command)
             return
+        if result.is_doubted:
+            self._disclose(f"{result.fact[:1].upper()}{result.fact[1:]}.")
         rewriting = explain_rewriting(self._known, result)
         if rewriting:
             result = RunResult(verdict="unknown", fact=rewriting, refs=result.refs)

@@ -182,3 +182,5 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """What to do instead of running it again."""
     paths: tuple[str, ...] = ()
     """Its own tests, script or configuration that changed in this run."""
+    is_doubted: bool = False
+    """It failed and passes now, and something else than the change may have done it."""
