@@ -191,3 +191,12 @@ def test_an_input_that_the_user_chooses_is_asked_for(runtime: Runtime, era: str)
     (going,) = reported(runtime, era, Desk(("accept", {"region": "eu"})), ack(first))
 
     assert going["pending"]["stepId"] == "go"
+
+
+def test_the_end_names_the_option_that_the_agent_says_a_person_chose(runtime: Runtime) -> None:
+    first = at_choice(runtime)
+    going = answer(runtime, "run.continue", **take(first, "small"), output=REPORT)
+
+    done = advance(runtime, going, "Went.")
+
+    assert "only the agent's word: a person chose small (a person's answer would show it)" in done["closing"]

@@ -44,6 +44,7 @@ from handrail.engine.history import (
     list_receipts,
     way_to,
 )
+from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.messages import explain_gap
 from handrail.engine.receipts import ReceiptSource, compare_counts
 
@@ -370,6 +371,10 @@ def text_of(history: History, placed: PlacedClaim) -> str:
         found = _read_pointer(artifact.body, claim.pointer)
         if isinstance(found, str):
             return found
+    if claim.check == "person" and claim.pointer == CHOSEN:
+        answers = history.advances.values()
+        option = next((one.option_id for one in answers if one.to_node_id == placed.node_id), "")
+        return f"a person chose {option}" if option else "a person chose"
     if claim.check == "person":
         return "a person agreed"
     return claim.contract_ref.rpartition(".")[2].replace("_", " ") or "the check of the step"
