@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 TEAM = (
+    (
+        "handrail_team.accounts.names",
+        "MOST_CHARACTERS",
+        "Characters of a name of a person, agent or workspace.",
+    ),
     ("handrail_team.door", "CALLS_A_MINUTE", "Calls of one account in a minute, on each server."),
     ("handrail_serve.limits", "REQUESTS_OF_AN_ACCOUNT", "Calls of one account in progress at once."),
     ("handrail_serve.limits", "TEAM_FEEDS_AT_ONCE", "Feeds that are open on one server; 8 of one account."),
