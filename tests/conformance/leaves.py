@@ -366,7 +366,6 @@ LEAVES: dict[str, Leaf] = {
         ),
         ways={
             "SESSION_NOT_FOUND": says(f"session note --session {NOWHERE} --notes half --request-id k"),
-            "FEATURE_DISABLED": wrong(damage.feature_off, "session note --request-id k"),
             "SESSION_LOCKED": wrong(damage.locked_start, "session note --request-id began", "impatient"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_start, "session note --request-id began"),
         },

@@ -142,7 +142,7 @@ class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     output: _Output = _Output()
     start_session: bool = False
-    """Offer sessions without a run: the tool `start_session` and `handrail session note`."""
+    """Offer agents the tool `start_session`, for sessions without a run."""
     max_effect: MaxEffect = "dangerous"
     """The most that any call may do; `HANDRAIL_MAX_EFFECT` can lower it further."""
     idle_minutes: Annotated[int, Meta(ge=1, le=100_000)] = 60
