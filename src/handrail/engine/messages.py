@@ -109,7 +109,7 @@ _FIXES: Final[Mapping[tuple[str, str], str]] = {
     ("assessment", "invalid"): "Give every dimension one of its levels: {levels}.",
     ("assessment", "follow_up"): "{followup} Then assess again and {again}.",
     ("check", "missing"): "Run {command} and {again} again.",
-    ("check", "invalid"): "Run {command} and {again} again.",
+    ("check", "invalid"): "Run {command}, correct what is named, and {again} again.",
     ("confirm", "missing"): "Show the user what you did and ask for the confirmation, then {again}.",
     ("confirm", "another_report"): "Show the user what you did and ask for the confirmation, then {again}.",
     ("choose", "missing"): "Ask the user, then take the option that they choose.",
