@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from handrail.engine.events import GapRecorded
 from handrail.engine.history import History
 from handrail.engine.reasons import (
-    BY_EVIDENCE,
     BY_PERSON,
     Blocker,
     Issue,
@@ -53,7 +52,7 @@ VERBS: Final[Mapping[Reader, Verbs]] = {
         artifacts="output.artifacts",
         notes="output.notesMarkdown",
         context="the context",
-        call="the call in nextCall",
+        call="nextCall",
         again="make the call in nextCall",
         read="the stateToken",
     ),
@@ -160,13 +159,6 @@ _PERSONS_FIXES: Final[Mapping[tuple[str, str], str]] = {
 _NAMED_FIX: Final = "Ask {who} to confirm this in the Console, then {again} again."
 """Where the author says who confirms: accounts are checked there, and nowhere else."""
 
-_EVIDENCE_FIXES: Final[Mapping[tuple[str, str], str]] = {
-    **_FIXES,
-    ("output", "missing"): "Add it to {artifacts}; Handrail compares it with the evidence.",
-}
-"""Where no sentence stands for what is asked for."""
-
-_FIXES_BY: Final = {BY_PERSON["by"]: _PERSONS_FIXES, BY_EVIDENCE["by"]: _EVIDENCE_FIXES}
 
 _HEADS: Final[Mapping[tuple[str, str], str]] = {
     ("notes", "missing"): "The notes are not enough yet:",
@@ -179,7 +171,8 @@ _HEADS: Final[Mapping[tuple[str, str], str]] = {
 
 def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
     """What a caller does about a reason; empty where only the recorded words know."""
-    form = _FIXES_BY.get(waits.values.get("by", ""), _FIXES).get((waits.kind, waits.state), "")
+    fixes = _PERSONS_FIXES if waits.values.get("by") == BY_PERSON["by"] else _FIXES
+    form = fixes.get((waits.kind, waits.state), "")
     if "who" in waits.values and waits.state == "missing":
         form = _NAMED_FIX
     line = waits.values.get("line", RUN_CONFIRM)
@@ -271,7 +264,7 @@ def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
     verbs = VERBS[reader]
     after = f"{verbs.call} is" if is_retryable else "nor is another one until that has changed"
     said = f"Judged as sent: a repeat is not judged again, {after}."
-    return f"{said} Read the step again with {verbs.read}."
+    return f"{said} Read the step with {verbs.read}."
 
 
 # For callers: where the call of a warning leads
