@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from handrail.engine.events import GapRecorded
 from handrail.engine.history import History
 from handrail.engine.reasons import (
+    BY_EVIDENCE,
     BY_PERSON,
     Blocker,
     Issue,
@@ -156,6 +157,9 @@ _PERSONS_FIXES: Final[Mapping[tuple[str, str], str]] = {
 }
 """Where only the answer of a person counts: with the line that they run."""
 
+_EVIDENCE_FIX: Final = "Add it to {artifacts}, with evidence."
+"""Where no sentence stands for what is asked for."""
+
 _NAMED_FIX: Final = "Ask {who} to confirm this in the Console, then {again} again."
 """Where the author says who confirms: accounts are checked there, and nowhere else."""
 
@@ -173,6 +177,8 @@ def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
     """What a caller does about a reason; empty where only the recorded words know."""
     fixes = _PERSONS_FIXES if waits.values.get("by") == BY_PERSON["by"] else _FIXES
     form = fixes.get((waits.kind, waits.state), "")
+    if waits.values.get("by") == BY_EVIDENCE["by"] and waits.state == "missing":
+        form = _EVIDENCE_FIX
     if "who" in waits.values and waits.state == "missing":
         form = _NAMED_FIX
     line = waits.values.get("line", RUN_CONFIRM)
@@ -263,7 +269,7 @@ def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
     """What every blocked reply says: what became of the report, and what changes that."""
     verbs = VERBS[reader]
     after = f"{verbs.call} is" if is_retryable else "nor is another one until that has changed"
-    said = f"Judged as sent: a repeat is not judged again, {after}."
+    said = f"Judged as sent: a repeat is not, {after}."
     return f"{said} Read the step with {verbs.read}."
 
 
