@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from handrail.engine.children.joins import Join, drop_done_takes, find_join, name_closed
-from handrail.engine.history import History
+from handrail.engine.history import History, steps_after
 from handrail.engine.progress import HANDED_OUT, JOIN_OPTIONS, STOPPED
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -19,9 +20,12 @@ def add_join(
     standing: Standing, history: History, workflow: CompiledWorkflow, occasion: Occasion
 ) -> Standing:
     """How the children stand. A recorded reply was made when they were opened, so it waits for them."""
-    join = find_join(history, workflow, standing.node)
+    is_recorded = occasion == "reply" and standing.node.kind != "blocked_attempt"
+    following = steps_after(history, standing.node.node_id) if is_recorded else ()
+    until = min((held.index for held in following if held.state == standing.node.state), default=inf)
+    join = find_join(history, workflow, standing.node, until=until)
     assert join is not None, "only a step that hands out work is joined"
-    if occasion == "reply" and standing.node.kind != "blocked_attempt":
+    if is_recorded:
         return replace(standing, join=join, is_waiting=bool(join.children))
     join = drop_done_takes(join)
     is_waiting = not (join.is_met or join.offered)
