@@ -63,7 +63,10 @@ _MOST_COLLECTED_BYTES = 131_072
 """Of one join: half of what a context may hold."""
 _MOST_NOTES_BYTES = 2_000
 _LONGEST_INPUT = 60
-_HOW = "Send the workToken as stateToken of continue_workflow, and follow the replies to the end."
+_HOW = (
+    "Send the workToken as stateToken of continue_workflow, or run `handrail run continue --state TOKEN`, "
+    "and follow each reply."
+)
 _BRIEF_CHARACTERS: Final = 4 * MAX_BRIEF_TOKENS - len(_HOW) - len(" Given: . ")
 """For what the work is and its inputs; the estimate takes four characters for a token."""
 _SHORTEST_GIVEN = 12
@@ -518,10 +521,11 @@ def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, ch
     made = named.get(child.name) or named.get(item[1] if item else "")
     assert child.run.first_node is not None, "a child has a first node"
     given = context_at(history, child.run.first_node)
-    inputs = ", ".join(f"{name} = {_show(value)}" for name, value in sorted(given.items()))
     assert child.run.parent is not None, "a child has a parent"
     around = facts_at(history, workflow, child.run.parent.node_id).values
     what = fill_text(made.brief, {**around, **given}) if made is not None else ""
+    untold = {name: value for name, value in given.items() if not (isinstance(value, str) and value in what)}
+    inputs = ", ".join(f"{name} = {_show(value)}" for name, value in sorted(untold.items()))
     said = shorten(what, _BRIEF_CHARACTERS)
     said += "" if said.endswith((".", "?", "!")) else "."
     room = _BRIEF_CHARACTERS - len(said)

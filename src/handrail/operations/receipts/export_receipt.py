@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail import __version__
-from handrail.contract.catalogue import CONTEXT_MISSING
+from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.dsse import encode_for_signing, write_envelope
 from handrail.contract.json.canonical import canonical_bytes
@@ -104,6 +104,13 @@ def export_receipt(rt: Runtime, request: ExportReceipt) -> ExportedReceipt:
 def export_in_chunks(rt: Runtime, request: ExportReceipt) -> Chunked:
     """The same without the content, and the content as the bytes of its file."""
     require_local(rt)
+    if request.link is not UNSET and request.exported_as != "markdown":
+        problem = {
+            "param": "link",
+            "problem": "only Markdown has a link",
+            "expected": "as markdown, or no link",
+        }
+        raise Fault(VALIDATION_ERROR, "link: only Markdown has a link.", details={"problems": [problem]})
     project = project_of(rt, request.project)
     session, run = _find_run(rt, request, project)
     require_healthy(session)
