@@ -34,10 +34,14 @@ def do_part(signer: Signer, waiting: dict[str, Any], place: int, path: str, *lin
     signer.write(path, RIGHT)
     for line in lines:
         signer.run(*line.split())
-    status = 1 if lines[-1] == FAILS else 0
-    assert (
-        signer.send(changed(path, check=lines[-1], status=status), worker=f"helper-{place}")["kind"] == "ok"
+    told = changed(
+        path,
+        check=lines[-1],
+        status=1 if lines[-1] == FAILS else 0,
+        change="added" if path == NEW else "modified",
     )
+    sent = signer.send(told, worker=f"helper-{place}")
+    assert sent["kind"] == "ok", sent["blockers"]
 
 
 def go_on(signer: Signer, waiting: dict[str, Any]) -> None:

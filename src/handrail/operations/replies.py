@@ -254,7 +254,9 @@ def show_children(
         HandedOut(
             child_id=child.child_id,
             work_token=mint_work_token(keys, history, child.run),
-            brief=write_brief(history, workflow, join.step, child),
+            brief=write_brief(history, workflow, join.step, child)
+            if child.status in UNDONE or not is_present
+            else "",
             status=child.status if is_present else "",
             step_id=pending_of(child) if is_present else "",
             closed=child.closed if is_present else "",

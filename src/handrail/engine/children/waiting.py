@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from handrail.contract.wording import format_count
 from handrail.engine.children.joins import Join, drop_done_takes, find_join, name_closed
 from handrail.engine.history import History, steps_after
 from handrail.engine.progress import HANDED_OUT, JOIN_OPTIONS, STOPPED
@@ -26,10 +27,13 @@ def add_join(
     join = find_join(history, workflow, standing.node, until=until)
     assert join is not None, "only a step that hands out work is joined"
     if is_recorded:
-        return replace(standing, join=join, is_waiting=bool(join.children))
+        prompt = (standing.prompt or "") + _render_takes(join)
+        return replace(standing, join=join, is_waiting=bool(join.children), prompt=prompt)
     join = drop_done_takes(join)
     is_waiting = not (join.is_met or join.offered)
-    return replace(standing, join=join, is_waiting=is_waiting, prompt=_render_wait(join))
+    return replace(
+        standing, join=join, is_waiting=is_waiting, prompt=_render_wait(join) + _render_takes(join)
+    )
 
 
 def stop(standing: Standing) -> Standing:
@@ -37,8 +41,23 @@ def stop(standing: Standing) -> Standing:
     return replace(standing, join=None, is_waiting=False, is_stopped=True, prompt=STOPPED, frame={})
 
 
+def _render_takes(join: Join) -> str:
+    """That results of another branch can be taken, and how."""
+    names = ", ".join(take.option_id for take in join.takes)
+    return (
+        f" The same work was done on another branch: to use it, send the token of {names} as ackToken."
+        if names
+        else ""
+    )
+
+
 def _render_wait(join: Join) -> str:
     """What a step with children says to who reads it now."""
+    if join.is_met:
+        left = len(join.children) - join.done
+        beside = f"; {left} more would not be waited for" if left else ""
+        done = format_count(join.done, "piece")
+        return f"What was handed out is done ({done} of work{beside}): nothing is left to do here, go on."
     needed = f"at least {join.step.at_least} of them are" if join.step.at_least else "all of them are"
     handed = HANDED_OUT.format(needed)
     closed = name_closed(join)
