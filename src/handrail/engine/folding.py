@@ -31,7 +31,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId, SessionId, node_tag
 from handrail.contract.json.canonical import genesis
-from handrail.engine.code_trees import settle_project
+from handrail.engine.code_trees import settle_helper
 from handrail.engine.events import (
     AdvanceRecorded,
     Blocked,
@@ -211,8 +211,8 @@ class _Folding:
                 )
                 if created.goal:
                     self._observations["goal"] = created.goal
-            case ObservationRecorded(key="own_project", project=project):
-                settled = settle_project(self._runs[_present(scope.run_id)], project, record.index)
+            case ObservationRecorded(key="own_project" | "worker") as seen:
+                settled = settle_helper(self._runs[_present(scope.run_id)], seen, record.index)
                 self._runs[settled.run_id] = settled
             case ObservationRecorded(key=key, value=value):
                 self._observations[key] = value

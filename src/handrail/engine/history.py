@@ -124,6 +124,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     is_first_here: bool = False
     project: Project | None = None
     has_own_project: bool = False  # its first call that writes decided where it works
+    workers: tuple[str, ...] = ()  # what its helpers called themselves
     moved_at: int = 0  # by this event it works elsewhere than its parent; earlier trees are of that place
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()

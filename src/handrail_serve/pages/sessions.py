@@ -185,6 +185,9 @@ def _row(item: Payload) -> Html:
     under = [
         element("span", item["workflow_name"] or item["workflow_id"]) if item["workflow_id"] else None,
         element("span", f"at {item['pending_title']}") if item["pending_title"] and is_open else None,
+        element("span", f"{item['parts_done']} of {item['parts']} parts done")
+        if is_open and item["parts"]
+        else None,
         element("span", f"{item['done']} of about {item['at_least']} steps")
         if is_open and item["at_least"]
         else None,

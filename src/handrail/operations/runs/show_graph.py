@@ -14,7 +14,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, RunId, WorkflowHash
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import quote
-from handrail.engine.children.joins import is_set_aside
+from handrail.engine.children.joins import is_set_aside, name_workers
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import is_newer
 from handrail.engine.facts import told_at
@@ -172,6 +172,8 @@ class ChildRow(Answer, frozen=True, kw_only=True):
     pending_title: str
     agent: str
     """What the client that began the run calls itself; empty: a command line."""
+    worker: str = ""
+    """What those who work on it call themselves: their own word."""
 
 
 class ShownGraph(Answer, frozen=True, kw_only=True):
@@ -306,6 +308,7 @@ def _list_children(
             status="set_aside" if is_set_aside(history, run) else below.status,
             pending_title=title_of(leaves_of(workflow), history.nodes[below.preferred_tip]),
             agent=run.agent,
+            worker=name_workers(run),
         )
         rows.append(row)
     return rows

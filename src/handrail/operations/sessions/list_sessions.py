@@ -117,6 +117,9 @@ class SessionRow(Answer, frozen=True, kw_only=True):
     done: int = 0
     at_least: int = 0
     """Steps of the run, those that surely follow among them."""
+    parts: int = 0
+    """Pieces of work that the pending step handed out; `parts_done` of them are done."""
+    parts_done: int = 0
     since: str = ""
     """When the run came to where it stands."""
     agent: str = ""
@@ -250,6 +253,8 @@ def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> Sessi
         workflow_name=facts.workflow_name,
         done=facts.done,
         at_least=facts.at_least,
+        parts=facts.parts,
+        parts_done=facts.parts_done,
         since=facts.since,
         agent=facts.agent,
         silence=silence(facts),
