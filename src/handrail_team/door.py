@@ -189,6 +189,9 @@ class TeamDoor:
         log: HotLog = self.rooms(workspace)["log"]
         return lambda: {stamp.session_id: str(stamp.order) for stamp in log.list_sessions()}
 
+    def names(self, workspace: str) -> Mapping[str, str]:
+        return {one.account: one.name for one in self.directory.members(workspace)}
+
     def describe_sign_in(self) -> dict[str, Json]:
         has_provider = self._provider is not None and bool(self._provider.options.client_id)
         return {"ways": ["passphrase", *(["provider"] if has_provider else [])]}

@@ -16,6 +16,7 @@ from handrail.wiring import build_runtime, session_marks
 from tests.conftest import THREE_STEPS
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
 from tests.team.cutting_proxy import cutting_proxy
+from tests.team.postgres import as_url
 
 NOWHERE = "postgresql://someone:pa55word@127.0.0.1:1/nothing"
 
@@ -27,13 +28,6 @@ def machine(tmp_path: Path, name: str, address: str) -> Runtime:
     (workflows / "three_steps.json").write_bytes(THREE_STEPS)
     environment = {"HANDRAIL_STORE": as_url(address), "HANDRAIL_PROJECT": str(project), "USER": "tester"}
     return build_runtime(environment, home=str(tmp_path / name))
-
-
-def as_url(address: str) -> str:
-    """The address of a test server, which may be words, as one that a user writes."""
-    if "://" in address:
-        return address
-    return "postgresql://?" + "&".join(part.replace("'", "") for part in address.split(" "))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import assert_never
 
 import msgspec
 
-from handrail.engine.ask import ask_about, blocked_at, describe_answer, weigh_answers
+from handrail.engine.ask import ask_about, blocked_at, describe_answer, named_confirmer, weigh_answers
 from handrail.engine.children.joins import find_join, is_set_aside, name_closed
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.history import History
@@ -64,6 +64,7 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         title=ask.leaf.title,
         why=_ASKED[ask.kind],
         asked=ask.kind,
+        confirmed_by=named_confirmer(ask.leaf) if ask.kind == "confirm" else "",
     )
     if word.is_declined and word.answered is not None:
         why = f"It was {describe_answer(word.answered.fact, with_note=True)}."

@@ -43,6 +43,9 @@ class Door(Protocol):
     def marks(self, workspace: str) -> Marks:
         """What changes with every commit, of the sessions of a workspace."""
 
+    def names(self, workspace: str) -> Mapping[str, str]:
+        """What the members of a workspace are called, by account."""
+
     def describe_sign_in(self) -> dict[str, Json]:
         """Which ways to sign in there are, for anybody."""
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.accounts import Role
-from handrail.contract.catalogue import E_USAGE, STORE_UNAVAILABLE
+from handrail.contract.catalogue import E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, NextCall, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, Plan, preview_or_write
-from handrail_team.operations.asked import TeamChange, find_team
+from handrail_team.operations.asked import DATABASE_ERRORS, TeamChange, find_team
 from handrail_team.operations.invite_member import require_not_above
 
 if TYPE_CHECKING:
@@ -86,5 +86,5 @@ OPERATION = Operation(
     output=ChangedMember,
     perform=set_member,
     shape=Shape(levels={"minimal": ("account", "role"), "standard": None, "full": None}, select="top"),
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )
