@@ -229,7 +229,7 @@ class App:
             ),
         ]
         if self._parts.door is not None:
-            routes += sign_in_routes(self._parts.door, self._in_thread)
+            routes += sign_in_routes(self._parts.door, self._in_thread, self._parts.runtime.origin)
             routes.append(
                 Route(
                     pattern=PREFIX + "companion",

@@ -25,6 +25,7 @@ from handrail_team.companion.link import CompanionLink
 from handrail_team.companion.look import Looking
 from handrail_team.companion.team_file import KeptServer, change_team_file
 from handrail_team.companion.wire import LookOrder, ProgramOrder, Sighting
+from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.team.team_server import ORIGIN, PAGE, Caller, Server
@@ -163,6 +164,20 @@ def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
     assert [one["id"] for one in listed] == [started["session"]["sessionId"]]
     assert done["kind"] in ("ok", "blocked")
     assert not (machine.home / "data" / "sessions").exists()
+
+
+def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
+    machine: Machine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "home" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "ours.json").write_bytes(THREE_STEPS.replace(b"project.three_steps", b"ours.three_steps"))
+
+    listed = [row["id"] for row in machine.data("workflow.list", limit=500)["items"]]
+    started = machine.data("run.start", workflowId="ours.three_steps", goal="Tidy.", requestId="ours")
+
+    assert "ours.three_steps" in listed
+    assert started["ackToken"]
 
 
 def test_when_the_server_is_away_nothing_is_done_and_nothing_falls_back(machine: Machine) -> None:

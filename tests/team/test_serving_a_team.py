@@ -10,7 +10,7 @@ import pytest
 
 from handrail_serve.feed import Feed
 from handrail_serve.limits import REQUESTS_OF_AN_ACCOUNT
-from handrail_team.door import CALLS_A_MINUTE, FREE_TRIES, NOWHERE, Paces
+from handrail_team.door import CALLS_A_MINUTE, CALLS_OF_A_WORKSPACE, FREE_TRIES, NOWHERE, Paces
 from tests.team.team_server import PASSPHRASE, Caller, Server
 
 AWAY = "postgresql://127.0.0.1:1/away"
@@ -132,6 +132,20 @@ def test_the_rate_is_of_one_account() -> None:
     paces.require("b")
     with pytest.raises(Exception, match="calls a minute"):
         paces.require("a")
+
+
+def test_a_workspace_has_a_rate_of_its_own(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded, quiet = server.workspace("crowded"), server.workspace("quiet")
+    ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
+    now = time.monotonic()
+    monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now)
+    for _ in range(CALLS_OF_A_WORKSPACE):
+        server.door._paces_of_workspaces.require(crowded)
+
+    told = ana.call("session.list")
+
+    assert (told.status, ben.call("session.list").status) == (429, 200)
+    assert "This workspace" in told.document["detail"]
 
 
 def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) -> None:

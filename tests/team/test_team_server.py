@@ -11,7 +11,7 @@ from handrail.contract.accounts import Actor
 from handrail.contract.outcome import Fault
 from handrail.engine.events import decode_event
 from tests.journeys.test_after_a_commit import after_the_commit
-from tests.team.team_server import PAGE, PASSPHRASE, Caller, Server
+from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
 
 CHANGES = ["team.invite", "team.set_member", "team.new_token", "team.revoke_token"]
 
@@ -41,6 +41,20 @@ def test_somebody_joins_by_invitation_signs_in_again_and_leaves(server: Server) 
     ]
     server.door.forget()
     assert person.call("team.members").status == 401
+
+
+def test_who_joined_is_in_the_audit_by_name(server: Server) -> None:
+    ana = server.join(server.workspace("main"), "Ana", "owner")
+
+    rows = ana.data("team.audit")["items"]
+
+    assert [(row["who"], row["command"], row["code"]) for row in rows] == [("Ana", "join by invitation", "")]
+
+
+def test_what_a_token_is_for_is_named_by_a_whole_address(server: Server) -> None:
+    told = server.ask("GET", "/.well-known/oauth-protected-resource/mcp", "").document
+
+    assert told["resource"] == f"{ORIGIN}/mcp"
 
 
 def test_an_agent_works_and_its_person_confirms_with_their_account(server: Server) -> None:
