@@ -152,6 +152,7 @@ def machine(tmp_path: Path, server: Server, person: Caller) -> Machine:
     return Machine(tmp_path, server, person.agent("builder", machine="laptop"))
 
 
+@pytest.mark.promise("team.server-decides")
 def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
     machine: Machine, person: Caller
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
     assert not (machine.home / "data" / "sessions").exists()
 
 
+@pytest.mark.promise("team.sources-travel")
 def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
     machine: Machine, tmp_path: Path
 ) -> None:
@@ -180,6 +182,7 @@ def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
     assert started["ackToken"]
 
 
+@pytest.mark.promise("team.away")
 def test_when_the_server_is_away_nothing_is_done_and_nothing_falls_back(machine: Machine) -> None:
     machine.wire.is_cut = True
 
@@ -219,6 +222,7 @@ def find_orders(machine: Machine) -> list[Any]:
     return [one["lookFirst"] for one in told if "lookFirst" in one]
 
 
+@pytest.mark.promise("team.sources-travel")
 def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machine: Machine) -> None:
     give(machine, CHANGED)
 
@@ -247,6 +251,7 @@ def test_a_report_is_held_against_the_files_of_the_companion_alone(machine: Mach
     assert not any(b"only on the laptop" in body for body in machine.wire.sent), "contents stay"
 
 
+@pytest.mark.promise("team.companion-looks")
 def test_a_look_is_of_one_call_and_no_other(machine: Machine, server: Server) -> None:
     begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
     before = server_events(server, begun)
@@ -274,6 +279,7 @@ def test_two_clones_on_two_machines_are_one_project(
     assert other.start(requestId="one")["session"] == begun["session"]
 
 
+@pytest.mark.promise("team.companion-looks")
 def test_a_program_runs_here_and_its_receipt_says_who_looked(machine: Machine) -> None:
     begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
     write(machine.project, "a.py", "a = 2\n")
@@ -327,6 +333,7 @@ def test_another_major_version_is_told_which_one_to_update(
     assert "99.0.0" in outcome.message
 
 
+@pytest.mark.promise("team.no-persons-credential")
 def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
     machine: Machine, person: Caller, server: Server
 ) -> None:
@@ -354,6 +361,7 @@ def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
     assert machine.name in [row["machine"] for row in person.data("team.tokens")["items"]]
 
 
+@pytest.mark.promise("team.linked-alone")
 def test_signing_in_sends_nothing_until_a_project_is_linked(machine: Machine, person: Caller) -> None:
     machine.sign_out()
     change_team_file(str(machine.home), ORIGIN, KeptServer(token=machine.token))

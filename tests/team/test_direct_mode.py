@@ -39,6 +39,7 @@ def begin(runtime: Runtime) -> dict[str, Any]:
     return start(runtime, goal="try the database")
 
 
+@pytest.mark.promise("team.same-everywhere")
 def test_a_run_that_began_on_one_machine_goes_on_on_another(
     here: Runtime, tmp_path: Path, database: str
 ) -> None:
@@ -56,6 +57,7 @@ def test_a_run_that_began_on_one_machine_goes_on_on_another(
     assert not (tmp_path / "here" / "data" / "sessions").exists()
 
 
+@pytest.mark.promise("team.two-trips")
 def test_an_advance_waits_twice_for_the_database_and_once_for_its_audit_line(
     tmp_path: Path, database: str
 ) -> None:
@@ -152,6 +154,7 @@ def test_a_commit_changes_the_mark_of_its_session(here: Runtime, tmp_path: Path,
     assert before[name] != marks()[name]
 
 
+@pytest.mark.promise("team.local-cost")
 def test_who_uses_files_loads_nothing_of_it(tmp_path: Path) -> None:
     code = (
         "import sys\n"

@@ -21,6 +21,7 @@ def server(team_database: str, tmp_path: Path) -> Server:
     return Server(team_database, tmp_path)
 
 
+@pytest.mark.promise("team.live")
 def test_a_commit_on_one_server_is_live_on_another_within_a_second(
     server: Server, team_database: str, tmp_path: Path
 ) -> None:
@@ -48,6 +49,7 @@ def test_a_commit_on_one_server_is_live_on_another_within_a_second(
     assert feeds[1]._number == 0
 
 
+@pytest.mark.promise("team.away")
 def test_while_the_database_is_away_every_call_says_so_within_ten_seconds(tmp_path: Path) -> None:
     server = Server(AWAY, tmp_path)
     began = time.monotonic()
@@ -85,6 +87,7 @@ def test_readiness_asks_the_database(server: Server, tmp_path: Path) -> None:
     assert statuses == [200, 503]
 
 
+@pytest.mark.promise("team.limits")
 def test_one_noisy_account_is_told_to_wait_and_others_are_not(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +137,7 @@ def test_the_rate_is_of_one_account() -> None:
         paces.require("a")
 
 
+@pytest.mark.promise("team.limits")
 def test_a_workspace_has_a_rate_of_its_own(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     crowded, quiet = server.workspace("crowded"), server.workspace("quiet")
     ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
@@ -160,6 +164,7 @@ def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) ->
     assert server.sign_in("renew", "hra_" + "x" * 43).status == 401
 
 
+@pytest.mark.promise("team.server-decides")
 def test_no_path_of_a_caller_is_opened_by_the_server(server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "secret"
     (folder / ".handrail").mkdir(parents=True)

@@ -21,6 +21,7 @@ def server(team_database: str, tmp_path: Path) -> Server:
     return Server(team_database, tmp_path)
 
 
+@pytest.mark.promise("team.sign-in")
 def test_somebody_joins_by_invitation_signs_in_again_and_leaves(server: Server) -> None:
     link = server.invite(server.workspace("main"), "owner")
 

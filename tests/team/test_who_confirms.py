@@ -53,6 +53,7 @@ def confirm(person: Caller, session: str) -> Answered:
     return person.call("run.confirm", session=session, given=given)
 
 
+@pytest.mark.promise("team.who-confirms")
 def test_another_person_confirms_what_an_agent_of_mine_did(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
@@ -80,6 +81,7 @@ def test_a_role_confirms_and_a_lower_one_does_not(server: Server) -> None:
     assert told == [403, 200]
 
 
+@pytest.mark.promise("team.needs-me")
 def test_what_waits_for_me_is_what_i_may_answer(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben, cleo = (server.join(workspace, name) for name in ("Ana", "Ben", "Cleo"))
@@ -96,6 +98,7 @@ def test_what_waits_for_me_is_what_i_may_answer(server: Server) -> None:
     assert len(ana.data("session.needs")["items"]) == 2
 
 
+@pytest.mark.promise("team.who-confirms")
 @pytest.mark.parametrize(("name", "role", "is_asked"), [("Ben", "member", True), ("Eve", "viewer", False)])
 def test_a_page_has_the_form_for_who_may_answer_alone(
     server: Server, name: str, role: str, is_asked: bool
@@ -117,6 +120,7 @@ def test_a_page_has_the_form_for_who_may_answer_alone(
     assert "of acc_" not in others
 
 
+@pytest.mark.promise("team.names")
 def test_a_person_is_shown_by_name_and_lists_are_filtered_by_account(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "<b>Ben</b>")
