@@ -6,20 +6,15 @@ Runs in `.ci/run browser`, as the other tests of the Console; needs a PostgreSQL
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.journeys.given_workflows import step
-from tests.referees.console_place import VISIT_SECONDS, WAIT_SECONDS, Chromium, next_line
-from tests.referees.equipment import ROOT
+from tests.referees.console_place import VISIT_SECONDS, Chromium
 from tests.team.postgres import as_url, fresh_database, role_of_its_own
+from tests.team.team_process import TeamServer
 
 pytestmark = pytest.mark.thorough
 
@@ -31,54 +26,6 @@ WORKFLOW = {
     "version": "1.0.0",
     "steps": [step("publish", requireConfirmation={"by": "other"})],
 }
-
-
-class TeamServer:
-    """`handrail serve --team`; ended by `stop`. Its pages are opened without a token."""
-
-    token = ""
-
-    def __init__(self, home: Path, store: str) -> None:
-        self._around = {
-            "HANDRAIL_HOME": str(home),
-            "HANDRAIL_PROJECT": str(home.parent),
-            "HANDRAIL_STORE": store,
-            "HOME": str(home),
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join((os.path.join(ROOT, "src"), ROOT)),
-        }
-        made = self._run("team", "init", "--request-id", "first")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "handrail.main", "serve", "--team", "--port", "0"],
-            env=self._around,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            stdin=subprocess.DEVNULL,
-            encoding="utf-8",
-        )
-        self.address = next_line(self.process).strip()
-        self.invitation = f"{self.address}join#{made['link'].partition('#')[2]}"
-
-    def _run(self, *words: str) -> Any:
-        command = [sys.executable, "-m", "handrail.main", *words]
-        done = subprocess.run(
-            command, env=self._around, capture_output=True, check=True, timeout=WAIT_SECONDS
-        )
-        return json.loads(done.stdout)["data"]
-
-    def call(self, operation: str, bearer: str, **params: Any) -> Any:
-        """What the operation answers an agent."""
-        request = urllib.request.Request(
-            f"{self.address}api/{operation}",
-            data=json.dumps(params).encode(),
-            headers={"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as answered:
-            return json.load(answered)["data"]
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.communicate(timeout=WAIT_SECONDS)
 
 
 @pytest.fixture
@@ -121,9 +68,24 @@ def test_two_people_join_one_confirms_for_the_other_and_everything_is_accessible
     found = chromium.next()
     done = server.call("run.continue", bearer, **blocked["nextCall"]["params"])
 
-    print(json.dumps({k: v for k, v in found.items() if k != "addresses"}, indent=1), tmp_path)
-    assert blocked["kind"] == "blocked"
-    assert done["kind"] == "ok"
-    assert found["violations"] == []
-    assert found["wider"] == []
-    assert found["cookies"] == []
+    assert (blocked["kind"], done["kind"]) == ("blocked", "ok")
+    assert "12 characters" in found["joining"]
+    assert "Nobody can sign in" in found["wrong"]
+    assert found["back"] in ("main", "Sessions")
+    (ana_title, ana_needs), (ben_title, ben_needs) = found["ana_needs"], found["ben_needs"]
+    assert "Nothing needs you" in ana_needs
+    assert "Yes, I confirm it" not in ana_needs
+    assert not ana_title.startswith("(")
+    assert ben_title.startswith("(1) ")
+    assert "Do you confirm" in ben_needs
+    assert "of Ana on laptop-7" in ben_needs
+    assert "confirmed by Ben, with their account" in found["run"]
+    assert "acc_" not in found["run"]
+    assert "What was changed" in found["ana_team"]
+    assert "What was changed" not in found["ben_team"]
+    assert found["violations"] == found["wider"] == found["cookies"] == []
+    assert found["stored"] == [0, []]
+    assert all(address.startswith(server.address) for address in found["addresses"])
+    assert [
+        one for one in found["complaints"] if "status of 400" not in one and "status of 401" not in one
+    ] == []

@@ -41,7 +41,7 @@ def server(team_database: str, tmp_path: Path) -> Server:
 
 def report(agent: Caller, workflow: str) -> tuple[str, dict[str, Any]]:
     """The agent does the step, and is told that a person has to confirm it."""
-    begun = agent.start(workflowId=workflow)
+    begun = agent.start(workflowId=workflow, requestId=workflow)
     told = agent.data("run.continue", ackToken=begun["ackToken"], output={"notesMarkdown": "Published it."})
     assert told["kind"] == "blocked", told
     return begun["session"]["sessionId"], told
@@ -87,7 +87,7 @@ def test_what_waits_for_me_is_what_i_may_answer(server: Server) -> None:
     ana, ben, cleo = (server.join(workspace, name) for name in ("Ana", "Ben", "Cleo"))
     eve = server.join(workspace, "Eve", "viewer")
     session, _ = report(ana.agent("builder"), "ours.other")
-    report(ben.agent("builder"), "ours.admin")
+    report(ben.agent("builder-2"), "ours.admin")
 
     mine = {
         name: [row["session_id"] for row in one.data("session.needs", whose="me")["items"]]
