@@ -47,7 +47,10 @@ TEAM_LEAVES: dict[str, Leaf] = {
     ),
     "team set": Leaf(
         line=words(f"team set Ben {_STORE} --role admin"),
-        further=(words(f"team set Ben {_STORE} --workspace main --remove --dry-run"),),
+        further=(
+            words(f"team set Ben {_STORE} --workspace main --remove --dry-run"),
+            words(f"team set Ben {_STORE} --erase --dry-run"),
+        ),
         ways={
             "E_NOT_FOUND": says(f"team set Nobody {_STORE} --role admin --dry-run"),
             "E_CONFLICT": says(f"team set Ana {_STORE} --remove --confirm CONFIRM_TOKEN"),

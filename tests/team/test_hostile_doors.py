@@ -87,7 +87,7 @@ def test_answers_with_credentials_are_kept_by_no_cache(server: Server, ana: Call
     ("content", "status"),
     [
         (b"x" * (MOST_BYTES + 1), 413),
-        (b'{"name":' + b"[" * 5_000 + b"]" * 5_000 + b"}", 400),
+        (b'{"name":' + b"[" * 5_000 + b"]" * 5_000 + b"}", 413),
         (b"[]", 400),
         (b'{"name":"a","name":"b","passphrase":"c"}', 400),
         (b'{"name":"a\xff"}', 400),

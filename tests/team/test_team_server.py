@@ -116,6 +116,33 @@ def test_a_member_that_changed_after_the_check_is_left_as_it_is(server: Server) 
     assert directory.find_member(workspace, "Ben").role == "admin"
 
 
+@pytest.mark.promise("team.erased")
+def test_an_erased_account_loses_its_name_with_its_last_workspace_and_keeps_what_it_did(
+    server: Server,
+) -> None:
+    main, second = server.workspace("main"), server.workspace("second")
+    ana, ben = server.join(main, "Ana", "owner"), server.join(main, "Ben")
+    begun = ben.agent("builder").start()
+    account = next(row["id"] for row in ana.data("team.members")["items"] if row["name"] == "Ben")
+    directory = server.door.directory
+    directory.database.within(second).write(lambda link: directory._join(link, account, second, "member"))
+    names = "SELECT name, sign_in, passphrase IS NULL FROM handrail.accounts WHERE account = %s"
+
+    ana.gated("team.set_member", member="Ben", erase=True)
+    (kept,) = directory._anywhere.fetch(names, (account,))
+    directory.erase(second, directory.find_member(second, account))
+    (cleared,) = directory._anywhere.fetch(names, (account,))
+
+    assert (kept, cleared) == (("Ben", "ben", False), ("", None, True))
+    assert server.sign_in("passphrase", name="Ben", passphrase=PASSPHRASE).status == 401
+    server.door.forget()
+    assert ben.call("session.list").status == 401
+    session = begun["session"]["sessionId"]
+    page = server.ask("GET", f"/api/view/sessions/{session}", ana.token, PAGE).body.decode()
+    assert f"of {account}" in page
+    assert "Ben" not in page
+
+
 def test_a_change_whose_answer_cannot_be_made_is_told_as_made(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,4 +115,9 @@ PROMISES = (
         source="team, section 5",
         says="Who uses files loads nothing of it.",
     ),
+    Promise(
+        "team.erased",
+        source="team, section 3",
+        says="Erasing an account clears its name, not what it did.",
+    ),
 )
