@@ -280,7 +280,7 @@ LEAVES: dict[str, Leaf] = {
         further=(
             words("session list --workflow wr.small_change --status in_progress --limit 500"),
             ("session", "list", "--limit", "1", "--cursor", "CURSOR"),
-            words("session list --needs"),
+            words("session list --needs --account acc_0123456789abcdef --agent claude"),
             words("session list --branch main --project-name project --silence idle"),
             words("session list --since 2020-01-01T00:00:00Z --until 2999-01-01T00:00:00Z --query change"),
         ),

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.accounts import Actor
 from handrail.contract.ids import (
     AttemptId,
     BlobRef,
@@ -133,6 +134,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     parent: Parent | None = None
     pins: tuple[WorkflowHash, ...] = ()
     agent: str = ""
+    actor: Actor | None = None
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):

@@ -147,6 +147,8 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A person answered, and the agent has not taken it up yet."""
     is_declined: bool = False
     """They answered no: they may answer anew."""
+    confirmed_by: str = ""
+    """Who has to confirm it, as the step says; empty: any person."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -172,6 +174,9 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     since: str = ""
     """When it came to where it stands."""
     agent: str = ""
+    account: str = ""
+    """Whose agent began it, where there are accounts; and on which machine."""
+    machine: str = ""
     last_activity: str = ""
     imported_from: str = ""
     event_count: int = 0
@@ -251,6 +256,8 @@ def add_standing(
         parts_done=0 if join is None else join.done,
         since=tip.at,
         agent=run.agent,
+        account="" if run.actor is None else run.actor.id,
+        machine="" if run.actor is None else run.actor.machine,
         needs=tuple(
             msgspec.structs.replace(need, since=history.nodes[NodeId(need.node_id)].at) for need in needs
         ),

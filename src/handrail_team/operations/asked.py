@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, FEATURE_DISABLED
+from handrail.contract.catalogue import (
+    E_NOT_FOUND,
+    E_USAGE,
+    FEATURE_DISABLED,
+    STORE_IO_ERROR,
+    STORE_PERMISSION_DENIED,
+    STORE_UNAVAILABLE,
+    STORE_UNSUPPORTED_VERSION,
+)
 from handrail.contract.outcome import Answer, Fault, NextCall, Page, Success
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Input, Operation, ValueRule
@@ -27,6 +35,13 @@ if TYPE_CHECKING:
 
 OPERATOR = "operator"
 """Who has the database, as `made_by` names them."""
+DATABASE_ERRORS = (
+    STORE_UNAVAILABLE.code,
+    STORE_PERMISSION_DENIED.code,
+    STORE_IO_ERROR.code,
+    STORE_UNSUPPORTED_VERSION.code,
+)
+"""What asking the directory can come to: it is away, refuses the role or the statement, or is too new."""
 REQUEST_ID = r"^[A-Za-z0-9._:-]{1,128}$"
 DEFAULT_ORIGIN = "http://127.0.0.1:7245"
 

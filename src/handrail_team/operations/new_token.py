@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, STORE_UNAVAILABLE
+from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.runtime.operation import Operation
@@ -14,6 +14,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun
 from handrail_team.accounts.roles import READ, SCOPES
 from handrail_team.operations.asked import (
+    DATABASE_ERRORS,
     NAME_RULE,
     Name,
     RequestId,
@@ -99,5 +100,5 @@ OPERATION = Operation(
     perform=new_token,
     shape=Shape(levels={"minimal": ("id", "bearer"), "standard": None, "full": None}, select="top"),
     value_rules=NAME_RULE,
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

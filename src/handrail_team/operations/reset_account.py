@@ -6,13 +6,14 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_FORBIDDEN, STORE_UNAVAILABLE
+from handrail.contract.catalogue import E_FORBIDDEN
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun
 from handrail_team.operations.asked import (
+    DATABASE_ERRORS,
     Origin,
     RequestId,
     TeamChange,
@@ -79,5 +80,5 @@ OPERATION = Operation(
     output=Invitation,
     perform=reset_account,
     shape=Shape(levels={"minimal": ("id", "link"), "standard": None, "full": None}, select="top"),
-    errors=(STORE_UNAVAILABLE.code,),
+    errors=DATABASE_ERRORS,
 )

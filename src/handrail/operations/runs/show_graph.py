@@ -197,6 +197,9 @@ class ShownGraph(Answer, frozen=True, kw_only=True):
     """Steps of the run, those that surely follow among them."""
     agent: str
     """What the client that began the run calls itself; empty: a command line."""
+    account: str
+    """In a team: whose agent began the run."""
+    machine: str
     pending_person: str
     """What a person last answered about the pending step; empty: nothing yet."""
     evidence: dict[str, int]
@@ -237,6 +240,7 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
     workflows = {ref: load_pinned_workflow(rt.log, WorkflowHash(ref)) for ref in sorted(hashes)}
     leaves = leaves_of(workflow)
     tip = history.nodes[graph.preferred_tip]
+    actor = history.runs[graph.run_id].actor
     rail = lay_out(graph)
     progress = progress_at(workflow, tip)
     said = confirmation_of(history, tip.node_id) if isinstance(tip.state, Running) else None
@@ -256,6 +260,8 @@ def show_graph(rt: Runtime, request: ShowGraph) -> ShownGraph:
         done=progress.done,
         at_least=progress.at_least,
         agent=history.runs[graph.run_id].agent,
+        account="" if actor is None else actor.id,
+        machine="" if actor is None else actor.machine,
         pending_person="" if said is None else said.fact.answer,
         evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
         evidence_told=describe_sum_at(history, tip.node_id),

@@ -25,7 +25,7 @@ def require_confirmer(rt: Runtime, pending: PendingStep, leaf: Leaf) -> str:
     principal = rt.principal
     if not wanted or principal is None:
         return wanted
-    if not _is_one(rt, pending, wanted, principal):
+    if not is_confirmer(rt, pending.session.history, pending.node, wanted, principal):
         raise Fault(
             E_FORBIDDEN,
             f"This step is confirmed by {CONFIRMERS[wanted]}. Nothing was recorded.",
@@ -35,11 +35,23 @@ def require_confirmer(rt: Runtime, pending: PendingStep, leaf: Leaf) -> str:
     return wanted
 
 
-def _is_one(rt: Runtime, pending: PendingStep, wanted: str, principal: Principal) -> bool:
+def find_answerers(rt: Runtime, pending: PendingStep, wanted: str) -> str:
+    """Who answers instead of this caller; empty: this one may, or there are no accounts."""
+    principal = rt.principal
+    if principal is None:
+        return ""
+    if ROLES.index(principal.role) < ROLES.index("member"):
+        return CONFIRMERS.get(wanted, "a member of the workspace")
+    is_one = not wanted or is_confirmer(rt, pending.session.history, pending.node, wanted, principal)
+    return "" if is_one else CONFIRMERS[wanted]
+
+
+def is_confirmer(rt: Runtime, history: History, node: Node, wanted: str, principal: Principal) -> bool:
+    """Whether they are who the step names."""
     if wanted.startswith(_ROLE):
         named = wanted.removeprefix(_ROLE)
         return ROLES.index(principal.role) >= ([*ROLES].index(named) if named in ROLES else len(ROLES))
-    return principal.account not in find_workers(rt, pending.session.history, pending.node)
+    return principal.account not in find_workers(rt, history, node)
 
 
 def find_workers(rt: Runtime, history: History, node: Node) -> frozenset[str]:
