@@ -50,7 +50,7 @@ def check_saved_name(
 ) -> None:
     """What is found does not replace what somebody chose: the two have names of their own."""
     for place, name in (("saveAs", part.get("saveAs")), ("collect", part.get("delegate", {}).get("collect"))):
-        if name in set_inside:
+        if isinstance(name, str) and name in set_inside:
             here = f"{pointer}/saveAs" if place == "saveAs" else f"{pointer}/delegate/collect"
             found.report(
                 "bad_value",
