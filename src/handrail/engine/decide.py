@@ -87,6 +87,7 @@ from handrail.engine.judge.assess import (
     place_of,
 )
 from handrail.engine.navigate import Complete, Move, Running, first_move, leaf_at
+from handrail.engine.owners import keep_stronger
 from handrail.engine.plans import (
     Accepted,
     gap_of,
@@ -281,7 +282,8 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     joined, planned = _join_children(history, attempt, gathered, leaf, salt)
     if planned:
         return planned
-    work = work if joined is None else replace(work, result=work.result | joined.collected)
+    found = work.result if joined is None else work.result | joined.collected
+    work = replace(work, result=keep_stronger(history, workflow, node, found))
     kept = collect_brought(history, node, place_of(workflow, node.state, leaf), gathered.kept_notes)
     word, given = _weigh_people(history, attempt, gathered, kept)
     persons = given_values(workflow, leaf, given)
@@ -562,10 +564,8 @@ def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]])
     if not any(body.get("resolvesGapId") for body in bodies):
         return KnownGaps()
     gaps = list(_gaps_on_the_way(history, node))
-    return KnownGaps(
-        ids=tuple(gap.gap_id for gap in gaps),
-        by_evidence=frozenset(gap.gap_id for gap in gaps if is_evidence_gap(gap)),
-    )
+    judged = frozenset(gap.gap_id for gap in gaps if is_evidence_gap(gap))
+    return KnownGaps(ids=tuple(gap.gap_id for gap in gaps), by_evidence=judged)
 
 
 def _gaps_on_the_way(history: History, node: Node) -> Iterator[GapRecorded]:

@@ -31,7 +31,7 @@ from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, 
 from handrail_team.accounts.names import NAME_EXPECTED, is_name
 
 if TYPE_CHECKING:
-    from handrail_team.accounts.directory import Directory, Workspace
+    from handrail_team.accounts.directory import Directory, Member, Workspace
 
 OPERATOR = "operator"
 """Who has the database, as `made_by` names them."""
@@ -139,8 +139,12 @@ def make(
     change: Change,
     blast_radius: str,
     work: Callable[[], Answer],
+    about: Member | None = None,
 ) -> DryRun | Success | Answer:
-    """Make something at once, because a request id makes it once; or show it, and make it when confirmed."""
+    """Make something at once, because a request id makes it once; or show it, and make it when confirmed.
+
+    `about` is the member that it is for: a token is for that account as it was shown, not for its name.
+    """
 
     def done() -> Answer:
         made = work()
@@ -153,7 +157,7 @@ def make(
         action=change.action,
         changes=(change,),
         targets=(change.id,),
-        versions={},
+        versions={} if about is None else {about.account: about.role},
         blast_radius=blast_radius,
         found=None,
     )

@@ -66,13 +66,14 @@ def new_token(rt: Runtime, request: NewToken) -> DryRun | Success | Answer:
         )
     team = find_team(rt, request)
 
+    held = None
+    if rt.principal is None:
+        held = team.directory.find_member(team.workspace.id, given(request.account, ""))
+
     def work() -> MadeToken:
-        account = team.by
-        if rt.principal is None:
-            account = team.directory.find_member(team.workspace.id, given(request.account, "")).account
         made = team.directory.make_token(
             team.workspace.id,
-            account,
+            team.by if held is None else held.account,
             request.name,
             given(request.machine, ""),
             (READ,) if request.read_only is True else SCOPES,
@@ -88,7 +89,7 @@ def new_token(rt: Runtime, request: NewToken) -> DryRun | Success | Answer:
         )
 
     change = Change(action="create", resource="credential", id=request.name)
-    return make(rt, OPERATION, request, change, "Whoever has it works as an agent of its person.", work)
+    return make(rt, OPERATION, request, change, "Whoever has it works as an agent of its person.", work, held)
 
 
 OPERATION = Operation(
