@@ -101,6 +101,11 @@ def _refuse_top(
         if target is not None and python.takes(target, name) and python.find_exported(target, name):
             message = "The name also comes through this star import; which one is meant shows only in a run."
             return _refuse("dynamic", message, slot.path, star.statement.start, star.statement.end)
+    for found in facts.imports if python.modules.child(slot.path, name) is None else ():
+        is_own = found.imported == name and python.modules.find(slot.path, found.module) == slot.path
+        if is_own and found.binding == python.top(slot.path)[slot.name]:
+            message = "The module imports the name from itself here, and one of the two would stay."
+            return _refuse("dynamic", message, slot.path, found.statement.start, found.statement.end)
     around = _find_fixture(facts, use.start)
     if around is not None:
         message = "Tests ask for this fixture by its name, as a parameter."
