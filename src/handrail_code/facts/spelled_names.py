@@ -69,6 +69,7 @@ TroubleCode: TypeAlias = Literal[
     "unclear_call",
     "twin_file",
     "used_as_value",  # handed on: who calls it then cannot be told
+    "accepted",  # somebody has looked at it
     "unproven_member",  # which objects have it cannot be told
 ]
 
