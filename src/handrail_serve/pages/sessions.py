@@ -68,9 +68,13 @@ def sessions_page(
 def _summary(needs: Payload) -> Html:
     waiting = needs["total"]
     told = f"{count(waiting, 'thing needs', 'things need')} you" if waiting else "Nothing needs you"
+    kinds = {row["kind"] for row in needs["items"]}
+    silent = {row["silence"] for row in needs["items"]}
+    shown = [*(["blocked"] if "blocked" in kinds else []), *(["stalled"] if "stalled" in silent else [])]
     return element(
         "p",
         element("span", f"{count(needs['session_count'], 'session')}. {told}."),
+        *(element("a", f"Show {word} ones", href=f"/sessions?status={word}") for word in shown),
         class_="meta",
         id="summary",
     )
