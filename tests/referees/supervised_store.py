@@ -162,7 +162,9 @@ class Supervised:
         """The next report of the agent; without notes it says that the user took the first option."""
         reply = self.replies[name]
         if not notes:
-            self.replies[name] = answer(agent, "run.continue", ackToken=reply["pending"]["choices"][0]["token"])
+            self.replies[name] = answer(
+                agent, "run.continue", ackToken=reply["pending"]["choices"][0]["token"]
+            )
             return
         sent = {"output": {"notesMarkdown": notes, "artifacts": list(artifacts)}}
         self.replies[name] = answer(agent, "run.continue", ackToken=reply["ackToken"], **sent)
@@ -183,7 +185,11 @@ NEVER_STOP = "full_auto_never_stop"
 def _report(claim: str) -> dict[str, Any]:
     """One claim that names a line of the project, and one that only says so."""
     seen = {"claim": claim, "status": "confirmed", "evidence": [_evidence("file", "src/app.js:4")]}
-    told = {"claim": "Nobody else is hit.", "status": "confirmed", "evidence": [_evidence("document", "the ticket")]}
+    told = {
+        "claim": "Nobody else is hit.",
+        "status": "confirmed",
+        "evidence": [_evidence("document", "the ticket")],
+    }
     return REPORT | {"claims": [seen, told]}
 
 
@@ -196,5 +202,3 @@ def _make_project(place: Path) -> None:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(content, encoding="utf-8")
     subprocess.run(["git", "init", "-q", "-b", "main", str(place)], check=True)
-
-

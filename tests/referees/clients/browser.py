@@ -321,7 +321,7 @@ def _take_report(visitor: Visitor, page: Page) -> dict[str, Any]:
 
 
 def visit_supervise(visitor: Visitor) -> dict[str, Any]:
-    """By keyboard alone: find the stuck agent, answer every kind of Ask, settle a gap, read what is proven."""
+    """By keyboard alone: find the stuck agent, answer each Ask, settle a gap, read what is proven."""
     plan = visitor.plan
     page = visitor.unlocked(visitor.context(plan["width"], color_scheme=plan["theme"]))
     page.evaluate(visitor.axe)
@@ -331,9 +331,13 @@ def visit_supervise(visitor: Visitor) -> dict[str, Any]:
     found["strip"] = page.locator(".need").all_inner_texts()
     stuck = _need(plan, "stuck")
     found["stuck"] = page.locator(stuck).inner_text()
-    visitor.press(page, "#summary a[href*='status=blocked']")
-    page.locator("main:not([aria-busy]) #sessions").wait_for()
-    found["blocked_only"] = [page.url, page.locator("#sessions .row-link").all_inner_texts()]
+    bottom = "(wanted) => document.querySelector(wanted).getBoundingClientRect().bottom"
+    found["lowest"] = page.evaluate(bottom, "#overview > li:last-child")
+    found["overview"] = page.locator("#overview > li").all_inner_texts()
+    visitor.press(page, f"#overview a[href*='{plan['sessions']['stuck']}']")
+    page.locator(f"{stuck}:target").wait_for()
+    visitor.go(page, "/sessions?status=blocked&group=state")
+    found["grouped"] = page.locator("main section section").all_inner_texts()
     _look(visitor, page, found, "2-blocked")
     visitor.press(page, f"#sessions a[href*='{plan['sessions']['stuck']}']")
     page.locator("#rail").wait_for()
