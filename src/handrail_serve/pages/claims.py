@@ -56,8 +56,10 @@ def _headline(body: Any, keys: Sequence[str]) -> str:
     for key in keys:
         if isinstance(body, dict) and isinstance(body.get("claim"), str):
             return str(body["claim"])
-        body = body[int(key)] if isinstance(body, list) and key.isdigit() and int(key) < len(body) else body
-        body = body.get(key) if isinstance(body, dict) else body
+        if isinstance(body, list) and key.isdigit() and int(key) < len(body):
+            body = body[int(key)]
+        elif isinstance(body, dict):
+            body = body.get(key)
     return ""
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.workflows.prompt_sections import authored_part
 from handrail_serve.pages.claims import sides, spell_kind
 from handrail_serve.pages.forms import answer_form, kind_of_ask, settle_form
 from handrail_serve.pages.parts import (
@@ -40,7 +41,7 @@ _WORDS: Mapping[str, tuple[str, str, str]] = {
     "damaged": ("Damaged", "bad", "blocked"),
     "newer": ("Newer version", "warn", "blocked"),
 }
-_QUESTIONS = {
+QUESTIONS = {
     "confirm": "Do you confirm “{}”?",
     "choose": "Which way do you take at “{}”?",
     "give": "What does “{}” need from you?",
@@ -151,7 +152,7 @@ def _ask(card: Card) -> str:
     """The question in one sentence."""
     row = card.row
     if card.question is not None:
-        return _QUESTIONS[kind_of_ask(card.question)].format(row["title"])
+        return QUESTIONS[kind_of_ask(card.question)].format(row["title"])
     if row["kind"] == "blocked":
         return f"“{row['title']}” was not accepted"
     return cut(row["why"] if row["kind"] == "gap" else row["goal"] or row["workflow_name"] or row["why"])
@@ -214,13 +215,13 @@ def _with_kept(node: Payload) -> Payload:
 
 def _prompt(node: Payload, *, is_open: bool) -> Child:
     """What the step asks of the agent; open where it is what a person is asked."""
-    pending = node["pending"]
-    if pending is None:
+    asked = "" if node["pending"] is None else authored_part(node["pending"]["prompt"])
+    if not asked:
         return None
     return element(
         "details",
         element("summary", "What the step asks for"),
-        element("div", notes_html(cut(pending["prompt"], MOST_REPORT)), class_="prose", dir="auto"),
+        element("div", notes_html(cut(asked, MOST_REPORT)), class_="prose", dir="auto"),
         open=is_open or None,
     )
 
@@ -280,18 +281,18 @@ def _door(card: Card, answered: Payload | None) -> Child:
     if card.question is not None:
         is_early = card.node is not None and card.node["kind"] == "step"
         form = join_html(
-            element("p", _EARLY, class_="small") if is_early else None, answer_form(card.question)
+            element("p", EARLY, class_="small") if is_early else None, answer_form(card.question)
         )
     elif row["kind"] == "gap" and card.can_settle:
         form = settle_form(row["session_id"], row["gap_id"])
     elif row["kind"] == "person" and card.node is None:
         form = element("p", element("a", "Open it to answer", href=where(row), class_="button main"))
-    told = None if form is not None else element("p", _WITHOUT_DOOR[row["kind"]], class_="small")
+    told = None if form is not None else element("p", WITHOUT_DOOR[row["kind"]], class_="small")
     return element("div", form, told, element("div", copy, class_="cluster"), class_="door stack tight")
 
 
-_EARLY = "The agent has not reported this step yet: an answer now is not about a report."
-_WITHOUT_DOOR = {
+EARLY = "The agent has not reported this step yet: an answer now is not about a report."
+WITHOUT_DOOR = {
     "person": "Answer it at a terminal, or tell the agent in its chat.",
     "blocked": "The agent can correct this itself. If it has stopped, tell it to go on.",
     "gap": "The agent settles it with its next report. If it has stopped, tell it to go on.",

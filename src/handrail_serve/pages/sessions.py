@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handrail.projections.html.elements import Child, Html, element
@@ -38,6 +38,7 @@ _FILTERS = ("q", "status", "workflow", "project", "branch")
 _GROUPS = (("", "none"), ("project", "project"), ("branch", "branch"), ("state", "state"))
 _SORTS = (("", "last change"), ("silent", "longest silent"), ("title", "title"))
 _WAITING = "needs your answer"
+_ANSWERED = "answered"
 _SILENT = {"idle": "idle", "stalled": "stalled"}
 
 
@@ -58,7 +59,9 @@ def sessions_page(
         return page(head("Sessions"), _welcome(), live="*")
     shown = [Card(row=row) for row in needs["items"]] if cards is None else cards
     waiting = {
-        row["session_id"] for row in needs["items"] if row["kind"] == "person" and not row["is_answered"]
+        row["session_id"]: _ANSWERED if row["is_answered"] else _WAITING
+        for row in needs["items"]
+        if row["kind"] == "person"
     }
     return page(
         head("Sessions", _summary(needs)),
@@ -128,8 +131,8 @@ def _choose(name: str, label: str, items: Sequence[Payload], asked: Mapping[str,
     return select(name, label, tuple(values.items()), chosen)
 
 
-def _list(listed: Payload, asked: Mapping[str, str], waiting: Set[str]) -> Html:
-    """The rows; a session in `waiting` is blocked by nothing but an answer."""
+def _list(listed: Payload, asked: Mapping[str, str], waiting: Mapping[str, str]) -> Html:
+    """The rows; those in `waiting` are blocked by nothing but an answer, or have it."""
     items = _sorted(listed["items"], asked.get("sort", ""))
     group = asked.get("group", "")
     known = group if group in dict(_GROUPS) else ""
@@ -162,10 +165,10 @@ def _sorted(items: Sequence[Any], by: str) -> list[Any]:
             return list(items)
 
 
-def _group(item: Payload, by: str, waiting: Set[str]) -> str:
+def _group(item: Payload, by: str, waiting: Mapping[str, str]) -> str:
     match by:
         case "state" if item["id"] in waiting:
-            return _WAITING
+            return waiting[item["id"]]
         case "state":
             return str(item["silence"] or STATUS_WORDS.get(item["status"], item["status"]))
         case "project" | "branch":
@@ -174,8 +177,8 @@ def _group(item: Payload, by: str, waiting: Set[str]) -> str:
             return ""
 
 
-def _rows(name: str, items: Sequence[Payload], by: str, place: int, waiting: Set[str]) -> Html:
-    shown = (_row(item, is_waiting=item["id"] in waiting) for item in items)
+def _rows(name: str, items: Sequence[Payload], by: str, place: int, waiting: Mapping[str, str]) -> Html:
+    shown = (_row(item, waiting.get(item["id"], "")) for item in items)
     rows = element("ol", *shown, class_="rows", id="sessions" if not place else None)
     if not by:
         return rows
@@ -188,7 +191,7 @@ def _title(item: Payload) -> str:
     return str(item["goal"] or item["workflow_name"] or item["workflow_id"] or f"Session {item['id']}")
 
 
-def _row(item: Payload, *, is_waiting: bool) -> Html:
+def _row(item: Payload, waiting: str) -> Html:
     where_to = run_path(item["id"], item["run_id"]) if item["run_id"] else session_path(item["id"])
     is_open = item["status"] in ("in_progress", "blocked")
     under = [
@@ -208,8 +211,8 @@ def _row(item: Payload, *, is_waiting: bool) -> Html:
             "span",
             health_badge(item["health"])
             if item["health"] != "healthy"
-            else badge(_WAITING, "busy", "person")
-            if is_waiting
+            else badge(waiting, "busy" if waiting == _WAITING else "", "person")
+            if waiting
             else status_badge(item["status"]),
             silence_badge(item["silence"]),
             class_="cluster",
