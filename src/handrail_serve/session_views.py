@@ -46,7 +46,7 @@ def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
     listed = payload(call, "session.list", asked)
     needs = payload(call, "session.needs", {"limit": ROWS, "whose": "me"})
     hits = payload(call, "session.search", {"query": words}) if words else None
-    cards = [Card(row=row) for row in needs["items"]]
+    cards = [Card(row=row, can_settle=is_served(SETTLE)) for row in needs["items"]]
     if not any(name in query for name in (*names, "q")):
         cards[:SHOWN_NEEDS] = [find_card(call, row) for row in needs["items"][:SHOWN_NEEDS]]
     html = sessions_page(listed, needs, hits, query, cards)

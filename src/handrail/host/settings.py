@@ -10,7 +10,7 @@ What both files say about workflows belongs to `workflow_sources`.
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -291,7 +291,9 @@ class LocalSettings:
         try:
             msgspec.convert(document, _UserFile)
         except msgspec.ValidationError as trouble:
-            raise _not_allowed(", ".join(changes), _explain(USER_FILE, str(trouble))) from trouble
+            named = ", ".join(changes)
+            why = _explain(USER_FILE, str(trouble)).removeprefix(f"{named}: ")
+            raise _not_allowed(named, why) from trouble
         _check_sources(document)
         return document
 
@@ -440,13 +442,46 @@ _SAYS = {
 """What is allowed, where the reader of values would tell of types and patterns."""
 
 
+_TAKES = {
+    "int": "a whole number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "names with values",
+}
+_BOUNDS = ((" of length >= ", " of at least "), (" of length <= ", " of at most "), (" >= ", " of at least "))
+
+
 def _explain(shown: str, trouble: str) -> str:
-    """What is wrong with a value, and where; in plain words for the settings that are often mistaken."""
+    """What is wrong with a value, and where, in plain words."""
     told, _, place = trouble.rpartition(" - at `$.")
     name = place.removesuffix("`")
     ending = name.rpartition("[...].")[2]
-    allowed = _SAYS.get((shown, ending))
-    return trouble if not told or allowed is None else f"{name}: {allowed}."
+    allowed = _SAYS.get((shown, ending)) or _allowed_words(shown, name) or _in_words(told or trouble)
+    return f"{name}: {allowed}." if name else f"{allowed}."
+
+
+def _allowed_words(shown: str, name: str) -> str:
+    """The words that a setting can be, where it is one of a few."""
+    kind: Any = _UserFile if shown == USER_FILE else _ProjectFile
+    for part in name.split("."):
+        is_struct = isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+        fields = msgspec.structs.fields(kind) if is_struct else ()
+        kind = next((field.type for field in fields if field.encode_name == part), None)
+    words = [word for word in get_args(kind) if word] if get_origin(kind) is Literal else []
+    return f"allowed are {', '.join(words)}" if words else ""
+
+
+def _in_words(told: str) -> str:
+    """What the reader of values says of types and bounds, as people say it."""
+    if told.startswith("Object contains unknown field `"):
+        return f"there is no setting {told.split('`')[1]}"
+    kind, _, bound = told.removeprefix("Expected `").partition("`")
+    if kind not in _TAKES or "regex" in bound:
+        return "this is no value that it takes"
+    for old, new in (*_BOUNDS, (" <= ", " of at most ")):
+        bound = bound.replace(old, new)
+    return f"it takes {_TAKES[kind]}{bound.partition(',')[0]}"
 
 
 def _problems_of(path: str, shown: str, kind: type[msgspec.Struct]) -> list[SettingProblem]:

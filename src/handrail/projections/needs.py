@@ -63,7 +63,7 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         run_id=graph.run_id,
         node_id=tip.node_id,
         title=ask.leaf.title,
-        why=_ASKED[ask.kind],
+        why=ASKED[ask.kind],
         asked=ask.kind,
         confirmed_by=named_confirmer(ask.leaf) if ask.kind == "confirm" else "",
     )
@@ -103,7 +103,7 @@ def _add_closed(
     return msgspec.structs.replace(need, fix=fix)
 
 
-_ASKED: dict[AskKind, str] = {
+ASKED: dict[AskKind, str] = {
     "confirm": "The step asks a person to confirm it.",
     "choose": "The choice belongs to the user.",
     "give": "Only the user can give what this step needs.",

@@ -26,10 +26,23 @@ ABOUT_CAPABILITIES = "Capabilities"
 OTHER_AGENTS = "Other agents"
 ONCE_FOR_ALL = frozenset({MODE, ABOUT_CAPABILITIES, OTHER_AGENTS})
 """What the first step announces for all of them."""
+ONLY_USER = "Only the user can give this"
 NOTES = "Notes"
 ARTIFACT = "Artifact"
 RULES_OF_REPORTS = (f"## {NOTES}\n", f"## {ARTIFACT}\n")
 """How the sections begin that features add to every prompt: rules that hold for all reports alike."""
+
+ADDED = frozenset({*ONCE_FOR_ALL, QUESTIONS, ONLY_USER, NOTES, ARTIFACT})
+"""Sections that Handrail adds for the agent, below what the author of a workflow wrote."""
+
+
+def authored_part(prompt: str) -> str:
+    """What the author of the workflow asks for, as far as it stands above what is added for the agent."""
+    lines = prompt.splitlines()
+    added = (
+        place for place, line in enumerate(lines) if line.removeprefix("## ") in ADDED and line[:1] == "#"
+    )
+    return "\n".join(lines[: next(added, len(lines))]).strip()
 
 
 def make_section(heading: str, body: str) -> str:
@@ -78,7 +91,7 @@ def make_user_section(need: UserOnly) -> str:
         + show_example({"kind": "wr.user_input", "answer": USER_SAID, "givenBy": "user"})
     )
     body = f"Ask the user and wait for the answer; never answer for them ({need.reason}{kind}). {answer}"
-    return make_section("Only the user can give this", body)
+    return make_section(ONLY_USER, body)
 
 
 def name_loop(prompt: str, loop_id: str) -> str:

@@ -349,7 +349,7 @@ def _in_force(session_id: str, run: Payload) -> Html:
         ("Run", mono(run["id"])),
         ("Session", mono(session_id)),
     ]
-    return panel("In force at the tip", facts(rows))
+    return panel("Settings of this run", facts(rows))
 
 
 # The session itself

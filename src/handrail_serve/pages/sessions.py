@@ -13,6 +13,7 @@ from handrail_serve.pages.parts import (
     Payload,
     add_query,
     ago,
+    badge,
     command_line,
     copy_button,
     count,
@@ -36,6 +37,8 @@ FIRST_PROMPT = (
 _FILTERS = ("q", "status", "workflow", "project", "branch", "account", "agent")
 _GROUPS = (("", "none"), ("project", "project"), ("branch", "branch"), ("state", "state"))
 _SORTS = (("", "last change"), ("silent", "longest silent"), ("title", "title"))
+_WAITING = "needs your answer"
+_ANSWERED = "answered"
 _SILENT = {"idle": "idle", "stalled": "stalled"}
 
 
@@ -55,12 +58,17 @@ def sessions_page(
     if not items and not is_filtered and not needs["session_count"]:
         return page(head("Sessions"), _welcome(), live="*")
     shown = [Card(row=row) for row in needs["items"]] if cards is None else cards
+    waiting = {
+        row["session_id"]: _ANSWERED if row["is_answered"] else _WAITING
+        for row in needs["items"]
+        if row["kind"] == "person"
+    }
     return page(
         head("Sessions", _summary(needs)),
         None if is_filtered else strip(shown, needs["total"] - len(needs["items"])),
         _toolbar(asked, items),
         None if hits is None else _hits(hits, asked.get("q", "")),
-        _list(listed, asked) if items else None if hits and hits["items"] else _nothing(asked),
+        _list(listed, asked, waiting) if items else None if hits and hits["items"] else _nothing(asked),
         live="*",
     )
 
@@ -129,20 +137,21 @@ def _choose(name: str, label: str, items: Sequence[Payload], asked: Mapping[str,
     return select(name, label, tuple(values.items()), chosen)
 
 
-def _list(listed: Payload, asked: Mapping[str, str]) -> Html:
+def _list(listed: Payload, asked: Mapping[str, str], waiting: Mapping[str, str]) -> Html:
+    """The rows; those in `waiting` are blocked by nothing but an answer, or have it."""
     items = _sorted(listed["items"], asked.get("sort", ""))
     group = asked.get("group", "")
     known = group if group in dict(_GROUPS) else ""
     groups: dict[str, list[Payload]] = {}
     for item in items:
-        groups.setdefault(_group(item, known), []).append(item)
+        groups.setdefault(_group(item, known, waiting), []).append(item)
     cursor = listed.get("next_cursor") or ""
     kept = {name: asked.get(name, "") for name in (*_FILTERS, "group", "sort")}
     more = add_query("/sessions", **kept, cursor=cursor)
     return element(
         "section",
         element("h2", "Sessions with these words" if asked.get("q") else "All sessions"),
-        *(_rows(name, rows, known, place) for place, (name, rows) in enumerate(groups.items())),
+        *(_rows(name, rows, known, place, waiting) for place, (name, rows) in enumerate(groups.items())),
         element("p", element("a", "Older sessions", href=more, class_="button"), class_="more")
         if listed.get("has_more") and cursor
         else None,
@@ -162,8 +171,10 @@ def _sorted(items: Sequence[Any], by: str) -> list[Any]:
             return list(items)
 
 
-def _group(item: Payload, by: str) -> str:
+def _group(item: Payload, by: str, waiting: Mapping[str, str]) -> str:
     match by:
+        case "state" if item["id"] in waiting:
+            return waiting[item["id"]]
         case "state":
             return str(item["silence"] or STATUS_WORDS.get(item["status"], item["status"]))
         case "project" | "branch":
@@ -172,8 +183,9 @@ def _group(item: Payload, by: str) -> str:
             return ""
 
 
-def _rows(name: str, items: Sequence[Payload], by: str, place: int) -> Html:
-    rows = element("ol", *(_row(item) for item in items), class_="rows", id="sessions" if not place else None)
+def _rows(name: str, items: Sequence[Payload], by: str, place: int, waiting: Mapping[str, str]) -> Html:
+    shown = (_row(item, waiting.get(item["id"], "")) for item in items)
+    rows = element("ol", *shown, class_="rows", id="sessions" if not place else None)
     if not by:
         return rows
     told = f"{count(len(items), 'session')}"
@@ -185,7 +197,7 @@ def _title(item: Payload) -> str:
     return str(item["goal"] or item["workflow_name"] or item["workflow_id"] or f"Session {item['id']}")
 
 
-def _row(item: Payload) -> Html:
+def _row(item: Payload, waiting: str) -> Html:
     where_to = run_path(item["id"], item["run_id"]) if item["run_id"] else session_path(item["id"])
     is_open = item["status"] in ("in_progress", "blocked")
     under = [
@@ -206,7 +218,11 @@ def _row(item: Payload) -> Html:
         "li",
         element(
             "span",
-            status_badge(item["status"]) if item["health"] == "healthy" else health_badge(item["health"]),
+            health_badge(item["health"])
+            if item["health"] != "healthy"
+            else badge(waiting, "busy" if waiting == _WAITING else "", "person")
+            if waiting
+            else status_badge(item["status"]),
             silence_badge(item["silence"]),
             class_="cluster",
         ),

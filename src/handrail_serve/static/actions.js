@@ -40,6 +40,7 @@ export function listen({ call, go, ask: leave, reload, say, dialog }) {
     } else if (then) go(then.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(told[name])));
     else if (!download) {
       say(element.dataset.done || "Done.");
+      element.closest("form")?.reset();
       reload();
     }
   };

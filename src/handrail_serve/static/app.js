@@ -193,6 +193,22 @@ const fields = () => [...main.querySelectorAll("form[data-operation] :is(input, 
 const hasTyped = () => fields().some(isChanged);
 const isWriting = () => hasTyped() || fields().includes(document.activeElement);
 
+// After an answer the page is fetched again: what was typed into other forms stays, and so does the place.
+const spot = (field) => `${field.form.dataset.operation} ${field.form.dataset.input} ${field.name}`;
+
+async function reload() {
+  const kept = new Map(fields().filter((one) => one.type !== "file" && isChanged(one)).map((one) => [spot(one), one]));
+  const [top, at] = [window.scrollY, document.activeElement?.closest("main [id]")?.id];
+  await show({ isBack: true });
+  for (const one of fields()) {
+    const old = kept.get(spot(one));
+    if (old) [one.value, one.checked] = [old.value, old.checked];
+  }
+  window.scrollTo(0, top);
+  const near = at && document.getElementById(at);
+  (near?.querySelector("a, button") || main.querySelector("h1"))?.focus({ preventScroll: true });
+}
+
 async function mayLeave() {
   if (!hasTyped()) return true;
   return dialog("Leave what you typed?", [make("p", {}, "It is not saved, and goes when you leave.")], "Leave it", true);
@@ -511,7 +527,7 @@ window.addEventListener("hashchange", () => {
 });
 pill.addEventListener("click", showNew);
 document.getElementById("help").addEventListener("click", help);
-listen({ call, go, ask, reload: () => show({ isBack: true }), say, dialog });
+listen({ call, go, ask, reload, say, dialog });
 listenToKeys({ main, go: ask, help, say, compare, showNew });
 
 let invitation = takeInvitation();

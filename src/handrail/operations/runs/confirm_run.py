@@ -43,12 +43,12 @@ from handrail.operations.finding import name_answerer
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.runs.who_confirms import find_answerers, require_confirmer
-from handrail.projections.asked_person import show_to_person
+from handrail.projections.asked_person import describe_write, show_to_person
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, require_healthy
-from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec
+from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec, Option
 
 LONGEST_NOTE = 500
 MOST_QUESTIONS = 3
@@ -122,6 +122,7 @@ class OptionRow(Answer, frozen=True, kw_only=True):
 
     id: str
     label: str
+    description: str = ""
 
 
 class PersonsQuestion(Answer, frozen=True, kw_only=True):
@@ -146,6 +147,8 @@ class PersonsQuestion(Answer, frozen=True, kw_only=True):
     question: str = ""
     others: str = ""
     """Who answers it instead of you, where there are accounts; empty: you may."""
+    writes: str = ""
+    """The files that a yes lets Handrail write, in words."""
 
 
 def confirm_run(rt: Runtime, request: ConfirmRun) -> ConfirmedRun | PersonsQuestion:
@@ -232,14 +235,20 @@ def _show(
         step_id=step_key(pending.node.state),
         shown=shown,
         what_digest=digest(shown),
-        options=[OptionRow(id=one.id, label=rt.secrets.redact_text(one.label)) for one in ask.options],
+        options=[_describe_option(rt, one) for one in ask.options],
         answer=None if said is None else said.fact.answer,
         asked=ask.kind,
         is_asked=ask.is_open,
         takes_value=ask.takes_value,
         question=rt.secrets.redact_text(question_of(ask, workflow)),
         others=find_answerers(rt, pending, named_confirmer(ask.leaf) if ask.kind == "confirm" else ""),
+        writes=rt.secrets.redact_text(describe_write(pending.session.history, workflow, ask.attempt)),
     )
+
+
+def _describe_option(rt: Runtime, option: Option) -> OptionRow:
+    redact = rt.secrets.redact_text
+    return OptionRow(id=option.id, label=redact(option.label), description=redact(option.description))
 
 
 def _not_a_person(session: str | UnsetType) -> Fault:

@@ -237,7 +237,7 @@ def _run(story: Story, run: RunStory, room: Effort) -> Html:
         element("ol", *_moments(run.moments, run, room), class_="way"),
         _receipts(run),
         _outputs(run),
-        element("h3", "In force at the tip"),
+        element("h3", "Settings of this run"),
         _facts(
             [("Preferences", describe_preferences(run.preferences))]
             + [(seen.capability, f"{seen.status} ({seen.provenance})") for seen in run.capabilities]
