@@ -1,0 +1,432 @@
+"""A machine of a team: the server decides, the companion looks, and nothing of it is kept here."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.contract.catalogue import E_NETWORK
+from handrail.contract.conformance.served import Exchange
+from handrail.contract.disclosure.fields import Ask
+from handrail.contract.envelopes.cli import payload_of
+from handrail.contract.outcome import Failure, Fault, Outcome, Success
+from handrail.ports.checks import ProgramCall
+from handrail.ports.team import TeamCall
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.hook import answer_hook
+from handrail.wiring import build_runtime
+from handrail_team.companion.link import CompanionLink
+from handrail_team.companion.look import Looking
+from handrail_team.companion.team_file import KeptServer, change_team_file
+from handrail_team.companion.wire import LookOrder, ProgramOrder, Sighting
+from tests.conftest import THREE_STEPS
+from tests.host.worktree.project import commit, write
+from tests.hostile.repository.checkout import run_git
+from tests.team.team_server import ORIGIN, PAGE, Caller, Server
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+class Stopped(BaseException):
+    """The wire was cut after an answer."""
+
+
+class Wire:
+    """`ports.HttpClient` into a server without a socket; what goes over it is kept."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.sent: list[bytes] = []
+        self.told: list[bytes] = []
+        self.is_cut = False
+        self.keep: Callable[[bytes], bool] = lambda _: True
+        """Whether an answer reaches the machine."""
+
+    def ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes = b"{}",
+        seconds: float = 0,
+        most_bytes: int = 0,
+    ) -> Exchange:
+        del seconds, most_bytes
+        if self.is_cut:
+            raise Fault(E_NETWORK, "There is no answer at the server.")
+        self.sent.append(body)
+        token = headers.get("authorization", "").removeprefix("Bearer ")
+        told = self.server.ask(
+            method, url.removeprefix(ORIGIN), token, body=body if method == "POST" else None
+        )
+        self.told.append(told.body)
+        if not self.keep(told.body):
+            raise Stopped
+        return Exchange(method=method, url=url, status=told.status, headers={}, body=told.body)
+
+    def read_token(self, path: str) -> str:
+        raise AssertionError(path)
+
+
+def data_of(outcome: Outcome) -> Any:
+    assert isinstance(outcome, Success), outcome
+    return payload_of(outcome)
+
+
+class Machine:
+    """A laptop with a project, whose agent has a token of the team."""
+
+    def __init__(
+        self, folder: Path, server: Server, agent: Caller, name: str = "laptop", clone: Path | None = None
+    ) -> None:
+        self.token = agent.token
+        self.project = folder / name / "project"
+        self.home = folder / name / "home"
+        self.project.mkdir(parents=True)
+        if clone is not None:
+            run_git(folder, "clone", "-q", str(clone), str(self.project))
+        else:
+            run_git(self.project, "init", "-q", ".")
+            write(self.project, "a.py", "a = 1\n")
+            commit(self.project)
+        self.wire = Wire(server)
+        self.environment = {
+            "HANDRAIL_PROJECT": str(self.project),
+            "HANDRAIL_SERVER": ORIGIN,
+            "HANDRAIL_TOKEN": agent.token,
+            "PATH": "/usr/bin:/bin",
+        }
+        self.runtime = self.reopen()
+        self.name = self.link.machine
+
+    def reopen(self) -> Runtime:
+        """Another process of this machine."""
+        local = build_runtime(self.environment, home=str(self.home))
+        local = msgspec.structs.replace(local, http_client=lambda: self.wire, team=None)
+        self.link = link = CompanionLink(str(self.home), self.environment, local)
+        return msgspec.structs.replace(local, team=lambda: link)
+
+    def sign_out(self) -> Runtime:
+        """The same machine without the variables of a team."""
+        self.environment = {
+            name: value
+            for name, value in self.environment.items()
+            if name not in ("HANDRAIL_SERVER", "HANDRAIL_TOKEN")
+        }
+        return self.reopen()
+
+    def call(self, operation: str, **params: Any) -> Outcome:
+        return perform(self.runtime, operation, params)
+
+    def data(self, operation: str, **params: Any) -> Any:
+        return data_of(self.call(operation, **params))
+
+    def start(self, **more: Any) -> Any:
+        return self.data("run.start", workflowId="wr.small_change", goal="Tidy.", **more)
+
+
+def server_events(server: Server, reply: Any) -> int:
+    """How many events a session has on the server."""
+    (log,) = [room["log"] for room in server.door._rooms.values()]
+    return len(log.load(reply["session"]["sessionId"]).records)
+
+
+@pytest.fixture
+def server(team_database: str, tmp_path: Path) -> Server:
+    return Server(team_database, tmp_path)
+
+
+@pytest.fixture
+def person(server: Server) -> Caller:
+    return server.join(server.workspace("main"), "Ana", "owner")
+
+
+@pytest.fixture
+def machine(tmp_path: Path, server: Server, person: Caller) -> Machine:
+    return Machine(tmp_path, server, person.agent("builder", machine="laptop"))
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.server-decides")
+def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
+    machine: Machine, person: Caller
+) -> None:
+    started = machine.start()
+    done = machine.data(
+        "run.continue", ackToken=started["ackToken"], output={"notesMarkdown": "Looked at a.py."}
+    )
+
+    listed = person.data("session.list")["items"]
+    assert [one["id"] for one in listed] == [started["session"]["sessionId"]]
+    assert done["kind"] in ("ok", "blocked")
+    assert not (machine.home / "data" / "sessions").exists()
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.sources-travel")
+def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
+    machine: Machine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "home" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "ours.json").write_bytes(THREE_STEPS.replace(b"project.three_steps", b"ours.three_steps"))
+
+    listed = [row["id"] for row in machine.data("workflow.list", limit=500)["items"]]
+    started = machine.data("run.start", workflowId="ours.three_steps", goal="Tidy.", requestId="ours")
+
+    assert "ours.three_steps" in listed
+    assert started["ackToken"]
+
+
+@pytest.mark.promise("team.away")
+def test_when_the_server_is_away_nothing_is_done_and_nothing_falls_back(machine: Machine) -> None:
+    machine.wire.is_cut = True
+
+    outcome = machine.call("run.start", workflowId="wr.small_change", goal="Tidy.")
+
+    assert isinstance(outcome, Failure)
+    assert outcome.kind.code == "STORE_UNAVAILABLE"
+    assert outcome.kind.is_retryable
+    assert not (machine.home / "data" / "sessions").exists()
+
+
+CHANGED = {
+    "id": "changed",
+    "title": "Change it",
+    "prompt": "Change a.py.",
+    "output": {"contractRef": "wr.contracts.changed_files"},
+}
+
+
+def give(machine: Machine, *steps: dict[str, Any]) -> str:
+    """A workflow of the project, which is not part of the work."""
+    document = {"id": "own.flow", "kind": "workflow", "name": "Own", "version": "1.0.0", "steps": list(steps)}
+    document["description"] = "Of the project."
+    write(machine.project, ".handrail/workflows/own.json", msgspec.json.encode(document))
+    commit(machine.project, "a workflow")
+    return "own.flow"
+
+
+def report(*paths: str, command: str = "true", status: int = 0) -> dict[str, Any]:
+    files = [{"path": path, "change": "modified", "why": f"It had to be in {path}."} for path in paths]
+    checks = [{"command": command, "exitCode": status, "summary": "it ended"}]
+    return {"artifacts": [{"kind": "wr.changed_files", "files": files, "checks": checks}]}
+
+
+def find_orders(machine: Machine) -> list[Any]:
+    told = map(msgspec.json.decode, machine.wire.told)
+    return [one["lookFirst"] for one in told if "lookFirst" in one]
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.sources-travel")
+def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machine: Machine) -> None:
+    give(machine, CHANGED)
+
+    shown = machine.data("workflow.inspect", workflowId="own.flow", part="source")
+    listed = machine.data("workflow.list")
+    begun = machine.data("run.start", workflowId="own.flow", goal="Go.")
+
+    assert f"declared on {machine.name}" in shown["workflow"]["sourceRef"]
+    assert "own.flow" in str(listed)
+    assert begun["pending"]["stepId"] == "changed"
+
+
+@pytest.mark.thorough
+def test_a_report_is_held_against_the_files_of_the_companion_alone(machine: Machine) -> None:
+    begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
+    write(machine.project, "a.py", "a = 'only on the laptop'\n")
+
+    lied = machine.data("run.continue", ackToken=begun["ackToken"], output=report("b.py"))
+    true = machine.data(
+        "run.continue", ackToken=lied["nextCall"]["params"]["ackToken"], output=report("a.py")
+    )
+
+    assert lied["kind"] == "blocked"
+    assert "b.py" in str(lied["blockers"])
+    assert true["kind"] == "ok", true.get("blockers")
+    assert find_orders(machine), "the places that a report names are asked for"
+    assert not any(b"only on the laptop" in body for body in machine.wire.sent), "contents stay"
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.companion-looks")
+def test_a_look_is_of_one_call_and_no_other(machine: Machine, server: Server) -> None:
+    begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
+    before = server_events(server, begun)
+    machine.wire.keep = lambda body: b'"lookFirst"' not in body
+    with pytest.raises(Stopped):
+        machine.call("run.continue", ackToken=begun["ackToken"], output=report("b.py"))
+    sent = msgspec.json.decode(machine.wire.sent[-1])
+    state = msgspec.json.decode(machine.wire.told[-1])["lookFirst"]["requestState"]
+
+    sent["requestState"] = state
+    sent["params"]["output"]["notesMarkdown"] = "Another report."
+    token = machine.token
+    told = server.ask("POST", "/api/companion", token, body=sent).document
+
+    assert told["outcome"]["failure"]["code"] == "E_VALIDATION"
+    assert server_events(server, begun) == before, "a look is recorded nowhere"
+
+
+@pytest.mark.thorough
+def test_two_clones_on_two_machines_are_one_project(
+    machine: Machine, tmp_path: Path, server: Server, person: Caller
+) -> None:
+    begun = machine.start(requestId="one")
+    other = Machine(tmp_path, server, person.agent("second"), "desk", clone=machine.project)
+
+    assert other.start(requestId="one")["session"] == begun["session"]
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.companion-looks")
+def test_a_program_runs_here_and_its_receipt_says_who_looked(machine: Machine) -> None:
+    begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
+    write(machine.project, "a.py", "a = 2\n")
+
+    ran = machine.data("check.run", argv=["python3", "-c", "print(6 * 7)"])
+    done = machine.data(
+        "run.continue",
+        ackToken=begun["ackToken"],
+        output=report("a.py", command="python3 -c 'print(6 * 7)'"),
+    )
+
+    assert (ran["status"], ran["exitStatus"], ran["hasPassed"]) == ("exit 0", 0, True)
+    assert "42" in ran["tail"]
+    assert done["kind"] == "ok", done.get("blockers")
+    shown = machine.data("session.show", sessionId=begun["session"]["sessionId"])
+    told = {(one["check"], one["door"], one["machine"]) for one in shown["runs"][0]["claims"]}
+    assert {("ran", "companion", machine.name), ("changed_in_run", "companion", machine.name)} <= told
+
+
+@pytest.mark.thorough
+def test_a_server_cannot_start_a_program_that_the_call_did_not_name(machine: Machine, tmp_path: Path) -> None:
+    marker = tmp_path / "started"
+    link = machine.link
+    call = TeamCall(
+        operation="run.continue", where="server", effect="ack", params={"ackToken": "x"}, ask=Ask()
+    )
+    order = LookOrder(
+        checks=(
+            ProgramOrder(
+                call=ProgramCall(
+                    argv=("touch", str(marker)), directory=str(machine.project), project="", seconds=5
+                )
+            ),
+        )
+    )
+
+    seen = Looking(machine.runtime, str(machine.project), link.machine, call).look(order, Sighting())
+
+    assert seen.programs[0].end.trouble
+    assert not marker.exists()
+
+
+@pytest.mark.thorough
+def test_another_major_version_is_told_which_one_to_update(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handrail_team.companion.link.__version__", "99.0.0")
+
+    outcome = machine.call("session.list")
+
+    assert isinstance(outcome, Failure)
+    assert outcome.kind.code == "VERSION_UNSUPPORTED"
+    assert "99.0.0" in outcome.message
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.no-persons-credential")
+def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
+    machine: Machine, person: Caller, server: Server
+) -> None:
+    rt = machine.sign_out()
+    asked = perform(rt, "team.login", {"url": ORIGIN})
+    assert isinstance(asked, Failure)
+    code = asked.details["code"]
+    too_early = perform(rt, "team.login", {"resume": True})
+    page = server.ask("GET", f"/api/view/machines/{code}", person.token, PAGE)
+    by_agent = Caller(server, machine.token, is_page=False).call("team.admit", code=code)
+
+    admitted = person.data("team.admit", code=code)
+    signed = perform(rt, "team.login", {"resume": True})
+    again = perform(rt, "team.login", {"resume": True})
+
+    assert (asked.kind.exit_status, asked.details["url"]) == (9, f"{ORIGIN}/machines/{code}")
+    assert isinstance(too_early, Failure)
+    assert too_early.kind.code == "E_HUMAN_REQUIRED"
+    assert (page.status, by_agent.status, admitted["is_admitted"]) == (200, 403, True)
+    assert isinstance(signed, Success)
+    assert isinstance(again, Failure)
+    kept = machine.home / "team.json"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert b"hra_" in kept.read_bytes()
+    assert machine.name in [row["machine"] for row in person.data("team.tokens")["items"]]
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.linked-alone")
+def test_signing_in_sends_nothing_until_a_project_is_linked(machine: Machine, person: Caller) -> None:
+    machine.sign_out()
+    change_team_file(str(machine.home), ORIGIN, KeptServer(token=machine.token))
+    here = machine.reopen()
+    local = data_of(perform(here, "run.start", {"workflowId": "wr.small_change", "goal": "At home."}))
+
+    shown = data_of(perform(here, "team.link", {"dryRun": True}))
+    data_of(perform(here, "team.link", {"confirm": shown["confirm_token"]}))
+    here = machine.reopen()
+    ours = data_of(perform(here, "run.start", {"workflowId": "wr.small_change", "goal": "In the team."}))
+    stays = perform(here, "run.continue", {"stateToken": local["stateToken"]})
+
+    assert isinstance(stays, Success), "a session stays where it began"
+    assert [row["id"] for row in person.data("session.list")["items"]] == [ours["session"]["sessionId"]]
+    assert len(list((machine.home / "data" / "sessions").iterdir())) == 1
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("operation", ["run.confirm", "session.settle_gap", "team.invite"])
+def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation: str) -> None:
+    outcome = machine.call(operation)
+
+    assert isinstance(outcome, Failure)
+    assert (outcome.kind.exit_status, outcome.details["url"]) == (9, f"{ORIGIN}/")
+
+
+@pytest.mark.thorough
+def test_a_hook_asks_the_server_and_says_so_when_it_is_away(machine: Machine) -> None:
+    begun = machine.start()
+    message = b'{"tool_input": {"command": "true"}, "tool_name": "Bash", "tool_response": {"exit_code": 0}}'
+
+    at_start = answer_hook(lambda: machine.runtime, "SessionStart", b"{}", lambda _: 0)
+    answer_hook(lambda: machine.runtime, "PostToolUse", message, lambda _: 0)
+    noted = machine.data("session.events", sessionId=begun["session"]["sessionId"])
+    machine.wire.is_cut = True
+    away = answer_hook(lambda: machine.runtime, "SessionStart", b"{}", lambda _: 0)
+
+    assert begun["session"]["sessionId"] in at_start.out
+    assert "receipt_recorded" in str(noted)
+    assert away.out == ""
+    assert "no answer" in away.note.lower()
+
+
+@pytest.mark.thorough
+def test_context_and_doctor_say_which_store_is_used_and_whether_it_answers(machine: Machine) -> None:
+    there = machine.data("self.context")
+    machine.wire.is_cut = True
+    away = machine.data("self.context")
+    checked = machine.data("self.doctor", checks=["store"])
+
+    assert (there["env"], there["config"]["store"], there["config"]["store_answers"]) == (
+        "team",
+        ORIGIN,
+        True,
+    )
+    assert away["config"]["store_answers"] is False
+    assert "belongs to a team" in str(checked)

@@ -1,0 +1,185 @@
+"""A server among others: live across them, fair between accounts, and honest while its database is away."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from handrail_serve.feed import Feed
+from handrail_serve.limits import REQUESTS_OF_AN_ACCOUNT
+from handrail_team.door import CALLS_A_MINUTE, CALLS_OF_A_WORKSPACE, FREE_TRIES, NOWHERE, Paces
+from tests.team.team_server import PASSPHRASE, Caller, Server
+
+AWAY = "postgresql://127.0.0.1:1/away"
+
+
+@pytest.fixture
+def server(team_database: str, tmp_path: Path) -> Server:
+    return Server(team_database, tmp_path)
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.live")
+def test_a_commit_on_one_server_is_live_on_another_within_a_second(
+    server: Server, team_database: str, tmp_path: Path
+) -> None:
+    other = Server(team_database, tmp_path / "other")
+    workspace, elsewhere = server.workspace("main"), server.workspace("elsewhere")
+    agent = server.join(workspace, "Ana").agent("builder")
+    feeds = [Feed(other.door.marks(one), "epoch") for one in (workspace, elsewhere)]
+
+    async def listen() -> tuple[float, bytes]:
+        near, far = (feed.stream("") for feed in feeds)
+        await anext(near)
+        await anext(far)
+        await asyncio.to_thread(agent.start)
+        replied = time.monotonic()
+        told = await asyncio.wait_for(anext(near), 10)
+        took = time.monotonic() - replied
+        await near.aclose()
+        await far.aclose()
+        return took, told
+
+    took, told = asyncio.run(listen())
+
+    assert b"event: change" in told
+    assert took < 1
+    assert feeds[1]._number == 0
+
+
+@pytest.mark.promise("team.away")
+def test_while_the_database_is_away_every_call_says_so_within_ten_seconds(tmp_path: Path) -> None:
+    server = Server(AWAY, tmp_path)
+    began = time.monotonic()
+
+    told = [
+        server.ask("POST", "/api/session.list", "hra_" + "x" * 43, body={}),
+        server.sign_in("passphrase", name="Ana", passphrase=PASSPHRASE),
+    ]
+
+    assert [one.status for one in told] == [503, 503]
+    assert all(one.header("retry-after") for one in told)
+    assert time.monotonic() - began < 10
+    assert server.ask("GET", "/health/live", "").status == 200
+
+
+@pytest.mark.thorough
+def test_readiness_asks_the_database(server: Server, tmp_path: Path) -> None:
+    import msgspec
+
+    from handrail_serve.app import App, Parts
+    from handrail_serve.guard import team_identity
+
+    statuses = []
+    for one in (server, Server(AWAY, tmp_path / "away")):
+        runtime = msgspec.structs.replace(one.runtime, database=one.door.facts)
+        one.app = App(
+            Parts(
+                runtime=runtime,
+                identity=team_identity("https://handrail.example.com", 7245),
+                answer_mcp=one.app._parts.answer_mcp,
+                door=one.door,
+            )
+        )
+        statuses.append(one.ask("GET", "/health/ready", "").status)
+
+    assert statuses == [200, 503]
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.limits")
+def test_one_noisy_account_is_told_to_wait_and_others_are_not(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
+    account = next(row["id"] for row in ana.data("team.members")["items"] if row["is_me"])
+    now = time.monotonic()
+    monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now)
+    for _ in range(CALLS_A_MINUTE - 1):
+        server.door._paces.require(account)
+
+    noisy, quiet = ana.call("session.list"), ben.call("session.list")
+
+    assert (noisy.status, quiet.status) == (429, 200)
+    assert int(noisy.header("retry-after") or 0) >= 1
+    monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now + 1)
+    assert ana.call("session.list").status == 200
+
+
+@pytest.mark.thorough
+def test_an_account_has_so_many_calls_at_once_and_others_still_get_in(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
+    account = next(row["id"] for row in ana.data("team.members")["items"] if row["is_me"])
+    server.app.load.calls_of[account] = REQUESTS_OF_AN_ACCOUNT
+
+    assert (ana.call("session.list").status, ben.call("session.list").status) == (429, 200)
+
+
+@pytest.mark.thorough
+def test_who_guesses_passphrases_has_to_wait_longer_each_time(server: Server) -> None:
+    server.join(server.workspace("main"), "Ana")
+    told = [
+        server.sign_in("passphrase", name="ana", passphrase="wrong in every way")
+        for _ in range(FREE_TRIES + 1)
+    ]
+
+    assert [one.status for one in told] == [401] * FREE_TRIES + [429]
+    assert server.sign_in("passphrase", name="ana", passphrase=PASSPHRASE).status == 429
+
+
+def test_the_rate_is_of_one_account() -> None:
+    paces = Paces()
+    for _ in range(CALLS_A_MINUTE):
+        paces.require("a")
+
+    paces.require("b")
+    with pytest.raises(Exception, match="calls a minute"):
+        paces.require("a")
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.limits")
+def test_a_workspace_has_a_rate_of_its_own(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded, quiet = server.workspace("crowded"), server.workspace("quiet")
+    ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
+    now = time.monotonic()
+    monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now)
+    for _ in range(CALLS_OF_A_WORKSPACE):
+        server.door._paces_of_workspaces.require(crowded)
+
+    told = ana.call("session.list")
+
+    assert (told.status, ben.call("session.list").status) == (429, 200)
+    assert "This workspace" in told.document["detail"]
+
+
+def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) -> None:
+    ana = server.join(server.workspace("main"), "Ana", "owner")
+
+    renewed = server.sign_in("renew", ana.token).document["token"]
+    row = server.door.directory.find(ana.token)
+
+    assert row is not None
+    assert 0 < row.ended_at - server.runtime.clock.unix_seconds() <= 60
+    assert Caller(server, renewed, is_page=True).call("session.list").status == 200
+    assert server.sign_in("renew", "hra_" + "x" * 43).status == 401
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.server-decides")
+def test_no_path_of_a_caller_is_opened_by_the_server(server: Server, tmp_path: Path) -> None:
+    folder = tmp_path / "secret"
+    (folder / ".handrail").mkdir(parents=True)
+    (folder / ".handrail" / "config.json").write_text("{broken", encoding="utf-8")
+    agent = server.join(server.workspace("main"), "Ana").agent("builder")
+
+    begun = agent.start(project=str(folder))
+    again = agent.start(project=begun["project"])
+
+    assert begun["project"].startswith(NOWHERE)
+    assert again["session"] == begun["session"]

@@ -1,0 +1,193 @@
+"""A step says who confirms it: a role, or somebody none of whose agents did the work; the server checks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from handrail.workflows.compiled import COMPILED_VERSION, WITH_CHILDREN
+from tests.journeys.at_a_terminal import Person, seat
+from tests.journeys.conversation import advance, answer
+from tests.journeys.doors import events_of, of_kind
+from tests.journeys.given_workflows import NEVER_STOP, begin, step
+from tests.surfaces.http.client import Answered
+from tests.team.team_server import PAGE, Caller, Server
+
+
+def confirmed_step(by: Any) -> dict[str, Any]:
+    return step("publish", requireConfirmation=by)
+
+
+@pytest.fixture
+def server(team_database: str, tmp_path: Path) -> Server:
+    made = Server(team_database, tmp_path)
+    folder = tmp_path / "home" / "workflows"
+    folder.mkdir(parents=True)
+    for name, by in (("other", "other"), ("admin", "role:admin")):
+        content = {
+            "id": f"ours.{name}",
+            "name": "Publish",
+            "description": "Publishes it.",
+            "version": "1.0.0",
+            "steps": [confirmed_step({"by": by})],
+        }
+        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    return made
+
+
+def report(agent: Caller, workflow: str) -> tuple[str, dict[str, Any]]:
+    """The agent does the step, and is told that a person has to confirm it."""
+    begun = agent.start(workflowId=workflow, requestId=workflow)
+    told = agent.data("run.continue", ackToken=begun["ackToken"], output={"notesMarkdown": "Published it."})
+    assert told["kind"] == "blocked", told
+    return begun["session"]["sessionId"], told
+
+
+def confirm(person: Caller, session: str) -> Answered:
+    shown = person.data("run.confirm", session=session, show=True)
+    given = {"answer": "yes", "whatDigest": shown["what_digest"]}
+    return person.call("run.confirm", session=session, given=given)
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("team.who-confirms")
+def test_another_person_confirms_what_an_agent_of_mine_did(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
+    agent = ana.agent("builder")
+    session, blocked = report(agent, "ours.other")
+
+    mine = confirm(ana, session)
+    agents = agent.call("run.confirm", session=session, given={"answer": "yes", "whatDigest": "x"})
+    bens = confirm(ben, session)
+    done = agent.data("run.continue", **blocked["nextCall"]["params"])
+
+    assert (mine.status, agents.status, bens.status) == (403, 403, 200)
+    assert "none of whose agents did the work" in mine.document["detail"]
+    assert (bens.document["data"]["door"], done["kind"]) == ("account", "ok")
+    assert "not checked" not in bens.document["data"]["next"]
+
+
+@pytest.mark.thorough
+def test_a_role_confirms_and_a_lower_one_does_not(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana", "admin"), server.join(workspace, "Ben")
+    session, _ = report(ben.agent("builder"), "ours.admin")
+
+    told = [confirm(one, session).status for one in (ben, ana)]
+
+    assert told == [403, 200]
+
+
+@pytest.mark.promise("team.needs-me")
+def test_what_waits_for_me_is_what_i_may_answer(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben, cleo = (server.join(workspace, name) for name in ("Ana", "Ben", "Cleo"))
+    eve = server.join(workspace, "Eve", "viewer")
+    session, _ = report(ana.agent("builder"), "ours.other")
+    report(ben.agent("builder-2"), "ours.admin")
+
+    mine = {
+        name: [row["session_id"] for row in one.data("session.needs", whose="me")["items"]]
+        for name, one in (("ana", ana), ("ben", ben), ("cleo", cleo), ("eve", eve))
+    }
+
+    assert mine == {"ana": [], "ben": [session], "cleo": [session], "eve": []}
+    assert len(ana.data("session.needs")["items"]) == 2
+
+
+@pytest.mark.promise("team.who-confirms")
+@pytest.mark.parametrize(("name", "role", "is_asked"), [("Ben", "member", True), ("Eve", "viewer", False)])
+def test_a_page_has_the_form_for_who_may_answer_alone(
+    server: Server, name: str, role: str, is_asked: bool
+) -> None:
+    workspace = server.workspace("main")
+    ana, other = server.join(workspace, "Ana"), server.join(workspace, name, role)
+    session, _ = report(ana.agent("builder", machine="laptop-7"), "ours.other")
+    form = 'data-operation="run.confirm"'
+
+    own, others = (
+        server.ask("GET", f"/api/view/sessions/{session}", one.token, PAGE).body.decode()
+        for one in (ana, other)
+    )
+
+    assert form not in own
+    assert (form in others) is is_asked
+    assert "This waits for a person none of whose agents did the work" in own
+    assert "of Ana on laptop-7" in others
+    assert "of acc_" not in others
+
+
+@pytest.mark.promise("team.names")
+def test_a_person_is_shown_by_name_and_lists_are_filtered_by_account(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana"), server.join(workspace, "<b>Ben</b>")
+    session, _ = report(ana.agent("builder"), "ours.other")
+    assert confirm(ben, session).status == 200
+    ids = {row["name"]: row["id"] for row in ana.data("team.members")["items"]}
+
+    page = server.ask("GET", f"/api/view/sessions/{session}", ana.token, PAGE).body.decode()
+    found = [len(ana.data("session.list", account=ids[name])["items"]) for name in ("Ana", "<b>Ben</b>")]
+
+    assert "confirmed by &lt;b&gt;Ben&lt;/b&gt;" in page
+    assert found == [1, 0]
+
+
+@pytest.mark.parametrize("autonomy", ["guided", "full_auto_stop_on_user_deps"])
+def test_without_accounts_any_person_confirms_and_the_answer_says_so(runtime: Runtime, autonomy: str) -> None:
+    reply = begin(
+        runtime, confirmed_step({"by": "role:admin"}), fields={}, preferences={"autonomy": autonomy}
+    )
+    blocked = advance(runtime, reply, "Published it.")
+
+    told = answer(seat(runtime, Person("y")), "run.confirm", session=reply["session"]["sessionId"])
+    done = answer(runtime, "run.continue", **blocked["nextCall"]["params"])
+
+    assert (blocked["kind"], done["kind"]) == ("blocked", "ok")
+    assert "role not checked here" in told["next"]
+    (kept,) = of_kind(events_of(runtime, reply), "confirmation_recorded")
+    assert (kept["data"]["by"], kept["data"]["door"]) == ("role:admin", "terminal")
+
+
+def test_a_mode_that_never_stops_has_a_critical_gap(runtime: Runtime) -> None:
+    reply = begin(runtime, confirmed_step({"by": "other"}), fields={}, preferences=NEVER_STOP)
+
+    done = advance(runtime, reply, "Published it.")
+
+    gaps = of_kind(events_of(runtime, reply), "gap_recorded")
+    assert (done["kind"], [one["data"]["severity"] for one in gaps]) == ("ok", ["critical"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "version"),
+    [(True, COMPILED_VERSION), (False, COMPILED_VERSION), ({"by": "other"}, WITH_CHILDREN)],
+)
+def test_only_a_workflow_that_names_who_has_the_new_version(
+    runtime: Runtime, asked: Any, version: int
+) -> None:
+    reply = begin(runtime, confirmed_step(asked), fields={})
+
+    (started,) = of_kind(events_of(runtime, reply), "run_started")
+    pinned = json.loads(runtime.log.get_blob(started["data"]["workflowHash"]))
+    assert pinned["v"] == version
+    assert ("confirmedBy" in pinned["steps"][0]) is (version == WITH_CHILDREN)
+
+
+@pytest.mark.thorough
+def test_who_does_the_work_without_an_agent_does_not_confirm_it_either(server: Server) -> None:
+    workspace = server.workspace("main")
+    ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
+    session, blocked = report(ana, "ours.other")
+
+    told = [confirm(one, session).status for one in (ana, ben)]
+
+    assert told == [403, 200]
+    (blocker,) = blocked["blockers"]
+    assert blocker["message"].startswith("A person none of whose agents did the work must confirm")
+    assert blocker["suggestedFix"].startswith(
+        "Ask a person none of whose agents did the work to confirm this"
+    )
