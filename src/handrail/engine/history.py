@@ -22,7 +22,6 @@ from handrail.contract.ids import (
     WorkflowHash,
     WorkflowId,
 )
-from handrail.contract.wording import format_count
 from handrail.engine.artifact_shapes import LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import (
     MOST_TRACE_ENTRIES,
@@ -588,15 +587,3 @@ def not_run_at(history: History, node_id: NodeId) -> NotRun:
         unnamed=sum(move.unnamed for move in moves),
         is_least=any(move.is_least for move in moves),
     )
-
-
-def count_not_run(not_run: NotRun) -> str:
-    """`3`, or `at least 24`."""
-    return f"at least {not_run.total}" if not_run.is_least else str(not_run.total)
-
-
-def describe_not_run(not_run: NotRun) -> str:
-    """`2 parts did not run`; empty when everything ran."""
-    if not not_run.total:
-        return ""
-    return f"{'at least ' if not_run.is_least else ''}{format_count(not_run.total, 'part')} did not run"

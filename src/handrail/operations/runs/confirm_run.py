@@ -42,12 +42,12 @@ from handrail.engine.navigate import Running, step_key
 from handrail.operations.finding import name_answerer
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.runs.who_confirms import find_answerers, require_confirmer
 from handrail.projections.asked_person import describe_write, show_to_person
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, require_healthy
+from handrail.runtime.who_confirms import find_answerers, require_confirmer
 from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec, Option
 
 LONGEST_NOTE = 500
@@ -218,6 +218,11 @@ def question_of(ask: Ask, workflow: CompiledWorkflow) -> str:
             assert_never(never)
 
 
+def _name_confirmer(ask: Ask) -> str:
+    """Who has to confirm it, as its author says; empty: any person, or something else is asked for."""
+    return named_confirmer(ask.leaf) if ask.kind == "confirm" else ""
+
+
 def _show(
     rt: Runtime,
     pending: PendingStep,
@@ -241,7 +246,12 @@ def _show(
         is_asked=ask.is_open,
         takes_value=ask.takes_value,
         question=rt.secrets.redact_text(question_of(ask, workflow)),
-        others=find_answerers(rt, pending, named_confirmer(ask.leaf) if ask.kind == "confirm" else ""),
+        others=find_answerers(
+            rt,
+            pending.session.history,
+            pending.node,
+            named_confirmer(ask.leaf) if ask.kind == "confirm" else "",
+        ),
         writes=rt.secrets.redact_text(describe_write(pending.session.history, workflow, ask.attempt)),
     )
 
@@ -410,7 +420,7 @@ def record_answer(
         asked=ask.kind,
         subject=ask.subject,
         value=meant.value,
-        by=require_confirmer(rt, pending, ask.leaf) if ask.kind == "confirm" else "",
+        by=require_confirmer(rt, pending.session.history, pending.node, _name_confirmer(ask)),
     )
     session = pending.session
     for _ in range(COMMIT_TRIES):

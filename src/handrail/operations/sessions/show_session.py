@@ -26,11 +26,11 @@ from handrail.engine.history import (
     Notes,
     SessionNotes,
     attached_to,
-    describe_not_run,
     not_run_at,
     way_to,
 )
 from handrail.engine.navigate import ExitedLoop, PassedBy, Running, leaves_of
+from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
 from handrail.operations.finding import find_session
 from handrail.operations.replies import load_pinned_workflow

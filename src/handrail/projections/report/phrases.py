@@ -9,7 +9,6 @@ from handrail.engine.children.joins import name_workers
 from handrail.engine.events import Artifact, Claim, Preferences, is_newer
 from handrail.engine.history import (
     Receipt,
-    describe_not_run,
 )
 from handrail.engine.navigate import (
     NO_ROUND_WORDS,
@@ -21,6 +20,7 @@ from handrail.engine.navigate import (
     SkippedStep,
     TraceEntry,
 )
+from handrail.engine.progress import describe_not_run
 from handrail.engine.receipts import ELSEWHERE, NOT_TOLD, describe_outcome
 from handrail.projections.evidence import describe_answer, describe_level
 from handrail.projections.plain_words import CLOSE_WORDS, LOOP_ENDS, STATUS_WORDS
