@@ -10,7 +10,7 @@ from tests.properties.mutated_files import tally
 
 COUNT = 120
 SHARDS = 4
-ASKED_FOR = int(os.environ.get("HANDRAIL_MUTATED_FILES", "3000"))
+ASKED_FOR = int(os.environ.get("HANDRAIL_MUTATED_FILES", "600"))
 """All of them together, in the thorough run."""
 
 

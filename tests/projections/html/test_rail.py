@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.projections.html.rail import MOST_ROWS, draw_rail, lay_out
+from handrail.projections.html.rail import draw_rail, lay_out
 from handrail.projections.run_graph import run_graph
 from tests.engine.written_log import RUN_ID, WrittenLog
 from tests.projections.html.test_elements import Seen
@@ -55,16 +55,17 @@ def test_the_picture_has_one_mark_and_one_label_per_node_and_is_hidden_from_scre
 
 
 @pytest.mark.thorough
-def test_a_long_run_shows_its_newest_nodes() -> None:
+def test_a_long_run_shows_its_newest_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handrail.projections.html.rail.MOST_ROWS", 50)
     log = WrittenLog("a")
     node = log.start()
-    for number in range(MOST_ROWS + 10):
+    for number in range(60):
         node = log.checkpoint(node, f"n{number}")
     graph = run_graph(log.history, RUN_ID)
 
     rail = lay_out(graph)
     markup = draw_rail(rail, lambda node_id: node_id).markup
 
-    assert (len(rail.places), rail.omitted) == (MOST_ROWS, 11)
+    assert (len(rail.places), rail.omitted) == (50, 11)
     assert rail.places[-1].node_id == node.node_id
     assert node.node_id in markup
