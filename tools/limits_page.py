@@ -45,6 +45,8 @@ REPORTS: Rows = (
     ("host.worktree.committed_files", "MOST_COPIED_BYTES", "The files of a commit that are checked again."),
     ("projections.receipt_statement", "MOST_CHECKS", "Checks in a receipt that is handed on."),
     ("projections.receipt_statement", "MOST_NAMED", "Paths, texts or people in each of its lists."),
+    ("projections.receipt_statement", "MOST_PARTS", "Pieces of work that were handed out, in a receipt."),
+    ("engine.children.shared_files", "MOST_WORKERS", "Names of helpers that one piece of work keeps."),
     ("operations.receipts.export_receipt", "MOST_SESSIONS", "Sessions looked at for a project's newest run."),
     ("operations.receipts.export_receipt", "TREE_SECONDS", "Seconds for a look at the files of a receipt."),
     ("host.receipt_keys", "MOST_TRUSTED", "Keys of receipts that are trusted."),
