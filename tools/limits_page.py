@@ -46,6 +46,8 @@ REPORTS: Rows = (
     ("projections.receipt_statement", "MOST_CHECKS", "Checks in a receipt that is handed on."),
     ("projections.receipt_statement", "MOST_PARTS", "Parts that were handed out, in a receipt."),
     ("projections.receipt_statement", "MOST_NAMED", "Paths, texts or people in each of its lists."),
+    ("projections.receipt_statement", "MOST_PARTS", "Pieces of work that were handed out, in a receipt."),
+    ("engine.children.shared_files", "MOST_WORKERS", "Names of helpers that one piece of work keeps."),
     ("operations.receipts.export_receipt", "MOST_SESSIONS", "Sessions looked at for a project's newest run."),
     ("operations.receipts.export_receipt", "TREE_SECONDS", "Seconds for a look at the files of a receipt."),
     ("host.receipt_keys", "MOST_TRUSTED", "Keys of receipts that are trusted."),

@@ -26,6 +26,7 @@ FILES = {
     ".config/zed/settings.json": '// zed\n{\n  "theme": "One", // keep\n}\n',
 }
 CLIENTS = ["claude-code", "cursor", "codex", "gemini", "vscode", "zed"]
+KNOW_SUBAGENTS = CLIENTS[:4]
 
 
 class Machine:
@@ -95,8 +96,12 @@ def test_every_client_gets_its_entry_with_an_absolute_command(machine: Machine) 
     done = machine.setup()
 
     found = entries(machine)
-    assert [item["target"] for item in done["items"]] == [*CLIENTS, "claude-code worker", "skill"]
-    assert done["summary"] == {"total": 8, "succeeded": 8, "failed": 0, "skipped": 0}
+    assert [item["target"] for item in done["items"]] == [
+        *CLIENTS,
+        *(f"{name} worker" for name in CLIENTS if name in KNOW_SUBAGENTS),
+        "skill",
+    ]
+    assert done["summary"] == {"total": 11, "succeeded": 11, "failed": 0, "skipped": 0}
     for name in ("claude-code", "cursor", "codex", "gemini", "zed"):
         assert os.path.isabs(found[name]["command"])
         assert found[name]["args"][-1] == "mcp"
@@ -439,12 +444,43 @@ def test_modes_and_links_of_a_file_are_kept(machine: Machine) -> None:
 def test_clients_are_shown_and_set_up_in_the_order_in_which_they_are_named(machine: Machine) -> None:
     done = machine.setup(clients=["zed", "cursor", "zed", "claude-code"])
 
-    named = ["zed", "cursor", "claude-code", "claude-code worker", "skill"]
+    named = ["zed", "cursor", "claude-code", "cursor worker", "claude-code worker", "skill"]
     assert done["preview"]["targets"] == named
     assert [item["target"] for item in done["items"]] == named
 
 
 WORKER = ".claude/agents/handrail-worker.md"
+
+
+@pytest.mark.promise("delegation.worker")
+@pytest.mark.parametrize(
+    ("client", "place"),
+    [
+        ("claude-code", WORKER),
+        ("cursor", ".cursor/agents/handrail-worker.md"),
+        ("gemini", ".gemini/agents/handrail-worker.md"),
+        ("codex", ".codex/agents/handrail-worker.toml"),
+        ("vscode", ""),
+        ("zed", ""),
+    ],
+)
+def test_each_client_gets_the_worker_in_its_own_format_and_place(
+    machine: Machine, client: str, place: str
+) -> None:
+    machine.setup(clients=[client])
+    found = [path.relative_to(machine.user) for path in machine.user.rglob("handrail-worker*")]
+    made = machine.read(place) if place else ""
+    machine.setup(clients=[client], remove=True)
+
+    assert [str(path) for path in found] == ([place] if place else [])
+    assert not list(machine.user.rglob("handrail-worker*"))
+    if place.endswith(".toml"):
+        told = tomllib.loads(made)
+        assert sorted(told) == ["description", "developer_instructions", "name"]
+        assert told["name"] == "handrail-worker"
+        assert "wk1" in told["developer_instructions"]
+    elif place:
+        assert made.startswith("---\nname: handrail-worker\ndescription: Does one piece")
 
 
 @pytest.mark.promise("delegation.worker")
@@ -539,7 +575,7 @@ def test_a_directory_of_that_name_which_is_not_ours_is_told_before_and_left(mach
     done = machine.setup(clients=["cursor"])
 
     assert skill_change(done)["action"] == "none"
-    assert [item["ok"] for item in done["items"]] == [True, False]
+    assert [item["ok"] for item in done["items"]] == [True, True, False]
 
 
 @pytest.mark.promise("cli.batch-preview")
@@ -549,8 +585,8 @@ def test_a_batch_that_stops_at_a_torn_file_shows_the_rest_as_not_reached(machine
     done = machine.setup(clients=["zed", "cursor", "gemini"], continueOnError=False)
 
     actions = [change["action"] for change in done["preview"]["changes"]]
-    assert actions == ["update", "none", "none", "none"]
-    assert done["skipped"] == ["gemini", "skill"]
+    assert actions == ["update", "none", "none", "none", "none", "none"]
+    assert done["skipped"] == ["gemini", "cursor worker", "gemini worker", "skill"]
 
 
 @pytest.mark.promise("cli.doctor")

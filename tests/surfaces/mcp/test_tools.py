@@ -26,7 +26,7 @@ ARGUMENTS = {
         ["workflowId", "goal", "context", "preferences", "requestId", "session", "project"],
         ["workflowId"],
     ),
-    "continue_workflow": (["ackToken", "stateToken", "context", "output", "project"], []),
+    "continue_workflow": (["ackToken", "stateToken", "context", "output", "project", "worker"], []),
     "checkpoint_workflow": (
         ["checkpointToken", "stateToken", "output", "project"],
         ["checkpointToken", "output"],

@@ -54,7 +54,7 @@ from handrail.program.setup.edits import (
 )
 from handrail.program.setup.first_checks import LOOKED_AT, suggest_checks
 from handrail.program.setup.jsonc import NotEditable, set_member
-from handrail.program.setup.worker import WORKER, list_workers
+from handrail.program.setup.worker import list_workers
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
@@ -281,7 +281,7 @@ def _of_clients(files: ClientFiles, request: SetUpClients, project: str) -> list
         for name in apart
     ]
     targets += [
-        _of_file(files, one.target, one.path, WORKER, one.change, is_removal=is_removal)
+        _of_file(files, one.target, one.path, one.text, one.change, is_removal=is_removal)
         for one in list_workers(chosen if "workflow" in sets else (), scope, project, places, is_removal)
     ]
     users = _users_of_skill(files, scope, targets, places, sets) if is_removal else ""
