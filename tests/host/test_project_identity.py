@@ -11,7 +11,10 @@ from handrail.host.project_identity import Checkout, identify
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+]
 
 
 def test_without_a_home_nothing_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

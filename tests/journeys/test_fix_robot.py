@@ -72,6 +72,7 @@ def is_harmless(call: NextCall) -> bool:
     return effect in ("read", "ack") or call.params.get("dryRun") is True or effect == "create"
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("errors.next-call-leads-on")
 def test_every_call_that_a_refusal_names_leads_on_and_harms_nothing() -> None:
     runtime = memory_runtime()
