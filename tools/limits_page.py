@@ -248,7 +248,7 @@ COMMAND_LINE: Rows = (
     ("surfaces.cli.reading.spelling", "MOST_PROBLEMS", "Problems of one line that are told."),
     ("surfaces.cli.call", "PATIENCE_SECONDS", "After this a long command begins to say how far it is."),
     ("surfaces.cli.hook", "SECONDS", "When `hook` gives up."),
-    ("surfaces.cli.hook", "MOST_INPUT_BYTES", "What `hook` reads."),
+    ("surfaces.cli.shell_hook", "MOST_INPUT_BYTES", "What `hook` reads."),
     ("surfaces.cli.hook", "MOST_OUTPUT_BYTES", "What `hook` says."),
     ("operations.store.check_lafs", "MOST_DOCUMENTS", "Documents of one `lafs check`."),
     ("operations.store.check_lafs", "MAX_DOCUMENT_BYTES", "One document of it."),
