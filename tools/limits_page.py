@@ -69,6 +69,7 @@ REPORTS: Rows = (
     ("host.settings", "LONGEST_COMMAND_WORD", "Characters of such a word."),
     ("host.settings", "MOST_CHECK_VARIABLES", "Variables that a declared check sets."),
     ("host.settings", "MOST_CHECK_SECONDS", "Seconds that a declared check may take."),
+    ("host.settings", "MOST_CHECK_VARIABLES", "Variables that a declared check sets."),
     (
         "runtime.sessions",
         "LOCK_WAIT_MS",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import urllib.parse
+from functools import cache
 
 _ESCAPE = re.compile(rb"\\u00([0-9a-fA-F]{2})|\\x([0-9a-fA-F]{2})|%([0-9a-fA-F]{2})")
 _BETWEEN = re.compile(rb"(?:\\[nrt])|[^0-9A-Za-z]+")
@@ -20,6 +21,7 @@ def carries(content: bytes, secret: bytes) -> bool:
     return any(form in text for form in _forms(secret) for text in texts)
 
 
+@cache
 def _forms(secret: bytes) -> set[bytes]:
     both = (secret, secret[::-1])
     spelled = [

@@ -72,6 +72,19 @@ def test_context_does_not_turn_a_no_into_a_yes(
 
 
 @pytest.mark.promise("values.owners")
+def test_a_result_is_saved_under_a_name_that_no_option_sets(runtime: Runtime) -> None:
+    ways = choice("way", option("here", found="a.js"), option("there", found="b.js"))
+    given = give(runtime, ways, FIND, PREVIEW)
+
+    refused = refusal(runtime, "run.start", workflowId=given)
+
+    assert refused.kind.code == "WORKFLOW_INVALID"
+    told = json.dumps(refused.details)
+    assert "/steps/1/saveAs" in told
+    assert "a result never replaces it" in told
+
+
+@pytest.mark.promise("values.owners")
 def test_context_before_the_choice_approves_nothing(code: CodeProject) -> None:
     """The choice is passed by: nobody took an option, so no value of an agent stands for one."""
     skipped = DECIDE | {"when": {"kind": "always_false"}}

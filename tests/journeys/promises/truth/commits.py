@@ -78,6 +78,11 @@ PROMISES: tuple[Promise, ...] = (
         says="What changed between the check of a token and its write is refused, and nothing is done.",
     ),
     Promise(
+        "errors.next-call-leads-on",
+        source="trust, section 7",
+        says="The call that a refusal names, made word by word, leads on and destroys nothing.",
+    ),
+    Promise(
         "store.newer",
         source="trust, rule 24",
         says="A session that a newer version wrote is told as such by every reader, and never as damaged.",
