@@ -43,12 +43,12 @@ from handrail.engine.navigate import Running, step_key
 from handrail.operations.finding import name_answerer
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.runs.who_confirms import find_answerers, require_confirmer
 from handrail.projections.asked_person import show_to_person
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session, require_healthy
+from handrail.runtime.who_confirms import find_answerers, require_confirmer
 from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec
 
 LONGEST_NOTE = 500
@@ -225,6 +225,8 @@ def _show(
     workflow: CompiledWorkflow,
 ) -> PersonsQuestion:
     assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
+    history = pending.session.history
+    wanted = named_confirmer(ask.leaf) if ask.kind == "confirm" else ""
     said = None if word.seen else word.answered  # else it was about another report, or about none
     return PersonsQuestion(
         session_id=pending.session.history.session_id,
@@ -239,7 +241,7 @@ def _show(
         is_asked=ask.is_open,
         takes_value=ask.takes_value,
         question=rt.secrets.redact_text(question_of(ask, workflow)),
-        others=find_answerers(rt, pending, named_confirmer(ask.leaf) if ask.kind == "confirm" else ""),
+        others=find_answerers(rt, history, pending.node, wanted),
     )
 
 
@@ -402,7 +404,9 @@ def record_answer(
         asked=ask.kind,
         subject=ask.subject,
         value=meant.value,
-        by=require_confirmer(rt, pending, ask.leaf) if ask.kind == "confirm" else "",
+        by=require_confirmer(rt, pending.session.history, pending.node, ask.leaf)
+        if ask.kind == "confirm"
+        else "",
     )
     session = pending.session
     for _ in range(COMMIT_TRIES):

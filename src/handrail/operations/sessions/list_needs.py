@@ -13,7 +13,6 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
 from handrail.contract.outcome import Answer, Success
 from handrail.engine.events import is_newer
-from handrail.operations.runs.who_confirms import is_confirmer
 from handrail.operations.stored_sessions import FindSilence, find_silence, open_stored_sessions
 from handrail.ports.store import IndexTrouble
 from handrail.projections.needs import reply_to_need
@@ -22,6 +21,7 @@ from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import list_repair_commands, read_session
+from handrail.runtime.who_confirms import is_confirmer
 
 MOST_SESSIONS = 2_000
 """The latest ones are looked at."""

@@ -9,14 +9,13 @@ from handrail.contract.outcome import Fault
 from handrail.engine.ask import named_confirmer
 from handrail.engine.events import decode_event
 from handrail.engine.history import History, Node, instance_of, list_answers
-from handrail.operations.pending_step import PendingStep
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import CONFIRMERS, Leaf
 
 _ROLE = "role:"
 
 
-def require_confirmer(rt: Runtime, pending: PendingStep, leaf: Leaf) -> str:
+def require_confirmer(rt: Runtime, history: History, node: Node, leaf: Leaf) -> str:
     """Who had to answer, for the record; empty: any person. Without accounts nobody can check it.
 
     Raises Fault E_FORBIDDEN when it is not this one.
@@ -25,7 +24,7 @@ def require_confirmer(rt: Runtime, pending: PendingStep, leaf: Leaf) -> str:
     principal = rt.principal
     if not wanted or principal is None:
         return wanted
-    if not is_confirmer(rt, pending.session.history, pending.node, wanted, principal):
+    if not is_confirmer(rt, history, node, wanted, principal):
         raise Fault(
             E_FORBIDDEN,
             f"This step is confirmed by {CONFIRMERS[wanted]}. Nothing was recorded.",
@@ -35,14 +34,14 @@ def require_confirmer(rt: Runtime, pending: PendingStep, leaf: Leaf) -> str:
     return wanted
 
 
-def find_answerers(rt: Runtime, pending: PendingStep, wanted: str) -> str:
+def find_answerers(rt: Runtime, history: History, node: Node, wanted: str) -> str:
     """Who answers instead of this caller; empty: this one may, or there are no accounts."""
     principal = rt.principal
     if principal is None:
         return ""
     if ROLES.index(principal.role) < ROLES.index("member"):
         return CONFIRMERS.get(wanted, "a member of the workspace")
-    is_one = not wanted or is_confirmer(rt, pending.session.history, pending.node, wanted, principal)
+    is_one = not wanted or is_confirmer(rt, history, node, wanted, principal)
     return "" if is_one else CONFIRMERS[wanted]
 
 
