@@ -69,7 +69,7 @@ def test_two_people_join_one_confirms_for_the_other_and_everything_is_accessible
     done = server.call("run.continue", bearer, **blocked["nextCall"]["params"])
 
     assert (blocked["kind"], done["kind"]) == ("blocked", "ok")
-    assert "12 characters" in found["joining"]
+    assert "12 to 1024 characters" in found["joining"]
     assert "Nobody can sign in" in found["wrong"]
     assert found["back"] in ("main", "Sessions")
     (ana_title, ana_needs), (ben_title, ben_needs) = found["ana_needs"], found["ben_needs"]

@@ -548,12 +548,8 @@ def answer_about(history: History, node: Node) -> Confirmation | None:
 
 def list_receipts(history: History, run_id: RunId) -> list[Receipt]:
     """The receipts of a run, in the order of the log."""
-    found = [
-        receipt
-        for node_id, held in history.receipts.items()
-        if history.nodes[node_id].run_id == run_id
-        for receipt in held
-    ]
+    kept = history.receipts.items()
+    found = [one for node_id, held in kept if history.nodes[node_id].run_id == run_id for one in held]
     return sorted(found, key=lambda receipt: receipt.index)
 
 

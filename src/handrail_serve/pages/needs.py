@@ -174,10 +174,10 @@ def _whose(row: Payload) -> Html:
 
 def whose_agent(row: Payload) -> str:
     """What began it; in a team also whose it is, by the id of the account, and on which machine."""
-    client = row["agent"] or COMMAND_LINE
     if not row["account"]:
-        return str(client)
-    return f"{client} of {row['account']}{' on ' if row['machine'] else ''}{row['machine']}"
+        return str(row["agent"] or COMMAND_LINE)
+    where_from = f" on {row['machine']}" if row["machine"] else ""
+    return f"{row['agent'] or 'agent'} of {row['account']}{where_from}"
 
 
 def _known(card: Card) -> Child:

@@ -246,12 +246,7 @@ def _show(
         is_asked=ask.is_open,
         takes_value=ask.takes_value,
         question=rt.secrets.redact_text(question_of(ask, workflow)),
-        others=find_answerers(
-            rt,
-            pending.session.history,
-            pending.node,
-            named_confirmer(ask.leaf) if ask.kind == "confirm" else "",
-        ),
+        others=find_answerers(rt, pending.session.history, pending.node, _name_confirmer(ask)),
         writes=rt.secrets.redact_text(describe_write(pending.session.history, workflow, ask.attempt)),
     )
 

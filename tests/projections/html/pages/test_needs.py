@@ -32,6 +32,7 @@ QUESTION: dict[str, Any] = {
     "what_digest": "sha256:1",
     "asked": "confirm",
     "takes_value": False,
+    "others": "",
     "options": [],
     "answer": None,
 }
@@ -89,7 +90,7 @@ def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> Non
     node = {"pending": {"person": said, "prompt": "Ship it."}, "notes": "Built.", "artifacts": []}
     more = {"kind": "blocked_attempt", "claims": [], "evidence": {}, "evidence_caveat": ""}
     row: dict[str, Any] = dict.fromkeys(
-        ("project", "branch", "workflow_name", "goal", "agent", "silence", "why"), "x"
+        ("project", "branch", "workflow_name", "goal", "agent", "silence", "why", "account", "machine"), "x"
     )
     row |= {"kind": "person", "session_id": "s", "run_id": "r", "node_id": "n", "since": "", "count": 1}
     row |= {"title": "Ship", "reply": "Go on with it."}
