@@ -111,7 +111,8 @@ def _judge_pypi(named: re.Match[str], per_kind: int) -> tuple[Counter[str], list
             counts["renames refused"] += 1
             continue
         counts["renames made"] += 1
-        told = {(one.path, one.start) for one in (*plan.edits, *plan.untouched)}
+        told = {(one.path, one.start) for one in plan.edits}
+        told |= {(one.path, one.start) for one in plan.untouched}
         spelled = {place for place in uses.calls | uses.values if _is_spelled(texts, place, symbol.name)}
         damage = find_damage(plan, texts, symbol.name)
         left = sorted(spelled - told) if plan.complete else []
