@@ -61,7 +61,7 @@ CODE_TOOLS = (
     CodeTool(
         name="code_trace",
         operation="code.scan",
-        description="Tree of callers of a definition, or of what it calls (down). Unproven uses are listed.",
+        description="Tree of callers of a definition, or of what it calls (down). Unproven uses listed.",
         fields={"trace": "Name or id", "down": "", "depth": "", "continuation": "", "project": ""},
     ),
     CodeTool(
@@ -88,7 +88,7 @@ CODE_TOOLS = (
             "exportNeeds": "",
             "replace": "",
             "withText": "",
-            "changes": "Several edits: the same fields",
+            "changes": "Several edits",
             "names": "",
             "file": "",
             "continuation": "",

@@ -88,10 +88,10 @@ def _tell_public(project: Project, found: Found, plan: Plan, asked: Mapping[str,
         told.append(
             f"{name} stays the name at {_show_place(project, split[0])}"
             f"{f' and {len(split) - 1} more places' if len(split) > 1 else ''}, so that what others import"
-            " still works; --public follow changes it there too."
+            " still works; with public follow it changes there too."
         )
     elif is_exported and any(one.role == "declaration" for one in plan.untouched):
-        told.append(f"{name} stays the name for others; --public follow changes it there too.")
+        told.append(f"{name} stays the name for others; with public follow it changes there too.")
     return " ".join(told)
 
 

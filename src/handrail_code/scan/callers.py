@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from handrail_code.facts.join import Found, Project, Reference
-from handrail_code.facts.model import NONE, FileFacts, Use
+from handrail_code.facts.model import NONE, Use
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.slots import Local, Shared, Trouble
 
@@ -155,10 +155,11 @@ def is_test(path: str) -> bool:
     return _TEST.search(path) is not None
 
 
-def find_home(project: Project, facts: FileFacts, path: str, binding: int) -> Found | None:
-    """The definition of a binding of this file."""
-    del facts
-    slot = project.slots.home_of(project.slots.slot_of_binding(path, binding))
+def _find_target(project: Project, path: str, use: Use) -> Found | None:
+    """The definition behind a use, in whatever file."""
+    if use.binding == NONE:
+        return None
+    slot = project.slots.home_of(project.slots.slot_of_binding(path, use.binding))
     if not isinstance(slot, Local):
         return None
     home = project.facts(slot.path)
@@ -166,13 +167,6 @@ def find_home(project: Project, facts: FileFacts, path: str, binding: int) -> Fo
         if definition.binding == slot.binding:
             return Found(path=slot.path, index=index, definition=definition)
     return None
-
-
-def _find_target(project: Project, path: str, use: Use) -> Found | None:
-    facts = project.facts(path)
-    if facts is None or use.binding == NONE:
-        return None
-    return find_home(project, facts, path, use.binding)
 
 
 def _find_member_uses(project: Project, found: Found) -> Used:

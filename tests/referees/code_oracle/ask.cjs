@@ -85,12 +85,14 @@ const TRACED = new Map([
 ]);
 const places = [];
 const traced = [];
+const named = new Map();
 for (const name of full) {
   const source = program.getSourceFile(name);
   if (!source) continue;
   const waiting = [source];
   while (waiting.length) {
     const node = waiting.pop();
+    if (ts.isIdentifier(node)) named.set(node.text, [...(named.get(node.text) || []), { source, node }]);
     const kind = KINDS.get(node.kind);
     if (kind && node.name && ts.isIdentifier(node.name) && node.name.text && node.name.text !== "this") {
       const shown = kind === "variable" && isParameter(node) ? "parameter" : kind;
@@ -133,7 +135,16 @@ function useOf(file, offset) {
 
 function usesOf({ source, node, name, kind }) {
   const start = node.getStart(source);
-  const found = service.getReferencesAtPosition(source.fileName, start) || [];
+  const found = [...(service.getReferencesAtPosition(source.fileName, start) || [])];
+  // From a declaration the service does not go through CommonJS, from a use it does.
+  for (const each of named.get(name) || []) {
+    const fileName = each.source.fileName;
+    const textSpan = { start: each.node.getStart(each.source), length: name.length };
+    const leads = service.getDefinitionAtPosition(fileName, textSpan.start) || [];
+    if (leads.some((one) => one.fileName === source.fileName && one.textSpan.start === start))
+      if (!found.some((one) => one.fileName === fileName && one.textSpan.start === textSpan.start))
+        found.push({ fileName, textSpan });
+  }
   return {
     file: path.relative(root, source.fileName),
     start: toBytes(source.fileName, start),

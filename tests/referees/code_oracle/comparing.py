@@ -80,7 +80,9 @@ def _judge_one(
     if not why and not extra and style == "follow":
         why = _explain_split(plan)
     told = {(each.path, each.start) for each in plan.untouched}
-    is_silent = plan.complete and any(place[:2] not in told for place in missing)
+    # With `follow` the service goes on into the property of `{a} = x`; a local name that we split is whole.
+    is_other = style == "follow" and bool(_explain_split(plan))
+    is_silent = plan.complete and not is_other and any(place[:2] not in told for place in missing)
     return verdict(
         "wrong" if extra else "missing", missing=missing, extra=extra, why=why, is_silent=is_silent
     )

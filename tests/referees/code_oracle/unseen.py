@@ -1,6 +1,6 @@
 """Packages that nobody tuned to: renames, moves and traces, judged by others; any package can be named.
 
-`python -m tests.referees.code_oracle.unseen npm:ws@8.18.0/lib/ pypi:click==8.1.7/click` judges these, without
+`python -m tests.referees.code_oracle.unseen js:ws@8.18.0/lib/ py:click==8.1.7/click` judges these, without
 names the list below; `--per-kind N` asks for more of each. TypeScript's service and compiler and Node judge
 JavaScript and TypeScript, Python's own parser and compiler judge Python. It fails on an edit or a trace that
 is wrong and says `complete`, and on a "no callers" that is silent about a use.
@@ -30,11 +30,11 @@ from tests.referees.equipment import NotAvailable
 
 PER_KIND = 12
 UNSEEN = (
-    *("npm:ws@8.18.0/lib/", "npm:redux@5.0.1/src/", "npm:chalk@5.3.0/source/", "npm:pino@9.5.0/lib/"),
-    *("npm:reselect@5.1.1/src/", "pypi:click==8.1.7/click", "pypi:tinydb==4.8.0/tinydb"),
-    *("pypi:marshmallow==3.21.3/marshmallow", "pypi:jinja2==3.1.4/jinja2", "pypi:httpcore==1.0.5/httpcore"),
+    *("js:ws@8.18.0/lib/", "js:redux@5.0.1/src/", "js:chalk@5.3.0/source/", "js:pino@9.5.0/lib/"),
+    *("js:reselect@5.1.1/src/", "py:click==8.1.7/click", "py:tinydb==4.8.0/tinydb"),
+    *("py:marshmallow==3.21.3/marshmallow", "py:jinja2==3.1.4/jinja2", "py:httpcore==1.0.5/httpcore"),
 )
-NAMED = re.compile(r"(?P<host>npm|pypi):(?P<name>@?[^@=]+?)(?:@|==)(?P<version>[^/]+)/(?P<folder>.*)")
+NAMED = re.compile(r"(?P<host>js|py):(?P<name>@?[^@=]+?)(?:@|==)(?P<version>[^/]+)/(?P<folder>.*)")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -48,10 +48,10 @@ def main(arguments: Sequence[str]) -> int:
     for word in words or UNSEEN:
         named = NAMED.fullmatch(word)
         if named is None:
-            print(f"{word}: name a package as npm:NAME@VERSION/FOLDER/ or pypi:NAME==VERSION/FOLDER.")
+            print(f"{word}: name a package as js:NAME@VERSION/FOLDER/ or py:NAME==VERSION/FOLDER.")
             return 2
         try:
-            counts, faults = (_judge_npm if named["host"] == "npm" else _judge_pypi)(named, per_kind)
+            counts, faults = (_judge_javascript if named["host"] == "js" else _judge_python)(named, per_kind)
         except NotAvailable as trouble:
             print(f"{word}: skipped, {trouble}.", flush=True)
             continue
@@ -67,7 +67,7 @@ def _show(counts: Counter[str]) -> str:
     return ", ".join(f"{count} {what}" for what, count in sorted(counts.items()) if what != "wrong")
 
 
-def _judge_npm(named: re.Match[str], per_kind: int) -> tuple[Counter[str], list[str]]:
+def _judge_javascript(named: re.Match[str], per_kind: int) -> tuple[Counter[str], list[str]]:
     package = Package(name=named["name"], version=named["version"], kind="", folders=(named["folder"],))
     counts: Counter[str] = Counter()
     faults: list[str] = []
@@ -95,7 +95,7 @@ def _judge_npm(named: re.Match[str], per_kind: int) -> tuple[Counter[str], list[
     return counts, faults
 
 
-def _judge_pypi(named: re.Match[str], per_kind: int) -> tuple[Counter[str], list[str]]:
+def _judge_python(named: re.Match[str], per_kind: int) -> tuple[Counter[str], list[str]]:
     package = PythonPackage(
         name=named["name"], version=named["version"], kind="", folder=named["folder"].rstrip("/")
     )
@@ -111,7 +111,8 @@ def _judge_pypi(named: re.Match[str], per_kind: int) -> tuple[Counter[str], list
             counts["renames refused"] += 1
             continue
         counts["renames made"] += 1
-        told = {(one.path, one.start) for one in (*plan.edits, *plan.untouched)}
+        told = {(one.path, one.start) for one in plan.edits}
+        told |= {(one.path, one.start) for one in plan.untouched}
         spelled = {place for place in uses.calls | uses.values if _is_spelled(texts, place, symbol.name)}
         damage = find_damage(plan, texts, symbol.name)
         left = sorted(spelled - told) if plan.complete else []
