@@ -352,9 +352,6 @@ def visit_supervise(visitor: Visitor) -> dict[str, Any]:
     found["recorded"] = {name: page.locator(_need(plan, name)).inner_text() for name in plan["asks"]}
     page.locator("#link.live").wait_for()
     _meet("answered")
-    page.locator("#pill").wait_for()  # nothing moves while somebody reads
-    page.keyboard.press("g")
-    page.keyboard.press("s")
     for name in plan["asks"]:
         page.locator(_need(plan, name)).wait_for(state="detached")
     found["left"] = page.locator(".need").all_inner_texts()
