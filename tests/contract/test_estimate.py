@@ -168,6 +168,7 @@ def test_the_estimate_equals_a_transcription_of_the_specification(value: Json) -
     assert estimate_tokens(value) == (None if total == inf else ceil(total))
 
 
+@pytest.mark.thorough
 @given(TEXTS)
 @example("\u0600\u0301a\r\n🇩🇪🇩")
 def test_fast_counting_agrees_with_the_unicode_rules(text: str) -> None:

@@ -25,7 +25,7 @@ from handrail.engine.receipts import (
     digest_argv,
 )
 from handrail.operations.checks.printed_reports import count_unittest
-from tests.engine.test_evidence import BEFORE, CHANGED, NOW, Body, of, receipt, seeing, weighed
+from tests.engine.test_evidence import BEFORE, CHANGED, NOW, Body, of, place, receipt, seeing, weighed
 
 
 @pytest.mark.promise("evidence.nothing-ran")
@@ -304,3 +304,65 @@ def test_an_absolute_path_is_the_same_claim() -> None:
     assert {one.pointer for one in claims if one.check in ("path_exists", "changed_in_run")} == {
         "/files/0/path"
     }
+
+
+PIPED = "sh -c 'pytest -q | tail -1'"
+
+
+@pytest.mark.promise("evidence.stale-once")
+@pytest.mark.parametrize("line", [PIPED, "pytest -q | tail -1", "pytest -q; true", "pytest -q || true"])
+@pytest.mark.parametrize("has_run", [True, False])
+def test_tests_behind_a_pipe_are_refused_once_and_then_leave_a_gap(line: str, has_run: bool) -> None:
+    own = (receipt(("sh", "-c", line), outcome=Exited(status=0)),) if has_run else ()
+    known = Witnessed(sighting=seeing(), receipts=own)
+    body = CHANGED | {"checks": [{"command": line, "exitCode": 0, "summary": "4 passed"}]}
+
+    first = weighed(body, known)
+    told = frozenset(one.fact for one in first.claims)
+    again = weighed(body, msgspec.structs.replace(known, told_facts=told))
+
+    (reason,) = first.reasons
+    assert reason.fix.startswith("Run handrail check run -- pytest -q, name the program alone")
+    assert [one[2] for one in of(again, "ran")] == ["unknown"]
+    assert (again.reasons, len(again.gaps)) == ((), 1)
+
+
+@pytest.mark.parametrize("line", ["grep -rn total src | head -3", "git log | head", "make && pytest -q"])
+def test_other_lines_of_several_programs_are_somebodys_word_as_ever(line: str) -> None:
+    body = CHANGED | {"checks": [{"command": line, "exitCode": 0, "summary": "Three places."}]}
+
+    assert weighed(body, Witnessed(sighting=seeing())).reasons == ()
+
+
+def test_a_line_that_the_project_declares_is_its_check() -> None:
+    words = ("sh", "-c", "pytest -q | tail -1")
+    pinned = PinnedCheck(name="tests", argv=words, argv_digest=digest_argv(words))
+    known = Witnessed(sighting=seeing(), checks=(pinned,), receipts=(receipt(words, check="tests"),))
+    body = CHANGED | {"checks": [{"command": PIPED, "exitCode": 0, "summary": "4 passed"}]}
+
+    assert [one[2] for one in of(weighed(body, known), "ran")] == ["holds"]
+
+
+@pytest.mark.promise("evidence.red-then-green")
+def test_a_guard_that_only_tests_made_pass_is_told_as_a_gap() -> None:
+    sighting = msgspec.structs.replace(seeing(), since={BEFORE: ("tests/test_bill.py",)})
+    red = receipt(outcome=Exited(status=1), tree=BEFORE, name="rcp_a")
+    known = Witnessed(sighting=sighting, receipts=(red, receipt(name="rcp_b")))
+
+    result = weighed(
+        CHANGED | {"kind": "wr.bug_fix", "guard": "pytest -q"}, known, place("wr.contracts.bug_fix")
+    )
+
+    assert any("and only tests differ: tests/test_bill.py" in gap.summary for gap in result.gaps)
+
+
+@pytest.mark.promise("evidence.stale-once")
+def test_one_run_that_settles_two_places_is_asked_for_once() -> None:
+    sighting = msgspec.structs.replace(seeing(), since={BEFORE: ("src/bill.py",)})
+    lines = [{"command": "pytest -q", "exitCode": 0, "summary": said} for said in ("4 passed", "All.")]
+
+    result = weighed(
+        CHANGED | {"checks": lines}, Witnessed(sighting=sighting, receipts=(receipt(tree=BEFORE),))
+    )
+
+    assert len(result.reasons) == 1

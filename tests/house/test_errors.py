@@ -128,6 +128,7 @@ def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
+@pytest.mark.thorough
 def test_exceptions_are_caught_wholesale_only_where_listed() -> None:
     check(broad_excepts(python_files("src/")))
 

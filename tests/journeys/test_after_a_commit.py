@@ -164,6 +164,7 @@ def test_nothing_that_breaks_after_the_commit_makes_a_failure_of_it(
         assert is_told_as_done, f"{trap.error().__class__.__name__} in {trap.sprung}"
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("commit.never-a-failure")
 def test_no_call_after_the_commit_of_a_step_may_fail_it(tmp_path: Path) -> None:
     looked = Trap(-1, MemoryError)
@@ -305,6 +306,7 @@ def test_each_surface_spells_the_reading_call_in_its_own_words(
     assert document["meta"]["notices"][0]["severity"] == "warning"
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("commit.refused-before")
 @pytest.mark.parametrize("name", WRITING)
 def test_a_name_that_no_answer_has_is_refused_before_anything_is_done(tmp_path: Path, name: str) -> None:
@@ -320,6 +322,7 @@ def test_a_name_that_no_answer_has_is_refused_before_anything_is_done(tmp_path: 
     assert isinstance(done, Success), "a refused call uses nothing up"
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("commit.refused-before")
 @pytest.mark.parametrize("name", WRITING)
 def test_every_declared_field_can_be_asked_of_a_write(tmp_path: Path, name: str) -> None:
@@ -333,6 +336,7 @@ def test_every_declared_field_can_be_asked_of_a_write(tmp_path: Path, name: str)
     assert outcome.disclosure == "custom"
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("commit.budget-warns")
 @pytest.mark.parametrize("name", WRITING)
 def test_a_budget_never_refuses_what_a_write_answers(tmp_path: Path, name: str) -> None:

@@ -170,6 +170,7 @@ def test_no_bundled_workflow_ends_with_steps_skipped_in_silence(
     assert unseen(runtime, workflow_id, driven) == set()
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("truth.mode-words")
 @pytest.mark.parametrize("workflow_id", IDS)
 def test_no_bundled_prompt_asks_the_user_where_nobody_is_asked(runtime: Runtime, workflow_id: str) -> None:

@@ -50,6 +50,7 @@ def take(reply: dict[str, Any], option_id: str) -> dict[str, Any]:
     return params
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
@@ -84,6 +85,7 @@ def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
     assert "chose thorough" in json.dumps(page)
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
@@ -189,3 +191,12 @@ def test_an_input_that_the_user_chooses_is_asked_for(runtime: Runtime, era: str)
     (going,) = reported(runtime, era, Desk(("accept", {"region": "eu"})), ack(first))
 
     assert going["pending"]["stepId"] == "go"
+
+
+def test_the_end_names_the_option_that_the_agent_says_a_person_chose(runtime: Runtime) -> None:
+    first = at_choice(runtime)
+    going = answer(runtime, "run.continue", **take(first, "small"), output=REPORT)
+
+    done = advance(runtime, going, "Went.")
+
+    assert "only the agent's word: a person chose small (a person's answer would show it)" in done["closing"]

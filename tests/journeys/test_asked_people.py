@@ -430,6 +430,7 @@ def test_a_repeat_asks_nobody_again_writes_nothing_and_gets_the_same_bytes(
     assert len(desk.asked) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("people.asked-same-bytes")
 def test_both_eras_get_the_same_reply_after_a_yes_and_after_a_no() -> None:
     told = []

@@ -23,6 +23,7 @@ def scene_of(runtime: Runtime) -> Scene:
     return Scene(first=first, beside=beside, elsewhere=start(runtime))
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("errors.corrected-call")
 @pytest.mark.parametrize("bad", BAD_CALLS, ids=lambda bad: bad.id)
 def test_mcp_names_code_and_place_and_the_corrected_call_works(bad: BadCall, runtime: Runtime) -> None:

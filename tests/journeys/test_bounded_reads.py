@@ -94,6 +94,7 @@ def test_the_monster_is_what_it_is_said_to_be(held: Monster) -> None:
     assert run["status"] == "complete_with_gaps"
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("recap.one-budget")
 @pytest.mark.parametrize(
     "place", ["the first step", "a step with 150 forks", "a step with 40 checkpoints", "the end"]
@@ -176,6 +177,7 @@ def test_every_read_of_the_command_line_stays_within_its_budget(
         check_size(" ".join(words), ran.out, budget)
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("reads.bounded")
 def test_a_long_list_goes_on_where_its_page_ended(held: Monster) -> None:
     first = answer(held.runtime, "session.events", sessionId=session_of(held), after=2_000, limit=500)

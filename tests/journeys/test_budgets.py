@@ -173,6 +173,7 @@ def check_refused_at_every_door(runtime: Runtime, workflow_id: str, words: str) 
         assert words in json.dumps(rendered.structured), tool
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("budgets.refused-where-written")
 @pytest.mark.parametrize(("part", "words"), FILES.values(), ids=FILES)
 def test_a_file_that_would_keep_a_run_busy_is_refused_at_every_door(
@@ -376,6 +377,7 @@ def test_fragments_that_are_too_much_to_decide_are_named_and_the_step_is_shown(r
     assert rehydrate(runtime, reply)["pending"]["prompt"] == reply["pending"]["prompt"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("budgets.simulation")
 def test_a_simulation_with_too_many_values_to_try_says_so(runtime: Runtime) -> None:
     among = {"kind": "compare", "input": "mood", "op": "in", "value": list(range(8_000))}

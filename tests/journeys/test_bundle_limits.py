@@ -57,6 +57,7 @@ def measured(text: str) -> dict[str, int]:
 NAMES = ("MOST_BYTES", "MOST_DEPTH", "MOST_VALUES", "MOST_EVENTS")
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("bundles.same-limits")
 @pytest.mark.parametrize("name", NAMES)
 def test_at_a_limit_a_session_leaves_and_comes_in(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +117,7 @@ def test_commas_and_brackets_in_notes_are_no_values(monkeypatch: pytest.MonkeyPa
     assert text.count(",") > 20_000 > measured(text)["MOST_VALUES"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("bundles.honest-text")
 def test_the_largest_notes_artifacts_and_contexts_come_back_equal(runtime: Runtime) -> None:
     """Exported, imported elsewhere, exported there: the same but for the label that says so."""
@@ -159,6 +161,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="needs /proc to know the file")
 @pytest.mark.promise("bundles.no-half-file")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

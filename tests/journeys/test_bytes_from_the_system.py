@@ -103,6 +103,7 @@ def test_a_whole_run_in_a_directory_with_a_user_and_on_a_branch_that_are_not_utf
     assert (context["account"], context["workspace"]["root"].endswith(SHOWN)) == ("us\\xff\u00fc", True)
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("truth.system-bytes")
 def test_a_path_may_hold_any_bytes_and_other_words_may_not(handrail: Called, tmp_path: Path) -> None:
     session = handrail(b"run", b"start", b"project.odd", b"--request-id", b"one")[1]["data"]["session"]

@@ -54,6 +54,7 @@ routine is its result, and what a failed look before a commit means is the user'
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.cast")
 @pytest.mark.parametrize(("workflow_id", "mode"), EACH)
 def test_every_lie_is_refused_or_disclosed(tmp_path: Path, workflow_id: str, mode: str) -> None:
@@ -71,6 +72,7 @@ def test_every_lie_is_refused_or_disclosed(tmp_path: Path, workflow_id: str, mod
         assert any(word in run.end["closing"] for word in told) or not passed_by or mode != NEVER_STOPS
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.cast")
 @pytest.mark.parametrize(("workflow_id", "mode"), EACH)
 def test_the_honest_agent_is_never_refused(tmp_path: Path, workflow_id: str, mode: str) -> None:
@@ -84,6 +86,7 @@ def test_the_honest_agent_is_never_refused(tmp_path: Path, workflow_id: str, mod
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.cast")
 @pytest.mark.parametrize("workflow_id", IDS)
 def test_who_never_runs_anything_ends_with_only_its_word(tmp_path: Path, workflow_id: str) -> None:

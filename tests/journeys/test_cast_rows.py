@@ -18,6 +18,7 @@ pytestmark = [
 EACH = all_but_thorough([(row, door) for row in ROWS for door in DOORS], step=23)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("row", "door"), EACH, ids=lambda one: one.name if isinstance(one, Row) else one)
 def test_each_row_is_counted_as_what_it_is(tmp_path: Path, row: Row, door: Door) -> None:
     assert Player(tmp_path, door).play(row) == row.must

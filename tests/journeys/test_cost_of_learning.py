@@ -29,6 +29,7 @@ def first_lines() -> list[list[str]]:
     return [shlex.split(line)[1:] for line in block.splitlines()]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("truth.cheap-to-learn")
 def test_the_first_step_of_the_skill_costs_at_most_600_tokens(tool: Tool) -> None:
     answers = [tool.run(*line) for line in first_lines()]
@@ -53,6 +54,7 @@ def test_the_reference_of_any_command_costs_at_most_1200_tokens(
     assert {path: cost for path, cost in costs.items() if not cost or cost > 1_200} == {}
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("truth.cheap-to-learn")
 def test_help_as_a_document_costs_no_more_and_is_indented_for_who_asks(runtime: Runtime) -> None:
     for path in _table.COMMANDS:

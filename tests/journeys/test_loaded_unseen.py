@@ -94,6 +94,7 @@ RULES: dict[str, tuple[Hide, str]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("hide", "rules"), RULES.values(), ids=RULES)
 @pytest.mark.parametrize("name", ["unittest.py", "unittest/__init__.py"])
 def test_a_runner_that_an_ignore_rule_hides_is_named_and_so_is_the_rule(
@@ -134,6 +135,7 @@ LOADED = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", LOADED.values(), ids=LOADED)
 def test_what_loads_itself_and_git_does_not_track_is_named_where_it_appeared(site: Site, name: str) -> None:
     ignored = ("*.py[co]", "*.pth", ".venv/", "node_modules/", "GNUmakefile", "*customize.py", "conftest.py")

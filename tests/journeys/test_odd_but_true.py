@@ -305,6 +305,7 @@ UNKNOWN: dict[str, tuple[Work, Body, str]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.unlisted")
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_a_file_that_trees_do_not_tell_about_is_unknown_with_the_reason(
@@ -395,6 +396,7 @@ FALSE: dict[str, tuple[Work, Body, str]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.change-word")
 @pytest.mark.parametrize("name", FALSE)
 def test_a_false_word_for_a_change_is_refused_with_what_happened(repository: Repository, name: str) -> None:

@@ -65,6 +65,7 @@ def test_a_last_look_that_fails_leaves_nothing_verified_that_it_would_have_compa
     assert "could not be seen again at the last look: git is missing" in site.shown()
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.last-look")
 def test_a_report_of_notes_that_ends_a_run_is_no_way_around_it(site: Site) -> None:
     site.begin(step("change", **CHANGE), step("tell"))
@@ -95,6 +96,7 @@ def test_a_later_look_that_sees_the_files_settles_the_doubt(site: Site) -> None:
 # A call that names another directory
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.own-project")
 def test_naming_another_project_switches_no_check_off(site: Site, elsewhere: str) -> None:
     site.begin()
@@ -160,6 +162,7 @@ def insist(site: Site) -> Path:
     return file
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("confirm.pinned")
 @pytest.mark.parametrize("loosened", [None, '{"confirmations": "claimed"}', "{x", "{}"])
 def test_a_person_is_needed_to_the_end_of_a_run_that_began_so(site: Site, loosened: str | None) -> None:

@@ -183,6 +183,7 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("receipt.own-time")
 def test_a_program_ends_when_what_started_it_is_killed(tmp_path: Path) -> None:
     tool = patient_tool(str(tmp_path))
@@ -253,9 +254,13 @@ def test_nothing_is_started_without_exactly_one_run(place: Place) -> None:
     assert "No run is in progress" in nothing["error"]["message"]
     for reply in (one, other):
         assert reply["session"]["sessionId"] in several["error"]["message"]
-    assert "--session" in several["error"]["details"]["hint"]
+    newest = other["session"]["sessionId"]
+    assert f"--session {newest}" in several["error"]["details"]["hint"]
+    following = several["error"]["details"]["next_command"]
+    assert following.startswith("handrail check run ")
+    assert newest in following
     assert not mark.exists()
-    told = place.run("--session", other["session"]["sessionId"], *words[2:])
+    told = place.run("--session", newest, *words[2:])
     assert told["sessionId"] == other["session"]["sessionId"]
     assert mark.exists()
 

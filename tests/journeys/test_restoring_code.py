@@ -156,6 +156,7 @@ def test_what_is_kept_nowhere_is_neither_removed_nor_written_over(work: Work) ->
     assert picture(work.root) == later
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.code.nothing-lost")
 def test_a_large_file_that_git_has_may_go_and_comes_back(work: Work) -> None:
     node = first_node(work, work.start())
@@ -232,6 +233,7 @@ def test_a_step_without_a_tree_is_named_as_such(work: Work) -> None:
     assert "code.snapshots is off" in document["error"]["details"]["hint"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.code.restore")
 def test_people_read_what_differs_and_what_was_brought_back(work: Work) -> None:
     started = work.start()

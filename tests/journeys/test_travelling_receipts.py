@@ -136,6 +136,7 @@ def test_the_reference_verifiers_agree(signer: Signer) -> None:
     assert envelope.payload_type == "application/vnd.in-toto+json"
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("receipt.verified")
 def test_another_machine_with_the_public_key_believes_it(signer: Signer, tmp_path: Path) -> None:
     content = signer.export()["content"]
@@ -170,6 +171,7 @@ def test_no_byte_of_it_can_change(signer: Signer) -> None:
         assert reasons(signer.verify(more)) == ["not_a_receipt"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("receipt.verified")
 def test_another_commit_another_key_and_other_files_are_named(signer: Signer) -> None:
     content = signer.export()["content"]
@@ -342,6 +344,7 @@ UNITTEST = [sys.executable, "-B", "-m", "unittest"]
 ONE_TEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self) -> None:\n        pass\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("ignored", "verdict", "status", "ran"),
     [

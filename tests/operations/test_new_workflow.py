@@ -267,6 +267,7 @@ def test_an_id_that_a_workflow_has_is_not_given_twice(runtime: Runtime) -> None:
     assert (failure.kind.code, failure.details["reason"]) == ("E_CONFLICT", "id_taken")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("template", get_args(Starter))
 def test_every_starter_is_sound_and_simulates_to_its_end(runtime: Runtime, template: str) -> None:
     answered(runtime, "workflow.new", **NEW, template=template, confirm=token_of(runtime, template=template))

@@ -117,6 +117,7 @@ def test_a_program_can_repair_at_least_120_of_them() -> None:
     assert len({mistake.name for mistake in MISTAKES}) == len(MISTAKES)
 
 
+@pytest.mark.thorough
 @each
 def test_a_planted_mistake_is_told_at_its_place_with_its_code(mistake: Mistake) -> None:
     text = mistake.broken
@@ -131,6 +132,7 @@ def test_a_planted_mistake_is_told_at_its_place_with_its_code(mistake: Mistake) 
     assert first.fix.endswith((".", "?"))
 
 
+@pytest.mark.thorough
 @each
 def test_what_is_offered_gives_back_what_was_meant(mistake: Mistake) -> None:
     text, applied = repaired(mistake)

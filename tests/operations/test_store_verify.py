@@ -95,6 +95,7 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], str, str]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_is_in_the_report_with_its_place_and_reason(store: Runtime, home: str, name: str) -> None:
     pattern, damage, what, reason = DAMAGE[name]

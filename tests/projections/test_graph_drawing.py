@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from handrail.engine.history import Node
 from handrail.engine.navigate import Running
 from handrail.projections.run_graph import draw_run, run_graph
@@ -103,6 +105,7 @@ def test_a_checkpoint_on_the_line_has_its_own_mark() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_long_run_needs_no_deep_stack() -> None:
     log = WrittenLog(*(f"s{number}" for number in range(1_000)))
     log.walk(log.start(), *["x"] * 999)

@@ -271,6 +271,7 @@ def test_of_many_branches_the_preferred_and_the_newest_are_told_and_the_others_c
     assert (lost.truncated, lost.policy) == (True, "kept the most recent entries")
 
 
+@pytest.mark.thorough
 def test_the_newest_artifacts_are_kept_within_their_budget_as_they_are_encoded() -> None:
     log = WrittenLog()
     bodies = [{"kind": f"k{number:03d}"} for number in range(200)]

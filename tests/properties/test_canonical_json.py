@@ -47,6 +47,7 @@ process.stdout.write(lines.map((line) => canonical(JSON.parse(line))).join('\\n'
 """
 
 
+@pytest.mark.thorough
 @given(VALUES)
 def test_another_library_writes_the_same_bytes(value: Json) -> None:
     assert canonical_bytes(value) == rfc8785.dumps(value)
@@ -97,6 +98,7 @@ def test_key_order_and_white_space_of_the_source_do_not_matter(
     assert digest(decode_json(source, max_bytes=1_000_000)) == digest(members)
 
 
+@pytest.mark.thorough
 @given(VALUES)
 def test_strict_reading_takes_whatever_a_strict_writer_wrote(value: Json) -> None:
     text = json.dumps(value, ensure_ascii=False)
@@ -104,6 +106,7 @@ def test_strict_reading_takes_whatever_a_strict_writer_wrote(value: Json) -> Non
     assert decode_json(text, max_bytes=1_000_000) == json.loads(text)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(NODE is None, reason="node is not on PATH")
 def test_ecmascript_itself_writes_the_same_bytes() -> None:
     assert NODE is not None

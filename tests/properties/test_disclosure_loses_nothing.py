@@ -180,6 +180,7 @@ def test_a_payload_without_a_shape_keeps_every_budget(part: str, data: dict[str,
     check_every_budget(Success(data=data), None, part, step)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("style", ["cursor", "offset"])
 @given(
     rows=ROWS,

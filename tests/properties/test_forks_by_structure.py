@@ -9,6 +9,7 @@ import json
 from itertools import pairwise
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,6 +146,7 @@ def grown(moves: list[tuple[str, int]]) -> tuple[WrittenLog, list[tuple[Node, bo
     return log, made
 
 
+@pytest.mark.thorough
 @given(MOVES)
 def test_a_step_is_a_fork_whenever_its_instance_was_left_before(moves: list[tuple[str, int]]) -> None:
     log, made = grown(moves)
@@ -160,6 +162,7 @@ def test_a_step_is_a_fork_whenever_its_instance_was_left_before(moves: list[tupl
     assert {node.node_id for node in log.history.nodes.values() if is_fork(log.history, node)} == forks
 
 
+@pytest.mark.thorough
 @given(MOVES)
 def test_a_run_stands_where_its_shape_says_and_the_ledger_says_the_same(moves: list[tuple[str, int]]) -> None:
     log, _ = grown(moves)
@@ -174,6 +177,7 @@ def test_a_run_stands_where_its_shape_says_and_the_ledger_says_the_same(moves: l
     assert (state["nodeId"], state["status"]) == (graph.preferred_tip, graph.status)
 
 
+@pytest.mark.thorough
 @given(MOVES, st.integers(0, 30))
 def test_a_checkpoint_at_a_step_that_was_left_moves_nothing(
     moves: list[tuple[str, int]], choice: int
@@ -191,6 +195,7 @@ def test_a_checkpoint_at_a_step_that_was_left_moves_nothing(
     assert (after.tip, after.status) == (before.tip, before.status)
 
 
+@pytest.mark.thorough
 @given(MOVES)
 def test_notes_of_a_checkpoint_are_in_the_recap_of_what_continues_after_it(
     moves: list[tuple[str, int]],

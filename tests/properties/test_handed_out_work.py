@@ -119,6 +119,7 @@ def test_many_helpers_in_any_order_end_as_one_agent_would() -> None:
         play(seed)
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("delegation.attenuated")
 @pytest.mark.parametrize("named", ["workToken", "stateToken", "ackToken", "checkpointToken"])
 def test_every_other_operation_refuses_a_token_of_a_child_and_says_what_it_may_do(named: str) -> None:

@@ -140,6 +140,7 @@ def test_every_wrong_form_of_what_nobody_asked_for_takes_one_call_without_it(abo
             assert log.report(after, work(artifacts=resent)).kind == "step", form
 
 
+@pytest.mark.thorough
 @given(st.sampled_from(REFS), st.lists(calls, min_size=1, max_size=4))
 def test_one_corrected_call_is_enough_whatever_was_wrong(
     ref: str, wrong: list[tuple[bool, int, int, str]]

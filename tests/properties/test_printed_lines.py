@@ -84,6 +84,7 @@ def told(content: bytes, cuts: list[int]) -> tuple[list[str], str, str, str]:
     return [*lines, *printed.finish()], printed.head, printed.tail, printed.digest
 
 
+@pytest.mark.thorough
 @given(
     st.lists(st.sampled_from(PIECES), max_size=40).map("".join), st.lists(st.integers(0, 2_000), max_size=8)
 )

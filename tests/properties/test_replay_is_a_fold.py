@@ -98,6 +98,7 @@ def test_a_prefix_and_then_the_rest_equals_all_of_it(play: Play, cut: int) -> No
     assert prefix == fold(SESSION_ID, log.records[:place])  # extending left the prefix as it was
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(play=plays)
 def test_folding_event_by_event_equals_folding_at_once(
@@ -112,6 +113,7 @@ def test_folding_event_by_event_equals_folding_at_once(
     assert step_by_step == fold(SESSION_ID, log.records)
 
 
+@pytest.mark.thorough
 @given(play=plays)
 def test_lineage_and_context_are_what_was_done(play: Play) -> None:
     log, told = played(play)
@@ -125,6 +127,7 @@ def test_lineage_and_context_are_what_was_done(play: Play) -> None:
         assert [node.parent for node in path[1:]] == [node.node_id for node in path[:-1]]
 
 
+@pytest.mark.thorough
 @given(play=plays)
 def test_a_drawing_shows_every_node_once(play: Play) -> None:
     log, _ = played(play)

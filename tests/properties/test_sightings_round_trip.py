@@ -62,6 +62,7 @@ SIGHTINGS = st.builds(
 )
 
 
+@pytest.mark.thorough
 @given(seen=SIGHTINGS, project=PATHS)
 def test_a_call_with_its_sighting_arrives_as_it_was_sent(seen: Sighting, project: str) -> None:
     here = Surroundings(machine="m", version="1", project=project)

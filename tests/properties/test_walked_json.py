@@ -63,6 +63,7 @@ def seen(text: str, *, is_walked: bool) -> str | Fault:
         return fault
 
 
+@pytest.mark.thorough
 @given(values, spaces, st.lists(st.tuples(st.integers(0, 200), scraps), max_size=2), st.integers(0, 200))
 def test_walking_and_decoding_agree(
     value: Json, indent: int | None, inserted: list[tuple[int, str]], cut: int

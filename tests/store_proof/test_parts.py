@@ -26,6 +26,7 @@ def place(tmp_path: Path) -> Iterator[str]:
         yield directory
 
 
+@pytest.mark.thorough
 def test_the_log_conforms_on_this_disk(place: str) -> None:
     part = conformance.check_conformance(place, 60, 1)
 
@@ -33,6 +34,7 @@ def test_the_log_conforms_on_this_disk(place: str) -> None:
     assert part.cases == 121
 
 
+@pytest.mark.thorough
 def test_a_log_that_forgets_to_refuse_an_old_head_does_not_conform(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +102,7 @@ def test_a_trouble_without_a_name_is_reported(place: str, monkeypatch: pytest.Mo
     assert any("the trouble is called STORE_PERMISSION_DENIED" in problem for problem in part.problems)
 
 
+@pytest.mark.thorough
 def test_kills_are_counted_and_harmless(tmp_path: Path) -> None:
     order = WriterOrder(what="kills", place=str(tmp_path / "data"), seed=1, count=12)
 

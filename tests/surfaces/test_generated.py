@@ -55,6 +55,7 @@ def test_every_generated_file_is_current(contents: dict[str, str]) -> None:
     assert stale_files(contents) == [], "run python tools/generate.py"
 
 
+@pytest.mark.thorough
 def test_the_attributes_mark_exactly_the_generated_files(contents: dict[str, str]) -> None:
     with open(os.path.join(ROOT, ".gitattributes"), encoding="utf-8") as file:
         rows = [line.split() for line in file if not line.startswith("#")]

@@ -84,6 +84,13 @@ def role_of_its_own(server: str, database: str) -> Iterator[str]:
         link.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
 
 
+def as_url(address: str) -> str:
+    """The address of a test server, which may be words, as one that a user writes."""
+    if "://" in address:
+        return address
+    return "postgresql://?" + "&".join(part.replace("'", "") for part in address.split(" "))
+
+
 @contextmanager
 def open_fresh_database(server: str) -> Iterator[Database]:
     """The same, with its tables, as the store uses it."""

@@ -67,6 +67,7 @@ def test_two_machines_sign_runs_with_one_key_and_confirmations_with_their_own(
     assert one.signing_key(CONFIRM) != other.signing_key(CONFIRM)
 
 
+@pytest.mark.thorough
 def test_a_rotation_is_followed_elsewhere_and_happens_once(held: Database, tmp_path: Path) -> None:
     one, other = machine(held, tmp_path / "one"), machine(held, tmp_path / "other")
     before, version = one.signing_key(WORKFLOW), one.facts().version
@@ -147,6 +148,7 @@ ASKED = (
 )
 
 
+@pytest.mark.promise("team.search")
 def test_a_search_finds_what_it_finds_beside_files(held: Database, tmp_path: Path) -> None:
     files = FileLog(str(tmp_path / "data"))
     log = TeamLog(held)
@@ -292,6 +294,7 @@ def test_a_young_blob_stays_and_one_that_is_brought_again_is_young(
     assert code_of(lambda: log.get_blob(blob(b"only of A").ref)) == "STORE_CORRUPT"
 
 
+@pytest.mark.thorough
 def test_a_session_that_grew_or_is_held_is_not_removed(keeper: TeamKeeper, held: Database) -> None:
     log = TeamLog(held)
     (planned,) = keeper.sessions_to_remove([A, C])
@@ -317,6 +320,7 @@ def digest_of_files(data: Path) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
+@pytest.mark.promise("team.same-everywhere")
 def test_a_copy_into_the_database_and_back_has_the_same_bytes(held: Database, tmp_path: Path) -> None:
     files = FileLog(str(tmp_path / "one" / "data"))
     append(files, A, 0, plan("a:1", "a:2"), [blob(b"first"), blob(b"second")])

@@ -25,6 +25,7 @@ from handrail_team.companion.link import CompanionLink
 from handrail_team.companion.look import Looking
 from handrail_team.companion.team_file import KeptServer, change_team_file
 from handrail_team.companion.wire import LookOrder, ProgramOrder, Sighting
+from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.team.team_server import ORIGIN, PAGE, Caller, Server
@@ -151,6 +152,8 @@ def machine(tmp_path: Path, server: Server, person: Caller) -> Machine:
     return Machine(tmp_path, server, person.agent("builder", machine="laptop"))
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.server-decides")
 def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
     machine: Machine, person: Caller
 ) -> None:
@@ -165,6 +168,23 @@ def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
     assert not (machine.home / "data" / "sessions").exists()
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.sources-travel")
+def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
+    machine: Machine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "home" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "ours.json").write_bytes(THREE_STEPS.replace(b"project.three_steps", b"ours.three_steps"))
+
+    listed = [row["id"] for row in machine.data("workflow.list", limit=500)["items"]]
+    started = machine.data("run.start", workflowId="ours.three_steps", goal="Tidy.", requestId="ours")
+
+    assert "ours.three_steps" in listed
+    assert started["ackToken"]
+
+
+@pytest.mark.promise("team.away")
 def test_when_the_server_is_away_nothing_is_done_and_nothing_falls_back(machine: Machine) -> None:
     machine.wire.is_cut = True
 
@@ -204,6 +224,8 @@ def find_orders(machine: Machine) -> list[Any]:
     return [one["lookFirst"] for one in told if "lookFirst" in one]
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.sources-travel")
 def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machine: Machine) -> None:
     give(machine, CHANGED)
 
@@ -216,6 +238,7 @@ def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machin
     assert begun["pending"]["stepId"] == "changed"
 
 
+@pytest.mark.thorough
 def test_a_report_is_held_against_the_files_of_the_companion_alone(machine: Machine) -> None:
     begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
     write(machine.project, "a.py", "a = 'only on the laptop'\n")
@@ -232,6 +255,8 @@ def test_a_report_is_held_against_the_files_of_the_companion_alone(machine: Mach
     assert not any(b"only on the laptop" in body for body in machine.wire.sent), "contents stay"
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.companion-looks")
 def test_a_look_is_of_one_call_and_no_other(machine: Machine, server: Server) -> None:
     begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
     before = server_events(server, begun)
@@ -250,6 +275,7 @@ def test_a_look_is_of_one_call_and_no_other(machine: Machine, server: Server) ->
     assert server_events(server, begun) == before, "a look is recorded nowhere"
 
 
+@pytest.mark.thorough
 def test_two_clones_on_two_machines_are_one_project(
     machine: Machine, tmp_path: Path, server: Server, person: Caller
 ) -> None:
@@ -259,6 +285,8 @@ def test_two_clones_on_two_machines_are_one_project(
     assert other.start(requestId="one")["session"] == begun["session"]
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.companion-looks")
 def test_a_program_runs_here_and_its_receipt_says_who_looked(machine: Machine) -> None:
     begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
     write(machine.project, "a.py", "a = 2\n")
@@ -278,6 +306,7 @@ def test_a_program_runs_here_and_its_receipt_says_who_looked(machine: Machine) -
     assert {("ran", "companion", machine.name), ("changed_in_run", "companion", machine.name)} <= told
 
 
+@pytest.mark.thorough
 def test_a_server_cannot_start_a_program_that_the_call_did_not_name(machine: Machine, tmp_path: Path) -> None:
     marker = tmp_path / "started"
     link = machine.link
@@ -300,6 +329,7 @@ def test_a_server_cannot_start_a_program_that_the_call_did_not_name(machine: Mac
     assert not marker.exists()
 
 
+@pytest.mark.thorough
 def test_another_major_version_is_told_which_one_to_update(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,6 +342,8 @@ def test_another_major_version_is_told_which_one_to_update(
     assert "99.0.0" in outcome.message
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.no-persons-credential")
 def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
     machine: Machine, person: Caller, server: Server
 ) -> None:
@@ -339,6 +371,8 @@ def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
     assert machine.name in [row["machine"] for row in person.data("team.tokens")["items"]]
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.linked-alone")
 def test_signing_in_sends_nothing_until_a_project_is_linked(machine: Machine, person: Caller) -> None:
     machine.sign_out()
     change_team_file(str(machine.home), ORIGIN, KeptServer(token=machine.token))
@@ -356,6 +390,7 @@ def test_signing_in_sends_nothing_until_a_project_is_linked(machine: Machine, pe
     assert len(list((machine.home / "data" / "sessions").iterdir())) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("operation", ["run.confirm", "session.settle_gap", "team.invite"])
 def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation: str) -> None:
     outcome = machine.call(operation)
@@ -364,6 +399,7 @@ def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation:
     assert (outcome.kind.exit_status, outcome.details["url"]) == (9, f"{ORIGIN}/")
 
 
+@pytest.mark.thorough
 def test_a_hook_asks_the_server_and_says_so_when_it_is_away(machine: Machine) -> None:
     begun = machine.start()
     message = b'{"tool_input": {"command": "true"}, "tool_name": "Bash", "tool_response": {"exit_code": 0}}'
@@ -380,6 +416,7 @@ def test_a_hook_asks_the_server_and_says_so_when_it_is_away(machine: Machine) ->
     assert "no answer" in away.note.lower()
 
 
+@pytest.mark.thorough
 def test_context_and_doctor_say_which_store_is_used_and_whether_it_answers(machine: Machine) -> None:
     there = machine.data("self.context")
     machine.wire.is_cut = True

@@ -16,6 +16,7 @@ from handrail.wiring import build_runtime, session_marks
 from tests.conftest import THREE_STEPS
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
 from tests.team.cutting_proxy import cutting_proxy
+from tests.team.postgres import as_url
 
 NOWHERE = "postgresql://someone:pa55word@127.0.0.1:1/nothing"
 
@@ -29,13 +30,6 @@ def machine(tmp_path: Path, name: str, address: str) -> Runtime:
     return build_runtime(environment, home=str(tmp_path / name))
 
 
-def as_url(address: str) -> str:
-    """The address of a test server, which may be words, as one that a user writes."""
-    if "://" in address:
-        return address
-    return "postgresql://?" + "&".join(part.replace("'", "") for part in address.split(" "))
-
-
 @pytest.fixture
 def here(tmp_path: Path, database: str) -> Runtime:
     return machine(tmp_path, "here", database)
@@ -45,6 +39,8 @@ def begin(runtime: Runtime) -> dict[str, Any]:
     return start(runtime, goal="try the database")
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.same-everywhere")
 def test_a_run_that_began_on_one_machine_goes_on_on_another(
     here: Runtime, tmp_path: Path, database: str
 ) -> None:
@@ -62,6 +58,8 @@ def test_a_run_that_began_on_one_machine_goes_on_on_another(
     assert not (tmp_path / "here" / "data" / "sessions").exists()
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.two-trips")
 def test_an_advance_waits_twice_for_the_database_and_once_for_its_audit_line(
     tmp_path: Path, database: str
 ) -> None:
@@ -92,6 +90,7 @@ def test_the_database_is_named_without_its_secrets_and_said_to_be_away(tmp_path:
     assert "pa55word" not in json.dumps([context, check, failure.message, failure.details])
 
 
+@pytest.mark.thorough
 def test_the_database_that_answers_is_said_to_answer(here: Runtime) -> None:
     begin(here)
 
@@ -133,6 +132,7 @@ def copy(runtime: Runtime, **way: str) -> dict[str, Any]:
     return answer(runtime, "store.copy", **way, confirm=shown["confirm_token"])
 
 
+@pytest.mark.thorough
 def test_sessions_move_between_files_and_the_database_by_command(
     here: Runtime, tmp_path: Path, database: str
 ) -> None:
@@ -147,6 +147,7 @@ def test_sessions_move_between_files_and_the_database_by_command(
     assert returned.log.load(made) == files.log.load(made) == here.log.load(made)
 
 
+@pytest.mark.thorough
 def test_a_commit_changes_the_mark_of_its_session(here: Runtime, tmp_path: Path, database: str) -> None:
     marks = session_marks({"HANDRAIL_STORE": as_url(database), "HANDRAIL_HOME": str(tmp_path / "other")})
     first = begin(here)
@@ -158,6 +159,7 @@ def test_a_commit_changes_the_mark_of_its_session(here: Runtime, tmp_path: Path,
     assert before[name] != marks()[name]
 
 
+@pytest.mark.promise("team.local-cost")
 def test_who_uses_files_loads_nothing_of_it(tmp_path: Path) -> None:
     code = (
         "import sys\n"

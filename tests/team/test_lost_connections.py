@@ -31,6 +31,8 @@ def log(proxy: CuttingProxy) -> Iterator[TeamLog]:
     held.close()
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.two-trips")
 def test_an_append_with_the_head_at_hand_is_two_trips(log: TeamLog, proxy: CuttingProxy) -> None:
     append(log, A, 0, plan("a:1", "a:2"))
     before = proxy.trips
@@ -45,6 +47,7 @@ def test_an_append_with_the_head_at_hand_is_two_trips(log: TeamLog, proxy: Cutti
     assert proxy.trips - before == 2
 
 
+@pytest.mark.thorough
 def test_what_others_added_comes_with_the_lock(log: TeamLog, proxy: CuttingProxy) -> None:
     append(log, A, 0, plan("a:1", "a:2", "a:3"))
     before = proxy.trips
@@ -57,6 +60,7 @@ def test_what_others_added_comes_with_the_lock(log: TeamLog, proxy: CuttingProxy
     assert proxy.trips - before == 2
 
 
+@pytest.mark.promise("team.cut-connections")
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", get_args(Cut))
 @pytest.mark.parametrize("is_new", [True, False])
@@ -80,6 +84,7 @@ def test_a_commit_whose_connection_is_cut_counts_once(
     assert log.get_blob(blob(b"of the cut commit").ref) == b"of the cut commit"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", get_args(Cut))
 def test_a_lock_whose_connection_is_cut_is_taken_again(log: TeamLog, proxy: CuttingProxy, how: Cut) -> None:
     append(log, A, 0, plan("a:1"))
@@ -91,6 +96,7 @@ def test_a_lock_whose_connection_is_cut_is_taken_again(log: TeamLog, proxy: Cutt
     assert keys(log.load(A)) == ["a:1", "a:2"]
 
 
+@pytest.mark.thorough
 def test_backends_that_are_ended_all_the_time_lose_and_double_nothing(log: TeamLog, database: str) -> None:
     append(log, A, 0, plan("a:0"))
     is_done = threading.Event()

@@ -27,6 +27,7 @@ def tables(link: psycopg.Connection) -> set[str]:
     return {row[0] for row in rows}
 
 
+@pytest.mark.promise("team.migrations")
 @pytest.mark.parametrize("version", range(1, NEWEST + 1))
 @pytest.mark.thorough
 def test_a_store_of_every_earlier_version_is_read_and_goes_on(database: str, version: int) -> None:
@@ -49,6 +50,7 @@ def test_a_store_of_every_earlier_version_is_read_and_goes_on(database: str, ver
         assert tables(link) == TABLES
 
 
+@pytest.mark.thorough
 def test_reading_an_empty_database_makes_nothing(database: str) -> None:
     log = TeamLog(Database(database))
 
@@ -62,6 +64,7 @@ def begin(log: TeamLog, answers: list[Appended]) -> None:
     answers.append(append(log, A, 0, plan("a:1")))
 
 
+@pytest.mark.thorough
 def test_many_processes_make_the_tables_once(database: str) -> None:
     logs = [TeamLog(Database(database)) for _ in range(5)]
 
@@ -74,6 +77,8 @@ def test_many_processes_make_the_tables_once(database: str) -> None:
     assert keys(logs[0].load(A)) == ["a:1"]
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.migrations")
 def test_tables_of_a_newer_version_are_refused_with_what_to_do(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as link:
         migrate(link)

@@ -10,7 +10,7 @@ import pytest
 
 from handrail_serve.feed import Feed
 from handrail_serve.limits import REQUESTS_OF_AN_ACCOUNT
-from handrail_team.door import CALLS_A_MINUTE, FREE_TRIES, NOWHERE, Paces
+from handrail_team.door import CALLS_A_MINUTE, CALLS_OF_A_WORKSPACE, FREE_TRIES, NOWHERE, Paces
 from tests.team.team_server import PASSPHRASE, Caller, Server
 
 AWAY = "postgresql://127.0.0.1:1/away"
@@ -21,6 +21,8 @@ def server(team_database: str, tmp_path: Path) -> Server:
     return Server(team_database, tmp_path)
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.live")
 def test_a_commit_on_one_server_is_live_on_another_within_a_second(
     server: Server, team_database: str, tmp_path: Path
 ) -> None:
@@ -48,6 +50,7 @@ def test_a_commit_on_one_server_is_live_on_another_within_a_second(
     assert feeds[1]._number == 0
 
 
+@pytest.mark.promise("team.away")
 def test_while_the_database_is_away_every_call_says_so_within_ten_seconds(tmp_path: Path) -> None:
     server = Server(AWAY, tmp_path)
     began = time.monotonic()
@@ -63,6 +66,7 @@ def test_while_the_database_is_away_every_call_says_so_within_ten_seconds(tmp_pa
     assert server.ask("GET", "/health/live", "").status == 200
 
 
+@pytest.mark.thorough
 def test_readiness_asks_the_database(server: Server, tmp_path: Path) -> None:
     import msgspec
 
@@ -85,6 +89,8 @@ def test_readiness_asks_the_database(server: Server, tmp_path: Path) -> None:
     assert statuses == [200, 503]
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.limits")
 def test_one_noisy_account_is_told_to_wait_and_others_are_not(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +110,7 @@ def test_one_noisy_account_is_told_to_wait_and_others_are_not(
     assert ana.call("session.list").status == 200
 
 
+@pytest.mark.thorough
 def test_an_account_has_so_many_calls_at_once_and_others_still_get_in(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
@@ -113,6 +120,7 @@ def test_an_account_has_so_many_calls_at_once_and_others_still_get_in(server: Se
     assert (ana.call("session.list").status, ben.call("session.list").status) == (429, 200)
 
 
+@pytest.mark.thorough
 def test_who_guesses_passphrases_has_to_wait_longer_each_time(server: Server) -> None:
     server.join(server.workspace("main"), "Ana")
     told = [
@@ -134,6 +142,22 @@ def test_the_rate_is_of_one_account() -> None:
         paces.require("a")
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.limits")
+def test_a_workspace_has_a_rate_of_its_own(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded, quiet = server.workspace("crowded"), server.workspace("quiet")
+    ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
+    now = time.monotonic()
+    monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now)
+    for _ in range(CALLS_OF_A_WORKSPACE):
+        server.door._paces_of_workspaces.require(crowded)
+
+    told = ana.call("session.list")
+
+    assert (told.status, ben.call("session.list").status) == (429, 200)
+    assert "This workspace" in told.document["detail"]
+
+
 def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) -> None:
     ana = server.join(server.workspace("main"), "Ana", "owner")
 
@@ -146,6 +170,8 @@ def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) ->
     assert server.sign_in("renew", "hra_" + "x" * 43).status == 401
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.server-decides")
 def test_no_path_of_a_caller_is_opened_by_the_server(server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "secret"
     (folder / ".handrail").mkdir(parents=True)

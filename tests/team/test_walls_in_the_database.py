@@ -17,6 +17,7 @@ TABLES = (
 )
 
 
+@pytest.mark.thorough
 def test_one_session_id_in_two_workspaces_is_two_sessions(team_database: str) -> None:
     held = Database(team_database, is_team=True)
     here, there = TeamLog(held.within("ws_a")), TeamLog(held.within("ws_b"))
@@ -31,6 +32,8 @@ def test_one_session_id_in_two_workspaces_is_two_sessions(team_database: str) ->
     assert [one.claim("f", expires_at=9, now=5).state for one in tokens] == ["claimed", "claimed"]
 
 
+@pytest.mark.thorough
+@pytest.mark.promise("team.walls")
 def test_sql_without_a_workspace_sees_and_adds_nothing(team_database: str) -> None:
     held = Database(team_database, is_team=True)
     append(TeamLog(held.within("ws_a")), A, 0, plan("a:1"), [blob(b"ours")])
@@ -53,6 +56,7 @@ def test_sql_without_a_workspace_sees_and_adds_nothing(team_database: str) -> No
     assert seen == (1,)
 
 
+@pytest.mark.thorough
 def test_the_audit_of_a_team_cannot_be_changed_or_emptied(team_database: str) -> None:
     Database(team_database, is_team=True).write(lambda link: None)
     with psycopg.connect(team_database, autocommit=True) as link:
@@ -65,6 +69,7 @@ def test_the_audit_of_a_team_cannot_be_changed_or_emptied(team_database: str) ->
     assert (changed, removed) == (0, 0)
 
 
+@pytest.mark.thorough
 def test_a_superuser_is_refused_by_a_team_and_beside_one(database: str) -> None:
     team = TeamLog(Database(database, is_team=True))
     with pytest.raises(Fault) as caught:

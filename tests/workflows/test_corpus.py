@@ -119,6 +119,7 @@ def test_no_sentence_of_the_original_is_lost(path: Path) -> None:
     assert lost == []
 
 
+@pytest.mark.thorough
 @each_file
 def test_every_file_compiles_and_can_be_walked_to_its_end(path: Path) -> None:
     reading = read_workflow(path.read_bytes())

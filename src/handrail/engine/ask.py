@@ -45,7 +45,13 @@ from handrail.engine.history import (
     path_to,
 )
 from handrail.engine.judge.actions import fill_params, find_preview
-from handrail.engine.judge.arrival import PersonsWord, SeenReport, ask_of, needs_confirmation
+from handrail.engine.judge.arrival import (
+    PersonsWord,
+    SeenReport,
+    ask_of,
+    named_confirmer,
+    needs_confirmation,
+)
 from handrail.engine.judge.artifacts import Place, is_blank_answer, subject_of
 from handrail.engine.judge.assess import place_of
 from handrail.engine.judge.requirements import asked_kinds
@@ -398,11 +404,6 @@ def given_values(workflow: CompiledWorkflow, leaf: Leaf, word: PersonsWord) -> d
     if needed is None or not needed.input or not word.is_given or not word.value:
         return {}
     return {needed.input: read_value(workflow.inputs.get(needed.input), word.value)}
-
-
-def named_confirmer(leaf: Leaf) -> str:
-    """Who has to confirm a step, as its author says; empty: any person."""
-    return leaf.confirmed_by if isinstance(leaf, Step) else ""
 
 
 def may_ask(leaf: Leaf) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.accounts import Actor
 from handrail.contract.ids import (
     AttemptId,
     BlobRef,
@@ -124,6 +125,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     is_first_here: bool = False
     project: Project | None = None
     has_own_project: bool = False  # its first call that writes decided where it works
+    workers: tuple[str, ...] = ()  # what its helpers called themselves
     moved_at: int = 0  # by this event it works elsewhere than its parent; earlier trees are of that place
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
@@ -132,6 +134,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     parent: Parent | None = None
     pins: tuple[WorkflowHash, ...] = ()
     agent: str = ""
+    actor: Actor | None = None
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):

@@ -58,6 +58,8 @@ class HandedOut(Payload, frozen=True, kw_only=True):
     """Where it stands."""
     closed: str = ""
     """Why it was closed."""
+    worker: str = ""
+    """What whoever works on it calls itself: its own word."""
     result: str = ""
     """Where a search finds work that is done: how its last notes begin."""
 

@@ -67,6 +67,9 @@ class _Update(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
 MOST_CHECKS = 20
 MOST_COMMAND_WORDS = 40
 LONGEST_COMMAND_WORD = 1_000
+MOST_CHECK_VARIABLES = 20
+_OPEN_VARIABLE = r"^(?!HANDRAIL_|AI_NATIVE_CLI_)[A-Za-z_][A-Za-z0-9_]*\Z"
+"""A name that a project may set: what is Handrail's own, it may not."""
 MOST_CHECK_SECONDS = 7_200
 _CHECK_NAME = r"^[a-z0-9][a-z0-9_-]{0,39}\Z"
 _INSIDE = r"^(?!/)(?!(?:[^/]*/)*\.\.(?:/|\Z))[^\x00-\x1f\\]+\Z"
@@ -96,6 +99,14 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     """What it checks, for people and agents."""
     report: _Report | None = None
     """A file in which its tests are counted."""
+    environment: Annotated[
+        dict[
+            Annotated[str, Meta(max_length=100, pattern=_OPEN_VARIABLE)],
+            Annotated[str, Meta(max_length=LONGEST_COMMAND_WORD, pattern=r"^[^\x00]*\Z")],
+        ],
+        Meta(max_length=MOST_CHECK_VARIABLES),
+    ] = {}
+    """Variables that it gets beside the caller's; those that steer a runner, only from here."""
 
 
 class _Notify(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -142,7 +153,7 @@ class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     output: _Output = _Output()
     start_session: bool = False
-    """Offer sessions without a run: the tool `start_session` and `handrail session note`."""
+    """Offer agents the tool `start_session`, for sessions without a run."""
     max_effect: MaxEffect = "dangerous"
     """The most that any call may do; `HANDRAIL_MAX_EFFECT` can lower it further."""
     idle_minutes: Annotated[int, Meta(ge=1, le=100_000)] = 60
@@ -346,6 +357,7 @@ def _checks(file: _ProjectFile) -> tuple[DeclaredCheck, ...]:
             report=None
             if check.report is None
             else ReportPlace(path=check.report.path, format=check.report.format),
+            environment=tuple(sorted(check.environment.items())),
         )
         for name, check in file.checks.items()
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -42,10 +42,12 @@ def find_pending_step(
     run: str | UnsetType = UNSET,
     *,
     is_asked: bool = False,
+    again: Callable[[str], NextCall] | None = None,
 ) -> PendingStep:
     """The step that a token, a session, a run of one, or the only run in progress in a project means.
 
     `is_asked`: a person answers it, so of several runs those that wait for one are named first.
+    `again`: the same call for a session, which a refusal offers with the one that moved last.
 
     Raises Fault CONTEXT_MISSING, VALIDATION_ERROR, SESSION_NOT_FOUND, and what reading a token raises.
     """
@@ -64,7 +66,7 @@ def find_pending_step(
         session = find_session(rt, session_id)
         run_id = choose_run(session.history) if run is UNSET else _run_of(session, run)
     else:
-        session, run_id = _find_only_run(rt, project, is_asked=is_asked)
+        session, run_id = _find_only_run(rt, project, again, is_asked=is_asked)
     if run_id is None:
         raise _no_run(f"Session {session.history.session_id} has no run.", [])
     return _target(session, preferred_tip(session.history, run_id))
@@ -94,13 +96,19 @@ def _target(session: Session, node: Node) -> PendingStep:
     return PendingStep(session=session, run=session.history.runs[node.run_id], node=node)
 
 
-def _find_only_run(rt: Runtime, project: str, *, is_asked: bool) -> tuple[Session, RunId]:
+def _find_only_run(
+    rt: Runtime, project: str, again: Callable[[str], NextCall] | None, *, is_asked: bool
+) -> tuple[Session, RunId]:
     work = find_open_work(rt, project).runs
     if len(work) != 1:
         told = f"{len(work)} runs are in progress in this project." if work else "No run is in progress here."
         named = list(dict.fromkeys(str(one.session.history.session_id) for one in work))
         waiting = [one for one in named if _waits_for_person(rt, one)] if is_asked else []
-        raise _no_run(told, named, waiting)
+        refused = _no_run(told, named, waiting)
+        if again is not None and named:
+            refused.next_call = again(named[0])
+            refused.hint = f"Say which one it is for; {named[0]} moved last: --session {named[0]}"
+        raise refused
     return work[0].session, work[0].run_id
 
 

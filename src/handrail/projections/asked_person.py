@@ -14,10 +14,11 @@ import msgspec
 from handrail.contract.fence import break_marks, drop_invisible, flatten_text
 from handrail.contract.redaction import redact_secrets, redact_shapes
 from handrail.contract.wording import format_count
-from handrail.engine.ask import changed_context, kept_report, named_confirmer
+from handrail.engine.ask import changed_context, kept_report
 from handrail.engine.facts import excerpt, facts_at
 from handrail.engine.history import History, Node, attached_to, instance_of, kept_in_instance
 from handrail.engine.judge.actions import find_preview
+from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.messages import in_words
 from handrail.engine.standing import list_offered, standing_at
 from handrail.projections.overview import session_title

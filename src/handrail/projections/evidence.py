@@ -44,6 +44,7 @@ from handrail.engine.history import (
     list_receipts,
     way_to,
 )
+from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.messages import explain_gap
 from handrail.engine.receipts import ReceiptSource, compare_counts
 
@@ -277,19 +278,24 @@ def describe_unproven(history: History, node_id: NodeId) -> str:
     """What rests on the agent's word alone and need not; or that everything was checked."""
     claims = [placed for placed in list_claims(history, node_id) if not _is_arrival(placed.claim)]
     named: dict[str, str] = {}
+    doubted: list[str] = []
     for placed in claims:
-        if _could_be_proven(placed.claim):
+        if _could_be_proven(placed.claim) and placed.claim.check == "red_then_green" and placed.claim.refs:
+            doubted.append(placed.claim.fact)
+        elif _could_be_proven(placed.claim):
             named.setdefault(text_of(history, placed), _PROOFS[placed.claim.check])
-    if not named:
-        is_clear = not any(worth_of(placed.claim) in ("contradicted", "stale") for placed in claims)
-        is_clear = is_clear and not _list_unchecked(history, node_id)
-        return ALL_CHECKED if claims and is_clear and history.imported is None else ""
+    if not named and not doubted:
+        worths = {worth_of(placed.claim) for placed in claims}
+        is_clear = worths.isdisjoint(("contradicted", "stale")) and not _list_unchecked(history, node_id)
+        is_shown = not worths.isdisjoint(("ran", "seen", "confirmed"))  # that a place exists shows little
+        return ALL_CHECKED if is_shown and is_clear and history.imported is None else ""
     proofs: dict[str, list[str]] = {}
     for text, proof in list(named.items())[:MOST_NAMED]:
         proofs.setdefault(proof, []).append(_cut(text))
     told = "; ".join(f"{', '.join(texts)} ({proof} would show it)" for proof, texts in proofs.items())
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    return f"only the agent's word: {told}{more}"
+    said = [f"only the agent's word: {told}{more}"] if named else []
+    return "; ".join([*said, *doubted[:MOST_NAMED]])
 
 
 def describe_beside(history: History, node_id: NodeId) -> str:
@@ -365,6 +371,10 @@ def text_of(history: History, placed: PlacedClaim) -> str:
         found = _read_pointer(artifact.body, claim.pointer)
         if isinstance(found, str):
             return found
+    if claim.check == "person" and claim.pointer == CHOSEN:
+        answers = history.advances.values()
+        option = next((one.option_id for one in answers if one.to_node_id == placed.node_id), "")
+        return f"a person chose {option}" if option else "a person chose"
     if claim.check == "person":
         return "a person agreed"
     return claim.contract_ref.rpartition(".")[2].replace("_", " ") or "the check of the step"

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.fence import break_marks, drop_invisible, fence_text
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import UserOnly
@@ -119,12 +120,19 @@ def _is_example(part: str, example: dict[str, Json]) -> bool:
 
 
 def phrase_named(facts: Facts, name: str) -> str | None:
-    """The value of a name, or what an earlier step delivered under it; None where there is neither."""
+    """The value of a name, or what an earlier step delivered under it; None where there is neither.
+
+    It is somebody's word, the goal's too, and never passes for a part of the step: marks of a fence are
+    broken, and a text with lines of its own is fenced.
+    """
     value: Any = named_value(facts.values, name)
+    if isinstance(value, str):
+        content = drop_invisible(value).strip("\n")
+        return f"\n{fence_text(content, name)}\n" if "\n" in content else break_marks(content)
     if value is not MISSING:
-        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        return break_marks(msgspec.json.encode(value).decode())
     value = artifact_value(facts.artifacts, name)
-    return None if value is MISSING else _phrase_delivered(value)
+    return None if value is MISSING else break_marks(drop_invisible(_phrase_delivered(value)))
 
 
 def _phrase_delivered(value: Any) -> str:

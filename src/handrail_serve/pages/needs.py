@@ -165,11 +165,19 @@ def _whose(row: Payload) -> Html:
         row["project"],
         row["branch"],
         row["workflow_name"] or row["workflow_id"],
-        row["agent"] or COMMAND_LINE,
+        whose_agent(row),
     )
     if not row["goal"] or not is_asked:
         return facts
     return join_html(element("p", cut(row["goal"]), dir="auto"), facts)
+
+
+def whose_agent(row: Payload) -> str:
+    """What began it; in a team also whose it is, by the id of the account, and on which machine."""
+    client = row["agent"] or COMMAND_LINE
+    if not row["account"]:
+        return str(client)
+    return f"{client} of {row['account']}{' on ' if row['machine'] else ''}{row['machine']}"
 
 
 def _known(card: Card) -> Child:
@@ -278,6 +286,9 @@ def _door(card: Card, answered: Payload | None) -> Child:
     if answered is not None:
         return _recorded(card, answered, copy)
     form: Child = None
+    others = "" if card.question is None else card.question["others"]
+    if others:
+        return element("p", f"This waits for {others}; you cannot answer it.", class_="door small")
     if card.question is not None:
         is_early = card.node is not None and card.node["kind"] == "step"
         form = join_html(
@@ -303,7 +314,7 @@ def _recorded(card: Card, said: Payload, copy: Child) -> Html:
     words = f"{said['said']} by {said['who']}, {DOORS[said['door']]}"
     again = (
         element("details", element("summary", "Answer anew"), answer_form(card.question))
-        if card.question is not None
+        if card.question is not None and not card.question["others"]
         else None
     )
     return element(

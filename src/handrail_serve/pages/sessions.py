@@ -8,7 +8,7 @@ from typing import Any
 
 from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.plain_words import STATUS_WORDS
-from handrail_serve.pages.needs import COMMAND_LINE, Card, strip, where
+from handrail_serve.pages.needs import Card, strip, where, whose_agent
 from handrail_serve.pages.parts import (
     Payload,
     add_query,
@@ -34,7 +34,7 @@ INSTALL_LINE = "handrail setup"
 FIRST_PROMPT = (
     "Use Handrail to review my last change: start the workflow wr.code_review and follow it step by step."
 )
-_FILTERS = ("q", "status", "workflow", "project", "branch")
+_FILTERS = ("q", "status", "workflow", "project", "branch", "account", "agent")
 _GROUPS = (("", "none"), ("project", "project"), ("branch", "branch"), ("state", "state"))
 _SORTS = (("", "last change"), ("silent", "longest silent"), ("title", "title"))
 _WAITING = "needs your answer"
@@ -108,7 +108,7 @@ def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
         "form",
         words,
         select("status", "State", statuses, asked.get("status", "")),
-        *(_choose(name, label, items, asked) for name, label in _CHOICES),
+        *(_choose(name, label, items, asked) for name, label in _choices(items, asked)),
         select("group", "Group by", _GROUPS, asked.get("group", "")),
         select("sort", "Sort by", _SORTS, asked.get("sort", "")),
         element("button", "Show", type="submit", class_="button"),
@@ -120,6 +120,12 @@ def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
 
 
 _CHOICES = (("project", "Project"), ("branch", "Branch"), ("workflow", "Workflow"))
+_IN_A_TEAM = (("account", "Person"), ("agent", "Agent"))
+
+
+def _choices(items: Sequence[Payload], asked: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    is_team = any(item["account"] for item in items) or any(asked.get(name) for name, _ in _IN_A_TEAM)
+    return (*_CHOICES, *_IN_A_TEAM) if is_team else _CHOICES
 
 
 def _choose(name: str, label: str, items: Sequence[Payload], asked: Mapping[str, str]) -> Html:
@@ -197,11 +203,14 @@ def _row(item: Payload, waiting: str) -> Html:
     under = [
         element("span", item["workflow_name"] or item["workflow_id"]) if item["workflow_id"] else None,
         element("span", f"at {item['pending_title']}") if item["pending_title"] and is_open else None,
+        element("span", f"{item['parts_done']} of {item['parts']} parts done")
+        if is_open and item["parts"]
+        else None,
         element("span", f"{item['done']} of about {item['at_least']} steps")
         if is_open and item["at_least"]
         else None,
         *(element("span", item[name]) for name in ("project", "branch") if item[name]),
-        element("span", item["agent"] or COMMAND_LINE) if item["run_id"] else None,
+        element("span", whose_agent(item)) if item["run_id"] else None,
         element("span", count(item["run_count"], "run")) if item["run_count"] > 1 else None,
         element("span", "imported") if item["imported_from"] else None,
     ]

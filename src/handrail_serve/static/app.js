@@ -167,7 +167,7 @@ async function countNeeds(told) {
   if (performance.now() - countedAt < COUNT_WAIT) return;
   countedAt = performance.now();
   try {
-    const found = await call("session.needs", { limit: 1 });
+    const found = await call("session.needs", { limit: 1, whose: "me" });
     showNeeds(found.total);
   } catch {
     // the page itself says what is wrong
@@ -303,6 +303,13 @@ async function lock() {
   document.title = "Locked · Handrail";
 }
 
+// Nobody is led to pages that open to nobody yet.
+function showPlace({ isTeam, isIn }) {
+  document.getElementById("nav").hidden = isTeam && !isIn;
+  document.getElementById("team").hidden = !isTeam;
+  document.getElementById("where").hidden = isTeam;
+}
+
 function showSignIn(team) {
   main.replaceChildren(
     signInPage(team, invitation, (fresh) => {
@@ -312,7 +319,8 @@ function showSignIn(team) {
       start();
     }),
   );
-  document.title = "Sign in · Handrail";
+  showPlace({ isTeam: true, isIn: false });
+  document.title = `${invitation ? "Join" : "Sign in"} · Handrail`;
 }
 
 function unlockForm(isRefused) {
@@ -528,8 +536,7 @@ async function start() {
   if (invitation || (!token && !(await askTabs()))) return lock();
   isLocked = false;
   const isTeam = token.startsWith("hrp_"); // a token of a person, where there are accounts
-  document.getElementById("team").hidden = !isTeam;
-  document.getElementById("where").hidden = isTeam;
+  showPlace({ isTeam, isIn: true });
   if (main.querySelector(".page[data-live]")) await refresh(new Set("*"));
   else await show({ isFirst: true });
   if (token) feed.start();

@@ -13,7 +13,7 @@ import msgspec
 from psycopg import errors
 
 from handrail.contract.accounts import Principal, Role
-from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NOT_FOUND
+from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
 from handrail.contract.tokens.confirm import refusal
@@ -30,6 +30,7 @@ from handrail_team.accounts.credentials import (
     kind_of,
     spell_secret,
 )
+from handrail_team.accounts.names import NAME_EXPECTED, clean_name, fold_name, keep_name
 from handrail_team.accounts.roles import SCOPES
 from handrail_team.store.database import Database, Link, find_secrets
 from handrail_team.store.migrations import EVERY_WORKSPACE
@@ -157,7 +158,8 @@ class Directory:
     def find_workspace(self, named: str) -> Workspace:
         """By its id or name; the only one where none is named. Raises Fault E_NOT_FOUND."""
         known = self.workspaces()
-        found = [one for one in known if named in (one.id, one.name)] if named else known
+        found = [one for one in known if one.id == named] or [one for one in known if one.name == named]
+        found = found if named else known
         if len(found) == 1:
             return found[0]
         raise Fault(
@@ -179,7 +181,9 @@ class Directory:
 
     def find_member(self, workspace: str, named: str) -> Member:
         """By its id or name. Raises Fault E_NOT_FOUND, alike for a member of elsewhere and for none."""
-        found = [one for one in self.members(workspace) if named in (one.account, one.sign_in, one.name)]
+        known = self.members(workspace)
+        found = [one for one in known if one.account == named]  # an id is nobody's name
+        found = found or [one for one in known if named in (one.sign_in, one.name)]
         if len(found) == 1:
             return found[0]
         raise Fault(
@@ -193,31 +197,34 @@ class Directory:
 
         Raises Fault E_CONFLICT for the last owner, and for a member that is no longer as it was found.
         """
-        account = member.account
 
         def change(link: Link) -> None:
-            rows = link.execute("SELECT account, role FROM handrail.memberships FOR UPDATE").fetchall()
-            if (account, member.role) not in rows:
-                raise refusal("target_changed")
-            owners = {one for one, held in rows if held == "owner"}
-            if role != "owner" and owners == {account}:
-                raise Fault(
-                    E_CONFLICT,
-                    "The last owner cannot leave. Nothing was changed.",
-                    details={"reason": "last_owner"},
-                    hint="Make somebody else an owner first.",
-                )
-            if role is not None:
-                link.execute("UPDATE handrail.memberships SET role = %s WHERE account = %s", (role, account))
+            _require_as_found(link, workspace, member, role)
+            if role is None:
+                self._end_membership(link, workspace, member.account)
                 return
-            link.execute("DELETE FROM handrail.memberships WHERE account = %s", (account,))
-            now = self._clock.unix_seconds()
             link.execute(
-                "UPDATE handrail.credentials SET ended_at = %s WHERE account = %s AND ended_at = 0",
-                (now, account),
+                "UPDATE handrail.memberships SET role = %s WHERE account = %s", (role, member.account)
             )
 
         self.database.within(workspace).write(change)
+
+    def erase(self, workspace: str, member: Member) -> None:
+        """End a membership, and with the last one of an account its name and its ways to sign in. What it
+        did stays under its id. Raises Fault E_CONFLICT as `set_member` does.
+        """
+
+        def change(link: Link) -> None:
+            _require_as_found(link, workspace, member, None)
+            self._end_membership(link, workspace, member.account)
+            link.execute(
+                "UPDATE handrail.accounts SET name = '', sign_in = NULL, passphrase = NULL, issuer = NULL,"
+                " subject = NULL WHERE account = %s AND NOT EXISTS"
+                " (SELECT 1 FROM handrail.memberships m WHERE m.account = %s)",
+                (member.account, member.account),
+            )
+
+        self._anywhere.write(change)
 
     # Credentials
 
@@ -309,7 +316,8 @@ class Directory:
     def accept(self, invitation: str, name: str, passphrase: str) -> Made:
         """Use an invitation: an account with this passphrase, and a token for its page.
 
-        Raises Fault E_AUTH when the invitation is not good, and E_CONFLICT when the name is taken.
+        Raises Fault E_AUTH when the invitation is not good, E_CONFLICT when the name is taken, and
+        E_VALIDATION when it is none.
         """
         kept = keep_passphrase(passphrase, self._randomness.bytes(SALT_BYTES))
 
@@ -335,7 +343,7 @@ class Directory:
     def sign_in(self, name: str, passphrase: str, workspace: str = "") -> Made:
         """A token for the page of a person. Raises Fault E_AUTH, alike whatever is wrong."""
         rows = self._anywhere.fetch(
-            "SELECT a.account, a.passphrase FROM handrail.accounts a WHERE a.sign_in = %s", (_fold(name),)
+            "SELECT a.account, a.passphrase FROM handrail.accounts a WHERE a.sign_in = %s", (fold_name(name),)
         )
         account, kept = rows[0] if rows else ("", None)
         if not fits(passphrase, kept or NOBODY):
@@ -412,11 +420,14 @@ class Directory:
         subject: str | None = None,
     ) -> str:
         account = self._id("acc")
-        sign_in = _fold(name) if passphrase else None
+        kept = keep_name(name) if passphrase else clean_name(name) or account
+        if not kept:
+            raise _refuse_name()
+        sign_in = fold_name(kept) if passphrase else None
         try:
             link.execute(
                 "INSERT INTO handrail.accounts VALUES (%s, %s, %s, %s, %s, %s, %s)",
-                (account, name.strip(), sign_in, passphrase, issuer, subject, self._clock.now()),
+                (account, kept, sign_in, passphrase, issuer, subject, self._clock.now()),
             )
         except errors.UniqueViolation as error:
             raise _taken("name", name) from error
@@ -427,6 +438,16 @@ class Directory:
             "INSERT INTO handrail.memberships VALUES (%s, %s, %s, %s)"
             " ON CONFLICT (account, workspace) DO NOTHING",
             (account, workspace, role, self._clock.now()),
+        )
+
+    def _end_membership(self, link: Link, workspace: str, account: str) -> None:
+        link.execute(
+            "DELETE FROM handrail.memberships WHERE workspace = %s AND account = %s", (workspace, account)
+        )
+        link.execute(
+            "UPDATE handrail.credentials SET ended_at = %s"
+            " WHERE workspace = %s AND account = %s AND ended_at = 0",
+            (self._clock.unix_seconds(), workspace, account),
         )
 
     def _page_token(self, link: Link, workspace: str, account: str) -> Made:
@@ -480,6 +501,23 @@ def open_directory(address: str, clock: Clock, randomness: Randomness, secrets: 
     return Directory(Database(address, is_team=True), clock, randomness)
 
 
+def _require_as_found(link: Link, workspace: str, member: Member, role: Role | None) -> None:
+    """Raises Fault E_CONFLICT for the last owner, and for a member that is no longer as it was found."""
+    rows = link.execute(
+        "SELECT account, role FROM handrail.memberships WHERE workspace = %s FOR UPDATE", (workspace,)
+    ).fetchall()
+    if (member.account, member.role) not in rows:
+        raise refusal("target_changed")
+    owners = {one for one, held in rows if held == "owner"}
+    if role != "owner" and owners == {member.account}:
+        raise Fault(
+            E_CONFLICT,
+            "The last owner cannot leave. Nothing was changed.",
+            details={"reason": "last_owner"},
+            hint="Make somebody else an owner first.",
+        )
+
+
 def principal_of(held: Credential, *, is_person: bool) -> Principal | None:
     """Who acts with a credential; None: its account is no member any more, or it opens nothing."""
     if held.role is None or held.kind == "invitation":
@@ -531,8 +569,9 @@ def _taken(what: str, name: str) -> Fault:
     )
 
 
-def _fold(name: str) -> str:
-    return " ".join(name.split()).casefold()
+def _refuse_name() -> Fault:
+    problem = {"param": "name", "problem": "it is no name", "expected": NAME_EXPECTED}
+    return Fault(E_VALIDATION, f"A name has {NAME_EXPECTED}.", details={"problems": [problem]})
 
 
 def _role(offered: str) -> Role:

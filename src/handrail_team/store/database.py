@@ -15,7 +15,12 @@ from typing import Any, Final, LiteralString, TypeVar
 import psycopg
 from psycopg import conninfo, errors, pq
 
-from handrail.contract.catalogue import STORE_IO_ERROR, STORE_PERMISSION_DENIED, STORE_UNAVAILABLE
+from handrail.contract.catalogue import (
+    E_VALIDATION,
+    STORE_IO_ERROR,
+    STORE_PERMISSION_DENIED,
+    STORE_UNAVAILABLE,
+)
 from handrail.contract.outcome import Fault
 from handrail.ports.store import DatabaseFacts
 from handrail_team.store.migrations import NEWEST, SCOPE, migrate, require_walls, scope_of, version_of
@@ -288,6 +293,8 @@ def fault_of(error: psycopg.Error) -> Fault:
             return _unavailable("busy", f"The database could not do this now: {said}")
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return _unavailable("connection", f"The database does not answer: {said}")
+        case psycopg.DataError() if error.sqlstate is None:  # refused here, before it was sent: a NUL
+            return Fault(E_VALIDATION, f"A text of this call cannot be kept: {said}", details={"param": ""})
         case _:
             return _refused(error.sqlstate or "unknown", said)
 

@@ -99,6 +99,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_git_would_list_otherwise_is_seen(listing: Listing, change: str) -> None:
     make, expected = CHANGES[change]

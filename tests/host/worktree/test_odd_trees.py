@@ -92,6 +92,7 @@ def test_all_of_them_together_start_nothing_and_git_stays_as_it_is(
     assert picture(root / ".git") == before
 
 
+@pytest.mark.thorough
 def test_before_the_first_commit_every_file_is_listed(tmp_path: Path, worktree: LocalWorktree) -> None:
     write(tmp_path / "project", "a", "a")
     run_git(tmp_path / "project", "init", "-q", ".")

@@ -169,6 +169,7 @@ def _but(files: dict[str, Any], ignored: set[str]) -> dict[str, Any]:
     return {name: held for name, held in files.items() if name not in ignored}
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.code.killed-restore")
 def test_killed_before_any_change_each_file_is_old_or_new_and_the_next_call_settles_it(
     tmp_path: Path, worktree: LocalWorktree
@@ -274,6 +275,7 @@ def _entries(worktree: LocalWorktree, root: Path, name: str, content: str) -> tu
     return take(worktree, root).entries
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "path", ["../out", "/tmp/out", "away/out", ".git/config", ".GIT/x", "a/../../out", ""]
 )

@@ -102,6 +102,7 @@ HEAVY = ("[", "![", "[[]", "**a", "[x][", "![](", "a_", "\n- ", "|-|\n", "&", "<
 """What a parser tries longest, each over and over."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mark", HEAVY)
 def test_a_full_note_of_marks_is_shown_as_it_was_written(mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elements, "_tools", lambda: pytest.fail("it is laid out"))
@@ -110,6 +111,7 @@ def test_a_full_note_of_marks_is_shown_as_it_was_written(mark: str, monkeypatch:
     assert notes_html(text).markup == element("pre", text).markup
 
 
+@pytest.mark.thorough
 def test_a_full_note_of_ordinary_markdown_is_laid_out() -> None:
     line = "- a point with **weight**, `code` and a [link](https://example.org/x)\n"
     text = line * (NOTES_BYTES // len(line))

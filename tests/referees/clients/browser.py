@@ -65,6 +65,8 @@ class Visitor:
         self.complaints: list[str] = []
         self.addresses: set[str] = set()
         self.contexts: list[BrowserContext] = []
+        self.violations: list[str] = []
+        self.wider: list[str] = []
 
     def begin(self, plan: dict[str, Any]) -> None:
         self.plan = plan
@@ -366,6 +368,7 @@ def _need(plan: dict[str, Any], name: str) -> str:
 
 def _look(visitor: Visitor, page: Page, found: dict[str, Any], name: str) -> None:
     """axe, sideways scrolling, and a picture where the plan has a folder for it."""
+    page.evaluate("() => scrollTo(0, 0)")  # the bar of the page covers what is scrolled below it
     found["violations"] += [f"{name}: {one}" for one in page.evaluate(AXE_RUN)]
     found["wider"] = max(found["wider"], page.evaluate(WIDER))
     if visitor.plan["pictures"]:
@@ -477,6 +480,101 @@ def _drop(page: Page, file: str) -> str:
     return told
 
 
+def visit_team(visitor: Visitor) -> dict[str, Any]:
+    """Two people join by invitation; one makes a token for an agent, the other confirms what it did."""
+    visitor.violations, visitor.wider = [], []
+    ana, ben = (visitor.page(visitor.context()) for _ in range(2))
+    found: dict[str, Any] = {"joining": _join(visitor, ana, visitor.plan["invitation"], "Ana")}
+    _look_at(visitor, ana, "nothing yet")
+    ana.locator("#team").click()
+    ana.locator("#members").wait_for()
+    found["bearer"] = _fill_in(ana, "team.new_token", name="builder", machine="laptop-7")
+    link = _fill_in(ana, "team.invite", name="Ben")
+    _look_at(visitor, ana, "team")
+    _join(visitor, ben, link, "Ben")
+    _tell({"at": found["bearer"]})
+    sys.stdin.readline()
+    for name, page in (("ana", ana), ("ben", ben)):
+        visitor.follow(page, "/sessions")
+        _look_at(visitor, page, f"sessions of {name}")
+        found[f"{name}_needs"] = [page.title(), page.locator("main").inner_text()]
+    ben.locator(".need button[value=yes]").click()
+    ben.locator(".toast", has_text="Recorded").wait_for()
+    ben.locator("#sessions a[href*='/runs/']").first.click()
+    ben.locator("#rail").wait_for()
+    _look_at(visitor, ben, "run")
+    found["run"] = ben.locator("main").inner_text()
+    return found | _leave_and_return(visitor, ana, ben)
+
+
+def _join(visitor: Visitor, page: Page, link: str, name: str) -> str:
+    """Too short a passphrase first, then a good one; what the first one was answered."""
+    page.goto(link)
+    visitor.settled(page)
+    _look_at(visitor, page, f"join as {name}")
+    page.locator("input[name=name]").fill(name)
+    page.locator("input[name=passphrase]").fill("short")
+    page.locator("button[type=submit]").click()
+    trouble = page.locator("main form [role=status]:not(:empty)")
+    trouble.wait_for()
+    told: str = trouble.inner_text()
+    page.locator("input[name=passphrase]").fill(visitor.plan["passphrase"])
+    page.keyboard.press("Enter")
+    page.locator("#link.live").wait_for()
+    visitor.settled(page)
+    return told
+
+
+def _fill_in(page: Page, operation: str, **given: str) -> str:
+    """Fill in a form of the page of the team, confirm what it shows, and take what is told once."""
+    form = page.locator(f"form[data-operation='{operation}']")
+    for name, value in given.items():
+        form.locator(f"[name={name}]").fill(value)
+    form.locator("button[type=submit]").click()
+    page.locator("dialog[open] button.main").click()
+    told = form.locator("pre:not(:empty)")
+    told.wait_for()
+    secret: str = told.inner_text()
+    return secret
+
+
+def _leave_and_return(visitor: Visitor, ana: Page, ben: Page) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, page in (("ana", ana), ("ben", ben)):
+        visitor.follow(page, "/team")
+        page.locator("#members").wait_for()
+        _look_at(visitor, page, f"team of {name}")
+        found[f"{name}_team"] = page.locator("main").inner_text()
+    ana.locator("[data-leave]").click()
+    ana.locator("h1", has_text="Sign in").wait_for()
+    found["stored"] = ana.evaluate("() => [localStorage.length, Object.keys(sessionStorage)]")
+    ana.locator("input[name=name]").fill("ana")
+    ana.locator("input[name=passphrase]").fill("three wrong words")
+    ana.keyboard.press("Enter")
+    trouble = ana.locator("main form [role=status]:not(:empty)")
+    trouble.wait_for()
+    found["wrong"] = trouble.inner_text()
+    _look_at(visitor, ana, "sign in")
+    ana.locator("input[name=passphrase]").fill(visitor.plan["passphrase"])
+    ana.keyboard.press("Enter")
+    ana.locator("#link.live").wait_for()
+    found["back"] = ana.locator("h1").inner_text()
+    found["cookies"] = [one for context in visitor.contexts for one in context.cookies()]
+    return {**found, "violations": visitor.violations, "wider": visitor.wider}
+
+
+def _look_at(visitor: Visitor, page: Page, name: str) -> None:
+    """axe, sideways scrolling and a picture, wide and narrow."""
+    page.evaluate(visitor.axe)
+    page.evaluate(OPEN_ALL)
+    for width in (320, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        visitor.violations += [f"{name} {width}: {one}" for one in page.evaluate(AXE_RUN)]
+        if page.evaluate(WIDER):
+            visitor.wider.append(f"{name} {width}: {page.evaluate(WIDER)} px")
+        page.screenshot(path=f"{visitor.plan['pictures']}/{name} {width}.png", full_page=True)
+
+
 VISITS: dict[str, Callable[[Visitor], dict[str, Any]]] = {
     "every_page": visit_every_page,
     "from_outside": visit_from_outside,
@@ -488,6 +586,7 @@ VISITS: dict[str, Callable[[Visitor], dict[str, Any]]] = {
     "live": visit_live,
     "restarted": visit_restarted,
     "import": visit_import,
+    "team": visit_team,
 }
 
 

@@ -37,6 +37,7 @@ def test_a_signal_or_the_deadline_after_the_commit_changes_nothing(
     assert checked_document(ran)["data"] == fresh_tool.data(*call)
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("commit.signals")
 @pytest.mark.parametrize("envelope", ["cli", "lafs"])
 def test_a_second_signal_after_the_commit_tells_that_it_is_made(fresh_tool: Tool, envelope: str) -> None:
@@ -54,6 +55,7 @@ def test_a_second_signal_after_the_commit_tells_that_it_is_made(fresh_tool: Tool
     assert told["read"]["call"] == f"handrail session resume {reply['session']['sessionId']} --compact"
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("commit.undelivered")
 def test_a_change_whose_answer_stdout_refuses_is_told_on_stderr(fresh_tool: Tool) -> None:
     reply = started(fresh_tool)

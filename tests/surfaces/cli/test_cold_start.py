@@ -98,6 +98,7 @@ def test_the_version_loads_nothing_but_the_front_door(tool: Tool) -> None:
     assert loaded(tool, "--version") == {"handrail", "handrail.main"}
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.cold-start")
 @pytest.mark.parametrize("line", [["nope"], [], ["session", "list", "--limit", "x"]])
 def test_a_usage_error_loads_neither_help_nor_runtime(tool: Tool, line: list[str]) -> None:
@@ -118,6 +119,7 @@ def started(tool: Tool, request: pytest.FixtureRequest) -> Any:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.cold-start")
 def test_continue_and_checkpoint_load_nothing_heavy(tool: Tool, started: Any) -> None:
     check_light(loaded(tool, "run", "continue", "--ack", started["ackToken"], "--notes", "x"))
@@ -125,6 +127,7 @@ def test_continue_and_checkpoint_load_nothing_heavy(tool: Tool, started: Any) ->
     check_light(loaded(tool, "run", "continue", "--state", started["stateToken"], "--envelope", "lafs"))
 
 
+@pytest.mark.thorough
 def test_an_advance_loads_nothing_that_only_rarer_calls_need(tool: Tool, started: Any) -> None:
     call = ("run", "continue", "--ack", started["ackToken"], "--notes", "x")
 
@@ -135,6 +138,7 @@ def test_an_advance_loads_nothing_that_only_rarer_calls_need(tool: Tool, started
     assert len([name for name in first | replayed if name.startswith("handrail")]) <= MOST_OWN_MODULES
 
 
+@pytest.mark.thorough
 def test_an_advance_compiles_only_the_patterns_that_it_matches_with(tool: Tool, started: Any) -> None:
     compiling = loaded(
         tool, "run", "continue", "--ack", started["ackToken"], "--notes", "x", script=PATTERN_SCRIPT
@@ -148,6 +152,7 @@ def test_the_server_loads_neither_the_protocol_library_nor_an_event_loop(tool: T
     assert loaded(tool, "mcp") & {"asyncio", "logging", "ssl", *FOREIGN.split()} == set()
 
 
+@pytest.mark.thorough
 def test_a_server_looks_for_garbage_as_often_as_python_does(tool: Tool) -> None:
     """A short call hardly ever looks; what serves for days would grow without looking."""
     assert loaded(tool, "mcp", script=COLLECTOR_SCRIPT) == {"2000", "True"}
@@ -180,6 +185,7 @@ def test_no_command_loads_what_only_servers_need(tool: Tool, started: Any, line:
     assert modules & set(FOREIGN.split()) == set()
 
 
+@pytest.mark.thorough
 def test_an_operation_loads_only_its_own_module(tool: Tool, started: Any) -> None:
     modules = loaded(tool, "run", "continue", "--state", started["stateToken"])
 

@@ -179,6 +179,7 @@ def test_bash_lists_what_fits(bash: Typist, line: str, expected: set[str]) -> No
     assert expected <= bash.listed(line)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("line", "expected"), LISTED)
 def test_zsh_lists_what_fits(zsh: Typist, line: str, expected: set[str]) -> None:
     assert expected <= zsh.listed(line)

@@ -117,6 +117,7 @@ def test_raw_trouble_is_one_line_on_stderr(tool: Tool) -> None:
     assert ran.err.count(b"\n") == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.paging")
 def test_pages_joined_are_the_whole_list(tool: Tool) -> None:
     whole = [item["id"] for item in tool.data("workflow", "list")["items"]]

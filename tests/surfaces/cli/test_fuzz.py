@@ -69,6 +69,7 @@ LINE = st.one_of(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.one-document")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=LINE)
@@ -76,6 +77,7 @@ def test_any_line_gets_one_document(runtime: Runtime, line: list[str]) -> None:
     check_answer(run_here(runtime, line), line)
 
 
+@pytest.mark.thorough
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=LINE)
 def test_any_line_means_the_same_twice(runtime: Runtime, line: list[str]) -> None:

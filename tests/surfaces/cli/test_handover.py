@@ -33,6 +33,7 @@ def test_a_server_ends_when_its_input_closes(server: subprocess.Popen[bytes]) ->
     assert b"Traceback" not in err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_server_dies_of_a_signal_without_a_word(
     server: subprocess.Popen[bytes], number: signal.Signals

@@ -14,6 +14,7 @@ from handrail.surfaces.cli.self_description.help import help_text
 from handrail.wiring import registry
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", list(_table.COMMANDS))
 def test_help_names_every_flag_its_choices_and_its_variable(path: str) -> None:
     text = help_text(registry(), path)

@@ -325,6 +325,7 @@ def test_a_message_of_two_megabytes_is_read_to_its_end_and_understood(fresh_tool
     assert checkpoints(fresh_tool, started) == ["The chat was compacted here (manual)."]
 
 
+@pytest.mark.thorough
 def test_a_closed_stdin_is_a_message_that_says_nothing(fresh_tool: Tool) -> None:
     started = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
 

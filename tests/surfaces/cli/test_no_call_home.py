@@ -36,6 +36,7 @@ def index() -> Iterator[Listening]:
     listening.door.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.no-call-home")
 def test_only_update_and_doctor_ask_the_index(fresh_tool: Tool, index: Listening) -> None:
     url = f"http://127.0.0.1:{index.door.getsockname()[1]}/simple"

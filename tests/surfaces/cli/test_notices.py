@@ -127,6 +127,7 @@ def test_it_is_silent_once_the_latest_runs(tool: Tool, keep: Keep, version: str)
     assert document["data"]["notices"] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "content",
     [
@@ -194,6 +195,7 @@ def test_the_lafs_dialect_carries_it_and_still_conforms(tool: Tool, keep: Keep, 
     assert report.status == 0, report.out
 
 
+@pytest.mark.thorough
 def test_an_advance_without_news_loads_nothing_for_it(tool: Tool, started: Any, keep: Keep) -> None:
     ack = tool.data("run", "start", "wr.small_change", "--request-id", "cold-news")["ackToken"]
     call = ("run", "continue", "--ack", ack, "--notes", "x")
@@ -211,6 +213,7 @@ def test_an_advance_without_news_loads_nothing_for_it(tool: Tool, started: Any, 
     }
 
 
+@pytest.mark.thorough
 def test_the_server_for_agents_is_not_touched_by_it(tool: Tool, keep: Keep) -> None:
     keep(WARNING)
 

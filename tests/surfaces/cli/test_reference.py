@@ -39,6 +39,7 @@ def reference(tool: Tool) -> Any:
     return tool.data("reference")
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.reference")
 def test_the_whole_has_every_key_and_the_declared_type(reference: Any) -> None:
     assert set(reference) == TOP
@@ -81,6 +82,7 @@ def test_a_cursor_a_confirmation_and_a_token_of_a_run_bring_their_errors(
     assert len(command["errors"]) == len(set(command["errors"]))
 
 
+@pytest.mark.thorough
 def test_no_operation_lists_an_error_that_follows_anyway() -> None:
     called = [
         (row, operation) for row in registry().rows() if (operation := called_of(registry(), row)) is not None
@@ -272,6 +274,7 @@ def test_a_slice_is_small_and_holds_what_its_command_needs(tool: Tool, reference
     assert part["exit_codes"] == part["error_codes"] == {}
 
 
+@pytest.mark.thorough
 def test_a_domain_has_all_its_commands(tool: Tool) -> None:
     part = tool.data("reference", "--domain", "run")
 
@@ -317,17 +320,20 @@ def test_an_unknown_name_gets_the_nearest(tool: Tool, line: list[str], near: str
     assert near in error["details"]["next_command"], "the whole reference is dear"
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("truth.cheap-to-learn")
 def test_a_name_beside_every_other_one_leads_to_the_help(tool: Tool) -> None:
     assert tool.error("reference", "--command", "zzzzzz")["details"]["next_command"] == "handrail help"
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.help-as-data")
 def test_help_as_a_document_is_the_slice(tool: Tool) -> None:
     assert tool.data("run", "start", "--help", "--json") == tool.data("reference", "--command", "run start")
     assert tool.data("session", "--help", "--json") == tool.data("reference", "--domain", "session")
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.always-answers")
 def test_it_needs_no_store_no_keys_and_no_settings(fresh_tool: Tool, reference: Any) -> None:
     with open(fresh_tool.home, "w", encoding="utf-8") as file:
@@ -338,6 +344,7 @@ def test_it_needs_no_store_no_keys_and_no_settings(fresh_tool: Tool, reference: 
     assert os.path.isfile(fresh_tool.home)
 
 
+@pytest.mark.thorough
 def test_the_minimal_level_keeps_its_published_budget(tool: Tool, started: Any, reference: Any) -> None:
     """LAFS 9.1: per answer, or per item of a list."""
     by_path = {command["path"]: command["mvi_budget"] for command in reference["commands"]}

@@ -88,6 +88,7 @@ def test_a_real_handshake_is_made_when_it_is_asked_for(tool: Tool) -> None:
     assert check["details"]["server_version"] == __version__
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.always-answers")
 @pytest.mark.parametrize("line", [["context"], ["doctor", "--offline"], ["changelog"], ["reference"]])
 def test_nothing_that_is_broken_keeps_them_from_answering(fresh_tool: Tool, line: list[str]) -> None:

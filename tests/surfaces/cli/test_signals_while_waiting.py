@@ -76,6 +76,7 @@ def assert_nothing_changed(ran: Ran) -> None:
     assert (ran.status, error["code"], error["details"]["committed"]) == (130, "E_INTERRUPTED", False)
 
 
+@pytest.mark.thorough
 @needs_proc
 @pytest.mark.parametrize("number", SIGNALS)
 def test_while_stdin_is_silent(tool: Tool, number: signal.Signals) -> None:
@@ -136,6 +137,7 @@ def test_while_another_program_works_for_it(fresh_tool: Tool, tmp_path: Path, nu
     assert not (tmp_path / ".cursor").exists()
 
 
+@pytest.mark.thorough
 @needs_proc
 def test_two_signals_while_a_program_works_for_it_end_it_at_once(fresh_tool: Tool, tmp_path: Path) -> None:
     programs, at_work = tmp_path / "programs", tmp_path / "at-work"
@@ -204,6 +206,7 @@ def test_while_a_check_runs_the_program_ends_and_that_is_recorded(
     assert recorded["outcome"] == {"kind": "signalled", "signal": "SIGINT"}
 
 
+@pytest.mark.thorough
 @needs_proc
 @pytest.mark.promise("receipt.interrupted")
 def test_a_second_signal_leaves_no_program_behind(fresh_tool: Tool, tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def test_a_shell_reads_a_quoted_text_back(text: str) -> None:
 PRINTABLE = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 
 
+@pytest.mark.thorough
 @given(
     notes=PRINTABLE, query=PRINTABLE, key=st.sampled_from(["run.continue", "workflow.list", "session.resume"])
 )

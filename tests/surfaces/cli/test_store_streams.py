@@ -85,6 +85,7 @@ def test_asked_for_by_id_the_lines_come_in_that_order_and_an_unknown_one_says_so
     assert last["data"]["summary"]["failed"] == 1
 
 
+@pytest.mark.thorough
 def test_a_signal_between_two_sessions_ends_the_stream_with_a_line_that_says_so(
     fresh_tool: Tool, sessions: list[str]
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_signal_between_two_sessions_ends_the_stream_with_a_line_that_says_so(
     assert (last["error"]["details"]["count"], last["error"]["details"]["complete"]) == (1, False)
 
 
+@pytest.mark.thorough
 def test_each_part_of_the_proof_is_told_when_it_is_done_and_a_signal_leaves_no_scratch(
     fresh_tool: Tool,
 ) -> None:

@@ -120,6 +120,7 @@ def sessions(tool: Tool) -> int:
     return count
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.disk")
 @pytest.mark.parametrize("redirection", [">&-", "<&- >&-", ">&- 2>&-"])
 def test_a_change_whose_reply_nobody_can_read_is_not_made(fresh_tool: Tool, redirection: str) -> None:
@@ -130,6 +131,7 @@ def test_a_change_whose_reply_nobody_can_read_is_not_made(fresh_tool: Tool, redi
     assert sessions(fresh_tool) == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("redirection", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_read_bears_closed_descriptors(tool: Tool, redirection: str) -> None:
     ran = in_shell(tool, redirection, "workflow", "list")
@@ -159,6 +161,7 @@ def test_the_version_tells_a_full_disk_too(tool: Tool) -> None:
     assert ran.err.count(b"\n") == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("arguments", "status"), [(["workflow", "list"], 0), (["nope"], 2)])
 def test_a_reader_that_went_away_is_no_trouble(tool: Tool, arguments: list[str], status: int) -> None:
     reader, writer = os.pipe()
@@ -179,6 +182,7 @@ def test_a_reader_that_went_away_is_no_trouble(tool: Tool, arguments: list[str],
     assert (finished.returncode, finished.stderr) == (status, b"")
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.json-default")
 @pytest.mark.parametrize("arguments", [["session", "list"], ["nope"], ["session", "list", "--human"]])
 def test_a_terminal_and_a_pipe_get_the_same_bytes(tool: Tool, started: Any, arguments: list[str]) -> None:
@@ -190,6 +194,7 @@ def test_a_terminal_and_a_pipe_get_the_same_bytes(tool: Tool, started: Any, argu
     assert steady(shown) == steady(piped.out + piped.err)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not __file__.isascii(), reason="Python itself does not start there in the C locale")
 @pytest.mark.promise("cli.utf8")
 @pytest.mark.parametrize(
@@ -210,6 +215,7 @@ def test_the_locale_changes_no_byte(tool: Tool, started: Any, environment: dict[
     assert there.err == b""
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not __file__.isascii(), reason="Python itself does not start there in the C locale")
 @pytest.mark.promise("cli.utf8")
 def test_arguments_are_utf8_under_any_locale(fresh_tool: Tool) -> None:
@@ -221,6 +227,7 @@ def test_arguments_are_utf8_under_any_locale(fresh_tool: Tool) -> None:
     assert fresh_tool.data("session", "list")["items"][0]["goal"] == "größer 漢字"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_before_the_commit_is_an_interruption(
     waiting: Callable[..., Waiting], number: signal.Signals

@@ -34,6 +34,7 @@ def _is_below(place: str, name: str) -> bool:
     return place == name or place.startswith(f"{name}.")
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.untrusted")
 def test_planted_text_is_named_wherever_it_comes_out(fresh_tool: Tool) -> None:
     project = Path(fresh_tool.project)

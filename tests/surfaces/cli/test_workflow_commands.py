@@ -94,6 +94,7 @@ def test_the_first_broken_file_may_end_the_check_and_the_rest_is_named(
     assert report["skipped"] == ["wr.small_change"]
 
 
+@pytest.mark.thorough
 def test_the_bundled_set_has_nothing_wrong(tool: Tool) -> None:
     rows = tool.data("workflow", "list", "--source", "bundled", "--limit", "500")["items"]
 

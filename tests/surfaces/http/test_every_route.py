@@ -120,6 +120,7 @@ def test_every_text_of_every_operation_is_tried(running: Served) -> None:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("http.ids.no-paths")
 def test_no_id_becomes_a_path(running: Served) -> None:
     """Every text field of every operation, the pages, the ledger, the assets and the resources of MCP."""

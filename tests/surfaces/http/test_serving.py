@@ -126,6 +126,7 @@ def test_any_other_address_is_refused_before_it_is_bound(host: str, monkeypatch:
     assert "ssh -L" in refused.value.hint
 
 
+@pytest.mark.thorough
 def test_the_command_refuses_another_address_too(server: ServedTool) -> None:
     ran = server.tool.run("serve", "--host", "0.0.0.0", "--port", "0")
 

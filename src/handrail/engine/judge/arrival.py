@@ -35,6 +35,7 @@ from handrail.engine.reasons import (
     shorten_message,
 )
 from handrail.workflows.compiled import (
+    CONFIRMERS,
     Action,
     Choice,
     CompiledWorkflow,
@@ -281,6 +282,11 @@ def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> 
     return wanted if isinstance(wanted, bool) else holds(workflow.conditions[wanted], facts)
 
 
+def named_confirmer(leaf: Leaf) -> str:
+    """Who has to confirm a step, as its author says; empty: any person."""
+    return leaf.confirmed_by if isinstance(leaf, Step) else ""
+
+
 def ask_of(leaf: Leaf) -> AskKind:
     """What a person is asked about this step: a yes to what it reports or writes, or an option."""
     match leaf:
@@ -382,15 +388,18 @@ def weigh_confirmation(
         return claim, None
     # Nobody is asked in a mode that never stops: this becomes its critical gap.
     state: WaitState = "another_report" if word.seen == "another" else "missing"
+    who = CONFIRMERS.get(named_confirmer(leaf), "")
+    whom = who[:1].upper() + who[1:] or "A person"
     message = _add_note(
-        f"A person must confirm {leaf.id}, and an agent's word does not count: {claim.fact}", word
+        f"{whom} must confirm {leaf.id}, and an agent's word does not count: {claim.fact}", word
     )
+    values = {"step": leaf.id} | BY_PERSON | ({"who": who} if who else {})
     if not word.is_due:
         message = f"The user did not confirm {leaf.id}."
     return claim, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
-        waits_for=WaitsFor(kind=ask_of(leaf), state=state, values={"step": leaf.id} | BY_PERSON),
+        waits_for=WaitsFor(kind=ask_of(leaf), state=state, values=values),
         message=message,
     )
 

@@ -34,6 +34,7 @@ from handrail.engine.judge.named_places import read_place
 from handrail.engine.judge.red_then_green import match_red_then_green
 from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
+    explain_hidden_tests,
     list_paths,
     list_reports,
     match_run,
@@ -398,6 +399,11 @@ class _Weighing:
         if result.verdict == "contradicted":
             self._refute(check, pointer, rule.demand, result.fact)
             return
+        if rule.demand != "shown" and (hidden := explain_hidden_tests(self._known, text)):
+            self._tell_hidden_tests(check, pointer, hidden, result.command)
+            return
+        if result.is_doubted:
+            self._disclose(f"{result.fact[:1].upper()}{result.fact[1:]}.")
         rewriting = explain_rewriting(self._known, result)
         if rewriting:
             result = RunResult(verdict="unknown", fact=rewriting, refs=result.refs)
@@ -407,6 +413,17 @@ class _Weighing:
         self._claim(check, pointer, level=level, verdict=result.verdict, **told)
         if is_due and result.verdict in ("missing", "stale"):
             self._miss_once(f"{pointer}: {result.fact}", result)
+
+    def _tell_hidden_tests(self, check: EvidenceCheck, pointer: str, fact: str, command: str) -> None:
+        """Refused once: nobody has to run tests behind another program. Then the run goes on with a gap."""
+        fact = shorten_message(fact, FACT_BYTES)
+        is_told = fact in self._known.told_facts
+        self._claim(check, pointer, verdict="unknown" if is_told else "missing", fact=fact)
+        if is_told:
+            self._disclose(f"The report rests on tests whose end nobody knows: {fact}.")
+            return
+        fix = f"Run {command}, name the program alone, and make the call in nextCall again."
+        self._miss(f"{pointer}: {fact}", RunResult(verdict="missing", command=command, fix=fix))
 
     def _expects_receipt(self, rule: Ran | RedThenGreen, text: str) -> bool:
         """Of a command that is declared or was seen before. That one was seen says nothing about others."""
@@ -460,15 +477,16 @@ class _Weighing:
 
     def _miss(self, fact: str, result: RunResult) -> None:
         values = {"contract": self._found.ref, "command": shorten_message(result.command)}
+        fix = shorten_message(result.fix or f"Run {result.command} and make the call in nextCall again.")
+        if any(one.fix == fix for one in self.reasons):
+            return  # one run settles both
         self.reasons.append(
             Reason(
                 name=MISSING,
                 pointer=OutputContract(contract_ref=self._found.ref),
-                waits_for=WaitsFor(kind="check", values=values),
+                waits_for=WaitsFor(kind="check", state="invalid" if result.fix else "missing", values=values),
                 message=shorten_message(fact),
-                fix=shorten_message(
-                    result.fix or f"Run {result.command} and make the call in nextCall again."
-                ),
+                fix=fix,
             )
         )
 

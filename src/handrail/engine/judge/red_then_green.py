@@ -64,7 +64,7 @@ def _judge_difference(known: Witnessed, red: ReceiptRecorded, green: RunResult, 
     if not doubt and (absent := _find_absent(known, red)):
         doubt = f"{name} failed before, when {list_paths(absent)} was not there, and passes now"
     if doubt:
-        return RunResult(verdict="unknown", fact=doubt, refs=refs)
+        return RunResult(verdict="unknown", fact=doubt, refs=refs, is_doubted=True)
     return RunResult(verdict="holds", fact=describe_guard(red, paths), refs=refs, paths=green.paths)
 
 

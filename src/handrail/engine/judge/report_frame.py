@@ -428,7 +428,7 @@ def make_retry_frame(
     Whatever stands in the way is in it, so that the call is enough once it is filled in.
     """
     sendable = [one for one in blocked.every_blocker if not waits_for_person(one)]
-    pointers = [blocker.pointer for blocker in sendable]
+    pointers = [blocker.pointer for blocker in sendable if not _waits_for_run(blocker)]
     refs = {pointer.contract_ref for pointer in pointers if isinstance(pointer, OutputContract)}
     wanting = [contracts[ref] for ref in refs if ref in contracts]
     kinds = {contract.artifact_kind for contract in wanting}
@@ -454,6 +454,12 @@ def make_retry_frame(
         wanted["artifacts"] = artifacts
     found = add_observations({"output": wanted} if wanted else {}, blocked.every_blocker)
     return found | ({"context": nest_values(dict.fromkeys(keys, TO_FILL_IN))} if keys else {})
+
+
+def _waits_for_run(blocker: Blocker) -> bool:
+    """Whether the report is kept as it is, and only a command has to run."""
+    waits = blocker.waits_for
+    return waits is not None and (waits.kind, waits.state) == ("check", "missing")
 
 
 def add_observations(frame: dict[str, Any], blockers: Sequence[Blocker]) -> dict[str, Any]:

@@ -232,6 +232,14 @@ def names_check(known: Witnessed, text: str) -> bool:
     return any(one.argv_digest in digests for one in known.checks)
 
 
+def explain_hidden_tests(known: Witnessed, text: str) -> str:
+    """Why the end of a line says nothing about the tests in it; empty: it does, or it is a declared check."""
+    line = _read_line(text)
+    if names_check(known, text) or read_command(line).is_alone or not names_runner(find_counting(line)):
+        return ""
+    return f"the end of {make_readable(line)} is not that of its tests, as it starts several programs"
+
+
 def was_seen(known: Witnessed, text: str) -> bool:
     """Whether a command ran in this run, in whichever folder or line, as far as is known."""
     is_own = any(_has_words(known, text, one) for one in known.receipts)

@@ -136,7 +136,7 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     left_out: frozenset[str] = frozenset()
     """Files that the report at hand leaves out: they make no receipt stale."""
     told_facts: frozenset[str] = frozenset()
-    """Facts that contradicted an attempt before."""
+    """Facts that contradicted an attempt before, or that it missed."""
     session_id: str = ""
     """For commands that are told."""
     imported: frozenset[str] = frozenset()
@@ -182,3 +182,5 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """What to do instead of running it again."""
     paths: tuple[str, ...] = ()
     """Its own tests, script or configuration that changed in this run."""
+    is_doubted: bool = False
+    """It failed and passes now, and something else than the change may have done it."""

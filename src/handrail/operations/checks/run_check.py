@@ -7,6 +7,7 @@ pending when it began. A program that fails is a fact like any other: the call h
 from __future__ import annotations
 
 import os
+from functools import partial
 from signal import Signals
 from typing import Annotated, assert_never
 
@@ -139,7 +140,8 @@ def run_check(rt: Runtime, request: RunCheck) -> Success:
     project = project_of(rt, request.project)
     programs = rt.check_programs()
     _require_one_command(request)
-    target = find_pending_step(rt, request.state_token, request.session, project)
+    again = partial(_for_session, request)
+    target = find_pending_step(rt, request.state_token, request.session, project, again=again)
     require_healthy(target.session)
     if target.run.parent is not None and not target.run.has_own_project:
         own = find_own_project(rt.workspace, rt.places, target.run, request.project)
@@ -231,6 +233,7 @@ def _command(
         check=check.name if is_own else "",  # elsewhere it is another check
         digest=digest_check(check) if is_own else "",
         report=check.report,
+        environment=check.environment,
         change=found.told,
     )
 
@@ -301,6 +304,11 @@ def _exit_status(outcome: RunOutcome) -> int:
             return _CANNOT_START
         case never:
             assert_never(never)
+
+
+def _for_session(request: RunCheck, session: str) -> NextCall:
+    named = msgspec.structs.replace(request, session=session)
+    return NextCall(operation="check.run", params=msgspec.to_builtins(named))
 
 
 OPERATION = Operation(

@@ -24,18 +24,25 @@ from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.wording import name_person, quote
-from handrail.engine.ask import UNCHECKED, Ask, ask_about, read_value, say_unchecked, weigh_answers
+from handrail.engine.ask import (
+    UNCHECKED,
+    Ask,
+    ask_about,
+    read_value,
+    say_unchecked,
+    weigh_answers,
+)
 from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
 from handrail.engine.history import Confirmation, History
-from handrail.engine.judge.arrival import PersonsWord
+from handrail.engine.judge.arrival import PersonsWord, named_confirmer
 from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.messages import RUN_CONFIRM, confirm_line
 from handrail.engine.navigate import Running, step_key
 from handrail.operations.finding import name_answerer
 from handrail.operations.pending_step import PendingStep, find_pending_step
 from handrail.operations.replies import load_pinned_workflow
-from handrail.operations.runs.who_confirms import require_confirmer
+from handrail.operations.runs.who_confirms import find_answerers, require_confirmer
 from handrail.projections.asked_person import describe_write, show_to_person
 from handrail.runtime.misplaced_token import refuse_handed_out
 from handrail.runtime.operation import Input, Operation
@@ -138,6 +145,8 @@ class PersonsQuestion(Answer, frozen=True, kw_only=True):
     takes_value: bool = False
     """The answer is a value; else yes or no, or an option."""
     question: str = ""
+    others: str = ""
+    """Who answers it instead of you, where there are accounts; empty: you may."""
     writes: str = ""
     """The files that a yes lets Handrail write, in words."""
 
@@ -232,6 +241,7 @@ def _show(
         is_asked=ask.is_open,
         takes_value=ask.takes_value,
         question=rt.secrets.redact_text(question_of(ask, workflow)),
+        others=find_answerers(rt, pending, named_confirmer(ask.leaf) if ask.kind == "confirm" else ""),
         writes=rt.secrets.redact_text(describe_write(pending.session.history, workflow, ask.attempt)),
     )
 

@@ -6,9 +6,9 @@ from handrail.contract.accounts import ROLES, Principal
 from handrail.contract.catalogue import E_FORBIDDEN
 from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault
-from handrail.engine.ask import named_confirmer
-from handrail.engine.events import decode_event
+from handrail.engine.events import AdvanceRecorded, NodeOutputAppended, decode_event
 from handrail.engine.history import History, Node, instance_of, list_answers
+from handrail.engine.judge.arrival import named_confirmer
 from handrail.operations.pending_step import PendingStep
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import CONFIRMERS, Leaf
@@ -25,7 +25,7 @@ def require_confirmer(rt: Runtime, pending: PendingStep, leaf: Leaf) -> str:
     principal = rt.principal
     if not wanted or principal is None:
         return wanted
-    if not _is_one(rt, pending, wanted, principal):
+    if not is_confirmer(rt, pending.session.history, pending.node, wanted, principal):
         raise Fault(
             E_FORBIDDEN,
             f"This step is confirmed by {CONFIRMERS[wanted]}. Nothing was recorded.",
@@ -35,16 +35,28 @@ def require_confirmer(rt: Runtime, pending: PendingStep, leaf: Leaf) -> str:
     return wanted
 
 
-def _is_one(rt: Runtime, pending: PendingStep, wanted: str, principal: Principal) -> bool:
+def find_answerers(rt: Runtime, pending: PendingStep, wanted: str) -> str:
+    """Who answers instead of this caller; empty: this one may, or there are no accounts."""
+    principal = rt.principal
+    if principal is None:
+        return ""
+    if ROLES.index(principal.role) < ROLES.index("member"):
+        return CONFIRMERS.get(wanted, "a member of the workspace")
+    is_one = not wanted or is_confirmer(rt, pending.session.history, pending.node, wanted, principal)
+    return "" if is_one else CONFIRMERS[wanted]
+
+
+def is_confirmer(rt: Runtime, history: History, node: Node, wanted: str, principal: Principal) -> bool:
+    """Whether they are who the step names."""
     if wanted.startswith(_ROLE):
         named = wanted.removeprefix(_ROLE)
         return ROLES.index(principal.role) >= ([*ROLES].index(named) if named in ROLES else len(ROLES))
-    return principal.account not in find_workers(rt, pending.session.history, pending.node)
+    return principal.account not in find_workers(rt, history, node)
 
 
 def find_workers(rt: Runtime, history: History, node: Node) -> frozenset[str]:
-    """The accounts whose agents caused an event of the run, or of the runs that it handed out, since somebody
-    last confirmed the step.
+    """The accounts that worked on the run, or on the runs that it handed out, since somebody last confirmed
+    the step: an agent by whatever it caused, a person by the reports and steps that they sent themselves.
     """
     answers = list_answers(history, instance_of(history, node.node_id))
     since = max((one.index for one in answers if one.fact.answer == "confirmed"), default=-1)
@@ -53,7 +65,10 @@ def find_workers(rt: Runtime, history: History, node: Node) -> frozenset[str]:
     found = set()
     for record in () if loaded is None else loaded.records:
         event = decode_event(record.body)
-        if event.actor is not None and event.actor.kind == "agent" and event.scope.run_id in runs:
+        is_work = event.actor is not None and (
+            event.actor.kind == "agent" or isinstance(event.data, AdvanceRecorded | NodeOutputAppended)
+        )
+        if event.actor is not None and is_work and event.scope.run_id in runs:
             found.add(event.actor.id)
     return frozenset(found)
 

@@ -229,6 +229,7 @@ def _run(story: Story, run: RunStory, room: Effort) -> Html:
             describe_run(run),
         ),
         element("p", describe_evidence(run)) if run.evidence is not None else None,
+        _handed(run),
         _open_gaps(run),
         _folded("Map of the run", _map(run), is_open=len(run.graph.tips) > 1),
         element("h3", "The way"),
@@ -243,6 +244,14 @@ def _run(story: Story, run: RunStory, room: Effort) -> Html:
         ),
         _provenance(story, run),
     )
+
+
+def _handed(run: RunStory) -> Child:
+    """What the run handed out; each has a section of its own."""
+    if not run.handed:
+        return None
+    rows = [element("li", line) for line in run.handed]
+    return join_html(element("h3", "Handed out"), element("ul", *rows, class_="facts"))
 
 
 def _open_gaps(run: RunStory) -> Child:

@@ -60,16 +60,32 @@ def _lines(
         yield from _lines(items, root, path + "[]", optional, depth + 1)
 
 
+def _count(schema: dict[str, Json]) -> str:
+    """How many there must be, where the example may show fewer."""
+    least = schema.get("minItems", 0)
+    return f"at least {least}" if isinstance(least, int) and least > 1 else ""
+
+
 def _describe_field(schema: Json, *, is_optional: bool) -> str:
     values = _values(schema)
     if is_optional:
-        return f"{values}; {MAY_BE_LEFT_OUT}" if values else MAY_BE_LEFT_OUT
+        said = [_rows(schema), values, MAY_BE_LEFT_OUT]
+        return "; ".join(part for part in said if part)
     return values
+
+
+def _rows(schema: Json) -> str:
+    """The members of each row: no example shows a list that may be left out."""
+    items = schema.get("items") if isinstance(schema, dict) else None
+    members = items.get("properties") if isinstance(items, dict) else None
+    return f"rows of {', '.join(members)}" if isinstance(members, dict) and members else ""
 
 
 def _values(schema: Json) -> str:
     if not isinstance(schema, dict):
         return ""
+    if schema.get("type") == "array":
+        return _count(schema)
     options, pattern = schema.get("enum"), schema.get("pattern")
     if not isinstance(options, list) or len(options) < 2:
         # What blocks is told before it can block; that a text is not blank goes without saying.
