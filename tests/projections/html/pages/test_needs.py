@@ -92,7 +92,7 @@ def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> Non
         ("project", "branch", "workflow_name", "goal", "agent", "silence", "why"), "x"
     )
     row |= {"kind": "person", "session_id": "s", "run_id": "r", "node_id": "n", "since": "", "count": 1}
-    row |= {"title": "Ship", "reply": "Go on with it."}
+    row |= {"title": "Ship", "reply": "Go on with it.", "account": "", "machine": ""}
 
     card = need_card(Card(row=row, node={**node, **more}, question=QUESTION))
 
