@@ -26,6 +26,7 @@ from tests.journeys.rich_session import report, rich_session
 
 HOUR = 3_600
 QUESTION: dict[str, Any] = {
+    "others": "",
     "session_id": "ses_1",
     "run_id": "run_1",
     "node_id": "nod_1",
